@@ -163,7 +163,8 @@ impl Vectors {
     }
 
     /// Points of lone groups and queues at which rules and simulation differ by more than rounding, in sentences.
-    fn disagreements(&self) -> Vec<String> {
+    #[must_use]
+    pub fn disagreements(&self) -> Vec<String> {
         let of_group = |group: &GroupVector| {
             let points = [("pause", group.pause), ("first loss", group.loss), ("resume", group.resume)];
             points.map(|(what, point)| (group.profile.clone(), what, point))

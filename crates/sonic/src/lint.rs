@@ -288,6 +288,15 @@ pub static RULES: &[Rule] = &[
         check: pools::headroom_oversubscribed,
     },
     Rule {
+        code: "SB019",
+        name: "headroom-pool-below-group",
+        severity: Severity::Error,
+        reason: "a group uses at most what the headroom pool of its slice holds: with less than its headroom it loses \
+            lossless packets, even alone",
+        source: "docs/silicon.md: headroom pools are divided by slices",
+        check: pools::headroom_pool_below_group,
+    },
+    Rule {
         code: "SB021",
         name: "lossy-outgrows-lossless",
         severity: Severity::Info,

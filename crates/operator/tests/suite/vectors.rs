@@ -162,3 +162,37 @@ fn configuration_in_qualification_simulated_the_numbers_of_real_chips_come_out()
     families.dedup();
     assert!(["td3", "th2", "th5"].iter().all(|family| families.contains(family)), "{families:?}");
 }
+
+#[test]
+fn a_headroom_pool_that_one_group_exhausts_is_the_same_by_rules_and_by_simulation() {
+    for name in ["trident3", "tomahawk2", "tomahawk5", "jericho2"] {
+        for xoff in [30_000, 100_000, 400_000] {
+            let config = switch(|file, text| match file {
+                "buffers.json" => text.replace("\"xoff\": \"800000\"", &format!("\"xoff\": \"{xoff}\"")),
+                _ => text,
+            });
+            let vectors = Vectors::new(&config, chip(name).expect("a chip"), 64).expect("it fits");
+            assert!(vectors.apart() <= 1, "{name}, {xoff} B: {vectors:#?}");
+            assert!(
+                !vectors.caveats.iter().any(|caveat| caveat.contains("by simulation")),
+                "{:?}",
+                vectors.caveats
+            );
+            let is_short = vectors.caveats.iter().any(|caveat| caveat.contains("one group alone"));
+            assert_eq!(
+                vectors::yaml(&vectors).contains("# caveat: pg_lossless"),
+                is_short,
+                "{name}, {xoff} B"
+            );
+        }
+    }
+}
+
+#[test]
+fn points_at_which_rules_and_simulation_differ_are_named_in_every_form() {
+    let mut vectors = of("trident3", 64);
+    assert!(vectors.disagreements().is_empty());
+    vectors.queues[0].loss.formula += 2;
+    let [one] = vectors.disagreements().try_into().expect("one");
+    assert!(one.contains("first loss of egress_lossy_profile"), "{one}");
+}

@@ -4,7 +4,7 @@ use crate::config::{Config, MapKind, Profile, Threshold};
 use crate::keys::Port;
 use crate::lint::{need, spare_metres};
 use crate::resolve::Resolved;
-use crate::silicon::{Chip, Class, Memory};
+use crate::silicon::{Chip, Memory};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -30,8 +30,10 @@ pub struct Limit {
 /// What headroom covers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
-    /// Bytes.
+    /// What one group can use: the headroom of its profile, at most the pool of a slice (bytes).
     pub bytes: u64,
+    /// Headroom of the profile (bytes).
+    pub asked: u64,
     /// Speed (Mb/s).
     pub speed_mbps: u64,
     /// Cable (metres).
@@ -168,7 +170,7 @@ fn way(config: &Config, memory: Option<&Memory>, chip: Option<&'static Chip>, po
             way.limits.extend(of_pool.map(|of_port| limit(config, memory, "port at ingress", of_port, then)));
         }
         if profile.is_lossless() {
-            way.headroom = headroom(config, chip, port, &profile);
+            way.headroom = headroom(config, memory, chip, port, &profile);
             way.resume_below = profile.xon_offset.as_ref().map(|offset| offset.value);
         }
     }
@@ -267,36 +269,32 @@ fn shared_bytes(config: &Config, memory: Option<&Memory>, profile: &Profile) -> 
 
 fn headroom(
     config: &Config,
+    memory: Option<&Memory>,
     chip: Option<&'static Chip>,
     port: &Port,
     profile: &Profile,
 ) -> Option<Headroom> {
     let speed_mbps = config.ports.get(port)?.speed_mbps.as_ref()?.value;
     let cable_metres = config.cables.get(port)?.value;
-    let bytes = profile.xoff.as_ref()?.value;
+    let asked = profile.xoff.as_ref()?.value;
+    let bytes = memory.map_or(asked, |memory| asked.min(memory.usable_headroom_bytes()));
     let mtu = crate::lint::mtu(config, std::slice::from_ref(port));
     let cell = chip.map_or(1, |chip| chip.cell);
     if speed_mbps == 0 {
         return None;
     }
     let need = need(speed_mbps, cable_metres, mtu, cell);
-    let class = Class {
-        profile: profile.clone(),
-        ports: vec![port.clone()],
-        groups: Vec::new(),
-        speed_mbps: Some(speed_mbps),
-        cable_metres: Some(cable_metres),
-    };
     let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
     Some(Headroom {
         bytes,
+        asked,
         speed_mbps,
         cable_metres,
         mtu,
         least: need.least,
         standard: need.standard,
         margin_bytes: signed(bytes) - signed(need.standard),
-        margin_metres: spare_metres(&class, mtu, cell)?,
+        margin_metres: spare_metres(bytes, need.standard, speed_mbps),
     })
 }
 

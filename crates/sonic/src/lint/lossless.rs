@@ -5,7 +5,6 @@ use super::{Findings, Severity};
 use crate::config::{Config, Model, Threshold};
 use crate::keys::Port;
 use crate::resolve::Resolved;
-use crate::silicon::Class;
 use bufferlab_theory::forms::sonic_headroom::tabulated_quanta;
 use bufferlab_units::headroom::{PacketMemory, PausedCable};
 use bufferlab_units::{BitRate, Time};
@@ -295,11 +294,9 @@ pub(super) fn alpha_below_bdp(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// Metres of cable that the headroom of a class would cover beyond those that it has, with the standard's response.
-pub(crate) fn spare_metres(class: &Class, mtu: u64, cell: u64) -> Option<f64> {
-    let (speed, cable) = (class.speed_mbps.filter(|speed| *speed > 0)?, class.cable_metres?);
-    let xoff = class.profile.xoff.as_ref()?.value as f64;
-    let spare = xoff - need(speed, cable, mtu, cell).standard as f64;
+/// Metres of cable that `bytes` of headroom cover beyond those of a link that needs `needed` bytes; negative: missing.
+pub(crate) fn spare_metres(bytes: u64, needed: u64, speed_mbps: u64) -> f64 {
+    let spare = bytes as f64 - needed as f64;
     // Both ways: 2 d C / 8 bytes per metre.
-    Some(spare * 8.0 * METRES_PER_SECOND / (2.0 * speed as f64 * 1e6))
+    spare * 8.0 * METRES_PER_SECOND / (2.0 * speed_mbps.max(1) as f64 * 1e6)
 }

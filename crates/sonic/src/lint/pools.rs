@@ -1,10 +1,10 @@
 //! Rules about pools: does what one side admits fit on the other, and does what is promised exist?
 
-use super::context::Context;
+use super::context::{Context, some};
 use super::{Findings, Severity};
 use crate::config::{Assigned, Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
-use crate::silicon::Rule;
+use crate::silicon::{Class, Rule};
 
 /// Slices of a chip that is not known: as many as any has, so that nothing is claimed in error.
 const MOST_SLICES: u64 = 4;
@@ -222,10 +222,48 @@ fn used_by_queues(context: &Context<'_>, name: &str) -> bool {
     context.config.queues.values().any(|assigned| named(&assigned.value))
 }
 
+/// Headroom of the largest class (bytes), and what the pool of one slice holds of it, in whole cells.
+struct SharedHeadroom<'a> {
+    class: &'a Class,
+    largest: u64,
+    /// Of one slice; of the whole pool on a chip that is not known.
+    pool: u64,
+}
+
+fn shared_headroom<'a>(context: &'a Context<'_>, pool_bytes: u64) -> Option<SharedHeadroom<'a>> {
+    let (cell, slices) = context.options.chip.map_or((1, 1), |chip| (chip.cell, chip.slices));
+    let own = |class: &&Class| class.profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
+    let class = context.classes.iter().max_by_key(own)?;
+    Some(SharedHeadroom { class, largest: own(&class), pool: pool_bytes / cell / slices * cell })
+}
+
+pub(super) fn headroom_pool_below_group(context: &Context<'_>, findings: &mut Findings) {
+    let Some(pool) = context.config.pools.get(LOSSLESS_POOL) else { return };
+    let Some(xoff) = pool.xoff.as_ref().filter(|xoff| xoff.value > 0) else { return };
+    let Some(found) = shared_headroom(context, xoff.value) else { return };
+    let SharedHeadroom { class, largest, pool } = found;
+    if pool >= largest {
+        return;
+    }
+    let slices = context.options.chip.map_or(1, |chip| chip.slices);
+    let of_slice = if slices > 1 { format!(", {pool} B in each of {slices} slices") } else { String::new() };
+    let cell = context.options.chip.map_or(1, |chip| chip.cell);
+    findings.add(
+        &xoff.place,
+        format!(
+            "the headroom pool has {} B{of_slice}, and {} of {} asks for {largest} B: a single group loses lossless packets",
+            xoff.value,
+            class.profile.name,
+            some(&class.ports)
+        ),
+        format!("\"xoff\": \"{}\" or more", largest.div_ceil(cell) * cell * slices),
+    );
+}
+
 pub(super) fn headroom_oversubscribed(context: &Context<'_>, findings: &mut Findings) {
     let Some(pool) = context.config.pools.get(LOSSLESS_POOL) else { return };
     let Some(xoff) = pool.xoff.as_ref().filter(|xoff| xoff.value > 0) else { return };
-    let needs = |class: &crate::silicon::Class| {
+    let needs = |class: &Class| {
         let own = class.profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
         own * (class.ports.len() * class.groups.len()) as u64
     };
@@ -241,7 +279,11 @@ pub(super) fn headroom_oversubscribed(context: &Context<'_>, findings: &mut Find
                  much as there is",
                 xoff.value
             ),
-            "expected on most switches; nothing is lost while few groups pause at once",
+            match shared_headroom(context, xoff.value).map_or(0, |shared| shared.pool / shared.largest.max(1)) {
+                0 => "raise xoff: not even one group finds its headroom".to_owned(),
+                1 => "expected on most switches; one group of a slice at a time finds all of its headroom".to_owned(),
+                groups => format!("expected on most switches; {groups} groups of a slice at a time find all of their headroom"),
+            },
         );
     }
 }

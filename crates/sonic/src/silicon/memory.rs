@@ -102,6 +102,12 @@ impl Memory {
         Ok(Self { chip, pool: name.to_owned(), net, why, terms, shared, headroom_pool, reserves })
     }
 
+    /// Bytes of headroom that one group can use at most: the pool of its slice.
+    #[must_use]
+    pub fn usable_headroom_bytes(&self) -> u64 {
+        self.headroom_pool.map_or(u64::MAX, |pool| pool * self.chip.cell)
+    }
+
     /// Headroom that one group can use of the `asked` of its profile: no more than the pool of its slice holds (cells, or
     /// bytes).
     #[must_use]

@@ -2,6 +2,7 @@
 
 use crate::support::{corpus, files, switch};
 use bufferlab_sonic::explain::{Explanation, explain, text};
+use bufferlab_sonic::lint::{Options, Severity, check};
 use bufferlab_sonic::silicon::{CHIPS, Memory, Prediction, Rule, chip, predict};
 use bufferlab_sonic::{Config, Reader};
 
@@ -169,4 +170,63 @@ fn sums_of_real_files_fit_into_their_memory() {
             sums_hold(&explain(&config, Some(family)), &format!("{name} on {}", family.name));
         }
     }
+}
+
+#[test]
+fn one_group_uses_no_more_headroom_than_the_pool_of_its_slice() {
+    for family in CHIPS.iter().filter(|chip| matches!(chip.rule, Rule::Cells | Rule::Bytes(_))) {
+        for xoff in [30_000, 100_000, 400_000, 700_000] {
+            let config = pools(4_000_000, xoff, 3_000_000, false);
+            let pool = xoff / family.cell / family.slices;
+            let prediction = on(&config, family.name);
+            for group in &prediction.groups {
+                let what = format!("{}, xoff {xoff}: {group:?}", family.name);
+                assert_eq!(group.headroom, group.headroom_asked.min(pool), "{what}");
+                assert_eq!(group.drop, group.pause + group.headroom + 1, "{what}");
+                let says = |caveat: &String| caveat.contains(&group.profile) && caveat.contains("alone");
+                assert_eq!(
+                    prediction.caveats.iter().any(says),
+                    group.headroom < group.headroom_asked,
+                    "{what}"
+                );
+            }
+            let options = Options { chip: Some(family), ..Options::default() };
+            let found = check(&config, &options).expect("rules");
+            let is_error = found
+                .iter()
+                .any(|finding| finding.rule.code == "SB019" && finding.severity == Severity::Error);
+            assert_eq!(is_error, pool * family.cell < 159_744, "{}, xoff {xoff}", family.name);
+            let explanation = explain(&config, Some(family));
+            for headroom in
+                explanation.kinds.iter().flat_map(|kind| &kind.ways).filter_map(|way| way.headroom.as_ref())
+            {
+                assert_eq!(
+                    headroom.bytes,
+                    headroom.asked.min(pool * family.cell),
+                    "{}, xoff {xoff}",
+                    family.name
+                );
+                let margin = i64::try_from(headroom.bytes).expect("small")
+                    - i64::try_from(headroom.standard).expect("small");
+                assert_eq!((headroom.margin_bytes, headroom.margin_metres < 0.0), (margin, margin < 0));
+            }
+        }
+    }
+}
+
+#[test]
+fn lint_says_how_many_groups_find_their_headroom_at_once() {
+    let suggestion = |xoff: u64| {
+        let config = pools(4_000_000, xoff, 3_000_000, false);
+        let options = Options { chip: chip("trident3"), ..Options::default() };
+        let found = check(&config, &options).expect("rules");
+        let one = found
+            .into_iter()
+            .find(|finding| finding.rule.code == "SB018")
+            .expect("more groups than headroom");
+        one.suggestion
+    };
+    assert!(suggestion(100_000).contains("not even one group"), "{}", suggestion(100_000));
+    assert!(suggestion(200_000).contains("one group"), "{}", suggestion(200_000));
+    assert!(suggestion(800_000).contains("5 groups"), "{}", suggestion(800_000));
 }
