@@ -1,10 +1,14 @@
 //! What if alpha or the policy were another one? Variants of a configuration, a table, and a recommendation.
 
+mod recommend;
+
+pub use recommend::{NONE, Recommendation, recommend};
+
 use crate::OperatorError;
 use crate::model::{Limit, Model};
 use crate::scenario::{Change, changes, policy_parameters, scenario};
 use crate::traffic::Traffic;
-use bufferlab_report::{Comparison, Judgement, Unit, judgements};
+use bufferlab_report::{Comparison, Unit};
 use bufferlab_scenario::{Variant, load_text};
 use bufferlab_sonic::config::Config;
 use serde::Serialize;
@@ -215,143 +219,6 @@ fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     Ok(choices)
 }
 
-/// A recommendation.
-#[derive(Clone, Debug, Serialize)]
-pub struct Recommendation {
-    /// The choice that is recommended: "today" where nothing is surely better.
-    pub choice: String,
-    /// Why, in sentences.
-    pub reasons: Vec<String>,
-    /// What to keep in mind.
-    pub caveats: Vec<String>,
-}
-
-/// What speaks for a choice.
-struct Case<'a> {
-    choice: &'a Choice,
-    /// The most important outcome that is better.
-    gain: &'a Judgement,
-    /// All of them, in words.
-    gains: String,
-}
-
-impl Case<'_> {
-    /// More important outcomes count first, then larger changes.
-    fn beats(&self, other: Option<&Self>) -> bool {
-        let key = |case: &Self| (case.gain.rank, -case.gain.change.mean.abs());
-        other.is_none_or(|other| key(self) < key(other))
-    }
-}
-
-/// What the comparison says about the choices. A setting is recommended where at least one outcome is better after the
-/// correction for all looks, and none is worse even without it; a choice that loses lossless packets which today's
-/// does not is never.
-#[must_use]
-pub fn recommend(comparison: &Comparison, plan: &WhatIf) -> Recommendation {
-    let all = judgements(comparison);
-    let mut reasons = Vec::new();
-    let (mut best, mut hint): (Option<Case<'_>>, Option<Case<'_>>) = (None, None);
-    let settable = |choice: &&Choice| matches!(choice.reach, Reach::Setting | Reach::Configuration);
-    for choice in plan.choices.iter().filter(settable) {
-        let of: Vec<_> = all.iter().filter(|judgement| judgement.policy == choice.label).collect();
-        if loses(comparison, &choice.label) {
-            reasons.push(format!("{}: loses lossless packets that are not lost today.", choice.label));
-            continue;
-        }
-        let seen = |better: bool| of.iter().filter(move |one| one.better == Some(better) && one.is_hint());
-        if seen(false).next().is_some() {
-            let list = |better: bool| seen(better).map(|one| told(one)).collect::<Vec<_>>().join("; ");
-            let better = if seen(true).next().is_some() { list(true) } else { "nothing".to_owned() };
-            reasons.push(format!("{}: better: {better}; worse: {}.", choice.label, list(false)));
-            continue;
-        }
-        if let Some(gain) = seen(true).find(|one| one.holds()) {
-            let all: Vec<_> = seen(true).filter(|one| one.holds()).map(|one| told(one)).collect();
-            let case = Case { choice, gain, gains: all.join("; ") };
-            best = if case.beats(best.as_ref()) { Some(case) } else { best };
-        }
-        if let Some(gain) = seen(true).next() {
-            let case = Case { choice, gain, gains: told(gain) };
-            hint = if case.beats(hint.as_ref()) { Some(case) } else { hint };
-        }
-    }
-    let (chosen, why) = verdict(best.as_ref(), hint.as_ref(), all.len());
-    reasons.insert(0, why);
-    reasons.extend(of_policies(plan, &all));
-    let mut caveats = caveats(plan);
-    if chosen != TODAY {
-        caveats.insert(
-            0,
-            "Only what was compared is judged: a further step may be better still, or worse.".to_owned(),
-        );
-    }
-    Recommendation { choice: chosen, reasons, caveats }
-}
-
-fn verdict(best: Option<&Case<'_>>, hint: Option<&Case<'_>>, looks: usize) -> (String, String) {
-    match (best, hint) {
-        (Some(Case { choice, gains, .. }), _) => {
-            let why = format!(
-                "{} ({}): {}; nothing that was judged is worse.",
-                choice.label, choice.meaning, gains
-            );
-            (choice.label.clone(), why)
-        }
-        (None, Some(Case { choice, gains, .. })) => {
-            let why = format!(
-                "Keep today's setting: no other one is better for sure. {} ({}) looks better ({}), which does not hold \
-                 after the correction for {looks} looks; more seeds decide.",
-                choice.label, choice.meaning, gains
-            );
-            (TODAY.to_owned(), why)
-        }
-        (None, None) => {
-            let why =
-                "Keep today's setting: no other one is better in anything without being worse in something.";
-            (TODAY.to_owned(), why.to_owned())
-        }
-    }
-}
-
-/// What policies would change that the chip does not have.
-fn of_policies(plan: &WhatIf, all: &[Judgement]) -> Vec<String> {
-    let policies = plan.choices.iter().filter(|choice| choice.reach == Reach::Policy);
-    let sentence = |choice: &Choice| {
-        let of = all.iter().filter(|one| one.policy == choice.label && one.holds() && one.better.is_some());
-        let told: Vec<_> = of.map(told).collect();
-        let would = told.join("; ");
-        (!told.is_empty())
-            .then(|| format!("{} is no setting of this chip; it would give: {would}.", choice.label))
-    };
-    policies.filter_map(sentence).collect()
-}
-
-fn caveats(plan: &WhatIf) -> Vec<String> {
-    let mut caveats = plan.notes.clone();
-    caveats.push(
-        "Simulated traffic is a model: try a setting on one switch, and watch drops, pauses and watermarks, before it goes everywhere."
-            .to_owned(),
-    );
-    caveats
-}
-
-/// Whether lossless packets are lost that are not lost today.
-fn loses(comparison: &Comparison, label: &str) -> bool {
-    let Some(row) = comparison.metric("pauses.lost_lossless_packets") else { return false };
-    let sum = |label: &str| {
-        let cell = row.cells.iter().find(|cell| cell.policy == label);
-        cell.map_or(0.0, |cell| cell.values.iter().flatten().sum::<f64>())
-    };
-    sum(label) > sum(TODAY)
-}
-
-fn told(judgement: &Judgement) -> String {
-    let scale = if judgement.relative { 100.0 } else { 1.0 };
-    let unit = if judgement.relative { " %" } else { "" };
-    let half = judgement.change.half_width.map_or(String::new(), |half| format!(" ± {:.1}", half * scale));
-    format!("{} {:+.1}{half}{unit}", judgement.metric, judgement.change.mean * scale)
-}
-
 /// Metrics of the table: name, heading, and whether every class has one.
 const COLUMNS: [(&str, &str, bool); 8] = [
     ("switches.lost_packets.{}", "lost, {}", true),
@@ -369,6 +236,9 @@ const COLUMNS: [(&str, &str, bool); 8] = [
 pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendation) -> String {
     let mut text = String::new();
     // Writing into a string cannot fail.
+    if let Some(losses) = &recommendation.losses_today {
+        let _ = writeln!(text, "{losses}\n");
+    }
     for choice in &plan.choices {
         let _ = writeln!(text, "{:<20} {}", choice.label, choice.meaning);
     }
