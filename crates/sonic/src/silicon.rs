@@ -50,9 +50,20 @@ pub fn chip_for(config: &Config, name: Option<&str>) -> Result<&'static Chip, Pr
             .hwsku
             .as_ref()
             .map_or("no hwsku".to_owned(), |sku| format!("\"{}\"", crate::place::printable(&sku.value)));
-        PredictError::new(
-            format!("the chip is not known: the configuration has {switch} in DEVICE_METADATA|localhost"),
-            format!("name it with --chip: {}", names()),
-        )
+        match chips::other_chip(config) {
+            Some(other) => PredictError::new(
+                format!(
+                    "{switch} in DEVICE_METADATA|localhost has a {other}, which is not among the known chips"
+                ),
+                format!(
+                    "--chip takes one of: {}; none of them accounts as this one does for certain",
+                    names()
+                ),
+            ),
+            None => PredictError::new(
+                format!("the chip is not known: the configuration has {switch} in DEVICE_METADATA|localhost"),
+                format!("name it with --chip: {}", names()),
+            ),
+        }
     })
 }

@@ -95,7 +95,7 @@ pub static CHIPS: &[Chip] = &[
         slices: ChipFamily::Jericho2.facts().slices as u64,
         rule: Rule::Bytes(ChipFamily::Jericho2.facts().packet_overhead as u64),
         memory: None,
-        models: &["7800R3", "7280R3", "7280CR3", "7280DR3", "IXR7250"],
+        models: &["7800R3", "7280R3", "7280CR3", "7280DR3", "IXR7250E", "IXR7250-X3"],
         measured: true,
     },
     spectrum(ChipFamily::Spectrum1, "spectrum1", "NVIDIA Spectrum", Rule::OneLevel, 16, &["MSN2", "SN2"]),
@@ -107,8 +107,24 @@ pub static CHIPS: &[Chip] = &[
         "NVIDIA Spectrum-4",
         Rule::TwoLevels,
         160,
-        &["SN54", "SN56"],
+        &["SN5400", "SN5600", "SN5610"],
     ),
+];
+
+/// Parts of hardware models whose chip is none of [`CHIPS`], though another part may fit; with the chip in words.
+const OTHERS: &[(&str, &str)] = &[
+    ("7050QX2", "Broadcom Trident 2+"),
+    ("7280R4", "Broadcom Qumran 3D"),
+    ("IXR7250-X4", "Broadcom Qumran 3D"),
+    ("IXR7220-H6", "Broadcom Tomahawk 6"),
+    ("NH-4210", "Broadcom Tomahawk 6"),
+    ("IXR7220-D4", "Broadcom Trident 4"),
+    ("S5448", "Broadcom Trident 4"),
+    ("Z9432", "Broadcom Trident 4"),
+    ("NH-5010", "Broadcom Qumran 3D"),
+    ("SN5640", "NVIDIA Spectrum-5"),
+    ("SN6600", "NVIDIA Spectrum-6"),
+    ("SN6810", "NVIDIA Spectrum-6"),
 ];
 
 /// A memory of bytes without slices: for what holds on any chip.
@@ -155,17 +171,53 @@ pub fn chip(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.name == name)
 }
 
-/// The family of the switch, by its hardware model; of several parts that fit, the longest counts.
+/// The family of the switch, by its hardware model; of several parts that fit, the longest counts. A model of another
+/// chip has none.
 #[must_use]
 pub fn chip_of(config: &Config) -> Option<&'static Chip> {
-    let model = config.device.hwsku.as_ref()?.value.to_ascii_uppercase();
-    let fits = |part: &&&str| model.contains(**part);
-    let candidates = CHIPS.iter().filter_map(|chip| {
-        let longest = chip.models.iter().filter(fits).map(|part| part.len()).max()?;
-        Some((longest, chip))
-    });
-    // Models of a family do not contain those of another of the same length.
-    candidates.max_by_key(|(length, _)| *length).map(|(_, chip)| chip)
+    let model = model(config)?;
+    let listed = CHIPS.iter().flat_map(|chip| chip.models.iter().map(move |part| (*part, chip)));
+    let (part, chip) =
+        listed.filter(|(part, _)| has_part(&model, part)).max_by_key(|(part, _)| part.len())?;
+    other_part(&model).is_none_or(|(other, _)| other.len() <= part.len()).then_some(chip)
+}
+
+/// The chip of a switch that is none of [`CHIPS`], in words, where its hardware model is known.
+pub(super) fn other_chip(config: &Config) -> Option<&'static str> {
+    let model = model(config)?;
+    let (_, chip) = other_part(&model).filter(|_| chip_of(config).is_none())?;
+    Some(chip)
+}
+
+fn model(config: &Config) -> Option<String> {
+    Some(config.device.hwsku.as_ref()?.value.to_ascii_uppercase())
+}
+
+fn other_part(model: &str) -> Option<(&'static str, &'static str)> {
+    OTHERS.iter().copied().filter(|(part, _)| has_part(model, part)).max_by_key(|(part, _)| part.len())
+}
+
+/// Whether a word of the model begins with the part: `SN2` is none of `MSN2700`, and `S6000` is none of `AS6000`.
+fn has_part(model: &str, part: &str) -> bool {
+    let begins = |at: usize| !model[..at].ends_with(|before: char| before.is_ascii_alphanumeric());
+    model.match_indices(part).any(|(at, _)| begins(at))
+}
+
+/// Whether the switch is one of NVIDIA's, by its platform or hardware model.
+pub(super) fn is_nvidia(config: &Config) -> bool {
+    let platform = config.device.platform.as_ref().map(|platform| platform.value.to_ascii_lowercase());
+    let of_platform =
+        platform.is_some_and(|platform| platform.contains("mlnx") || platform.contains("nvidia"));
+    let digits = |model: &str, part: &str| {
+        model
+            .match_indices(part)
+            .any(|(at, _)| model[at + part.len()..].starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let of_model = |model: String| {
+        model.contains("MELLANOX")
+            || ["MSN", "SN"].iter().any(|part| has_part(&model, part) && digits(&model, part))
+    };
+    of_platform || model(config).is_some_and(of_model)
 }
 
 #[cfg(test)]
@@ -185,10 +237,31 @@ mod tests {
             ("Mellanox-SN5600-V256", Some("spectrum4")),
             ("Nokia-IXR7220-H5-64O", Some("tomahawk5")),
             ("Some-Other-Switch", None),
+            ("Nokia-IXR7250E-36x100G", Some("jericho2")),
+            ("Nokia-IXR7250-X4", None),
+            ("Nokia-IXR7250-X9", None),
+            ("Mellanox-SN5640-C512S2", None),
+            ("Mellanox-SN5610N-C224O8", Some("spectrum4")),
+            ("Mellanox-SN5800", None),
+            ("Arista-7050QX2-32S", None),
+            ("Arista-7050QX32S-Q32", Some("trident2")),
+            ("Nokia-IXR7220-H6-O256", None),
+            ("Vendor-AS6000", None),
         ] {
             let text = format!(r#"{{"DEVICE_METADATA": {{"localhost": {{"hwsku": "{model}"}}}}}}"#);
             let config = read("c.json", text.as_bytes()).expect("JSON");
             assert_eq!(chip_of(&config).map(|chip| chip.name), expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn parts_of_models_lead_to_one_family_each() {
+        let all: Vec<_> =
+            CHIPS.iter().flat_map(|chip| chip.models.iter().map(|part| (*part, chip.name))).collect();
+        for (part, chip) in &all {
+            let same = all.iter().filter(|(other, _)| other == part).count();
+            assert_eq!(same, 1, "{part} of {chip}");
+            assert!(OTHERS.iter().all(|(other, _)| other != part), "{part}");
         }
     }
 

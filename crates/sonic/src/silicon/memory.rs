@@ -1,7 +1,7 @@
 //! What is shared: from the sizes of pools to the limit S of one memory slice, term by term.
 
 use super::PredictError;
-use super::chips::{Chip, Rule};
+use super::chips::{Chip, Rule, is_nvidia};
 use crate::config::{Config, Pool, Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
@@ -161,6 +161,9 @@ fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, Stri
             return (true, "NVIDIA switches subtract headroom and reserves when they size a pool".to_owned());
         }
         Rule::Bytes(_) => return (false, "a VOQ system's pool includes its headroom".to_owned()),
+        Rule::Cells if chip.family.is_none() && is_nvidia(config) => {
+            return (true, "NVIDIA switches subtract headroom and reserves when they size a pool".to_owned());
+        }
         Rule::Cells => {}
     }
     let limits = config.profiles.values().filter_map(|profile| match profile.threshold.as_ref()?.value {

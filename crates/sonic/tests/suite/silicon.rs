@@ -4,7 +4,7 @@ use crate::measured::{ENTRIES, Entry};
 use crate::support::{corpus, example, switch};
 use crate::yaml::Node;
 use bufferlab_sonic::lint::{Options, Severity, check};
-use bufferlab_sonic::silicon::{Memory, Prediction, chip, chip_for, predict};
+use bufferlab_sonic::silicon::{GENERIC, Memory, Prediction, chip, chip_for, predict};
 use bufferlab_sonic::{Config, Reader};
 use std::path::Path;
 
@@ -209,5 +209,80 @@ fn configurations_that_were_measured_have_no_error() {
             );
         }
         assert!(found.iter().all(|finding| finding.severity > Severity::Error), "{}", entry.name());
+    }
+}
+
+/// Families as sonic-mgmt's lists call them, and here.
+const FAMILIES: [(&str, &str); 13] = [
+    ("broadcom_td2", "trident2"),
+    ("broadcom_td3", "trident3"),
+    ("broadcom_th", "tomahawk"),
+    ("broadcom_th2", "tomahawk2"),
+    ("broadcom_th3", "tomahawk3"),
+    ("broadcom_th4", "tomahawk4"),
+    ("broadcom_th5", "tomahawk5"),
+    ("broadcom_jr2", "jericho2"),
+    ("broadcom_j2c+", "jericho2"),
+    ("mellanox_spc1", "spectrum1"),
+    ("mellanox_spc2", "spectrum2"),
+    ("mellanox_spc3", "spectrum3"),
+    ("mellanox_spc4", "spectrum4"),
+];
+
+/// A model of a list is its family here, or unknown: never another family.
+#[test]
+fn no_hardware_model_is_taken_for_another_family() {
+    let Some(folder) = corpus("models") else { return };
+    let table = std::fs::read_to_string(folder.join("models.csv")).expect("models.csv");
+    let mut known = 0;
+    for (model, asic) in table.lines().skip(1).filter_map(|line| line.split_once(',')) {
+        // Lists that name no family.
+        if matches!(asic, "broadcom" | "mellanox_dualtor") {
+            continue;
+        }
+        let text = format!(r#"{{"DEVICE_METADATA": {{"localhost": {{"hwsku": "{model}"}}}}}}"#);
+        let config = bufferlab_sonic::read("c.json", text.as_bytes()).expect("JSON");
+        let expected = FAMILIES.iter().find(|(name, _)| *name == asic).map(|(_, family)| *family);
+        if let Ok(chip) = chip_for(&config, None) {
+            assert_eq!(Some(chip.name), expected, "{model} is {asic}");
+            known += 1;
+        }
+    }
+    assert!(known > 50, "{known} models");
+}
+
+#[test]
+fn a_switch_with_a_chip_that_is_not_listed_is_refused_by_name() {
+    let of = |model: &str| {
+        let text = format!(r#"{{"DEVICE_METADATA": {{"localhost": {{"hwsku": "{model}"}}}}}}"#);
+        let config = bufferlab_sonic::read("c.json", text.as_bytes()).expect("JSON");
+        chip_for(&config, None).expect_err("no chip of the list").message
+    };
+    assert!(of("Nokia-IXR7250-X4").contains("Broadcom Qumran 3D"), "{}", of("Nokia-IXR7250-X4"));
+    assert!(of("Mellanox-SN5640-C512S2").contains("NVIDIA Spectrum-5"));
+}
+
+#[test]
+fn pools_of_an_nvidia_switch_are_net_on_an_unknown_chip_too() {
+    let device = |device: &str| {
+        switch(|name, text| match name {
+            "switch/buffers.json" => {
+                text.replacen('{', &format!("{{\"DEVICE_METADATA\": {{\"localhost\": {{ {device} }} }},"), 1)
+            }
+            _ => text,
+        })
+    };
+    let shared = |config: &Config| Memory::new(config, &GENERIC).expect("a memory").shared;
+    for known in [
+        "\"hwsku\": \"Mellanox-SN5640-C512S2\"",
+        "\"hwsku\": \"ACS-SN9900\"",
+        "\"platform\": \"x86_64-nvidia_sn5640-r0\"",
+    ] {
+        assert_eq!(shared(&device(known)), 4_000_000, "{known}");
+    }
+    for other in
+        ["\"hwsku\": \"Some-SNJ60\"", "\"hwsku\": \"Dell-Z9999\"", "\"platform\": \"x86_64-dell_z9999-r0\""]
+    {
+        assert!(shared(&device(other)) < 4_000_000, "{other}");
     }
 }
