@@ -133,7 +133,7 @@ impl Bench {
     /// Whether the sender behind a port is paused for this priority.
     #[must_use]
     pub fn is_paused(&self, port: u16, priority: u8) -> bool {
-        self.told.0.contains(&IngressId(port * PRIORITIES as u16 + u16::from(priority)))
+        self.told.0.contains(&ingress(port, priority))
     }
 
     /// Lets a port send so many packets; answers how many there were.
@@ -143,20 +143,23 @@ impl Bench {
             .count() as u64
     }
 
-    /// Sends until the sender is paused; answers the packets that were stored before the one that caused it, `None` if
-    /// one is lost first.
+    /// Sends until the sender is paused; answers the number of the packet that pauses it, `None` if one is lost first.
     pub fn fill_to_pause(&mut self, from: u16, to: u16, priority: u8) -> Option<u64> {
-        let mut before = 0;
-        loop {
+        let mut sent = 0;
+        while !self.is_paused(from, priority) {
             let stored = self.send(from, to, priority);
-            if self.is_paused(from, priority) {
-                return Some(before);
-            }
-            if !stored {
+            sent += 1;
+            if !stored && !self.is_paused(from, priority) {
                 return None;
             }
-            before += 1;
         }
+        Some(sent)
+    }
+
+    /// Bytes of a group in headroom.
+    #[must_use]
+    pub fn headroom_bytes(&self, port: u16, priority: u8) -> u64 {
+        self.switch.buffer().ingress_headroom_bytes(ingress(port, priority))
     }
 
     /// Sends until a packet is lost; answers how many were stored.
@@ -179,6 +182,11 @@ impl Bench {
         }
         Some(released)
     }
+}
+
+/// The ingress queue of a group.
+fn ingress(port: u16, priority: u8) -> IngressId {
+    IngressId(port * PRIORITIES as u16 + u16::from(priority))
 }
 
 fn build(

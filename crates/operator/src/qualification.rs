@@ -23,8 +23,7 @@ const QUANTA: f64 = 65_535.0 * 512.0;
 /// What the sender does with a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
-    /// It obeys. Packets stored, less the one that caused the pause, are the pause point; those that leave before it may go on
-    /// are the resume point.
+    /// It obeys. Packets stored are the pause point; those that leave before it may go on are the resume point.
     Obeys,
     /// It does not. Packets stored before one is lost, and that one, are the point of the first loss.
     Ignores,
@@ -131,8 +130,7 @@ fn heading(
     let what = match sender {
         Sender::Obeys => format!(
             "pauses after {} packets, and may go on when {} have left",
-            vector.pause.formula,
-            vector.resume.formula + 1
+            vector.pause.formula, vector.resume.formula
         ),
         Sender::Ignores => format!("loses packet {}", vector.loss.formula),
     };

@@ -237,12 +237,9 @@ impl Maker<'_> {
         let [pause, loss, resume] = point.packets;
         self.bench.reset()?;
         let paused = self.bench.fill_to_pause(from, to, priority);
-        // The packet that caused the pause is stored, or lost, too.
-        let lost = paused.map(|paused| paused + 1 + self.bench.fill_to_loss(from, to, priority) + 1);
+        let resumes = paused.and_then(|_| self.bench.release_to_resume(to, from, priority));
         self.bench.reset()?;
-        let again = self.bench.fill_to_pause(from, to, priority);
-        let released = again.and_then(|_| self.bench.release_to_resume(to, from, priority));
-        let resumes = released.map(|released| released.saturating_sub(1));
+        let lost = Some(self.bench.fill_to_loss(from, to, priority) + 1);
         let members = self.members(point, from, to);
         let port = first.as_str();
         let groups =
@@ -317,13 +314,13 @@ impl Maker<'_> {
                 let stored = members.iter().all(|&(from, group)| {
                     self.bench.is_paused(from, group) || self.bench.send(from, to, group)
                 });
+                round += 1;
                 if members.iter().all(|&(from, group)| self.bench.is_paused(from, group)) {
                     break Some(round);
                 }
                 if !stored {
                     break None;
                 }
-                round += 1;
             };
             let formula = self.packets(point.minimum + own.floor() as u64);
             found.push(Together { groups, pause: Point { formula, simulated } });
@@ -351,9 +348,10 @@ impl Maker<'_> {
             // All pause before any of them goes on: otherwise headroom would begin where the pool of the others ends.
             for &(from, group) in &members[..groups] {
                 self.bench.fill_to_pause(from, to, group);
-                sum += 1 + self.bench.fill_to_loss(from, to, group);
+                self.bench.fill_to_loss(from, to, group);
+                sum += self.bench.headroom_bytes(from, group);
             }
-            Some(sum)
+            Some(sum / (per_packet * self.memory.chip.cell))
         } else {
             None
         };

@@ -14,6 +14,7 @@ mod scenarios;
 mod server;
 mod store;
 mod support;
+mod thresholds;
 mod tune;
 mod vectors;
 #[path = "../../../sonic/tests/suite/yaml.rs"]

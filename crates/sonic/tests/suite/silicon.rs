@@ -136,6 +136,8 @@ fn measured_numbers_come_out_of_the_configuration_alone() {
         assert!(part >= least, "{what}, {claim}: {hits} of {}", values.len());
     };
     check("pause", 0.8, "within the margin", &|value| value.off() <= value.margin);
+    check("pause", 16.0 / 21.0, "exact", &|value| value.off() == 0);
+    check("lossy drop", 15.0 / 19.0, "exact", &|value| value.off() == 0);
     check("pause", 0.9, "within 1 %", &|value| 100 * value.off() <= value.measured);
     check("headroom", 0.95, "within the margin", &|value| value.off() <= value.margin);
     check("resume", 0.95, "within the margin", &|value| value.off() <= value.margin);
