@@ -146,7 +146,8 @@ class Recommendation:
     """What runs say about the choices."""
 
     choice: str
-    """Label of the choice; ``today`` where nothing is surely better."""
+    """Label of the choice; ``today`` where nothing is surely better, ``none`` where today's setting loses lossless packets
+    and no other one is sound."""
     reasons: tuple[str, ...]
     """Why."""
     caveats: tuple[str, ...]
@@ -230,7 +231,7 @@ class Probe:
     >>> from bufferlab import sonic
     >>> probe = sonic.read("testdata/sonic/switch", chip="trident3").probe("pfc_xoff")
     >>> probe.prepare(0, 1)
-    >>> probe.check(0, 1, 4117, pg=3), probe.check(0, 1, 4118, pg=3)
+    >>> probe.check(0, 1, 4116, pg=3), probe.check(0, 1, 4117, pg=3)
     ((True, False), (True, True))
     """
 
@@ -238,6 +239,10 @@ class Probe:
         self._chip = chip
         self.probe = probe
         """What it looks for: ``pfc_xoff``, ``pfc_xon``, ``ingress_drop``, ``egress_drop`` or ``headroom_pool``."""
+
+    def same_chip(self, probe: str) -> Probe:
+        """A probe of another kind on the same chip, whose packets and kept groups both see."""
+        return Probe(self._chip, probe)
 
     def request(self, **request: Any) -> Mapping[str, Any]:
         """Any request of ``bufferlab sonic probe``; answers its answer.

@@ -84,6 +84,7 @@ pub enum Request {
         pg: u8,
     },
     /// Keeps so many packets of a group in the switch whenever it is emptied: how a tester goes from group to group of a pool.
+    /// A second request for the same group and ports replaces the first one.
     Persist {
         /// Where packets come from.
         src_port: u16,
@@ -206,7 +207,12 @@ impl Executor {
             }
             Request::Persist { src_port, dst_port, value, pg } => {
                 self.sendable(src_port, dst_port, value, pg)?;
-                self.kept.push((src_port, dst_port, pg, value));
+                let same =
+                    |kept: &&mut (u16, u16, u8, u64)| (kept.0, kept.1, kept.2) == (src_port, dst_port, pg);
+                match self.kept.iter_mut().find(same) {
+                    Some(kept) => kept.3 = value,
+                    None => self.kept.push((src_port, dst_port, pg, value)),
+                }
                 self.reset()?;
             }
             Request::Send { src_port, dst_port, value, pg } => {

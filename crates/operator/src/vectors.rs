@@ -162,14 +162,23 @@ impl Vectors {
         Ok(found)
     }
 
-    /// Points of lone groups and queues at which rules and simulation differ by more than rounding, in sentences.
+    /// Points at which rules and simulation differ by more than rounding, in sentences.
     #[must_use]
     pub fn disagreements(&self) -> Vec<String> {
         let of_group = |group: &GroupVector| {
-            let points = [("pause", group.pause), ("first loss", group.loss), ("resume", group.resume)];
-            points.map(|(what, point)| (group.profile.clone(), what, point))
+            let lone = [("pause", group.pause), ("first loss", group.loss), ("resume", group.resume)];
+            let lone = lone.map(|(what, point)| (what.to_owned(), point));
+            let in_turn = group.sequence.iter().enumerate().skip(1);
+            let in_turn = in_turn.map(|(at, point)| (format!("pause of group {}", at + 1), *point));
+            let together = group.together.iter();
+            let together = together.map(|one| (format!("pause of each of {}", one.groups), one.pause));
+            // A pool that the configuration's groups cannot fill has no simulated sum.
+            let pool = group.pool.map(|pool| ("headroom pool".to_owned(), pool.sum));
+            let pool = pool.filter(|(_, sum)| sum.simulated.is_some());
+            let all = lone.into_iter().chain(in_turn).chain(together).chain(pool);
+            all.map(|(what, point)| (group.profile.clone(), what, point)).collect::<Vec<_>>()
         };
-        let of_queue = |queue: &QueueVector| (queue.profile.clone(), "first loss", queue.loss);
+        let of_queue = |queue: &QueueVector| (queue.profile.clone(), "first loss".to_owned(), queue.loss);
         let points = self.groups.iter().flat_map(of_group).chain(self.queues.iter().map(of_queue));
         let apart = points.filter(|(_, _, point)| point.apart() > APART);
         apart
@@ -322,7 +331,7 @@ impl Maker<'_> {
                     break None;
                 }
             };
-            let formula = self.packets(point.minimum + own.floor() as u64);
+            let formula = self.packets(point.minimum + own.ceil() as u64);
             found.push(Together { groups, pause: Point { formula, simulated } });
         }
         Ok(found)
@@ -339,7 +348,9 @@ impl Maker<'_> {
             return Ok(None);
         };
         let per_packet = self.memory.per_packet(self.prediction.packet_bytes);
-        let (full, partial) = (pool.full / per_packet, pool.partial / per_packet);
+        // Whole packets: what they leave of a group's headroom is there for the last group.
+        let full = pool.full / per_packet;
+        let partial = (pool.cells / per_packet).saturating_sub((pool.groups - 1) * full).min(full);
         let formula = (pool.groups - 1) * full + partial;
         let groups = usize::try_from(pool.groups).unwrap_or(usize::MAX);
         let simulated = if groups <= members.len() {

@@ -184,6 +184,16 @@ fn a_group_that_finds_the_headroom_pool_full_pauses_at_its_limit() {
 }
 
 #[test]
+fn a_flow_that_is_kept_again_is_kept_with_the_new_number() {
+    let mut framework = Framework::new(&small(90_112), "trident3", 3, 1);
+    for value in [5_393, 10] {
+        framework.ask(&json!({"op": "persist", "src_port": 0, "dst_port": 3, "value": value, "pg": 3}));
+    }
+    let left = framework.ask(&json!({"op": "release", "dst_port": 3, "value": 100_000}));
+    assert_eq!(left["packets"], 10);
+}
+
+#[test]
 fn lone_groups_pause_with_the_packet_that_reaches_the_limit() {
     for (xoff, pause, loss) in [(800_000, 4_117, 4_470), (90_112, 5_041, 5_394)] {
         let mut framework = Framework::new(&small(xoff), "trident3", 1, 1);

@@ -144,7 +144,7 @@ fn configuration_in_qualification_simulated_the_numbers_of_real_chips_come_out()
         let group =
             group.or_else(of_speed).unwrap_or_else(|| panic!("{}: {:?}", entry.name(), vectors.groups));
         let [pause, loss, resume] = [group.pause, group.loss, group.resume];
-        println!("{:<40} {pause:?} {loss:?} {resume:?}", entry.name());
+        println!("{:<40} {pause:?} {loss:?} {resume:?} {:?}", entry.name(), vectors.disagreements());
         assert!(
             pause.apart() <= 1 && loss.apart() <= 1 && resume.apart() <= 1,
             "{}: {group:#?}",
