@@ -297,6 +297,15 @@ pub static RULES: &[Rule] = &[
         check: pools::headroom_pool_below_group,
     },
     Rule {
+        code: "SB020",
+        name: "not-whole-cells",
+        severity: Severity::Info,
+        reason: "a chip divides its memory into cells: a size between two of them is rounded, and often comes from the \
+            file of another chip",
+        source: "device files of sonic-buildimage: pools are multiples of the family's cell",
+        check: pools::not_whole_cells,
+    },
+    Rule {
         code: "SB021",
         name: "lossy-outgrows-lossless",
         severity: Severity::Info,

@@ -2,12 +2,16 @@
 
 use super::context::{Context, some};
 use super::{Findings, Severity};
-use crate::config::{Assigned, Profile, Side, Threshold};
+use crate::config::{Assigned, Pool, Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
 use crate::silicon::{Class, Rule};
 
 /// Slices of a chip that is not known: as many as any has, so that nothing is claimed in error.
 const MOST_SLICES: u64 = 4;
+
+/// Memories that no chip exceeds: packets on the chip, and packets in memory beside it (bytes).
+const LARGEST_ON_CHIP: u64 = 1 << 30;
+const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 
 /// What the lossless pool admits with its headroom (bytes).
 struct Admitted {
@@ -157,9 +161,10 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     // What the switch says of itself goes before what its family has.
     let of_switch = context.config.mmu_size.as_ref();
     let of_switch = of_switch.map(|size| (format!("the switch ({})", size.place), size.value));
-    let Some((who, memory)) = of_switch.or(of_family) else { return };
+    let known = of_switch.or(of_family);
     for (name, pool) in &context.config.pools {
         let Some(size) = &pool.size else { continue };
+        let (who, memory) = known.clone().unwrap_or_else(|| largest_memory(pool));
         let xoff = pool.xoff.as_ref().map_or(0, |xoff| xoff.value);
         let with = if context.memory.as_ref().is_some_and(|memory| memory.net) { xoff } else { 0 };
         let needs = size.value.saturating_add(with);
@@ -168,6 +173,32 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
                 &size.place,
                 format!("{name} needs {needs} B, and {who} has {memory} B: {} B too much", needs - memory),
                 format!("\"size\": \"{}\" or less", memory - with.min(memory)),
+            );
+        }
+    }
+}
+
+/// The largest memory of any chip: one account for both sides is that of a system with memory beside the chip.
+fn largest_memory(pool: &Pool) -> (String, u64) {
+    let is_voq = pool.side.as_ref().is_some_and(|side| side.value == Side::Both);
+    let bytes = if is_voq { LARGEST_BESIDE_CHIP } else { LARGEST_ON_CHIP };
+    ("the largest memory of any chip".to_owned(), bytes)
+}
+
+pub(super) fn not_whole_cells(context: &Context<'_>, findings: &mut Findings) {
+    let Some(chip) = context.options.chip.filter(|chip| matches!(chip.rule, Rule::Cells)) else { return };
+    // Egress pools of real files are often rounded shares of these.
+    let of_ingress = |pool: &&Pool| pool.side.as_ref().is_some_and(|side| side.value != Side::Egress);
+    for (name, pool) in context.config.pools.iter().filter(|(_, pool)| of_ingress(pool)) {
+        for (field, value) in [("size", &pool.size), ("xoff", &pool.xoff)] {
+            let Some(value) = value.as_ref().filter(|value| !value.value.is_multiple_of(chip.cell)) else {
+                continue;
+            };
+            let cells = value.value / chip.cell;
+            findings.add(
+                &value.place,
+                format!("{name}: {} B are {cells} cells of {} B and a part of one", value.value, chip.cell),
+                format!("\"{field}\": \"{}\", or the file of another chip", cells * chip.cell),
             );
         }
     }

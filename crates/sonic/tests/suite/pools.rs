@@ -230,3 +230,35 @@ fn lint_says_how_many_groups_find_their_headroom_at_once() {
     assert!(suggestion(200_000).contains("one group"), "{}", suggestion(200_000));
     assert!(suggestion(800_000).contains("5 groups"), "{}", suggestion(800_000));
 }
+
+#[test]
+fn sizes_between_two_cells_and_pools_above_every_memory_are_found() {
+    let codes = |config: &Config, chip_name: Option<&str>| -> Vec<(String, String)> {
+        let options = Options { chip: chip_name.and_then(chip), ..Options::default() };
+        let found = check(config, &options).expect("rules");
+        let of = ["SB017", "SB020"];
+        let found = found.into_iter().filter(|finding| of.contains(&finding.rule.code));
+        found.map(|finding| (finding.rule.code.to_owned(), finding.message)).collect()
+    };
+    // 254 B of Tomahawk 5 in a file for Trident 3: size and xoff are no multiples of 256 B.
+    let other = pools(254 * 15_001, 254 * 3_001, 254 * 11_001, false);
+    assert_eq!(codes(&other, Some("trident3")).iter().filter(|(code, _)| code == "SB020").count(), 2);
+    assert!(codes(&other, Some("tomahawk5")).is_empty());
+    let large = |size: u64| codes(&pools(size, 800_000, 3_000_000, false), None);
+    assert!(large(400_000_000).is_empty());
+    assert!(
+        large(2_000_000_000).iter().any(|(code, message)| code == "SB017" && message.contains("any chip"))
+    );
+    // A system with memory beside the chip: a digit too many is found, 24 GiB are not.
+    let voq = |size: u64| {
+        let config = switch(|name, text| match name {
+            "switch/buffers.json" => text.replace(
+                "\"type\": \"ingress\", \"mode\": \"dynamic\", \"size\": \"4000000\"",
+                &format!("\"type\": \"both\", \"mode\": \"dynamic\", \"size\": \"{size}\""),
+            ),
+            _ => text,
+        });
+        codes(&config, Some("jericho2")).into_iter().filter(|(code, _)| code == "SB017").count()
+    };
+    assert_eq!((voq(25_766_440_000), voq(56_441_610_000)), (0, 1));
+}
