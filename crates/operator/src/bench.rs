@@ -143,7 +143,8 @@ impl Bench {
             .count() as u64
     }
 
-    /// Sends until the sender is paused; answers the number of the packet that pauses it, `None` if one is lost first.
+    /// Sends until the sender is paused; answers the number of the packet that pauses it, `None` if
+    /// one is lost first.
     pub fn fill_to_pause(&mut self, from: u16, to: u16, priority: u8) -> Option<u64> {
         let mut sent = 0;
         while !self.is_paused(from, priority) {

@@ -18,7 +18,8 @@ pub const PRIORITIES: usize = 8;
 const SPEED_MBPS: u64 = 100_000;
 /// Cable of a port where no file says it (metres).
 const CABLE_METRES: f64 = 5.0;
-/// The largest egress lossy pool that the simulated switch takes, as a multiple of the ingress pool.
+/// The largest egress lossy pool that the simulated switch takes, as a multiple of the ingress
+/// pool.
 const LOSSY_POOL_MAX: f64 = 64.0;
 
 /// A limit in the units of the simulated switch.
@@ -268,8 +269,8 @@ fn complete(ports: &mut [PortModel], lossless: &BTreeSet<u8>, notes: &mut Vec<St
     }
 }
 
-/// The egress lossy pool as a multiple of what ingress queues share. Half a byte more than the pool has: fixed-point
-/// rounding of the ratio must not cost the last byte.
+/// The egress lossy pool as a multiple of what ingress queues share. Half a byte more than the pool
+/// has: fixed-point rounding of the ratio must not cost the last byte.
 fn lossy_pool(config: &Config, prediction: &Prediction, memory: &Memory, slices: u64) -> f64 {
     let predicted = prediction.queues.iter().map(|queue| queue.shared).max();
     let written = || {

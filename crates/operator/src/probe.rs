@@ -83,8 +83,9 @@ pub enum Request {
         /// Priority.
         pg: u8,
     },
-    /// Keeps so many packets of a group in the switch whenever it is emptied: how a tester goes from group to group of a pool.
-    /// A second request for the same group and ports replaces the first one.
+    /// Keeps so many packets of a group in the switch whenever it is emptied: how a tester goes
+    /// from group to group of a pool. A second request for the same group and ports replaces the
+    /// first one.
     Persist {
         /// Where packets come from.
         src_port: u16,
@@ -309,7 +310,8 @@ impl Executor {
         value: u64,
     ) -> Result<bool, String> {
         match probe {
-            // A chip repeats its pauses, so the counter grows while the sender is paused, whoever paused it.
+            // A chip repeats its pauses, so the counter grows while the sender is paused, whoever
+            // paused it.
             Probe::PfcXoff => {
                 self.send(from, to, priority, value);
                 Ok(self.bench.is_paused(from, priority))

@@ -120,7 +120,8 @@ fn pools(config: &Config) -> Vec<Part> {
     config.pools.iter().map(part).collect()
 }
 
-/// Headroom, reserves and what is shared, of the whole memory. The parts of a gross pool are the terms of its sum.
+/// Headroom, reserves and what is shared, of the whole memory. The parts of a gross pool are the
+/// terms of its sum.
 fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     let whole = |cells: u64| cells * memory.chip.cell * memory.chip.slices;
     let mut parts = vec![Part {

@@ -139,8 +139,9 @@ impl Config {
         queues.filter(|(_, assigned)| is_lossless(&assigned.value)).map(|((_, index), _)| *index).collect()
     }
 
-    /// Whether queues with this profile are lossless: by the pool, where queues use several egress pools; by the name that
-    /// every device gives the profile, where all queues use one pool, whatever other pools the file has.
+    /// Whether queues with this profile are lossless: by the pool, where queues use several egress
+    /// pools; by the name that every device gives the profile, where all queues use one pool,
+    /// whatever other pools the file has.
     #[must_use]
     pub fn is_lossless_queue_profile(&self, name: &str) -> bool {
         let pool = self.profiles.get(name).and_then(|profile| profile.pool.as_ref());
@@ -154,7 +155,8 @@ impl Config {
         }
     }
 
-    /// Whether the profiles of queues name more than one pool; without queues, all profiles of egress pools.
+    /// Whether the profiles of queues name more than one pool; without queues, all profiles of
+    /// egress pools.
     pub(crate) fn names_several_queue_pools(&self) -> bool {
         let used: BTreeSet<&str> = self
             .queues

@@ -5,7 +5,8 @@ use crate::what_if::Choice;
 use bufferlab_report::{Comparison, Judgement, judgements};
 use serde::Serialize;
 
-/// What is recommended where today's setting loses lossless packets and no compared setting is sound.
+/// What is recommended where today's setting loses lossless packets and no compared setting is
+/// sound.
 pub const NONE: &str = "none";
 
 /// A recommendation.
@@ -13,8 +14,8 @@ pub const NONE: &str = "none";
 pub struct Recommendation {
     /// A sentence where today's setting loses lossless packets: it comes before everything else.
     pub losses_today: Option<String>,
-    /// The choice that is recommended: "today" where nothing is surely better, "none" where today's setting loses lossless
-    /// packets and no other one is sound.
+    /// The choice that is recommended: "today" where nothing is surely better, "none" where today's
+    /// setting loses lossless packets and no other one is sound.
     pub choice: String,
     /// Why, in sentences.
     pub reasons: Vec<String>,
@@ -39,9 +40,9 @@ impl Case<'_> {
     }
 }
 
-/// What the comparison says about the choices. A setting is recommended where at least one outcome is better after the
-/// correction for all looks, and none is worse even without it. A setting that loses lossless packets is never
-/// recommended, today's included.
+/// What the comparison says about the choices. A setting is recommended where at least one outcome
+/// is better after the correction for all looks, and none is worse even without it. A setting that
+/// loses lossless packets is never recommended, today's included.
 #[must_use]
 pub fn recommend(comparison: &Comparison, plan: &WhatIf) -> Recommendation {
     let all = judgements(comparison);

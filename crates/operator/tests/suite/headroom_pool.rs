@@ -1,9 +1,10 @@
 //! Does the headroom-pool probing of sonic-mgmt's framework end with the size of the pool?
 //!
-//! The steps are those of `tests/saitests/probe` of sonic-mgmt: for every flow the pause point and the drop point, each in
-//! four phases, then `persist`. A flow that finds at most `step` packets of headroom ends the search. The drop point is
-//! the first packet beyond the headroom, so the framework counts one packet per group more than the pool holds. Its last
-//! phase begins one packet above the lower end of the range, which may be the point itself: then it is one packet late.
+//! The steps are those of `tests/saitests/probe` of sonic-mgmt: for every flow the pause point and
+//! the drop point, each in four phases, then `persist`. A flow that finds at most `step` packets of
+//! headroom ends the search. The drop point is the first packet beyond the headroom, so the
+//! framework counts one packet per group more than the pool holds. Its last phase begins one packet
+//! above the lower end of the range, which may be the point itself: then it is one packet late.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -136,8 +137,8 @@ fn small(xoff: u64) -> Config {
     })
 }
 
-/// Whether a sum of headroom is that of a pool (packets): a packet more for each group, or the same where a pause point
-/// was one packet late.
+/// Whether a sum of headroom is that of a pool (packets): a packet more for each group, or the same
+/// where a pause point was one packet late.
 fn within(sum: u64, pool: u64, groups: usize) -> bool {
     (pool..=pool + groups as u64).contains(&sum)
 }
@@ -163,8 +164,8 @@ fn a_pool_that_the_flows_cannot_fill_is_left_incomplete() {
     assert!(within(sum, 800_000 / 256, FLOWS.len()) && why == "the flows ended first", "{sum}: {why}");
 }
 
-/// The example of a pool that one group fills: the next one pauses with the packet that reaches its limit, and loses the
-/// one after it.
+/// The example of a pool that one group fills: the next one pauses with the packet that reaches its
+/// limit, and loses the one after it.
 #[test]
 fn a_group_that_finds_the_headroom_pool_full_pauses_at_its_limit() {
     let mut framework = Framework::new(&small(90_112), "trident3", 3, 1);

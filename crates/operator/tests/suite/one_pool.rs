@@ -1,4 +1,5 @@
-//! Chips with one egress pool: is a lossy queue simulated with the limit and the minimum of its profile?
+//! Chips with one egress pool: is a lossy queue simulated with the limit and the minimum of its
+//! profile?
 
 use crate::support::{model, switch};
 use bufferlab_operator::probe::Executor;
@@ -101,7 +102,8 @@ fn a_lossy_queue_that_has_no_row_is_named() {
 
 #[test]
 fn a_pool_that_no_queue_uses_does_not_make_lossy_queues_lossless() {
-    // The lossy pool stays in the file, and lossy queues use the lossless one, as several device files have it.
+    // The lossy pool stays in the file, and lossy queues use the lossless one, as several device
+    // files have it.
     let config = switch(|name, text| match name {
         "buffers.json" => {
             text.replace("\"pool\": \"egress_lossy_pool\"", "\"pool\": \"egress_lossless_pool\"")

@@ -72,8 +72,8 @@ fn points(config: &Config, chip: &'static Chip, vector: &GroupVector) -> Points 
     Points { pause: paused_at(&obeys, &sender), loss: stored + 1, resume: left }
 }
 
-/// Number of the packet that caused the pause: packets come in step, and the way there and the pause's way back are shorter
-/// than a step.
+/// Number of the packet that caused the pause: packets come in step, and the way there and the
+/// pause's way back are shorter than a step.
 fn paused_at(run: &Qualification, sender: &PauseSpanRow) -> u64 {
     let (first, gap) = run.first_and_gap;
     ((sender.start_ns as f64 * 1e-9 - first) / gap).floor() as u64 + 1

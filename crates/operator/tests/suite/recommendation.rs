@@ -111,7 +111,8 @@ fn noise_moves_nothing_and_what_only_looks_better_is_left_open() {
     assert!(recommendation.reasons[0].starts_with("Keep today's setting"), "{recommendation:?}");
 }
 
-/// The plan's choices with these lossless losses; queries are a tenth sooner with twice the lossless alpha.
+/// The plan's choices with these lossless losses; queries are a tenth sooner with twice the
+/// lossless alpha.
 fn losing(losses: &[(&str, [f64; SEEDS])]) -> (WhatIf, Comparison) {
     let plan = plan();
     let rows: [Row<'_>; 2] = [

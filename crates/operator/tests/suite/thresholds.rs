@@ -184,7 +184,8 @@ fn table(all: &[Vec<Threshold>]) -> String {
     text
 }
 
-/// A row for each number that is not exact by rule or by simulation, with the term that explains it.
+/// A row for each number that is not exact by rule or by simulation, with the term that explains
+/// it.
 fn misses(all: &[Vec<Threshold>]) -> String {
     let mut text = "| chip | topology | port | number | rule | simulated | margin | term |\n\
         |---|---|---|---|--:|--:|--:|---|\n"

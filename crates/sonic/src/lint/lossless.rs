@@ -294,7 +294,8 @@ pub(super) fn alpha_below_bdp(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// Metres of cable that `bytes` of headroom cover beyond those of a link that needs `needed` bytes; negative: missing.
+/// Metres of cable that `bytes` of headroom cover beyond those of a link that needs `needed` bytes;
+/// negative: missing.
 pub(crate) fn spare_metres(bytes: u64, needed: u64, speed_mbps: u64) -> f64 {
     let spare = bytes as f64 - needed as f64;
     // Both ways: 2 d C / 8 bytes per metre.

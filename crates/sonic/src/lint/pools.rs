@@ -178,7 +178,8 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// The largest memory of any chip: one account for both sides is that of a system with memory beside the chip.
+/// The largest memory of any chip: one account for both sides is that of a system with memory
+/// beside the chip.
 fn largest_memory(pool: &Pool) -> (String, u64) {
     let is_voq = pool.side.as_ref().is_some_and(|side| side.value == Side::Both);
     let bytes = if is_voq { LARGEST_BESIDE_CHIP } else { LARGEST_ON_CHIP };
@@ -253,7 +254,8 @@ fn used_by_queues(context: &Context<'_>, name: &str) -> bool {
     context.config.queues.values().any(|assigned| named(&assigned.value))
 }
 
-/// Headroom of the largest class (bytes), and what the pool of one slice holds of it, in whole cells.
+/// Headroom of the largest class (bytes), and what the pool of one slice holds of it, in whole
+/// cells.
 struct SharedHeadroom<'a> {
     class: &'a Class,
     largest: u64,

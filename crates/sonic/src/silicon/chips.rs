@@ -41,7 +41,8 @@ pub struct Chip {
 }
 
 impl Chip {
-    /// What to know before trusting numbers of a family whose rules were not compared with measurements.
+    /// What to know before trusting numbers of a family whose rules were not compared with
+    /// measurements.
     #[must_use]
     pub fn caveat(&self) -> Option<String> {
         (!self.measured).then(|| format!("The rules of {} were not compared with measurements.", self.title))
@@ -111,7 +112,8 @@ pub static CHIPS: &[Chip] = &[
     ),
 ];
 
-/// Parts of hardware models whose chip is none of [`CHIPS`], though another part may fit; with the chip in words.
+/// Parts of hardware models whose chip is none of [`CHIPS`], though another part may fit; with the
+/// chip in words.
 const OTHERS: &[(&str, &str)] = &[
     ("7050QX2", "Broadcom Trident 2+"),
     ("7280R4", "Broadcom Qumran 3D"),
@@ -171,8 +173,8 @@ pub fn chip(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.name == name)
 }
 
-/// The family of the switch, by its hardware model; of several parts that fit, the longest counts. A model of another
-/// chip has none.
+/// The family of the switch, by its hardware model; of several parts that fit, the longest counts.
+/// A model of another chip has none.
 #[must_use]
 pub fn chip_of(config: &Config) -> Option<&'static Chip> {
     let model = model(config)?;
@@ -197,7 +199,8 @@ fn other_part(model: &str) -> Option<(&'static str, &'static str)> {
     OTHERS.iter().copied().filter(|(part, _)| has_part(model, part)).max_by_key(|(part, _)| part.len())
 }
 
-/// Whether a word of the model begins with the part: `SN2` is none of `MSN2700`, and `S6000` is none of `AS6000`.
+/// Whether a word of the model begins with the part: `SN2` is none of `MSN2700`, and `S6000` is
+/// none of `AS6000`.
 fn has_part(model: &str, part: &str) -> bool {
     let begins = |at: usize| !model[..at].ends_with(|before: char| before.is_ascii_alphanumeric());
     model.match_indices(part).any(|(at, _)| begins(at))

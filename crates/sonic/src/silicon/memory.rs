@@ -38,7 +38,8 @@ pub struct Memory {
     pub reserves: Reserves,
 }
 
-/// Memory that priority groups and queues have for themselves (cells of all slices; 0 on chips that count bytes).
+/// Memory that priority groups and queues have for themselves (cells of all slices; 0 on chips that
+/// count bytes).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reserves {
     /// Minimums of priority groups.
@@ -108,8 +109,8 @@ impl Memory {
         self.headroom_pool.map_or(u64::MAX, |pool| pool * self.chip.cell)
     }
 
-    /// Headroom that one group can use of the `asked` of its profile: no more than the pool of its slice holds (cells, or
-    /// bytes).
+    /// Headroom that one group can use of the `asked` of its profile: no more than the pool of its
+    /// slice holds (cells, or bytes).
     #[must_use]
     pub fn usable_headroom(&self, asked: u64) -> u64 {
         self.headroom_pool.map_or(asked, |pool| asked.min(pool))
@@ -189,8 +190,9 @@ fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, Stri
     }
 }
 
-/// Whether lossless groups have headroom of their own inside their `size`: the pool names none (`xoff`), and a profile
-/// or row has a `size` that holds its `xoff`. Minimums of queues come off no pool of such a file.
+/// Whether lossless groups have headroom of their own inside their `size`: the pool names none
+/// (`xoff`), and a profile or row has a `size` that holds its `xoff`. Minimums of queues come off
+/// no pool of such a file.
 fn has_private_headroom(config: &Config, chip: &Chip) -> bool {
     let within = |size: u64, xoff: u64| xoff > 0 && size >= xoff;
     let value = |field: &Option<crate::place::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);

@@ -32,7 +32,8 @@ pub struct GroupPoint {
     pub dynamic_th: Option<i8>,
     /// It pauses when it holds this much.
     pub pause: u64,
-    /// Headroom beyond that one group can use: what its profile asks for, at most the pool of a slice.
+    /// Headroom beyond that one group can use: what its profile asks for, at most the pool of a
+    /// slice.
     pub headroom: u64,
     /// Headroom that the profile asks for.
     pub headroom_asked: u64,
@@ -202,9 +203,9 @@ pub(crate) fn share(exponent: i8, shared: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// Shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉, because a packet is admitted while the queue is below α times
-/// what is free before it. The measured drops of Trident 3 (α = 8) and Tomahawk 2 (α = 1/2) are these; those of
-/// Tomahawk 5 (α = 1) are ⌊S / 2⌋.
+/// Shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉, because a packet is admitted while the
+/// queue is below α times what is free before it. The measured drops of Trident 3 (α = 8) and
+/// Tomahawk 2 (α = 1/2) are these; those of Tomahawk 5 (α = 1) are ⌊S / 2⌋.
 pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
     if exponent == 0 {
         return shared / 2;
@@ -214,9 +215,9 @@ pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// Shared cells with which a group pauses: the first s that reaches α (S - s). A limit below α = 1 is a right shift, so
-/// it is rounded down to whole cells: ⌊(S + 1) / (2^k + 1)⌋ for α = 2^-k. With α of 1 and more, measured chips pause with
-/// ⌊α S / (1 + α)⌋.
+/// Shared cells with which a group pauses: the first s that reaches α (S - s). A limit below α = 1
+/// is a right shift, so it is rounded down to whole cells: ⌊(S + 1) / (2^k + 1)⌋ for α = 2^-k. With
+/// α of 1 and more, measured chips pause with ⌊α S / (1 + α)⌋.
 pub(crate) fn pause_share(exponent: i8, shared: u64) -> u64 {
     share(exponent, shared.saturating_add(u64::from(exponent < 0)))
 }

@@ -22,7 +22,8 @@ pub struct QueuePoint {
 }
 
 impl Memory {
-    /// Points of all lossy queue profiles in use; profiles without a rule go to `not_predicted` with the reason.
+    /// Points of all lossy queue profiles in use; profiles without a rule go to `not_predicted`
+    /// with the reason.
     pub(super) fn queues(&self, config: &Config, not_predicted: &mut Vec<String>) -> Vec<QueuePoint> {
         let mut found = BTreeMap::new();
         for (port, index) in config.queues.keys().filter(|(port, _)| !port.is_remote()) {
@@ -59,8 +60,9 @@ impl Memory {
         Some(QueuePoint { profile: profile.name.clone(), minimum, shared, drop })
     }
 
-    /// What an egress pool shares in one slice (cells): S of a pool as large as the ingress pool; otherwise its size, less
-    /// the minimums of queues where the size holds them. `docs/silicon.md` has the files behind each case.
+    /// What an egress pool shares in one slice (cells): S of a pool as large as the ingress pool;
+    /// otherwise its size, less the minimums of queues where the size holds them. `docs/silicon.md`
+    /// has the files behind each case.
     fn egress_share(&self, config: &Config, name: &str, pool: &Pool) -> Option<u64> {
         let size = pool.size.as_ref()?.value;
         let ingress = config.pools.get(&self.pool)?.size.as_ref()?.value;
@@ -71,7 +73,8 @@ impl Memory {
         if size == ingress {
             return Some(self.shared);
         }
-        // Where one egress pool is all there is, a size that fits into S is what headroom and reserves left.
+        // Where one egress pool is all there is, a size that fits into S is what headroom and
+        // reserves left.
         let is_only_pool = !name.contains("egress_lossy");
         let is_net = self.net || own == self.shared || is_only_pool && own < self.shared;
         Some(if is_net { own } else { own.saturating_sub(self.reserves.queues) })

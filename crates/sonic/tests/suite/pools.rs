@@ -1,4 +1,5 @@
-//! Do the parts of a memory fit into it: headroom inside `size`, egress pools of every size, printed sums?
+//! Do the parts of a memory fit into it: headroom inside `size`, egress pools of every size,
+//! printed sums?
 
 use crate::support::{corpus, files, switch};
 use bufferlab_sonic::explain::{Explanation, explain, text};
@@ -19,7 +20,8 @@ fn private_headroom() -> Config {
     })
 }
 
-/// The small switch with other sizes of pools; `lossy`: the egress lossy pool, or the only egress pool.
+/// The small switch with other sizes of pools; `lossy`: the egress lossy pool, or the only egress
+/// pool.
 fn pools(lossless: u64, xoff: u64, lossy: u64, only: bool) -> Config {
     switch(|name, text| match name {
         "switch/buffers.json" => {
@@ -47,7 +49,8 @@ fn on(config: &Config, name: &str) -> Prediction {
 #[test]
 fn headroom_inside_the_size_of_groups_comes_off_the_pool() {
     let prediction = on(&private_headroom(), "trident2");
-    // 4,000,000 B are 19,230 cells of 208 B; 4 groups of 91,648 B take 441 cells each, 4 of 161,280 B 776 each.
+    // 4,000,000 B are 19,230 cells of 208 B; 4 groups of 91,648 B take 441 cells each, 4 of 161,280
+    // B 776 each.
     assert_eq!(prediction.shared, 19_230 - 4 * 441 - 4 * 776);
     let group = &prediction.groups[0];
     assert_eq!((group.minimum, group.pause), (8, 8 + 14_362 / 3));
@@ -70,7 +73,8 @@ fn headroom_inside_the_size_is_taken_off_on_every_chip_of_cells() {
 
 #[test]
 fn an_egress_pool_of_another_size_is_net_or_gross_by_the_files() {
-    // 4 x 5 queues of 1,536 B: 120 cells of 256 B, 140 of 254 B. S of tomahawk5: 7,874 - 1,574 - 28 - 140 = 6,132 - 1.
+    // 4 x 5 queues of 1,536 B: 120 cells of 256 B, 140 of 254 B. S of tomahawk5: 7,874 - 1,574 - 28
+    // - 140 = 6,132 - 1.
     let of = |config: &Config, name: &str| on(config, name).queues[0].shared;
     let s = on(&pools(4_000_000, 800_000, 3_000_000, false), "tomahawk5").shared;
     assert_eq!(
@@ -139,7 +143,8 @@ fn parts_that_are_printed_fit_into_the_memory_or_a_caveat_says_that_they_do_not(
             remarks += usize::from(sums_hold(&explanation, &format!("{}, {what}", family.name)));
         }
     }
-    // 40 MB are more than a Trident 2, a Trident 3 and a Spectrum have, and headroom on top is more than one of 42 MiB.
+    // 40 MB are more than a Trident 2, a Trident 3 and a Spectrum have, and headroom on top is more
+    // than one of 42 MiB.
     assert!(remarks > 0, "a check that never speaks");
 }
 

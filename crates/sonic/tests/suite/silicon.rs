@@ -161,7 +161,8 @@ fn the_small_switch_is_accounted_by_hand() {
     // cells.
     assert_eq!(prediction.shared, 15_625 - 3_125 - 48 - 120);
     let group = &prediction.groups[0];
-    // alpha = 1/2: 4,111 cells reach half of the 8,221 that are left of 12,332, and 6 cells are its own.
+    // alpha = 1/2: 4,111 cells reach half of the 8,221 that are left of 12,332, and 6 cells are its
+    // own.
     assert_eq!((group.minimum, group.pause), (6, 6 + 4_111));
     assert_eq!((group.headroom, group.drop, group.resume_below), (624, 6 + 4_111 + 624 + 1, 14));
     let five = &prediction.groups[1];
