@@ -1,0 +1,63 @@
+//! Limits of what input may ask for, as data: checks, messages and the page of limits read one declaration.
+
+use std::fmt;
+
+/// The most of something that input may ask for.
+///
+/// A crate that checks such bounds lists them in a constant `LIMITS`; `docs/limits.md` shows all of them, and a test of the
+/// command line demands a case just above each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// What is limited, in the plural: "seeds".
+    pub name: &'static str,
+    /// The largest accepted number.
+    pub most: u64,
+    /// Unit of [`Self::most`]; empty where [`Self::name`] is what is counted.
+    pub unit: &'static str,
+    /// Which input asks for it: a key, an option, a file.
+    pub place: &'static str,
+    /// What happens to more.
+    pub effect: &'static str,
+}
+
+impl Limit {
+    /// Refuses `found` if it is more than the limit allows.
+    ///
+    /// # Errors
+    /// [`Beyond`], which says what is limited and how much was found.
+    pub fn check(self, found: u64) -> Result<(), Beyond> {
+        if found <= self.most { Ok(()) } else { Err(Beyond { limit: self, found }) }
+    }
+}
+
+/// More than a limit allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beyond {
+    /// The limit.
+    pub limit: Limit,
+    /// What input asked for.
+    pub found: u64,
+}
+
+impl fmt::Display for Beyond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { limit: Limit { name, most, unit, .. }, found } = self;
+        let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+        write!(f, "{found}{unit} are too many {name}, expected at most {most}")
+    }
+}
+
+impl std::error::Error for Beyond {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_accepts_its_value_and_names_itself_above_it() {
+        let limit = Limit { name: "seeds", most: 10, unit: "", place: "`--seeds`", effect: "an error" };
+        assert_eq!(limit.check(10), Ok(()));
+        let beyond = limit.check(11).expect_err("too many").to_string();
+        assert_eq!(beyond, "11 are too many seeds, expected at most 10");
+    }
+}
