@@ -1,5 +1,6 @@
 //! A bounded table of flows: what an elephant trap remembers of each one, and forgets after silence.
 
+use crate::policy::parts::short_flows::Knowledge;
 use crate::tags::Tags;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{Time, mix};
@@ -12,7 +13,7 @@ pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo::with_default(
     "A flow that was silent for longer is forgotten and starts anew.",
 );
 
-/// Number of slots of a flow table; the largest takes half a gigabyte in every switch.
+/// Number of slots of a flow table; the largest takes half a gigabyte in every memory ([`flow_tables_bytes`]).
 pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
     "flow_entries",
     ParamKind::Count { min: 4, max: 1 << 24 },
@@ -23,6 +24,30 @@ pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
 
 /// Slots in a set: a flow is hashed to a set and may occupy any of its slots.
 const WAYS: usize = 4;
+
+/// Memory of the flow tables that an entry with these parameters builds for each memory of a switch (bytes).
+///
+/// Every entry that has `flow_entries` builds one table, unless hosts mark its short flows (`short_flows = "tag"`). Cisco's
+/// Intelligent Buffer remembers more of a flow, and its `priority_queue` brings a second table.
+#[must_use]
+pub fn flow_tables_bytes<'a, 'b>(params: impl IntoIterator<Item = (&'a str, &'b ParamValue)>) -> u64 {
+    let slot = size_of::<Slot<Sent>>() as u64;
+    let (mut entries, mut of_entry) = (0, slot);
+    for (name, value) in params {
+        match (name, value) {
+            ("flow_entries", ParamValue::Count(count)) => entries = *count,
+            ("short_flows", ParamValue::Choice(word)) if *word == Knowledge::Tag.word() => of_entry = 0,
+            ("priority_queue", ParamValue::Flag(second)) => {
+                of_entry = INTELLIGENT_BUFFER_SLOT + if *second { slot } else { 0 };
+            }
+            _ => {}
+        }
+    }
+    if entries == 0 { 0 } else { entries.next_power_of_two().max(WAYS as u64) * of_entry }
+}
+
+/// A slot of the table of Cisco's Intelligent Buffer (bytes).
+const INTELLIGENT_BUFFER_SLOT: u64 = 48;
 
 /// One flow in one direction.
 ///

@@ -72,7 +72,7 @@ pub use classify::{
     find_classifier, register_classifier,
 };
 pub use failure::{MarkingFailure, PolicyFailure};
-pub use flows::{FlowKey, FlowTable, Sent, ShortLimit};
+pub use flows::{FlowKey, FlowTable, Sent, ShortLimit, flow_tables_bytes};
 pub use hardware::{Accounting, Hardware, PortSpread, QueueMinimums, ResumeBelow};
 pub use mark::{
     Ecn, MARKERS, MARKING_RULES, Markable, Marker, MarkerInfo, Marking, MarkingRule, find_marker,

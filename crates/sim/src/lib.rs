@@ -34,6 +34,8 @@ mod engine;
 mod error;
 mod host;
 mod ids;
+mod limits;
+mod memory;
 mod observe;
 mod parts;
 mod pfc;
@@ -44,6 +46,8 @@ mod world;
 
 pub use engine::{Progress, Simulation};
 pub use error::{FailedControl, FailedMarking, FailedPolicy, FullCard, SimError};
+pub use limits::LIMITS;
+pub use memory::{MemoryEstimate, MemoryPart};
 pub use observe::explain::{ExplainRequest, ExplainedEvent, Explanations};
 
 use crate::host::flow;

@@ -45,6 +45,11 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Flows that it holds in memory, each of [`FLOW_BYTES`](crate::FLOW_BYTES): those of a list. A run holds as many again.
+    fn listed_flows(&self) -> usize {
+        0
+    }
+
     /// Classes of its flows beside the workload's own.
     fn other_classes(&self) -> Vec<&str> {
         Vec::new()

@@ -6,6 +6,7 @@ use crate::demand::jitter::WAITING_MAX;
 use crate::error::{FailedControl, FullCard};
 use crate::host::{FailedFlow, Hosts};
 use crate::ids::Id;
+use crate::limits::ALIVE_MAX;
 use crate::pfc::Sight;
 use crate::switch::{QueuePlace, SwitchNode};
 use bufferlab_metrics::{RunSink, RunTotals};
@@ -107,8 +108,13 @@ impl Simulation {
         })))
     }
 
-    /// A card that holds more packets than there may be ends the run.
+    /// More packets than there may be, at a card or anywhere, end the run.
     pub(crate) fn check_cards(&self) -> Result<(), SimError> {
+        let alive = self.world.packets().len();
+        if alive > ALIVE_MAX {
+            let what = "packets alive at once (lower `switch.buffer`, or offer less)";
+            return Err(SimError::TooLarge { what, found: alive as u64, limit: ALIVE_MAX as u64 });
+        }
         let Some((host, time, packets)) = self.hosts.overfull() else { return Ok(()) };
         let host = self.plan.topology.hosts[host.index()].clone();
         Err(SimError::CardFull(Box::new(FullCard { host, packets, time })))

@@ -89,6 +89,10 @@ impl Workload for FlowListWorkload {
         self.flows.iter().map(|flow| flow.size).max()
     }
 
+    fn listed_flows(&self) -> usize {
+        self.flows.len()
+    }
+
     fn in_words(&self) -> String {
         format!("{} of {}", counted(self.flows.len(), "flow", "flows"), self.file)
     }

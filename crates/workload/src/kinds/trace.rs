@@ -201,6 +201,10 @@ impl Workload for Packets {
         Ok(())
     }
 
+    fn listed_flows(&self) -> usize {
+        self.packets.len()
+    }
+
     fn in_words(&self) -> String {
         format!("{} of {}", counted(self.packets.len(), "packet", "packets"), self.file)
     }

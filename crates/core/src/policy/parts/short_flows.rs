@@ -16,7 +16,7 @@ pub(crate) const SHORT_FLOWS: ParamInfo = ParamInfo {
 
 choices! {
     /// Who knows short flows.
-    enum Knowledge {
+    pub(crate) enum Knowledge {
         Trap = "trap": "the switch, by a flow table; marks of hosts do not count",
         Tag = "tag": "hosts, which mark packets `small`",
     }
