@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Colours of what is said on stderr [default: auto, which heeds NO_COLOR and the terminal]
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true, value_parser = PossibleValuesParser::new(["auto", "always", "never"]))]
     pub(crate) color: String,
+    /// Refuse runs that take more memory than this before their first packet [default: what the system has left]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = bufferlab_scenario::parse_size)]
+    pub(crate) memory_limit: Option<u64>,
 }
 
 /// The commands.

@@ -4,11 +4,12 @@ use crate::args::CheckArgs;
 use crate::execute::{load_as, warn};
 use crate::{error, print, records};
 use bufferlab_core::{Params, QueueMinimums, ResumeBelow};
+use bufferlab_lab::{RunError, fits, format_memory};
 use bufferlab_scenario::{
     EcnSpec, HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_parameter, format_rate,
     format_size, format_time,
 };
-use bufferlab_sim::Simulation;
+use bufferlab_sim::{MemoryEstimate, Simulation};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -16,9 +17,10 @@ use std::fmt::Write;
 pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
     let loaded = load_as(&args.scenario, args.variant.as_ref())?;
     warn(&loaded);
+    let error = |why| error::run(args.scenario.file(), &why);
+    fits(&loaded.scenario).map_err(error)?;
     // Building the network finds what only shows when policies meet switches.
-    let simulation =
-        Simulation::new(&loaded.scenario).map_err(|e| error::simulation(args.scenario.file(), e))?;
+    let simulation = Simulation::new(&loaded.scenario).map_err(|why| error(RunError::Simulation(why)))?;
     if args.json {
         return records::check(&loaded, simulation.needs_one_thread(&loaded.scenario));
     }
@@ -57,7 +59,15 @@ fn summary(scenario: &Scenario) -> String {
         let _ =
             writeln!(text, "traffic   {} over {transport}: {}", workload.class, workload.workload.in_words());
     }
+    let _ = writeln!(text, "memory    {}", memory_line(scenario));
     text
+}
+
+/// What a run takes before its first packet, and what most of it is.
+fn memory_line(scenario: &Scenario) -> String {
+    let estimate = MemoryEstimate::new(scenario);
+    let most = estimate.parts().first().map_or("", |part| part.what);
+    format!("about {} before the first packet, most of it {most}", format_memory(estimate.bytes()))
 }
 
 /// Name and main parameters of a transport.

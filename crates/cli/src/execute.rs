@@ -295,6 +295,7 @@ fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
         return;
     }
     let why = |job: &Job| {
+        bufferlab_lab::fits(&job.loaded.scenario).ok()?;
         let mut simulation = Simulation::new(&job.loaded.scenario).ok()?;
         simulation.set_verify(args.verify);
         simulation.needs_one_thread(&job.loaded.scenario)

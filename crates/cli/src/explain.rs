@@ -4,8 +4,9 @@ use crate::args::{ExplainArgs, ScenarioArgs};
 use crate::execute::{load_as, warn};
 use crate::progress::Board;
 use crate::{error, print};
-use bufferlab_lab::{Watcher, explanation_text};
+use bufferlab_lab::{Watcher, explanation_text, fits};
 use bufferlab_results::{ExplanationRecord, SCENARIO_FILE, explanations_json};
+use bufferlab_scenario::Scenario;
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
 use miette::{IntoDiagnostic, miette};
@@ -17,6 +18,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     warn(&loaded);
     let scenario = &loaded.scenario;
     let request = request(args, &scenario.topology.switches)?;
+    fits(&watched(scenario)).map_err(|why| error::run(place.file(), &why))?;
     let mut simulation = Simulation::new(scenario).map_err(|e| error::simulation(place.file(), e))?;
     let classes = simulation.classes().to_vec();
     simulation.explain(request);
@@ -38,6 +40,13 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     print(&records.iter().map(explanation_text).collect::<Vec<_>>().join("\n"))
 }
 
+/// The scenario as far as memory is concerned: every policy watches.
+fn watched(scenario: &Scenario) -> Scenario {
+    let mut watched = scenario.clone();
+    watched.output.explain_losses = Some(1);
+    watched
+}
+
 /// A folder of results is explained by the scenario in it: the same seed brings the same packets.
 fn scenario_of(args: &ScenarioArgs) -> ScenarioArgs {
     let inside = args.file().join(SCENARIO_FILE);
@@ -51,6 +60,9 @@ fn request(args: &ExplainArgs, switches: &[String]) -> miette::Result<ExplainReq
             miette!(help = format!("switches: {}", switches.join(", ")), "there is no switch \"{name}\"")
         })? as u32),
     };
+    EXPLAINED.check(args.count.get()).map_err(|beyond| {
+        miette!(help = "explain fewer, then those behind them with --nth", "--count: {beyond}")
+    })?;
     let from = match &args.after {
         None => Time::ZERO,
         Some(text) => bufferlab_scenario::parse_time(text)

@@ -71,6 +71,9 @@ pub fn main() -> ExitCode {
     if bufferlab_scenario::has_own_entries() {
         bufferlab_lab::set_own_code(built());
     }
+    if let Some(bytes) = args.memory_limit {
+        bufferlab_lab::set_memory_limit(bytes);
+    }
     match dispatch(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(report) => {

@@ -44,6 +44,8 @@ struct CheckFile {
     policies: Vec<String>,
     /// Why a run uses one thread, whatever it is given; absent: it can use several.
     needs_one_thread: Option<String>,
+    /// Memory that a run takes before its first packet, estimated (bytes).
+    memory_bytes: u64,
     /// What is doubtful about the scenario.
     warnings: Vec<String>,
     /// The scenario with every default filled in (TOML).
@@ -71,6 +73,7 @@ pub(crate) fn check(loaded: &Loaded, needs_one_thread: Option<&str>) -> miette::
         cables: scenario.topology.links.len(),
         policies,
         needs_one_thread: needs_one_thread.map(str::to_owned),
+        memory_bytes: bufferlab_sim::MemoryEstimate::new(scenario).bytes(),
         warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
         resolved: loaded.resolved.clone(),
     })

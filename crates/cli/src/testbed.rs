@@ -90,6 +90,10 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
             chosen.iter().map(|info| (info.name.to_owned(), value(info.name))).collect()
         }
     };
+    let count = args.seeds.map_or(1, |seeds| seeds.get().into());
+    bufferlab_lab::SEEDS
+        .check(count)
+        .map_err(|beyond| miette!(help = "run fewer at a time", "--seeds: {beyond}"))?;
     let seeds: Vec<Option<u32>> =
         args.seeds.map_or_else(|| vec![None], |count| (1..=count.get()).map(Some).collect());
     let mut variants = Vec::new();

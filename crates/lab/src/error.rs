@@ -1,5 +1,7 @@
 //! What can go wrong with a run or a plan, and what to do then.
 
+use crate::{Panicked, TooMuchMemory};
+use bufferlab_params::Beyond;
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::LoadError;
@@ -17,6 +19,12 @@ pub enum RunError {
     /// A loaded scenario names what no registry has.
     #[error("{0}; this is a bug in bufferlab, please report it")]
     Head(String),
+    /// It does not fit into memory.
+    #[error(transparent)]
+    Memory(Box<TooMuchMemory>),
+    /// The program has a defect that this run met.
+    #[error("{0}; this is a bug in bufferlab or in a custom scheme")]
+    Panicked(Box<Panicked>),
     /// Threads cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
@@ -29,6 +37,17 @@ impl RunError {
         matches!(self, Self::Simulation(SimError::Interrupted))
     }
 
+    /// Whether the run might end otherwise on one thread: threads of one run go on beyond the end of the run before they know
+    /// of it, and may meet there what one thread never meets.
+    #[must_use]
+    pub(crate) fn may_depend_on_threads(&self) -> bool {
+        match self {
+            Self::Panicked(_) => true,
+            Self::Simulation(error) => !matches!(error, SimError::Interrupted | SimError::Sink(_)),
+            _ => false,
+        }
+    }
+
     /// What to do.
     #[must_use]
     pub fn hint(&self) -> &'static str {
@@ -36,6 +55,14 @@ impl RunError {
             Self::Simulation(error) => simulation_hint(error),
             Self::Results(error) => error.hint(),
             Self::Head(_) => "report it with the scenario",
+            Self::Memory(_) => {
+                "make the scenario smaller; where the system has more, say so with --memory-limit 64GB, which comes before \
+                 the command"
+            }
+            Self::Panicked(_) => {
+                "other runs are not affected; repeat this one alone with its seed (`--set seed=N --threads 1`), and report it \
+                 with the scenario"
+            }
             Self::Threads(_) => "run fewer at a time",
         }
     }
@@ -93,6 +120,14 @@ pub enum PlanError {
 }
 
 impl PlanError {
+    /// More runs than one command may plan.
+    pub(crate) fn beyond(beyond: Beyond) -> Self {
+        Self::refused(
+            beyond.to_string(),
+            "plan fewer at a time: several commands can fill folders beside each other",
+        )
+    }
+
     pub(crate) fn refused(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Refused { message: message.into(), help: help.into() }
     }

@@ -1,7 +1,9 @@
 //! How are jobs executed, and what is there already?
 
-use crate::RunError;
 use crate::head::head;
+use crate::memory::{MemoryBudget, fits_into, memory_budget};
+use crate::panic::{caught, run_in_words};
+use crate::{Panicked, RunError};
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::{Loaded, Scenario};
 use bufferlab_sim::{Progress, SimError, Simulation};
@@ -41,10 +43,15 @@ pub struct Execution {
 pub const AUTOMATIC_HOSTS: usize = 64;
 
 impl Execution {
-    /// Threads of each of so many runs.
-    fn threads_of(&self, runs: usize) -> ThreadsOfARun {
+    /// Runs at the same time, of so many.
+    fn at_once(&self, runs: usize) -> usize {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        let at_once = self.jobs.map_or(cores, NonZero::get).min(runs).max(1);
+        self.jobs.map_or(cores, NonZero::get).min(runs).max(1)
+    }
+
+    /// Threads of each of the runs that go on at the same time.
+    fn threads_of(&self, at_once: usize) -> ThreadsOfARun {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let idle = cores.saturating_sub(busy_elsewhere());
         let spare = NonZero::new(idle / at_once).unwrap_or(NonZero::<usize>::MIN);
         self.threads.map_or(ThreadsOfARun::AtMost(spare), ThreadsOfARun::Exactly)
@@ -158,10 +165,13 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
     watcher: &dyn Watcher,
     then: impl Fn(usize, Result<Finished, RunError>) -> R + Sync,
 ) -> Result<Vec<R>, RunError> {
+    let room = Room::new(jobs.iter().map(|job| &job.borrow().loaded.scenario));
     // More threads than jobs would only wait for one another.
-    let at_once = how.jobs.map_or(0, |at_once| at_once.get().min(jobs.len().max(1)));
+    let at_once = room.at_once(how.at_once(jobs.len()));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(at_once).build()?;
-    let threads = how.threads_of(jobs.len());
+    let threads = how.threads_of(at_once);
+    let place =
+        Place { budget: room.budget, threads, most_threads: room.threads(at_once), verify: how.verify };
     let run = |(index, job): (usize, &J)| {
         let job = job.borrow();
         if !watcher.goes_on() {
@@ -172,7 +182,7 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
             watcher.goes_on()
         };
         let mut finished = None;
-        watcher.around(index, &mut || finished = Some(run_one(job, how.verify, threads, &mut go_on)));
+        watcher.around(index, &mut || finished = Some(run_one(job, &place, &mut go_on)));
         let finished = finished.expect("the watcher has called it")?;
         watcher.complete(index, finished.packet_hops);
         Ok(finished)
@@ -193,21 +203,85 @@ pub fn execute_one(
     verify: bool,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {
-    run_one(job, verify, ThreadsOfARun::Exactly(NonZero::<usize>::MIN), go_on)
+    let one = NonZero::<usize>::MIN;
+    let threads = ThreadsOfARun::Exactly(one);
+    run_one(job, &Place { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
 }
 
-fn run_one(
+/// Does a job, unless it does not fit. Its outcome is that of one thread, whatever happens to several.
+fn run_one(job: &Job, place: &Place, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Finished, RunError> {
+    fits_into(&job.loaded.scenario, place.budget)?;
+    let mut used = NonZero::<usize>::MIN;
+    let attempt = attempt_caught(job, place, &mut used, go_on);
+    match attempt {
+        Err(error) if used.get() > 1 && error.may_depend_on_threads() => {
+            let threads = ThreadsOfARun::Exactly(NonZero::<usize>::MIN);
+            attempt_caught(job, &Place { threads, ..*place }, &mut used, go_on)
+        }
+        outcome => outcome,
+    }
+}
+
+/// Does a job; a panic is an error of it alone.
+fn attempt_caught(
     job: &Job,
-    verify: bool,
+    place: &Place,
+    used: &mut NonZero<usize>,
+    go_on: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Finished, RunError> {
+    caught(|| attempt(job, place, used, go_on)).unwrap_or_else(|panicked| {
+        Err(RunError::Panicked(Box::new(Panicked { run: run_in_words(&job.loaded), ..panicked })))
+    })
+}
+
+/// Where runs are done.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    budget: MemoryBudget,
     threads: ThreadsOfARun,
+    /// Every thread of a run has the whole network: there is memory for this many.
+    most_threads: NonZero<usize>,
+    verify: bool,
+}
+
+/// Memory for several runs.
+struct Room {
+    budget: MemoryBudget,
+    /// What the largest run takes that fits (bytes).
+    largest: u64,
+}
+
+impl Room {
+    fn new<'a>(scenarios: impl Iterator<Item = &'a Scenario>) -> Self {
+        let budget = memory_budget();
+        let sizes = scenarios.filter_map(|scenario| fits_into(scenario, budget).ok());
+        Self { budget, largest: sizes.max().unwrap_or(1).max(1) }
+    }
+
+    /// Runs at the same time: as many as are wanted, or as have room.
+    fn at_once(&self, wanted: usize) -> usize {
+        wanted.min((self.budget.bytes / self.largest) as usize).max(1)
+    }
+
+    fn threads(&self, at_once: usize) -> NonZero<usize> {
+        NonZero::new((self.budget.bytes / self.largest) as usize / at_once).unwrap_or(NonZero::<usize>::MIN)
+    }
+}
+
+/// Does a job; `used` is set to the threads that it gets.
+fn attempt(
+    job: &Job,
+    place: &Place,
+    used: &mut NonZero<usize>,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {
     let (wall, cpu) = (Instant::now(), ThreadTime::now());
     let mut simulation = Simulation::new(&job.loaded.scenario)?;
-    simulation.set_verify(verify);
+    simulation.set_verify(place.verify);
     let head = head(&job.loaded, simulation.classes())?;
     let mut writer = RunWriter::create(&job.dir, head)?;
-    let threads = threads.count(&simulation, &job.loaded.scenario);
+    let threads = place.threads.count(&simulation, &job.loaded.scenario).min(place.most_threads);
+    *used = threads;
     let totals = simulation.run_on(threads, &job.loaded.scenario, &mut writer, go_on)?;
     // Threads of one run wait for each other without leaving their cores.
     let cpu_seconds = match threads.get() {

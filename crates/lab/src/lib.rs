@@ -24,7 +24,10 @@ mod explanation;
 mod group;
 mod head;
 mod kept;
+mod limits;
 mod listed;
+mod memory;
+mod panic;
 mod plan;
 mod sweep;
 
@@ -38,7 +41,10 @@ pub use execute::{
 pub use explanation::explanation_text;
 pub use head::head as run_head;
 pub use kept::{is_kept, own_code, set_own_code};
+pub use limits::{LIMITS, RUNS, SEEDS};
 pub use listed::listed_values;
+pub use memory::{MemoryBudget, TooMuchMemory, fits, format_memory, memory_budget, set_memory_limit};
+pub use panic::{Panicked, caught};
 pub use plan::{Destination, Load, Plan, plan_compare, plan_run};
 pub use sweep::{
     SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary, sweep_schema,

@@ -5,6 +5,8 @@ use crate::choice::{PolicyChoice, chosen, other_traffic, refuse_twins};
 use crate::execute::has_stored;
 use crate::group::{self, Layout};
 use crate::kept::is_kept;
+use crate::limits::{RUNS, SEEDS};
+use crate::memory::{fits, plan_fits};
 use crate::{Job, PlanError};
 use bufferlab_results::{Group, RunCaveat, RunResult, SCENARIO_FILE};
 use bufferlab_scenario::{LoadError, Loaded, Scenario, Variant};
@@ -55,7 +57,8 @@ pub struct Destination<'a> {
 /// If the scenario does not load, or something else lies in the folder.
 pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Result<Plan, PlanError> {
     let out = to.out;
-    let seeds = seeds_of(&load(None, &[])?.scenario, seeds);
+    let first = load(None, &[])?;
+    let seeds = seeds_of(&first, seeds, 1)?;
     let single = seeds.len() == 1;
     let load_seed = |seed: u64| load(None, &[of_seed(seed)]);
     let mut jobs = Vec::with_capacity(seeds.len());
@@ -103,7 +106,7 @@ pub fn plan_compare(
         });
     }
     let mut jobs: Vec<Job> = Vec::new();
-    let seeds = seeds_of(&first.scenario, seeds);
+    let seeds = seeds_of(&first, seeds, variants.len())?;
     for variant in &variants {
         for (index, seed) in seeds.iter().enumerate() {
             let loaded = load_variant(variant, *seed)?;
@@ -131,6 +134,9 @@ fn unfit(loaded: Result<Loaded, LoadError>) -> Option<String> {
         Ok(loaded) => loaded,
         Err(error) => return Some(error.to_string()),
     };
+    if let Err(error) = fits(&loaded.scenario) {
+        return Some(error.to_string());
+    }
     Simulation::new(&loaded.scenario).err().map(|error| error.to_string())
 }
 
@@ -224,7 +230,15 @@ fn keep(
     Ok(kept)
 }
 
-/// The scenario's seed and the ones that follow it.
-pub(crate) fn seeds_of(scenario: &Scenario, seeds: NonZero<u32>) -> Vec<u64> {
-    (0..u64::from(seeds.get())).map(|offset| scenario.seed + offset).collect()
+/// The scenario's seed and the ones that follow it, for `others` variants and points.
+///
+/// # Errors
+/// If there are more seeds or runs than one command may plan, or memory cannot hold the plan.
+pub(crate) fn seeds_of(first: &Loaded, seeds: NonZero<u32>, others: usize) -> Result<Vec<u64>, PlanError> {
+    let seeds = u64::from(seeds.get());
+    SEEDS.check(seeds).map_err(PlanError::beyond)?;
+    let runs = seeds.saturating_mul(others as u64);
+    RUNS.check(runs).map_err(PlanError::beyond)?;
+    plan_fits(first, runs)?;
+    Ok((0..seeds).map(|offset| first.scenario.seed + offset).collect())
 }

@@ -7,6 +7,7 @@ pub use output::sweep_schema;
 
 use crate::choice::{PolicyChoice, chosen, other_traffic, own_policy, refuse_twins};
 use crate::kept::is_kept;
+use crate::limits::RUNS;
 use crate::plan::{Load, of_seed, seeds_of};
 use crate::{Job, PlanError};
 use bufferlab_report::ReportError;
@@ -84,6 +85,8 @@ impl SweepPlan {
     /// If the scenario does not load, two points are the same, or the folder holds something else than this sweep.
     pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
         let first = load(None, &[])?;
+        let grid = grid_size(&request.vary);
+        RUNS.check(grid).map_err(PlanError::beyond)?;
         let points = points(&request.vary)?;
         refuse_another_sweep(&request)?;
         // Where nothing is asked for, the scenario stays as it is, whatever its other switches have.
@@ -99,7 +102,7 @@ impl SweepPlan {
         let load_point = |variant: Option<&Variant>, overrides: &[(String, String)]| {
             load(variant.filter(|_| changes), overrides)
         };
-        let seeds = seeds_of(&first.scenario, request.seeds);
+        let seeds = seeds_of(&first, request.seeds, points.len() * variants.len())?;
         for point in &points {
             let dir = request.out.join(&point.folder);
             found.look_at(point, &dir, &variants, &seeds, &load_point);
@@ -193,6 +196,11 @@ impl Found {
             }
         }
     }
+}
+
+/// Points of the grid, before any is made.
+fn grid_size(vary: &[Vary]) -> u64 {
+    vary.iter().fold(1, |points, vary| points.saturating_mul(vary.values.len() as u64))
 }
 
 /// The grid in the order of the keys, the last one fastest.

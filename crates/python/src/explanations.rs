@@ -7,7 +7,7 @@ use bufferlab_lab::{RunError, Watcher, explanation_text};
 use bufferlab_metrics::{Explanation, RunSink};
 use bufferlab_results::{ExplanationRecord, explanations_json};
 use bufferlab_scenario::Scenario;
-use bufferlab_sim::{ExplainRequest, ExplainedEvent, SimError, Simulation};
+use bufferlab_sim::{ExplainRequest, ExplainedEvent, Simulation};
 use bufferlab_units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -48,7 +48,7 @@ pub(crate) fn explain(
     let relay = Relay::empty();
     relay.expect(1);
     let done = attend(py, &relay, None, || explained(&scenario, request, &relay))?;
-    let records = done.map_err(|error| errors::run(py, &RunError::Simulation(error)))?;
+    let records = done.map_err(|error| errors::run(py, &error))?;
     let text = records.iter().map(explanation_text).collect::<Vec<_>>().join("\n");
     Ok((explanations_json(&records).expect("explanations are plain data"), text))
 }
@@ -57,7 +57,8 @@ fn explained(
     scenario: &Scenario,
     request: ExplainRequest,
     relay: &Relay,
-) -> Result<Vec<ExplanationRecord>, SimError> {
+) -> Result<Vec<ExplanationRecord>, RunError> {
+    bufferlab_lab::fits(scenario)?;
     let mut simulation = Simulation::new(scenario)?;
     let classes = simulation.classes().to_vec();
     simulation.explain(request);

@@ -1,6 +1,7 @@
 //! Scenarios: loaded, checked, described.
 
 use crate::errors::{self, Plain};
+use bufferlab_lab::RunError;
 use bufferlab_scenario::{Changes, Variant, VariantName, load_changed};
 use bufferlab_sim::Simulation;
 use pyo3::exceptions::PyValueError;
@@ -106,8 +107,11 @@ impl Loaded {
 
     /// Builds the network, which finds what only shows when policies meet switches.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        let built = py.detach(|| Simulation::new(&self.inner.scenario).map(drop));
-        built.map_err(|error| errors::run(py, &error.into()))
+        let built = py.detach(|| {
+            bufferlab_lab::fits(&self.inner.scenario)?;
+            Ok(Simulation::new(&self.inner.scenario).map(drop)?)
+        });
+        built.map_err(|error: RunError| errors::run(py, &error))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::TableError;
 use bufferlab_document::{LoadError, Problem};
-use bufferlab_lab::RunError;
+use bufferlab_lab::{Panicked, RunError};
+use bufferlab_params::Beyond;
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
 use std::io;
@@ -53,6 +54,14 @@ pub enum ReproduceError {
     /// None of the experiments has the scale of that name.
     #[error("none of these experiments has the scale \"{0}\"")]
     NoScale(&'static str),
+    /// More runs than one command may plan.
+    #[error("{experiment}: {beyond}")]
+    TooMany {
+        /// Which experiment asks for them; several together have the name of the last.
+        experiment: String,
+        /// The limit, and what was asked for.
+        beyond: Beyond,
+    },
     /// An analytical figure cannot be computed: its parameters are ours.
     #[error("this is a bug in bufferlab: {0}")]
     Figure(bufferlab_theory::fluid::FluidError),
@@ -84,6 +93,9 @@ impl ReproduceError {
                 "leave --profile out; docs/reproduction.md says which papers have a public simulator"
             }
             Self::NoScale(_) => "leave --scale out, or add [paper] with its `seeds` to the experiment",
+            Self::TooMany { .. } => {
+                "lower --seeds or the experiment's `seeds`, or name fewer experiments at a time"
+            }
             Self::Report(error) => error.hint(),
             Self::Threads(_) => "run fewer at a time with --jobs",
         }
@@ -115,6 +127,9 @@ pub enum FailureCause {
     /// The run broke off.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// What is taken of its tables could not be worked out, by a defect of the program.
+    #[error("{0}; this is a bug in bufferlab, please report it")]
+    Panicked(#[from] Panicked),
     /// Its tables cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),

@@ -1,8 +1,9 @@
 //! Which runs does an experiment need?
 
-use crate::{Experiment, FailureCause, Overrides, ReproduceError, RunFailure, Runs, Scale, ScaleName};
+use crate::{Axis, Experiment, FailureCause, Overrides, ReproduceError, RunFailure, Runs, Scale, ScaleName};
 use bufferlab_core::Profile;
 use bufferlab_document::tree::Value;
+use bufferlab_lab::{RUNS, SEEDS};
 use bufferlab_scenario::{Loaded, Setting};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -73,6 +74,12 @@ impl Plan {
         let read: Vec<_> = all.iter().copied().filter(reads).collect();
         if read.is_empty() && !all.is_empty() {
             return Err(ReproduceError::NoReading);
+        }
+        let mut runs = 0_u64;
+        for one in &read {
+            runs = runs.saturating_add(check_runs(one, scale, seeds)?);
+            RUNS.check(runs)
+                .map_err(|beyond| ReproduceError::TooMany { experiment: one.id.clone(), beyond })?;
         }
         let plans: Vec<_> = read.iter().filter_map(|one| Self::new(one, scale, seeds)).collect();
         if plans.is_empty() && !read.is_empty() {
@@ -186,13 +193,37 @@ impl Plan {
 }
 
 /// Places of the axes, variants, seeds.
+/// The number of runs of an experiment, before any is planned.
+///
+/// # Errors
+/// If one command may not plan as many runs, or as many seeds of each.
+pub(crate) fn check_runs(
+    experiment: &Experiment,
+    scale: ScaleName,
+    seeds: Option<u32>,
+) -> Result<u64, ReproduceError> {
+    let Some((runs, size)) = experiment.runs().and_then(|runs| Some((runs, runs.scale(scale)?))) else {
+        return Ok(0);
+    };
+    let seeds = u64::from(seeds.unwrap_or(size.seeds));
+    let places = runs.axes.iter().map(|axis| chosen_places(axis, size).count() as u64);
+    let all = places.fold(seeds.saturating_mul(runs.variants.len() as u64), u64::saturating_mul);
+    let refused = |beyond| ReproduceError::TooMany { experiment: experiment.id.clone(), beyond };
+    SEEDS.check(seeds).and_then(|()| RUNS.check(all)).map_err(refused)?;
+    Ok(all)
+}
+
+/// The values of an axis that a scale has, by their indices.
+fn chosen_places<'a>(axis: &'a Axis, size: &'a Scale) -> impl Iterator<Item = usize> + 'a {
+    let chosen = size.values.get(&axis.name);
+    (0..axis.values.len())
+        .filter(move |&place| chosen.is_none_or(|labels| labels.contains(&axis.values[place].label)))
+}
+
 fn points(runs: &Runs, size: &Scale, seeds: Option<u32>) -> Vec<Point> {
     let mut grid = vec![Vec::new()];
     for axis in &runs.axes {
-        let chosen = size.values.get(&axis.name);
-        let chosen: Vec<usize> = (0..axis.values.len())
-            .filter(|&place| chosen.is_none_or(|labels| labels.contains(&axis.values[place].label)))
-            .collect();
+        let chosen: Vec<usize> = chosen_places(axis, size).collect();
         let with = |places: &Vec<usize>| -> Vec<Vec<usize>> {
             chosen.iter().map(|&place| [&places[..], &[place]].concat()).collect()
         };

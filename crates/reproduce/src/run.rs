@@ -10,7 +10,7 @@ use crate::{
     Course, CourseLine, Experiment, FailureCause, Metric, Numbers, Plan, Point, ReproduceError, RunFailure,
     Wanted,
 };
-use bufferlab_lab::{Execution, Job, Watcher, execute_then};
+use bufferlab_lab::{Execution, Job, Watcher, caught, execute_then};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -44,7 +44,8 @@ pub fn run<W: Watcher>(
     // A run's tables go as soon as its numbers are kept: all of them together would not fit.
     let kept = execute_then(&jobs, how, &watcher, |index, finished| {
         let missing = &prepared.missing[index];
-        cache.keep(&missing.key, missing.wanted.take(&missing.job, finished?)?)?;
+        let finished = finished?;
+        cache.keep(&missing.key, caught(|| missing.wanted.take(&missing.job, finished))??)?;
         fs::remove_dir_all(&missing.job.dir)
             .map_err(|source| FailureCause::Kept { path: missing.job.dir.clone(), source })
     })?;

@@ -6,6 +6,7 @@
 
 use crate::ablations::{SaidOfKey, said_of};
 use crate::expression::{Traced, ValueError, Values, evaluate};
+use crate::plan::check_runs;
 use crate::{ClaimCheck, Experiment, Judged, Overrides, Plan, Point, ReproduceError, ScaleName, judge, run};
 use bufferlab_core::Profile;
 use bufferlab_document::tree::{Item, Value, parse};
@@ -70,6 +71,7 @@ pub fn why<W: Watcher>(
     (folder, how): (&Path, &Execution),
     mut board: impl FnMut(usize) -> W,
 ) -> Result<Ablation, ReproduceError> {
+    check_runs(experiment, scale, seeds)?;
     let plan = Plan::new(experiment, scale, seeds).ok_or(ReproduceError::NoScale(scale.name()))?;
     let plan = plan.under(Profile::Paper);
     let mut trial = |plans: Vec<Plan>| -> Result<Vec<Judged>, ReproduceError> {

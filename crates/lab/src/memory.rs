@@ -1,0 +1,159 @@
+//! Does what is planned fit into memory?
+//!
+//! The bound is the memory that the system has left when a command starts: what runs on a server must not be refused because
+//! a laptop could not run it, and what a laptop cannot run is refused before the system kills the process.
+//! `--memory-limit` replaces the bound where the system is wrong.
+
+use crate::limits::RESERVE;
+use crate::{PlanError, RunError};
+use bufferlab_scenario::{Loaded, Scenario};
+use bufferlab_sim::MemoryEstimate;
+use bufferlab_workload::FLOW_BYTES;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Memory that nobody is asked about is taken for this much (bytes): systems without `/proc`.
+const ASSUMED: u64 = 16_000_000_000;
+
+/// What [`set_memory_limit`] was told (bytes); 0: nothing.
+static LIMIT: AtomicU64 = AtomicU64::new(0);
+
+/// Replaces what the system says about its memory, for the rest of the process (bytes).
+pub fn set_memory_limit(bytes: u64) {
+    LIMIT.store(bytes.max(1), Ordering::Relaxed);
+}
+
+/// Memory that a command may take, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryBudget {
+    /// How much (bytes).
+    pub bytes: u64,
+    /// Who says so: "the system has".
+    pub source: &'static str,
+}
+
+/// The least of what the user, the system, the control group and the shell's limits leave to this process.
+#[must_use]
+pub fn memory_budget() -> MemoryBudget {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    if limit > 0 {
+        return MemoryBudget { bytes: limit, source: "--memory-limit allows" };
+    }
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let known = [
+        (available(&text("/proc/meminfo")), "the system has"),
+        (control_group(&text("/proc/self/cgroup"), Path::new("/sys/fs/cgroup")), "the control group has"),
+        (address_space(&text("/proc/self/limits"), &text("/proc/self/status")), "`ulimit -v` leaves"),
+    ];
+    let known = known.into_iter().filter_map(|(bytes, source)| Some(MemoryBudget { bytes: bytes?, source }));
+    known
+        .min_by_key(|budget| budget.bytes)
+        .unwrap_or(MemoryBudget { bytes: ASSUMED, source: "it is assumed that the system has" })
+}
+
+/// `MemAvailable` of `/proc/meminfo` (bytes).
+fn available(meminfo: &str) -> Option<u64> {
+    kilobytes(meminfo, "MemAvailable:")
+}
+
+/// The number behind a label of a file in `/proc` that counts in kB (bytes).
+fn kilobytes(text: &str, label: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(label))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1_024)
+}
+
+/// What the control group of this process, and those above it, have left (bytes).
+fn control_group(membership: &str, root: &Path) -> Option<u64> {
+    let path = membership.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let left = |folder: &Path| {
+        let (most, used) = (number(&folder.join("memory.max"))?, number(&folder.join("memory.current"))?);
+        // Pages of files count as used, and are given back when others need them.
+        let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
+        let cached = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.parse::<u64>().ok());
+        Some(most.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
+    };
+    root.join(path).ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left).min()
+}
+
+/// What `ulimit -v` leaves to this process (bytes).
+fn address_space(limits: &str, status: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let most = line.split_whitespace().next()?.parse::<u64>().ok()?;
+    Some(most.saturating_sub(kilobytes(status, "VmSize:").unwrap_or(0)))
+}
+
+/// A run that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "it takes about {} of memory before its first packet{}, and {} {}",
+    format_memory(self.estimate.bytes()),
+    in_words(&self.estimate),
+    self.budget.source,
+    format_memory(self.budget.bytes)
+)]
+pub struct TooMuchMemory {
+    /// What it takes.
+    pub estimate: MemoryEstimate,
+    /// What there is.
+    pub budget: MemoryBudget,
+}
+
+/// The parts that matter: " (tables of flows 8.6 GB; smaller by `flow_entries`, the number of switches)".
+fn in_words(estimate: &MemoryEstimate) -> String {
+    let large = |part: &&bufferlab_sim::MemoryPart| part.bytes >= estimate.bytes() / 20;
+    let parts = estimate.parts().iter().filter(large);
+    let parts: Vec<_> =
+        parts.map(|part| format!("{} {}: see {}", part.what, format_memory(part.bytes), part.keys)).collect();
+    format!(" ({})", parts.join("; "))
+}
+
+/// A number of bytes, rounded for people: "8.6 GB".
+#[must_use]
+pub fn format_memory(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} KB", bytes.div_ceil(1_000)),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+/// Refuses a scenario that one run of does not fit.
+///
+/// # Errors
+/// [`RunError::Memory`], before anything is built.
+pub fn fits(scenario: &Scenario) -> Result<(), RunError> {
+    fits_into(scenario, memory_budget()).map(|_| ())
+}
+
+/// The memory of a run that fits (bytes).
+pub(crate) fn fits_into(scenario: &Scenario, budget: MemoryBudget) -> Result<u64, RunError> {
+    let estimate = MemoryEstimate::new(scenario);
+    match estimate.bytes().saturating_add(RESERVE) {
+        bytes if bytes <= budget.bytes => Ok(bytes),
+        _ => Err(RunError::Memory(Box::new(TooMuchMemory { estimate, budget }))),
+    }
+}
+
+/// Refuses a plan whose scenarios do not fit: each run holds its own, with its files and lists, until it is over.
+pub(crate) fn plan_fits(loaded: &Loaded, runs: u64) -> Result<(), PlanError> {
+    let files: usize = loaded.inputs.iter().map(|input| input.content.len()).sum();
+    let listed: usize = loaded.scenario.workloads.iter().map(|spec| spec.workload.listed_flows()).sum();
+    let one = (files + listed * FLOW_BYTES + 2 * loaded.resolved.len()) as u64;
+    let (all, budget) = (one.saturating_mul(runs), memory_budget());
+    if all <= budget.bytes {
+        return Ok(());
+    }
+    let message = format!(
+        "{runs} runs hold {} of files and lists each, {} in all, and {} {}",
+        format_memory(one),
+        format_memory(all),
+        budget.source,
+        format_memory(budget.bytes)
+    );
+    Err(PlanError::refused(
+        message,
+        "plan fewer runs at a time, or shorten the lists; --memory-limit 64GB says that there is more",
+    ))
+}

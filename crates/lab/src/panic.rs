@@ -1,0 +1,98 @@
+//! A defect in one run must not take the others along: a panic becomes the error of its run.
+
+use bufferlab_scenario::Loaded;
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
+use std::sync::{Mutex, Once, PoisonError};
+
+/// Panics whose places nobody has asked for yet: message and place.
+static PLACES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
+/// A program that panics more often than this without asking loses the oldest places.
+const PLACES_KEPT: usize = 64;
+
+/// A panic that was caught.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panicked {
+    /// What the panic said.
+    pub message: String,
+    /// File, line and column in the source, where they are known.
+    pub place: Option<String>,
+    /// The run in words, which says how to repeat it: "seed 3, policy dt". Empty where no run did it.
+    pub run: String,
+}
+
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { message, place, run } = self;
+        let of = if run.is_empty() { String::new() } else { format!("{run}: ") };
+        let at = place.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
+        write!(f, "{of}the program panicked: {message}{at}")
+    }
+}
+
+impl std::error::Error for Panicked {}
+
+/// Does `work`; a panic in it ends nothing else. The standard message appears on stderr, too.
+///
+/// # Errors
+/// What the panic said.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |info| {
+            note(info);
+            before(info);
+        }));
+    });
+    // What the work has touched is thrown away with it: a writer removes its folder when it is dropped.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let message = message(&*payload);
+        let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = places.iter().position(|(known, _)| *known == message);
+        let place = at.map(|at| places.remove(at).1);
+        Panicked { message, place, run: String::new() }
+    })
+}
+
+/// Keeps the place of a panic, which its payload does not have.
+fn note(info: &PanicHookInfo<'_>) {
+    let Some(place) = info.location() else { return };
+    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+    if places.len() == PLACES_KEPT {
+        places.remove(0);
+    }
+    places.push((message(info.payload()), place.to_string()));
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}
+
+/// A run in words: its seed, and what it was loaded as.
+pub(crate) fn run_in_words(loaded: &Loaded) -> String {
+    let scenario = &loaded.scenario;
+    let policy = scenario.switches.first().map_or("none", |switch| &switch.policy);
+    match &loaded.variant {
+        Some(variant) => format!("seed {}, --as '{}'", scenario.seed, variant.text),
+        None => format!("seed {}, policy {policy}", scenario.seed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error_with_message_and_place() {
+        assert_eq!(caught(|| 7), Ok(7));
+        let empty: Vec<u32> = Vec::new();
+        let panicked = caught(|| empty[std::hint::black_box(3)]).expect_err("there is no third");
+        assert!(panicked.message.contains("the len is 0 but the index is 3"), "{panicked}");
+        assert!(panicked.place.as_ref().is_some_and(|place| place.contains("panic.rs:")), "{panicked}");
+        let panicked = caught(|| panic!("{} apples", 5)).expect_err("it panics");
+        assert_eq!(panicked.message, "5 apples");
+    }
+}
