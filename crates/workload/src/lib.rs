@@ -32,6 +32,7 @@ mod flow;
 mod flow_list;
 mod incast;
 mod kinds;
+mod limits;
 mod load;
 mod merge;
 mod multi_get;
@@ -53,6 +54,7 @@ pub use flow_list::{
 };
 pub use incast::{IncastParams, IncastSource, QueryNumbers};
 pub use kinds::{FlowListWorkload, LoadReference};
+pub use limits::{FLOWS_ALIVE_MAX, LIMITS};
 pub use load::arrivals_per_second_per_host;
 pub use merge::{ListSource, MergeSource};
 pub use multi_get::{AnswersPer, MultiGet, MultiGetParams};

@@ -5,14 +5,18 @@ mod csv;
 mod error;
 mod frame;
 mod pcap;
+mod records;
 
 pub use addresses::{AddressBook, AddressRule, Unmapped};
 pub use error::{PacketPlace, PacketProblem, TraceError};
 
 use crate::FlowSpec;
+use crate::flow_list::{LimitedLines, unpacked};
+use crate::limits::{ADDRESSES, PACKETS};
 use bufferlab_units::Time;
-use std::borrow::Cow;
-use std::io::Read;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::net::IpAddr;
 use std::path::Path;
 
 /// How a trace becomes traffic.
@@ -41,15 +45,18 @@ pub struct Trace {
     pub without_address: usize,
     /// Columns that were passed over, in the order of the file.
     pub ignored_columns: Vec<String>,
+    /// Bytes at the end of a capture that are no whole packet and were left out.
+    pub cut_off: u64,
 }
 
 /// A packet as the file has it.
 #[derive(Clone, Debug)]
 struct RawPacket {
     /// Since an instant of the file's choice (ps); a date in picoseconds needs more than 64 bits.
-    at_ps: u128,
-    source: String,
-    destination: String,
+    at_ps: i128,
+    /// Numbers of its addresses ([`RawTrace::addresses`]).
+    source: u32,
+    destination: u32,
     /// On the wire (bytes).
     size: u64,
     priority: Option<u8>,
@@ -62,6 +69,55 @@ struct RawTrace {
     packets: Vec<RawPacket>,
     without_address: usize,
     ignored_columns: Vec<String>,
+    cut_off: u64,
+    /// Every address that the file names, each once.
+    addresses: Vec<String>,
+    by_text: BTreeMap<String, u32>,
+    by_address: BTreeMap<IpAddr, u32>,
+}
+
+impl RawTrace {
+    /// The number of an address of a capture.
+    fn address(&mut self, address: IpAddr) -> u32 {
+        if let Some(&known) = self.by_address.get(&address) {
+            return known;
+        }
+        let number = self.name(&address.to_string());
+        self.by_address.insert(address, number);
+        number
+    }
+
+    /// The number of an address as a text file writes it.
+    fn name(&mut self, text: &str) -> u32 {
+        if let Some(&known) = self.by_text.get(text) {
+            return known;
+        }
+        let number = self.addresses.len() as u32;
+        self.addresses.push(text.to_owned());
+        self.by_text.insert(text.to_owned(), number);
+        number
+    }
+
+    /// Takes one packet, from and to the addresses of these numbers.
+    fn add(
+        &mut self,
+        path: &Path,
+        at_ps: i128,
+        [source, destination]: [u32; 2],
+        size: u64,
+        priority: Option<u8>,
+        place: PacketPlace,
+    ) -> Result<(), TraceError> {
+        let (packets, addresses) =
+            (PACKETS.check(self.packets.len() as u64 + 1), ADDRESSES.check(self.addresses.len() as u64));
+        packets.and(addresses).map_err(|beyond| TraceError::TooMany {
+            path: path.to_owned(),
+            place,
+            beyond,
+        })?;
+        self.packets.push(RawPacket { at_ps, source, destination, size, priority, place });
+        Ok(())
+    }
 }
 
 /// Reads a packet trace: CSV, or a capture (pcap, pcapng); plain or gzipped. What it is is recognised by content. `path` is for messages.
@@ -75,7 +131,8 @@ struct RawTrace {
 /// | `size_bytes` | on the wire, at least 1 |
 /// | `priority` | optional: the queue that it takes, from 0 |
 ///
-/// A capture holds Ethernet frames (VLAN tags are skipped) or IP packets, with times in microseconds or nanoseconds in either byte order; sources and
+/// A capture holds Ethernet frames (VLAN tags and MPLS labels are skipped), IP packets, or packets of all interfaces of Linux
+/// (`tcpdump -i any`), with times of any resolution in either byte order; a last packet that is not whole is left out; sources and
 /// destinations are IPv4 and IPv6 addresses, a size is the one on the wire even where the capture is cut short, and a priority is the one of
 /// the VLAN tag or else the first three bits of the DSCP.
 ///
@@ -87,15 +144,13 @@ pub fn parse_trace(
     book: &mut AddressBook<'_>,
     options: &TraceOptions,
 ) -> Result<Trace, TraceError> {
-    let mut content = Cow::Borrowed(content);
-    if content.starts_with(&[0x1f, 0x8b]) {
-        let mut plain = Vec::new();
-        let read = flate2::read::MultiGzDecoder::new(&*content).read_to_end(&mut plain);
-        read.map_err(|cause| TraceError::Io { path: path.to_owned(), cause })?;
-        content = Cow::Owned(plain);
-    }
-    let raw =
-        if pcap::is_capture(&content) { pcap::read(path, &content)? } else { csv::read(path, &content)? };
+    let mut content = BufReader::new(unpacked(content));
+    let start = content.fill_buf().map_err(|cause| TraceError::io(path, cause))?;
+    let raw = if records::is_capture(start) {
+        pcap::read(path, content)?
+    } else {
+        csv::read(path, LimitedLines::new(content))?
+    };
     replay(path, raw, book, options)
 }
 
@@ -116,11 +171,12 @@ fn replay(
         stayed: 0,
         without_address: raw.without_address,
         ignored_columns: raw.ignored_columns,
+        cut_off: raw.cut_off,
     };
     for packet in &raw.packets {
         let fault = |problem| TraceError::Packet { path: path.to_owned(), place: packet.place, problem };
-        let src = book.host(&packet.source).map_err(fault)?;
-        let dst = book.host(&packet.destination).map_err(fault)?;
+        let src = book.host(&raw.addresses[packet.source as usize]).map_err(fault)?;
+        let dst = book.host(&raw.addresses[packet.destination as usize]).map_err(fault)?;
         if src == dst {
             trace.stayed += 1;
             continue;
@@ -139,7 +195,7 @@ fn replay(
             trace.priorities.push(priority);
             trace.priorities.len() - 1
         });
-        let start = stretched(packet.at_ps - first, options.stretch)
+        let start = stretched((packet.at_ps - first).unsigned_abs(), options.stretch)
             .and_then(|after| options.start.0.checked_add(after))
             .ok_or_else(|| fault(PacketProblem::TooLate))?;
         trace.packets.push(FlowSpec {

@@ -1,6 +1,7 @@
-//! How long may a line be? A file without line ends (a few megabytes, gzipped, may be gigabytes) is refused before
-//! it is in memory.
+//! How much of a file is read? One without line ends (a few megabytes, gzipped, may be gigabytes) is refused before it
+//! is in memory.
 
+use crate::limits::UNPACKED;
 use std::io::{self, Read};
 
 /// Most bytes of a line: some hundred times what a flow needs.
@@ -9,37 +10,107 @@ pub const LINE_BYTES_MAX: usize = 65_536;
 /// A line went on for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} has more than {LINE_BYTES_MAX} bytes")]
-pub(super) struct LineTooLong {
-    /// Its number, from 1.
-    pub(super) line: u64,
+pub(crate) struct LineTooLong {
+    /// Number of the line, from 1.
+    pub(crate) line: u64,
 }
 
-/// Passes bytes on and ends with an error that holds a [`LineTooLong`] where a line has more than [`LINE_BYTES_MAX`].
-pub(super) struct LimitedLines<R> {
+impl LineTooLong {
+    /// The line that an error of [`LimitedLines`] is about.
+    pub(crate) fn of(error: &io::Error) -> Option<Self> {
+        error.get_ref()?.downcast_ref().copied()
+    }
+}
+
+/// The text of a file, decompressed if need be, up to [`UNPACKED`].
+pub(crate) fn unpacked(content: &[u8]) -> Box<dyn Read + '_> {
+    if content.starts_with(&[0x1f, 0x8b]) {
+        Box::new(LimitedBytes::new(flate2::bufread::MultiGzDecoder::new(content), UNPACKED.most))
+    } else {
+        Box::new(content)
+    }
+}
+
+/// Passes bytes on and ends with an error behind too many.
+struct LimitedBytes<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> LimitedBytes<R> {
+    fn new(inner: R, most: u64) -> Self {
+        Self { inner, left: most }
+    }
+}
+
+impl<R: Read> Read for LimitedBytes<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        match self.left.checked_sub(read as u64) {
+            Some(left) => self.left = left,
+            None => {
+                let message = format!("it unpacks to more than {} bytes", UNPACKED.most);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// Passes bytes on and ends with an error that holds a [`LineTooLong`] where a line has more than [`LINE_BYTES_MAX`]. Line
+/// ends within quotes end no line: they belong to a field.
+pub(crate) struct LimitedLines<R> {
     inner: R,
     /// Of the line that is being read: its number, and how much of it was.
     line: u64,
     length: usize,
+    place: Place,
+}
+
+/// Where in a line of CSV the next byte stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    LineStart,
+    FieldStart,
+    Field,
+    Quotes,
+    /// Behind a quote within quotes: a second one is a part of the field.
+    QuotesEnd,
+    Comment,
 }
 
 impl<R: Read> LimitedLines<R> {
-    pub(super) fn new(inner: R) -> Self {
-        Self { inner, line: 1, length: 0 }
+    pub(crate) fn new(inner: R) -> Self {
+        Self { inner, line: 1, length: 0, place: Place::LineStart }
+    }
+
+    fn take(&mut self, byte: u8) {
+        self.length += 1;
+        if byte == b'\n' {
+            self.line += 1;
+            if self.place != Place::Quotes {
+                (self.length, self.place) = (0, Place::LineStart);
+            }
+            return;
+        }
+        self.place = match (self.place, byte) {
+            (Place::Comment, _) | (Place::LineStart, b'#') => Place::Comment,
+            (Place::Quotes, b'"') => Place::QuotesEnd,
+            (Place::Quotes, _) => Place::Quotes,
+            (Place::LineStart | Place::FieldStart | Place::QuotesEnd, b'"') => Place::Quotes,
+            (_, b',') => Place::FieldStart,
+            _ => Place::Field,
+        };
     }
 }
 
 impl<R: Read> Read for LimitedLines<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        let mut parts = buffer[..read].split(|&byte| byte == b'\n').peekable();
-        while let Some(part) = parts.next() {
-            self.length += part.len();
-            if self.length > LINE_BYTES_MAX {
+        for &byte in &buffer[..read] {
+            self.take(byte);
+            if self.length > LINE_BYTES_MAX + usize::from(self.place == Place::LineStart) {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, LineTooLong { line: self.line }));
-            }
-            if parts.peek().is_some() {
-                self.line += 1;
-                self.length = 0;
             }
         }
         Ok(read)
@@ -53,9 +124,7 @@ mod tests {
     fn outcome(text: &[u8]) -> Result<usize, u64> {
         let mut all = Vec::new();
         let read = LimitedLines::new(text).read_to_end(&mut all);
-        read.map_err(|error| {
-            error.get_ref().and_then(|why| why.downcast_ref::<LineTooLong>()).expect("why").line
-        })
+        read.map_err(|error| LineTooLong::of(&error).expect("why").line)
     }
 
     #[test]
@@ -65,5 +134,31 @@ mod tests {
         assert_eq!(outcome(text.as_bytes()), Ok(text.len()));
         assert_eq!(outcome(format!("{text}x\nb").as_bytes()), Err(4));
         assert_eq!(outcome(b""), Ok(0));
+    }
+
+    #[test]
+    fn line_ends_within_quotes_end_no_line() {
+        let lines = "y\n".repeat(LINE_BYTES_MAX);
+        assert_eq!(outcome(lines.as_bytes()), Ok(lines.len()));
+        // A comment and a quote within a field open nothing, and two quotes do not close.
+        for harmless in ["# a \"\n", "a\"b,c\n", "\"a\",\"b\"\"\"\n"] {
+            assert_eq!(
+                outcome(format!("{harmless}{lines}").as_bytes()),
+                Ok(harmless.len() + lines.len()),
+                "{harmless}"
+            );
+        }
+        for open in ["\"", "a,\"", "\"a\"\""] {
+            assert!(outcome(format!("{open}{lines}").as_bytes()).is_err(), "{open}");
+        }
+    }
+
+    #[test]
+    fn bytes_end_at_their_limit() {
+        let read = |most: u64| io::copy(&mut LimitedBytes::new(&[7; 100][..], most), &mut io::sink());
+        assert_eq!(read(100).expect("as many"), 100);
+        assert!(
+            read(99).expect_err("too many").to_string().contains("unpacks to more than 4000000000 bytes")
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! How is a flow list read, and which mistakes are caught on the way?
 
-use super::limited::{LimitedLines, LineTooLong};
+use super::limited::{LimitedLines, LineTooLong, unpacked};
 use super::number::{parse_scaled, parse_whole};
 use super::{CellProblem, DEFAULT_CLASS, FlowListError};
 use crate::FlowSpec;
@@ -62,10 +62,7 @@ pub fn parse_flow_list(
 
 /// The text of a file, decompressed if need be.
 fn open(content: &[u8]) -> Box<dyn Read + '_> {
-    let gzipped = content.starts_with(&[0x1f, 0x8b]);
-    let text: Box<dyn Read + '_> =
-        if gzipped { Box::new(flate2::bufread::MultiGzDecoder::new(content)) } else { Box::new(content) };
-    Box::new(LimitedLines::new(text))
+    Box::new(LimitedLines::new(unpacked(content)))
 }
 
 /// Most flows of a list. Each takes [`FLOW_BYTES`] of memory for the scenario, and as much again in every run that
@@ -210,12 +207,10 @@ impl<'a> Reader<'a> {
             csv::ErrorKind::Utf8 { pos, .. } => {
                 FlowListError::NotUtf8 { path, line: self.line(pos.as_ref()) }
             }
-            csv::ErrorKind::Io(cause) => {
-                match cause.get_ref().and_then(|why| why.downcast_ref::<LineTooLong>()) {
-                    Some(&LineTooLong { line }) => FlowListError::LineTooLong { path, line },
-                    None => FlowListError::Io { path, cause: error.into() },
-                }
-            }
+            csv::ErrorKind::Io(cause) => match LineTooLong::of(cause) {
+                Some(LineTooLong { line }) => FlowListError::LineTooLong { path, line },
+                None => FlowListError::Io { path, cause: error.into() },
+            },
             _ => FlowListError::Io { path, cause: error.into() },
         }
     }

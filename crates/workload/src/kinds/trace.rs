@@ -183,6 +183,15 @@ fn warn(context: &WorkloadContext<'_>, trace: &Trace) {
         let help = "their addresses belong to the same host: map them with `addresses`, or use more hosts";
         context.warn(Fault::new("file", message, "this trace").help(help));
     }
+    if trace.cut_off > 0 {
+        let bytes = trace.cut_off;
+        let message = format!(
+            "the capture was cut off: its last {bytes} bytes are no whole packet and are left out; {sent} packets are sent"
+        );
+        let help =
+            "end captures with Ctrl-C, or write with `tcpdump -U`; nothing to do if its end does not matter";
+        context.warn(Fault::new("file", message, "this trace").help(help));
+    }
     if trace.without_address > 0 {
         let count = trace.without_address;
         let message = format!("{count} frames without an IP address are left out; {sent} are sent");

@@ -1,6 +1,6 @@
 //! Packets of a CSV file.
 
-use super::{PacketPlace, PacketProblem, RawPacket, RawTrace, TraceError};
+use super::{PacketPlace, PacketProblem, RawTrace, TraceError};
 use crate::flow_list::{parse_scaled, parse_whole};
 use ::csv::{ReaderBuilder, StringRecord, Trim};
 use bufferlab_units::quantity::Dimension;
@@ -9,39 +9,40 @@ use std::path::Path;
 
 /// Name of a column of times, decimal digits kept, and picoseconds of the unit in which they are kept: a date in seconds would not fit
 /// into 64 bits of picoseconds.
-const TIMES: [(&str, u32, u128); 4] =
+const TIMES: [(&str, u32, i128); 4] =
     [("time_ps", 0, 1), ("time_ns", 3, 1), ("time_us", 6, 1), ("time_s", 9, 1_000)];
 
 struct Columns {
-    time: (usize, u32, u128),
+    time: (usize, u32, i128),
     src: usize,
     dst: usize,
     size: usize,
     priority: Option<usize>,
 }
 
-pub(super) fn read(path: &Path, content: &[u8]) -> Result<RawTrace, TraceError> {
-    // Lines are counted by their ends.
-    let end: &[u8] = if content.ends_with(b"\n") { b"" } else { b"\n" };
+pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
+    // Lines are counted by their ends: the last one has an end of its own, and an empty line is no record.
+    let end: &[u8] = b"\n";
     let mut reader = ReaderBuilder::new()
         .comment(Some(b'#'))
         .trim(Trim::All)
         .flexible(true)
         .from_reader(content.chain(end));
-    let damaged = |line: u64, error: &::csv::Error| TraceError::Damaged {
-        path: path.to_owned(),
-        place: PacketPlace::Line(line),
-        cause: match error.kind() {
+    let damaged = |line: u64, error: ::csv::Error| {
+        let place = PacketPlace::Line(line);
+        let cause = match error.kind() {
             ::csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
+            ::csv::ErrorKind::Io(_) => return TraceError::io(path, error.into()),
             _ => error.to_string(),
-        },
+        };
+        TraceError::Damaged { path: path.to_owned(), place, cause }
     };
-    let header = reader.headers().map_err(|error| damaged(1, &error))?.clone();
+    let header = reader.headers().map_err(|error| damaged(1, error))?.clone();
     if header.is_empty() {
         return Err(TraceError::Empty { path: path.to_owned() });
     }
     let (columns, ignored_columns) = columns(path, &header)?;
-    let (mut packets, mut record) = (Vec::new(), StringRecord::new());
+    let (mut trace, mut record) = (RawTrace { ignored_columns, ..RawTrace::default() }, StringRecord::new());
     loop {
         let read = reader.read_record(&mut record);
         // The position of a record is where its search began, before comments; that of the reader is behind it.
@@ -49,17 +50,18 @@ pub(super) fn read(path: &Path, content: &[u8]) -> Result<RawTrace, TraceError> 
         match read {
             Ok(true) => {}
             Ok(false) => break,
-            Err(error) => return Err(damaged(line, &error)),
+            Err(error) => return Err(damaged(line, error)),
         }
         let place = PacketPlace::Line(line);
-        let packet = packet(&columns, &header, &record, place).map_err(|problem| TraceError::Packet {
+        let packet = packet(&columns, &header, &record).map_err(|problem| TraceError::Packet {
             path: path.to_owned(),
             place,
             problem,
         })?;
-        packets.push(packet);
+        let hosts = [columns.src, columns.dst].map(|column| trace.name(&record[column]));
+        trace.add(path, packet.at_ps, hosts, packet.size, packet.priority, place)?;
     }
-    Ok(RawTrace { packets, without_address: 0, ignored_columns })
+    Ok(trace)
 }
 
 fn columns(path: &Path, header: &StringRecord) -> Result<(Columns, Vec<String>), TraceError> {
@@ -83,12 +85,16 @@ fn columns(path: &Path, header: &StringRecord) -> Result<(Columns, Vec<String>),
     Ok((columns, ignored.map(|(_, name)| name.to_owned()).collect()))
 }
 
-fn packet(
-    columns: &Columns,
-    header: &StringRecord,
-    record: &StringRecord,
-    place: PacketPlace,
-) -> Result<RawPacket, PacketProblem> {
+/// What a line says, but for its addresses.
+struct Packet {
+    /// Since an instant of the file's choice (ps).
+    at_ps: i128,
+    /// On the wire (bytes).
+    size: u64,
+    priority: Option<u8>,
+}
+
+fn packet(columns: &Columns, header: &StringRecord, record: &StringRecord) -> Result<Packet, PacketProblem> {
     if record.len() != header.len() {
         return Err(PacketProblem::FieldCount { expected: header.len(), found: record.len() });
     }
@@ -111,12 +117,5 @@ fn packet(
         }
         _ => None,
     };
-    Ok(RawPacket {
-        at_ps: u128::from(units) * unit_ps,
-        source: record[columns.src].to_owned(),
-        destination: record[columns.dst].to_owned(),
-        size,
-        priority,
-        place,
-    })
+    Ok(Packet { at_ps: i128::from(units) * unit_ps, size, priority })
 }

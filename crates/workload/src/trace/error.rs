@@ -1,7 +1,9 @@
 //! What is wrong with a packet trace, where, and what helps?
 
-use std::fmt;
-use std::path::PathBuf;
+use crate::flow_list::{LINE_BYTES_MAX, LineTooLong};
+use bufferlab_params::Beyond;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 /// Where a packet stands in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,8 @@ pub enum TraceError {
     },
     /// A capture whose frames cannot be read.
     #[error(
-        "trace {}: frames of link type {link_type}; Ethernet (1) and IP (101, 228, 229) are read, so capture on an Ethernet interface or convert the file",
+        "trace {}: frames of link type {link_type}; read are Ethernet (1), IP (12, 14, 101, 228, 229), loopback (0, 108) and all \
+         interfaces of Linux (113, 276): {advice}",
         path.display()
     )]
     LinkType {
@@ -70,9 +73,33 @@ pub enum TraceError {
         path: PathBuf,
         /// The number of the link type in its header.
         link_type: u32,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// More packets or addresses than a trace may have.
+    #[error("trace {}, {place}: {beyond}; split the file, or cut out a part of its time", path.display())]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+        /// The first one beyond the limit.
+        place: PacketPlace,
+        /// The limit.
+        beyond: Beyond,
+    },
+    /// A line without an end in sight.
+    #[error(
+        "trace {}, line {line}: longer than {LINE_BYTES_MAX} bytes, which no packet needs; expected a packet per line, so check the \
+         line ends, quotes, and that this is a CSV file or a capture",
+        path.display()
+    )]
+    LineTooLong {
+        /// The file.
+        path: PathBuf,
+        /// Line in the file (after decompression), from 1.
+        line: u64,
     },
     /// A damaged file.
-    #[error("trace {}, {place}: {cause}; the file is damaged or was cut off, so remove what is behind the packet before", path.display())]
+    #[error("trace {}, {place}: {cause}; the file is damaged, so remove what is behind the packet before", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -94,11 +121,23 @@ pub enum TraceError {
 }
 
 impl TraceError {
+    /// An error of reading, or what a limit of lines says.
+    pub(super) fn io(path: &Path, cause: io::Error) -> Self {
+        let path = path.to_owned();
+        match LineTooLong::of(&cause) {
+            Some(LineTooLong { line }) => Self::LineTooLong { path, line },
+            None => Self::Io { path, cause },
+        }
+    }
+
     /// The line of a text file at which something is wrong.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         match self {
             Self::MissingColumn { .. } => Some(1),
+            Self::LineTooLong { line, .. } | Self::TooMany { place: PacketPlace::Line(line), .. } => {
+                Some(*line)
+            }
             Self::Packet { place: PacketPlace::Line(line), .. }
             | Self::Damaged { place: PacketPlace::Line(line), .. } => Some(*line),
             _ => None,

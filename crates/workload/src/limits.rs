@@ -1,0 +1,57 @@
+//! How large may lists and traces be?
+
+use crate::flow_list::{FLOWS_MAX, LINE_BYTES_MAX};
+use bufferlab_params::Limit;
+
+const EFFECT: &str = "refused when the scenario is loaded";
+
+/// Packets of a trace. Each takes 64 bytes while it is read, and as much in the scenario and in every run.
+pub(crate) const PACKETS: Limit = Limit {
+    name: "packets of a trace",
+    most: 10_000_000,
+    unit: "",
+    place: "`file` of `kind = \"trace\"`",
+    effect: EFFECT,
+};
+
+/// Addresses of a trace, of which any number may stand for one host.
+pub(crate) const ADDRESSES: Limit = Limit {
+    name: "addresses of a trace",
+    most: 1 << 20,
+    unit: "",
+    place: "`file` of `kind = \"trace\"`",
+    effect: EFFECT,
+};
+
+/// Bytes that a gzipped list or trace unpacks to: as it is read, so that nothing holds them.
+pub(crate) const UNPACKED: Limit = Limit {
+    name: "bytes of an unpacked list or trace",
+    most: 4_000_000_000,
+    unit: "B",
+    place: "`file` of `kind = \"flow_list\"` and `kind = \"trace\"`, gzipped",
+    effect: EFFECT,
+};
+
+/// Flows of a list.
+pub(crate) const FLOWS: Limit = Limit {
+    name: "flows of a list",
+    most: FLOWS_MAX as u64,
+    unit: "",
+    place: "`file` of `kind = \"flow_list\"`",
+    effect: EFFECT,
+};
+
+/// Bytes of a line, or of a record whose quotes hold line ends.
+pub(crate) const LINE: Limit = Limit {
+    name: "bytes of a line of a list or trace",
+    most: LINE_BYTES_MAX as u64,
+    unit: "B",
+    place: "`file` of `kind = \"flow_list\"` and `kind = \"trace\"`",
+    effect: EFFECT,
+};
+
+/// Flows that are alive at once: the engine has no more slots.
+pub const FLOWS_ALIVE_MAX: u64 = 1 << 20;
+
+/// Limits that this crate checks.
+pub const LIMITS: &[Limit] = &[FLOWS, PACKETS, ADDRESSES, LINE, UNPACKED];
