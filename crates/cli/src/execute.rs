@@ -246,7 +246,7 @@ fn standard_input() -> miette::Result<&'static str> {
     if let Some(text) = TEXT.get() {
         return Ok(text);
     }
-    let text = io::read_to_string(io::stdin()).map_err(|why| {
+    let text = bufferlab_document::files::document(io::stdin().lock()).map_err(|why| {
         let help = "expected a scenario in TOML; for a file named `-`, write ./-";
         miette!(help = help, "cannot read <stdin>: {why}")
     })?;

@@ -6,7 +6,7 @@ use crate::progress::Board;
 use crate::{error, print};
 use bufferlab_lab::{Watcher, explanation_text, fits};
 use bufferlab_results::{ExplanationRecord, SCENARIO_FILE, explanations_json};
-use bufferlab_scenario::Scenario;
+use bufferlab_scenario::{EXPLAINED, Scenario};
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
 use miette::{IntoDiagnostic, miette};

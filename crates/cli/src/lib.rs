@@ -24,6 +24,7 @@ mod execute;
 mod explain;
 mod figure;
 mod interrupt;
+mod limits;
 mod manual;
 mod policy;
 mod progress;
@@ -42,6 +43,8 @@ mod verify;
 mod view;
 #[cfg(target_os = "linux")]
 mod watching;
+
+pub use limits::{limits, limits_page};
 
 use anstream::{AutoStream, ColorChoice};
 use args::{Args, Command, PolicyCommand};

@@ -13,10 +13,13 @@ pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo::with_default(
     "A flow that was silent for longer is forgotten and starts anew.",
 );
 
+/// Most slots of a flow table.
+pub(crate) const FLOW_ENTRIES_MAX: u64 = 1 << 24;
+
 /// Number of slots of a flow table; the largest takes half a gigabyte in every memory ([`flow_tables_bytes`]).
 pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
     "flow_entries",
-    ParamKind::Count { min: 4, max: 1 << 24 },
+    ParamKind::Count { min: 4, max: FLOW_ENTRIES_MAX },
     ParamValue::Count(16_384),
     "Size of the flow table (flows), rounded up to a power of two: sets of four. A flow that finds its set full \
      displaces the one that was silent for longest, which then counts from zero again.",

@@ -52,6 +52,7 @@ pub mod classify;
 mod failure;
 pub mod flows;
 pub mod hardware;
+mod limits;
 pub mod mark;
 pub mod panel;
 pub mod policy;
@@ -74,6 +75,7 @@ pub use classify::{
 pub use failure::{MarkingFailure, PolicyFailure};
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit, flow_tables_bytes};
 pub use hardware::{Accounting, Hardware, PortSpread, QueueMinimums, ResumeBelow};
+pub use limits::LIMITS;
 pub use mark::{
     Ecn, MARKERS, MARKING_RULES, Markable, Marker, MarkerInfo, Marking, MarkingRule, find_marker,
     register_marker, replace_marker,

@@ -1,7 +1,9 @@
 //! Files of documents: what the file system says, and what may have been meant.
 
 use crate::context::{Complaint, Context, suggestion};
+use crate::limits::{DOCUMENT, FILE};
 use crate::tree::{self, Item, Origin};
+use std::io::Read;
 use std::path::Path;
 use std::{fs, io};
 
@@ -41,16 +43,13 @@ fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
     format!("the {document} is TOML (https://toml.io): lines of key = value, below headers such as [name]")
 }
 
-/// Largest file that a document may refer to (bytes): it is held in memory and kept beside the results.
-pub const FILE_BYTES_MAX: u64 = 4_000_000_000;
-
 /// The content of a file that a document refers to. Nobody has looked at what it is: what is no regular file may
 /// never end (a device), or never begin (a FIFO that nobody writes into).
 ///
 /// # Errors
-/// If it is not a regular file, has more than [`FILE_BYTES_MAX`], or cannot be read.
+/// If it is not a regular file, has more bytes than [`FILE`] allows, or cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    read_at_most(path, FILE_BYTES_MAX)
+    read_at_most(path, FILE.most)
 }
 
 /// The same with a limit of the caller's own (bytes).
@@ -68,12 +67,37 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// The same, of text.
+/// The text of a document. It may be a pipe, which has no length of its own.
 ///
 /// # Errors
-/// As [`read`], and if it is not UTF-8.
+/// If there is no such file, it has more bytes than [`DOCUMENT`] allows, or is not UTF-8.
+pub fn read_document(path: &Path) -> io::Result<String> {
+    document(fs::File::open(path)?)
+}
+
+/// The text of a document, from wherever it comes.
+///
+/// # Errors
+/// As [`read_document`].
+pub fn document(source: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    source.take(DOCUMENT.most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > DOCUMENT.most {
+        return Err(io::Error::other(format!(
+            "it has more than {} bytes, which no document needs",
+            DOCUMENT.most
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// The text of a regular file of the size of a document.
+///
+/// # Errors
+/// As [`read_document`], and if it is not a regular file.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    let content = read_at_most(path, DOCUMENT.most)?;
+    String::from_utf8(content).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// What the file system says, for people.

@@ -17,6 +17,7 @@ pub mod call;
 pub mod context;
 pub mod convert;
 pub mod files;
+pub mod limits;
 pub mod params;
 pub mod printable;
 mod problem;

@@ -16,7 +16,7 @@ use bufferlab_units::{BitRate, Time};
 use std::path::Path;
 
 /// More nodes than this do not fit a machine's memory.
-const MAX_NODES: u64 = 1 << 20;
+pub(crate) const MAX_NODES: u64 = 1 << 20;
 
 /// Keeps the files that a document refers to.
 pub trait Files {

@@ -11,7 +11,7 @@ mod profiles;
 pub(crate) use catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, NO_MARKS, POLICY_CATALOG};
 pub(crate) use flow_control::{FAULT, PFC, WATCHDOG};
 pub(crate) use keys::{CHANGE, HOST, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
-pub(crate) use keys::{ECN, FRAME_MAX, HARDWARE, OUTPUT, ROOT, TRANSPORT};
+pub(crate) use keys::{ECN, EXPLAINED_MAX, FRAME_MAX, HARDWARE, OUTPUT, ROOT, TRANSPORT};
 pub(crate) use profiles::PROFILE;
 
 use bufferlab_document::context::MovedKey;

@@ -14,6 +14,7 @@
 
 mod format;
 mod headroom;
+mod limits;
 mod load;
 mod model;
 mod parameter;
@@ -32,6 +33,7 @@ pub use bufferlab_document::setting::Setting;
 pub use bufferlab_document::{LoadError, Problem};
 pub use bufferlab_topology::{GraphProblem, Port, TOPOLOGIES, TopologyInfo, register_topology};
 pub use bufferlab_workload::{LoadReference, Queries, WORKLOADS, Workload, WorkloadInfo, register_workload};
+pub use limits::{EXPLAINED, LIMITS};
 pub use load::{
     COMMAND_LINE, Changes, Loaded, VariantName, load, load_changed, load_text, load_text_with, load_with,
 };

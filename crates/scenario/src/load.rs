@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub const COMMAND_LINE: &str = "set on the command line";
 
 /// Most files that a scenario extends, one by the other.
-const EXTENDS_MAX: usize = 32;
+pub(crate) const EXTENDS_MAX: usize = 32;
 
 /// A scenario that can run.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadE
 pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
-    let text = match text.map_or_else(|| std::fs::read_to_string(path), |text| Ok(text.to_owned())) {
+    let text = match text.map_or_else(|| files::read_document(path), |text| Ok(text.to_owned())) {
         Ok(text) => text,
         Err(error) => {
             report_unreadable(&context, path, &error);
@@ -99,7 +99,7 @@ pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> R
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
-    let root = match std::fs::read_to_string(path) {
+    let root = match files::read_document(path) {
         Ok(text) => read_chain(&mut context, path, text),
         Err(error) => {
             report_unreadable(&context, path, &error);

@@ -27,6 +27,7 @@ mod workload;
 pub use files::InputFile;
 pub(crate) use files::Inputs;
 pub(crate) use named::kind_of_parameter;
+pub(crate) use switch::MAX_QUEUES;
 
 use crate::context::{Complaint, Context};
 use crate::format::ROOT;
@@ -44,7 +45,7 @@ pub(crate) struct Read {
 }
 
 /// Bytes of a name: with what is added to it, file systems take it as the name of a folder.
-const NAME_BYTES_MAX: usize = 120;
+pub(crate) const NAME_BYTES_MAX: usize = 120;
 
 /// What is wrong with the name of a scenario, which becomes the name of a folder and never a path.
 fn unfit_name(name: &str) -> Option<Complaint> {

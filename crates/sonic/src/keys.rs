@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Most ports in one list (a chassis has about a thousand).
-const PORTS_MAX: usize = 4_096;
+pub(crate) const PORTS_MAX: usize = 4_096;
 /// The highest number of a priority group or queue (VOQ systems and CPU ports have more than eight).
 pub const INDEX_MAX: u8 = 63;
 

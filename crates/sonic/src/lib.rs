@@ -9,6 +9,7 @@ pub mod explain;
 mod ini;
 mod json;
 pub mod keys;
+mod limits;
 pub mod lint;
 mod namespaces;
 pub mod nvidia;
@@ -22,6 +23,7 @@ mod tables;
 
 pub use config::Config;
 pub use keys::Port;
+pub use limits::LIMITS;
 pub use namespaces::Namespaces;
 pub use place::{Place, Placed, Problem, Refusal, Weight};
 pub use raw::{BYTES_MAX, KEYS_MAX};

@@ -14,7 +14,7 @@ pub(crate) use entry::{NUMBER_MAX, SIZE_MAX};
 use std::sync::Arc;
 
 /// So many problems are kept; what a generator does wrong, it does wrong everywhere.
-const PROBLEMS_MAX: usize = 1_000;
+pub(crate) const PROBLEMS_MAX: usize = 1_000;
 
 /// Collects files that describe one switch (or one of its chips).
 #[derive(Clone, Debug, Default)]

@@ -5,9 +5,11 @@
 //! from the list. A program adds its own with [`register_topology`].
 
 mod kinds;
+mod limits;
 mod problems;
 mod registry;
 
+pub use limits::LIMITS;
 pub use problems::GraphProblem;
 pub use registry::{BuildTopology, TOPOLOGIES, TopologyInfo, register_topology};
 

@@ -69,6 +69,9 @@ pub enum ViewError {
     /// A choice on the playground that no switch can have.
     #[error("{0}")]
     Choice(String),
+    /// What a page, or another program, sent is not what the playground takes.
+    #[error("the request is not read: {0}")]
+    Request(serde_json::Error),
     /// Something has no form in JSON: a number that is none.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -104,6 +107,9 @@ impl ViewError {
                 "the run may be of another version of bufferlab: run the scenario again".to_owned()
             }
             Self::Io { .. } => "check the path, or choose another with --out or --listen".to_owned(),
+            Self::Request(_) => {
+                "send the choices as a JSON object, as the page of `bufferlab play` does".to_owned()
+            }
             Self::Choice(_) => "choose another value".to_owned(),
             Self::Json(_) => "this is a defect of bufferlab: please report it".to_owned(),
         }

@@ -12,6 +12,7 @@ mod error;
 mod explain;
 mod file;
 mod index;
+mod limits;
 mod losses;
 mod page;
 mod part;
@@ -23,6 +24,7 @@ mod view;
 mod window;
 
 pub use error::ViewError;
+pub use limits::LIMITS;
 pub use part::embed;
 pub use play::Play;
 pub use server::Page;

@@ -143,6 +143,13 @@ impl Choices {
                 return Err(ViewError::Choice(format!("{label}: {value} is not between {min} and {max}")));
             }
         }
+        if self.priority >= self.queues {
+            let last = self.queues - 1;
+            return Err(ViewError::Choice(format!(
+                "Queue of the burst: {} is not between 0 and {last}, the last queue of a port",
+                self.priority
+            )));
+        }
         if find_policy(&self.policy).is_none() {
             return Err(ViewError::Choice(format!("no policy is called \"{}\"", self.policy)));
         }
@@ -160,6 +167,24 @@ impl Choices {
 
     fn busy(&self) -> u64 {
         self.busy.min(self.queues)
+    }
+
+    /// What the switch has fewer of than was chosen, in sentences that follow others.
+    fn reduced(&self) -> String {
+        let others = self.ports - 1;
+        let fewer = [
+            (self.overloaded, self.overloaded(), "overloaded ports", "the port of the burst is none of them"),
+            (self.senders, self.senders(), "senders", "a sender is at a port of its own"),
+            (self.busy, self.busy(), "busy queues", "a port has no more"),
+        ];
+        let said = fewer.into_iter().filter(|(chosen, used, ..)| used < chosen);
+        let sentence = |(chosen, used, what, why): (u64, u64, &str, &str)| {
+            format!(
+                " There are {used} {what} and not {chosen}, because {why} ({others} other ports, {} queues each).",
+                self.queues
+            )
+        };
+        said.map(sentence).collect()
     }
 
     /// When the burst begins (ns): the overload alone could have filled the buffer by then.
@@ -200,7 +225,7 @@ pub(crate) fn scenario_text(choices: &Choices) -> Result<String, ViewError> {
     let Choices { ports, queues, rate_gbps, buffer_kb, burst_kb, .. } = choices;
     let (busy, senders, overloaded) = (choices.busy(), choices.senders(), choices.overloaded());
     let (at, lasts) = (choices.burst_at(), choices.burst_lasts());
-    let priority = choices.priority.min(queues - 1);
+    let priority = choices.priority;
     let policy = choices.policy()?;
     let mut text = format!(
         "# Found on the playground: {overloaded} ports are overloaded, then {senders} senders send {burst_kb} KB to port 0.\n\n\
@@ -288,7 +313,8 @@ impl Play {
         let buffer_bytes = choices.buffer_kb * 1_000;
         Ok(Outcome {
             sentence: sentence(&rows, &classes, buffer_bytes, choices)
-                + &before_first_look(&rows, &classes, choices).unwrap_or_default(),
+                + &before_first_look(&rows, &classes, choices).unwrap_or_default()
+                + &choices.reduced(),
             losses: losses(&rows, &classes),
             buffer_bytes,
             window,

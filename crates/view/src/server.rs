@@ -1,6 +1,7 @@
 //! Pages on this machine: over the loopback only, and only for whoever knows the token in the address.
 
 use crate::ViewError;
+use crate::limits::{BODY, REQUEST_SECONDS};
 use crate::losses::{LossWish, next_loss};
 use crate::page;
 use crate::play::{self, Play};
@@ -13,10 +14,14 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::{get, post};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::net::TcpListener;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
 
 /// What a page is about.
 #[derive(Debug)]
@@ -112,7 +117,11 @@ impl Page {
     /// If the system does not let it.
     pub fn serve(self) -> Result<(), ViewError> {
         let serve = || ViewError::io("serve the page");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(serve())?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(serve())?;
         let base = format!("/{}/", self.token);
         let routes = match *self.subject {
             Subject::View(_) => view_routes(&base),
@@ -121,9 +130,26 @@ impl Page {
         let app = routes.layer(from_fn_with_state(self.address, refuse_strangers)).with_state(self.subject);
         runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener).map_err(serve())?;
-            axum::serve(listener, app).await.map_err(serve())
+            loop {
+                match listener.accept().await {
+                    Ok((stream, _)) => drop(tokio::spawn(attend(stream, app.clone()))),
+                    // The system has no room for more connections: those that are there will end.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                }
+            }
         })
     }
+}
+
+/// Answers the requests of one connection; it is closed when a header takes too long.
+async fn attend(stream: TcpStream, app: Router) {
+    let deadline = Duration::from_secs(REQUEST_SECONDS.most);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(deadline)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
+    // A browser that goes away is no error of ours.
+    let _ = connection.await;
 }
 
 fn view_routes(base: &str) -> Router<Arc<Subject>> {
@@ -285,10 +311,23 @@ async fn choices(State(_): Shared) -> Response {
 
 /// What the page sends: its choices, as JSON.
 fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ViewError> {
-    Ok(serde_json::from_slice(body)?)
+    serde_json::from_slice(body).map_err(ViewError::Request)
 }
 
-async fn run(State(subject): Shared, body: Bytes) -> Response {
+/// The body of a request, unless it is too large or does not come.
+async fn body_of(request: Request) -> Result<Bytes, StatusCode> {
+    let body = axum::body::to_bytes(request.into_body(), BODY.most as usize);
+    match tokio::time::timeout(Duration::from_secs(REQUEST_SECONDS.most), body).await {
+        Ok(body) => body.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE),
+        Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
+    }
+}
+
+async fn run(State(subject): Shared, request: Request) -> Response {
+    let body = match body_of(request).await {
+        Ok(body) => body,
+        Err(status) => return status.into_response(),
+    };
     answer(move || match &*subject {
         Subject::Play(play) => play.run(&read(&body)?),
         Subject::View(_) => Err(ViewError::Choice("this page has no playground".to_owned())),
@@ -296,6 +335,10 @@ async fn run(State(subject): Shared, body: Bytes) -> Response {
     .await
 }
 
-async fn save(State(_): Shared, body: Bytes) -> Response {
+async fn save(State(_): Shared, request: Request) -> Response {
+    let body = match body_of(request).await {
+        Ok(body) => body,
+        Err(status) => return status.into_response(),
+    };
     answer(move || play::scenario_text(&read(&body)?)).await
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Points that a page may ask for at most.
-const POINTS_MAX: u64 = 4_000;
+pub(crate) const POINTS_MAX: u64 = 4_000;
 /// Groups that are drawn apart; the others are one.
 const GROUPS: usize = 7;
 /// Losses that are told one by one.

@@ -21,6 +21,8 @@ pub(super) const SPAN: Kind = Kind::Time { zero: false };
 pub(super) const SPAN_OR_ZERO: Kind = Kind::Time { zero: true };
 const SIZE: Kind = Kind::Size { min: 1, max: u64::MAX };
 pub(super) const SIZE_OR_ZERO: Kind = Kind::Size { min: 0, max: u64::MAX };
+/// Most events that one run explains.
+pub(crate) const EXPLAINED_MAX: u64 = 1_000;
 /// Frames are counted by 16 bits.
 pub(crate) const FRAME_MAX: u64 = u16::MAX as u64;
 const FRAME: Kind = Kind::Size { min: 1, max: FRAME_MAX };
@@ -813,7 +815,7 @@ pub(crate) static OUTPUT: TableSpec = TableSpec {
         ),
         optional(
             "explain_losses",
-            count(1, 1_000),
+            count(1, EXPLAINED_MAX),
             "5",
             "Explain the first so many lost packets in the report: which limit bound, who held the buffer, what every other policy would \
              have done. All policies then watch all switches, which makes the run several times slower.",

@@ -30,7 +30,7 @@ use bufferlab_units::BitRate;
 use bufferlab_units::quantity::Dimension;
 
 /// Queues of a switch: the core numbers them by 16 bits.
-const MAX_QUEUES: usize = u16::MAX as usize;
+pub(crate) const MAX_QUEUES: usize = u16::MAX as usize;
 
 /// Switches with the same configuration.
 pub(crate) struct Group {

@@ -44,7 +44,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 /// More would not fit a machine's memory, and is a typing error.
-const MAX_LINKS: u64 = 1 << 18;
+pub(crate) const MAX_LINKS: u64 = 1 << 18;
 
 /// Host i is on leaf i / `hosts_per_leaf`. A leaf's ports: its hosts, then spine 0's cables, spine 1's …;
 /// a spine's ports: leaf 0's cables, leaf 1's … Switches: leaves first.

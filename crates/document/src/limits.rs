@@ -1,0 +1,34 @@
+//! How large may documents and the files be that they refer to?
+
+use crate::params::MAX_NODES;
+use bufferlab_params::Limit;
+
+/// Bytes of a document: a scenario, an experiment, a file that one extends, standard input.
+pub const DOCUMENT: Limit = Limit {
+    name: "bytes of a scenario or an experiment",
+    most: 32_000_000,
+    unit: "B",
+    place: "the file, files that it extends, standard input",
+    effect: "refused when it is loaded",
+};
+
+/// Bytes of a file that a document refers to: it is held in memory and kept beside the results.
+pub const FILE: Limit = Limit {
+    name: "bytes of a file that a scenario refers to",
+    most: 1_000_000_000,
+    unit: "B",
+    place: "`file` and `sizes` of workloads",
+    effect: "refused when the scenario is loaded",
+};
+
+/// Nodes of a graph that a number or a list names.
+pub const NODES: Limit = Limit {
+    name: "named nodes",
+    most: MAX_NODES,
+    unit: "",
+    place: "`hosts` and `switches` of `kind = \"graph\"`",
+    effect: "refused when the scenario is loaded",
+};
+
+/// Limits that this crate checks.
+pub const LIMITS: &[Limit] = &[DOCUMENT, FILE, NODES];

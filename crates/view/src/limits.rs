@@ -1,0 +1,35 @@
+//! How much may a page ask for, and how long may it take to ask?
+
+use crate::window::POINTS_MAX;
+use bufferlab_params::Limit;
+
+/// Bytes of what a page sends: its choices take less than a kilobyte.
+pub(crate) const BODY: Limit = Limit {
+    name: "bytes of a request's body",
+    most: 65_536,
+    unit: "B",
+    place: "`POST` to `play`",
+    effect: "refused with status 413",
+};
+
+/// Seconds until a request is complete, its header and then its body.
+pub(crate) const REQUEST_SECONDS: Limit = Limit {
+    name: "seconds until a request is complete",
+    most: 10,
+    unit: "s",
+    place: "connections to `view` and `play`",
+    effect: "the connection is closed, after status 408 if only the body is missing",
+};
+
+/// Limits that the server of pages checks.
+pub const LIMITS: &[Limit] = &[
+    BODY,
+    REQUEST_SECONDS,
+    Limit {
+        name: "points of a window",
+        most: POINTS_MAX,
+        unit: "",
+        place: "`points` of a request to `view`",
+        effect: "as many are sent as the limit allows",
+    },
+];
