@@ -30,7 +30,7 @@ pub const LIMITS: &[Limit] = &[
         FlowSlot::COUNT,
         "",
         "`[[workload]]`: load, lists, traces (every packet of a trace is a flow)",
-        "lists and traces that must exceed it are refused when they are read; other runs end when they do",
+        "the run ends with an error",
     ),
     limit(
         "flows that wait for their jittered start",

@@ -1,5 +1,6 @@
 //! What a workload is checked against when a scenario is read: network, buffers, transports, times.
 
+use crate::foreign::Foreign;
 use crate::{Pattern, Place as SizePlace, SizeDistribution, SizeError};
 use bufferlab_params::{Fault, Faults, ParamValue, Params, Place, first_names, quoted_list, suggestion};
 use bufferlab_topology::Topology;
@@ -274,6 +275,10 @@ impl<'a> WorkloadContext<'a> {
                 let file = params.file(param);
                 let text = String::from_utf8_lossy(&file.content);
                 SizeDistribution::from_csv(&file.name, &text).map_err(|error| {
+                    if let Some(foreign) = Foreign::of(&file.content) {
+                        let message = foreign.message(&error.to_string());
+                        return Fault::new(param, message, "this file").help(foreign.advice).into();
+                    }
                     let fault = Fault::new(param, error.to_string(), "here").help(
                         "each line is `bytes,cumulative`: so many bytes or fewer with that probability; the last one \
                          is 1",

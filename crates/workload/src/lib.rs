@@ -30,6 +30,7 @@ mod durations;
 mod error;
 mod flow;
 mod flow_list;
+mod foreign;
 mod incast;
 mod kinds;
 mod limits;

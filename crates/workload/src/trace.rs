@@ -9,10 +9,12 @@ mod records;
 
 pub use addresses::{AddressBook, AddressRule, Unmapped};
 pub use error::{PacketPlace, PacketProblem, TraceError};
+pub(crate) use records::is_capture;
 
 use crate::FlowSpec;
 use crate::flow_list::{LimitedLines, unpacked};
 use crate::limits::{ADDRESSES, PACKETS};
+use bufferlab_params::Beyond;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -98,6 +100,12 @@ impl RawTrace {
         number
     }
 
+    /// Whether there may be so many packets, and so many addresses as there are.
+    fn check(&self, packets: u64) -> Result<(), Beyond> {
+        PACKETS.check(packets)?;
+        ADDRESSES.check(self.addresses.len() as u64)
+    }
+
     /// Takes one packet, from and to the addresses of these numbers.
     fn add(
         &mut self,
@@ -108,9 +116,7 @@ impl RawTrace {
         priority: Option<u8>,
         place: PacketPlace,
     ) -> Result<(), TraceError> {
-        let (packets, addresses) =
-            (PACKETS.check(self.packets.len() as u64 + 1), ADDRESSES.check(self.addresses.len() as u64));
-        packets.and(addresses).map_err(|beyond| TraceError::TooMany {
+        self.check(self.packets.len() as u64 + 1).map_err(|beyond| TraceError::TooMany {
             path: path.to_owned(),
             place,
             beyond,
@@ -146,7 +152,7 @@ pub fn parse_trace(
 ) -> Result<Trace, TraceError> {
     let mut content = BufReader::new(unpacked(content));
     let start = content.fill_buf().map_err(|cause| TraceError::io(path, cause))?;
-    let raw = if records::is_capture(start) {
+    let raw = if is_capture(start) {
         pcap::read(path, content)?
     } else {
         csv::read(path, LimitedLines::new(content))?
@@ -223,4 +229,17 @@ fn stretched(span: u128, stretch: f64) -> Option<u64> {
     }
     let product = span as f64 * stretch;
     (product < u64::MAX as f64).then(|| product.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_of_too_many_packets_is_refused() {
+        let trace = RawTrace::default();
+        assert_eq!(trace.check(PACKETS.most), Ok(()));
+        let beyond = trace.check(PACKETS.most + 1).expect_err("one too many").to_string();
+        assert_eq!(beyond, "10000001 are too many packets of a trace, expected at most 10000000");
+    }
 }

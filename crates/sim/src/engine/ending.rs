@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use crate::SimError;
+use crate::build::check_size;
 use crate::demand::jitter::WAITING_MAX;
 use crate::error::{FailedControl, FullCard};
 use crate::host::{FailedFlow, Hosts};
@@ -110,11 +111,7 @@ impl Simulation {
 
     /// More packets than there may be, at a card or anywhere, end the run.
     pub(crate) fn check_cards(&self) -> Result<(), SimError> {
-        let alive = self.world.packets().len();
-        if alive > ALIVE_MAX {
-            let what = "packets alive at once (lower `switch.buffer`, or offer less)";
-            return Err(SimError::TooLarge { what, found: alive as u64, limit: ALIVE_MAX as u64 });
-        }
+        check_alive(self.world.packets().len())?;
         let Some((host, time, packets)) = self.hosts.overfull() else { return Ok(()) };
         let host = self.plan.topology.hosts[host.index()].clone();
         Err(SimError::CardFull(Box::new(FullCard { host, packets, time })))
@@ -141,5 +138,22 @@ impl Simulation {
         let flying = self.world.packets_on_links();
         let (alive, found) = (self.world.packets().len(), stored + flying + self.hosts.waiting_packets());
         if alive == found { Ok(()) } else { Err(SimError::LostTrack { alive, found }) }
+    }
+}
+
+/// More packets than there may be end a run.
+fn check_alive(packets: usize) -> Result<(), SimError> {
+    check_size("packets alive at once (lower `switch.buffer`, or offer less)", packets, ALIVE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_packets_than_there_may_be_end_a_run() {
+        assert!(check_alive(ALIVE_MAX).is_ok());
+        let error = check_alive(ALIVE_MAX + 1).expect_err("one too many").to_string();
+        assert!(error.contains("33554433, at most 33554432") && error.contains("`switch.buffer`"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Is a run a function of its scenario and seed, and of nothing else?
 
-use crate::support::{Lab, Rows, flow, run, run_fast, try_run};
+use crate::support::{Lab, Rows, flow, run, run_fast, star, try_run};
 use bufferlab_metrics::{FlowRow, LinkRow};
 use bufferlab_scenario::{Scenario, TieOrder};
 use bufferlab_sim::Simulation;
@@ -167,4 +167,14 @@ fn the_order_of_insertion_is_another_run_and_repeatable() {
     let inserted = Scenario { tie_order: TieOrder::Insertion, ..fair.clone() };
     assert!(run(&inserted) == run(&inserted), "two runs differ");
     assert!(run(&fair) != run(&inserted));
+}
+
+#[test]
+fn more_flows_than_there_are_slots_end_the_run() {
+    let most = 1 << 20;
+    let transport = "congestion_control = \"newreno\"\nhandshake = false";
+    let lab = Lab::new(&star(8, "10 Gb/s", "2 us"), "buffer = \"4 MB\"\npolicy = \"cs\"", transport);
+    let scenario = lab.flows((0..=most).map(|number| flow(number % 7, 7, 100_000, Time::ZERO)).collect());
+    let error = try_run(&scenario, false).expect_err("one flow too many").to_string();
+    assert_eq!(error, format!("flows alive at once: {}, at most {most}", most + 1));
 }

@@ -2,6 +2,7 @@
 
 use super::parts::counted;
 use crate::context::WorkloadContext;
+use crate::foreign::Foreign;
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Queries, Workload, WorkloadInfo};
 use crate::{FlowListError, FlowSpec, SourceError, parse_flow_list};
@@ -43,7 +44,7 @@ pub struct FlowListWorkload {
 fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
     let (file, network) = (params.file("file"), context.network()?);
     let list = parse_flow_list(&file.path, &file.content, network.hosts.len(), &network.hosts)
-        .map_err(|error| fault(&error))?;
+        .map_err(|error| fault(&error, &file.content))?;
     if !list.ignored_columns.is_empty() {
         let names = quoted_list(list.ignored_columns.iter().map(String::as_str));
         let message = format!("columns of {} that nobody reads: {names}", file.name);
@@ -64,8 +65,12 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     Ok(Box::new(FlowListWorkload { file, flows: list.flows, classes: list.classes }))
 }
 
-/// What is wrong, at its line.
-fn fault(error: &FlowListError) -> Fault {
+/// What is wrong, at its line; a file of another tool has none.
+fn fault(error: &FlowListError, content: &[u8]) -> Fault {
+    let is_own = matches!(error, FlowListError::Cell { .. } | FlowListError::FieldCount { .. });
+    if let Some(foreign) = Foreign::of(content).filter(|_| !is_own) {
+        return Fault::new("file", foreign.message(&error.to_string()), "this file").help(foreign.advice);
+    }
     let text = match error {
         FlowListError::Cell { line, column, value, problem, .. } => {
             format!("line {line}, column `{column}`: \"{value}\" {problem}")

@@ -2,10 +2,12 @@
 
 use super::parts::{counted, paced};
 use crate::context::WorkloadContext;
+use crate::foreign::Foreign;
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Workload, WorkloadInfo};
 use crate::{
-    AddressBook, AddressRule, FlowSpec, SourceError, Trace, TraceError, TraceOptions, Unmapped, parse_trace,
+    AddressBook, AddressRule, FlowSpec, PacketPlace, SourceError, Trace, TraceError, TraceOptions, Unmapped,
+    parse_trace,
 };
 use bufferlab_params::{
     Choice, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place, TableInfo, choices, quoted_list,
@@ -119,7 +121,8 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     };
     let mut book = AddressBook::new(&context.network()?.hosts, &rules, unmapped);
     let file = params.file("file");
-    let trace = parse_trace(&file.path, &file.content, &mut book, &options).map_err(|error| fault(&error))?;
+    let trace = parse_trace(&file.path, &file.content, &mut book, &options)
+        .map_err(|error| fault(&error, &file.content))?;
     warn(context, &trace);
     let duration = context.duration()?;
     let late = trace.packets.iter().filter(|packet| packet.start >= duration).count();
@@ -158,7 +161,14 @@ fn rules(params: &Params, context: &WorkloadContext<'_>) -> Result<Vec<AddressRu
 }
 
 /// What is wrong, where it stands: in a line of a text file, else at the parameter.
-fn fault(error: &TraceError) -> Fault {
+fn fault(error: &TraceError, content: &[u8]) -> Fault {
+    let may_be_foreign = matches!(
+        error,
+        TraceError::MissingColumn { .. } | TraceError::LineTooLong { .. } | TraceError::Empty { .. }
+    ) || matches!(error, TraceError::Damaged { place: PacketPlace::Line(_), .. });
+    if let Some(foreign) = Foreign::of(content).filter(|_| may_be_foreign) {
+        return Fault::new("file", foreign.message(&error.to_string()), "this file").help(foreign.advice);
+    }
     let message = match error {
         TraceError::Packet { place, problem, .. } => format!("{place}: {problem}"),
         other => other.to_string(),

@@ -30,10 +30,11 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
         .from_reader(content.chain(end));
     let damaged = |line: u64, error: ::csv::Error| {
         let place = PacketPlace::Line(line);
-        let cause = match error.kind() {
+        let words = error.to_string();
+        let cause = match error.into_kind() {
             ::csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
-            ::csv::ErrorKind::Io(_) => return TraceError::io(path, error.into()),
-            _ => error.to_string(),
+            ::csv::ErrorKind::Io(cause) => return TraceError::io(path, cause),
+            _ => words,
         };
         TraceError::Damaged { path: path.to_owned(), place, cause }
     };

@@ -29,7 +29,7 @@ const OTHERS: [(&[u8], &str); 3] = [
 ];
 
 /// Whether a file that begins like this is a capture.
-pub(super) fn is_capture(start: &[u8]) -> bool {
+pub(crate) fn is_capture(start: &[u8]) -> bool {
     start.starts_with(&MAGIC_NG)
         || MAGIC.iter().any(|(magic, ..)| start.starts_with(magic))
         || OTHERS.iter().any(|(magic, _)| start.starts_with(magic))

@@ -235,3 +235,21 @@ fn interfaces_of_one_file_count_time_each_in_its_own_unit() {
     wanted.sort_unstable();
     assert_eq!(found, wanted);
 }
+
+#[test]
+fn a_trace_of_too_many_addresses_is_refused_at_its_line() {
+    let mut text = String::from("time_ns,src,dst,size_bytes\n");
+    (0..=1 << 19).for_each(|number| text += &format!("{number},a{number},b{number},64\n"));
+    let error = read(text.as_bytes()).expect_err("too many").to_string();
+    let wanted = "line 524290: 1048578 are too many addresses of a trace, expected at most 1048576";
+    assert!(error.contains(wanted), "{error}");
+}
+
+/// 100 MB of zeros take 100 KB, and a few megabytes of memory.
+#[test]
+fn a_bomb_of_zeros_is_refused_at_its_first_line() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    (0..100).for_each(|_| gzip.write_all(&vec![0; 1_000_000]).expect("memory"));
+    let error = read(&gzip.finish().expect("memory")).expect_err("a bomb").to_string();
+    assert!(error.contains("line 1: longer than 65536 bytes"), "{error}");
+}
