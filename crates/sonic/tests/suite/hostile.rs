@@ -86,6 +86,15 @@ fn what_a_key_holds_is_bounded() {
 }
 
 #[test]
+fn problems_beyond_the_limit_are_counted() {
+    let entries: Vec<_> = (0..1_001).map(|n| format!("\"p{n}\": {{\"size\": \"none\"}}")).collect();
+    let text = format!("{{\"BUFFER_PROFILE\": {{{}}}}}", entries.join(","));
+    let config = read("a.json", text.as_bytes()).expect("JSON");
+    let last = config.problems.last().expect("problems").message.clone();
+    assert!(config.problems.len() == 1_001 && last.contains("more values were not understood"), "{last}");
+}
+
+#[test]
 fn keys_that_name_a_hundred_million_queues_are_refused_one_by_one() {
     let entry =
         |n: u32| format!("\"Ethernet{}-{}|0-63\": {{\"profile\": \"p\"}}", n * 4_000, n * 4_000 + 3_999);

@@ -153,3 +153,17 @@ fn one_queue_shows_its_own_length_and_its_own_limit_also_while_it_is_empty() {
         assert!(window.losses.iter().all(|loss| (loss.port, loss.priority) == (port, priority)));
     }
 }
+
+#[test]
+fn a_window_has_no_more_points_than_the_limit() {
+    let rows = rows();
+    let source = Source::Memory(rows);
+    let index = Index::build(&source, 0, SHAPE, END).expect("it is in memory");
+    let classes = ["a", "b", "c"].map(str::to_owned);
+    let points = |points: u64| {
+        let wish = Wish { from: 0, until: END, points, by: By::Port, port: None, priority: None };
+        window(&index, &source, &classes, &wish).expect("in memory").times.len()
+    };
+    assert_eq!(points(POINTS_MAX + 1), points(POINTS_MAX));
+    assert_eq!(points(u64::MAX), points(POINTS_MAX));
+}
