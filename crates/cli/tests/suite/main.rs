@@ -6,6 +6,7 @@ mod flow_control;
 mod json;
 mod keeping;
 mod kill;
+mod limits;
 mod mistakes;
 mod programs;
 #[path = "../../../operator/tests/suite/server.rs"]

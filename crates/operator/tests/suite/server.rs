@@ -145,7 +145,8 @@ fn answer(mut words: VecDeque<String>, selected: &mut u8, databases: &mut Databa
         "HGETALL" => {
             let fields = databases.get(selected).and_then(|database| database.get(&next()));
             let fields = fields.cloned().unwrap_or_default();
-            let pairs: String = fields.iter().map(|(name, value)| bulk(name) + &bulk(value)).collect();
+            let pairs: String =
+                fields.iter().map(|(name, value)| bulk(name) + bulk(value).as_str()).collect();
             format!("*{}\r\n{pairs}", 2 * fields.len())
         }
         "SCAN" => {

@@ -1,0 +1,298 @@
+//! Is every limit on the page, and does each one refuse what is just above it?
+
+use crate::support::{Desk, text};
+use bufferlab_cli::{limits, limits_page};
+use bufferlab_params::Limit;
+use std::fs::{self, File};
+use std::path::Path;
+
+/// How the case just above a limit is made.
+enum Above {
+    /// A command in a folder with `tiny.toml`, and what its error says.
+    Command(Vec<String>, String),
+    /// Too large, or too far from the command line: the test that makes it, by file and name.
+    Test(&'static str, &'static str),
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// `check` with other values of keys.
+fn set(keys: &[(&str, &str)], wanted: &str) -> Above {
+    let mut args = vec!["check".to_owned(), "tiny.toml".to_owned()];
+    for (key, value) in keys {
+        args.extend(["--set".to_owned(), format!("{key}={value}")]);
+    }
+    Above::Command(args, wanted.to_owned())
+}
+
+fn command(args: &[&str], wanted: &str) -> Above {
+    Above::Command(args.iter().map(|arg| (*arg).to_owned()).collect(), wanted.to_owned())
+}
+
+const LEAF_SPINE: &str = "{ kind = \"leaf_spine\", leaves = LEAVES, hosts_per_leaf = HOSTS, spines = SPINES, host_rate = \"10 Gb/s\", delay = \"1 us\" }";
+
+fn network(leaves: u32, hosts: u32, spines: u32, wanted: &str) -> Above {
+    let topology = LEAF_SPINE.replace("LEAVES", &leaves.to_string());
+    let topology = topology.replace("HOSTS", &hosts.to_string()).replace("SPINES", &spines.to_string());
+    let desk = format!("topology={topology}");
+    Above::Command(["check", "bare.toml", "--set", &desk].map(str::to_owned).to_vec(), wanted.to_owned())
+}
+
+fn list(numbers: std::ops::RangeInclusive<u32>, unit: &str) -> String {
+    numbers.map(|number| format!("{number}{unit}")).collect::<Vec<_>>().join(",")
+}
+
+/// The case of a limit; whoever adds a limit adds its case here.
+fn above(limit: Limit) -> Above {
+    const VIEW: &str = "crates/view/tests/suite/http.rs";
+    const SONIC: &str = "crates/sonic/tests/suite/hostile.rs";
+    match limit.name {
+        "seeds" => command(&["run", "tiny.toml", "--seeds", "10001"], "10001 are too many seeds"),
+        "runs" => Above::Command(
+            vec![
+                "sweep".to_owned(),
+                "tiny.toml".to_owned(),
+                "--vary".to_owned(),
+                format!("seed={}", list(1..=1_001, "")),
+                "--vary".to_owned(),
+                format!("switch.buffer={}", list(101..=200, " KB")),
+            ],
+            "100100 are too many runs, expected at most 100000".to_owned(),
+        ),
+        "bytes of a scenario or an experiment" => {
+            command(&["check", "long.toml"], "more than 32000000 bytes")
+        }
+        "bytes of a file that a scenario refers to" => set(
+            &[("workload.0", "{ kind = \"flow_list\", file = \"large.csv\" }")],
+            "1000000001 bytes, expected at most 1000000000",
+        ),
+        "named nodes" => {
+            set(&[("topology", "{ kind = \"graph\", hosts = 1048577, switches = 1, links = [] }")], "1048576")
+        }
+        "queues of a switch" => set(
+            &[("topology.hosts", "2048"), ("switch.queues_per_port", "32")],
+            "at most 65535 queues per switch",
+        ),
+        "bytes of a frame" => set(&[("transport.0.segment_bytes", "\"65536 B\"")], "segment_bytes"),
+        "bytes of a name" => {
+            let name = "n".repeat(121);
+            set(&[("name", &name)], "the name has 121 bytes, more than 120")
+        }
+        "files that extend each other" => {
+            command(&["check", "e0.toml"], "more than 32 files extend each other")
+        }
+        "explained events" => {
+            command(&["explain", "tiny.toml", "--count", "1001"], "1001 are too many explained events")
+        }
+        "switches of a kind" => network(131_073, 1, 1, "131072"),
+        "ports of a switch" => set(&[("topology.hosts", "65536")], "65535"),
+        "hosts, or cables in the fabric, of a leaf-spine network" => network(5, 60_000, 1, "262144"),
+        "queues of a port" => set(&[("switch.queues_per_port", "33")], "32"),
+        "entries of a table of flows" => {
+            set(&[("switch.policy", "{ name = \"fab\", flow_entries = 16777217 }")], "16777216")
+        }
+        "flows of a list" => Above::Test(
+            "crates/workload/src/flow_list/read.rs",
+            "a_list_of_more_flows_than_the_limit_is_refused_with_line_count_and_memory",
+        ),
+        "packets of a trace" => {
+            Above::Test("crates/workload/src/trace.rs", "a_trace_of_too_many_packets_is_refused")
+        }
+        "addresses of a trace" => Above::Test(
+            "crates/workload/tests/suite/traces.rs",
+            "a_trace_of_too_many_addresses_is_refused_at_its_line",
+        ),
+        "bytes of a line of a list or trace" => Above::Test(
+            "crates/workload/src/flow_list/limited.rs",
+            "lines_may_be_as_long_as_the_limit_and_no_longer",
+        ),
+        "bytes of an unpacked list or trace" => {
+            Above::Test("crates/workload/src/flow_list/limited.rs", "bytes_end_at_their_limit")
+        }
+        "hosts" => network(16, 4_096, 1, "hosts: 65536, at most 65535"),
+        "cables" => network(512, 4, 256, "cables: 133120, at most 131071"),
+        "flows alive at once" => Above::Test(
+            "crates/sim/tests/suite/determinism.rs",
+            "more_flows_than_there_are_slots_end_the_run",
+        ),
+        "flows that wait for their jittered start" => Above::Test(
+            "crates/sim/tests/suite/determinism.rs",
+            "a_jitter_that_would_fill_the_memory_with_flows_ends_the_run",
+        ),
+        "packets that are made and wait at network cards" => Above::Test(
+            "crates/sim/tests/suite/host_queues.rs",
+            "a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is",
+        ),
+        "packets alive at once" => {
+            Above::Test("crates/sim/src/engine/ending.rs", "more_packets_than_there_may_be_end_a_run")
+        }
+        "bytes of a request's body" => Above::Test(VIEW, "wrong_requests_get_what_is_wrong_with_them"),
+        "seconds until a request is complete" => {
+            Above::Test(VIEW, "a_request_that_is_never_complete_does_not_keep_its_connection")
+        }
+        "points of a window" => {
+            Above::Test("crates/view/src/window/tests.rs", "a_window_has_no_more_points_than_the_limit")
+        }
+        "bytes of a switch's configuration" => {
+            Above::Test(SONIC, "a_file_that_is_too_large_is_refused_before_it_is_looked_at")
+        }
+        "keys of a switch's configuration" => {
+            Above::Test(SONIC, "a_million_keys_are_refused_wherever_they_are")
+        }
+        "ports in one key" => Above::Test(SONIC, "what_a_key_holds_is_bounded"),
+        "problems of a configuration" => Above::Test(SONIC, "problems_beyond_the_limit_are_counted"),
+        other => panic!("\"{other}\" has no case: add one just above the limit"),
+    }
+}
+
+/// A folder with files that are too large.
+fn desk() -> Desk {
+    let desk = Desk::with_tiny();
+    let bare = crate::support::TINY.split("[topology]").next().expect("a head").to_owned();
+    let rest = &crate::support::TINY[crate::support::TINY.find("[switch]").expect("a switch")..];
+    desk.write("bare.toml", &format!("{bare}\n{rest}"));
+    desk.write("long.toml", &format!("{}\n# {}", crate::support::TINY, "x".repeat(32_000_000)));
+    // A file of zeros takes no room.
+    File::create(desk.path("large.csv")).and_then(|file| file.set_len(1_000_000_001)).expect("a file");
+    for number in 0..40 {
+        desk.write(&format!("e{number}.toml"), &format!("extends = \"e{}.toml\"\n", number + 1));
+    }
+    desk.write("e40.toml", crate::support::TINY);
+    desk
+}
+
+#[test]
+fn every_limit_refuses_what_is_just_above_it() {
+    let desk = desk();
+    for limit in limits().into_iter().flat_map(|(_, limits)| limits) {
+        match above(limit) {
+            Above::Command(args, wanted) => {
+                let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                let output = desk.output(&args);
+                let shown: String = text(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+                assert_eq!(output.status.code(), Some(1), "{}: {shown}", limit.name);
+                assert!(shown.contains(&wanted), "{}: {wanted}\n{shown}", limit.name);
+            }
+            Above::Test(file, name) => {
+                let text = fs::read_to_string(root().join(file)).unwrap_or_default();
+                assert!(text.contains(&format!("fn {name}()")), "{}: {file} has no test {name}", limit.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_of_limits_is_as_declared() {
+    let path = root().join("docs/limits.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, limits_page()).expect("writable");
+    }
+    let page = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        page == limits_page(),
+        "stale: run UPDATE_DOCS=1 cargo test -p bufferlab-cli --test suite limits::"
+    );
+}
+
+/// Constants that bound what input asks for, and are on no page: what they are instead.
+const OTHERS: &[&str] = &[
+    // Of drawings, reports and terminals.
+    "WIDTH_MAX",
+    "NAME_MAX",
+    "VALUES_MAX",
+    "STATES_MAX",
+    "LINE_DRAWN_MAX",
+    "WORDS_MAX",
+    "CORRELATION_MAX",
+    "AT_MOST",
+    // Of searches in results and trials of theory.
+    "DEPTH_MAX",
+    "PACKETS_MAX",
+    "QUEUES_MAX",
+    "PORTS_MAX",
+    "SEQUENCE_MAX",
+    "PACKET_MAX",
+    "ROWS_MAX",
+    // Of data that a chip, a header or a clock has.
+    "TIME_LIMIT",
+    "MAX_REACH",
+    "MAX_LINK",
+    "ACK_EVERY_MAX",
+    "POLL_MAX",
+    "MAX_HOPS",
+    "MAX_BACKOFF",
+    "METRES_MAX",
+    "INDEX_MAX",
+    "NUMBER_MAX",
+    "SIZE_MAX",
+    "CLASSIC_MOST_RISE",
+    "LEAST_LIMIT",
+    "OVER_LIMIT",
+    "NO_LIMIT",
+    "BYTES_MAX",
+    "KEYS_MAX",
+    "LINE_MAX",
+    // Of captures, policies and warnings.
+    "PACKET_BYTES_MAX",
+    "BLOCK_BYTES_MAX",
+    "LABELS_MAX",
+    "QUEUES_WITH_TIMERS_MAX",
+    "SAMPLES_MAX",
+    "PROBLEMS_MAX",
+    "VALUE_MAX",
+    "COUNT_32_MAX",
+    "MAX",
+];
+
+/// A new bound is either declared for the page, or named above.
+#[test]
+fn every_constant_that_is_a_bound_is_declared_or_known() {
+    let mut unknown = Vec::new();
+    let mut declared = String::new();
+    let mut sources = Vec::new();
+    collect(&root().join("crates"), &mut sources);
+    for path in &sources {
+        if path.ends_with("src/limits.rs") {
+            declared += &fs::read_to_string(path).expect("readable");
+        }
+    }
+    for path in &sources {
+        let source = fs::read_to_string(path).expect("readable");
+        for line in source.lines().map(str::trim_start) {
+            let Some((_, rest)) = line.split_once("const ").filter(|(before, _)| {
+                before.is_empty() || before.trim() == "pub" || before.trim().starts_with("pub(")
+            }) else {
+                continue;
+            };
+            let name: String = rest
+                .chars()
+                .take_while(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || *c == '_')
+                .collect();
+            let is_bound = name.ends_with("_MAX") || name.starts_with("MAX_") || name.ends_with("_LIMIT");
+            if is_bound && !OTHERS.contains(&name.as_str()) && !declared.contains(&name) {
+                unknown.push(format!("{}: {name}", path.display()));
+            }
+        }
+    }
+    assert!(
+        unknown.is_empty(),
+        "declare these in `limits.rs` of their crate, or name them in OTHERS:\n{}",
+        unknown.join("\n")
+    );
+}
+
+/// Sources below a folder, without tests.
+fn collect(folder: &Path, sources: &mut Vec<std::path::PathBuf>) {
+    for entry in fs::read_dir(folder).expect("readable").flatten() {
+        let path = entry.path();
+        if path.is_dir() && path.file_name().is_none_or(|name| name != "tests" && name != "vendor") {
+            collect(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && path.to_string_lossy().contains("/src/")
+        {
+            sources.push(path);
+        }
+    }
+}
