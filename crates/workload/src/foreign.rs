@@ -202,7 +202,9 @@ fn of_numbers(text: &str) -> Option<Foreign> {
     if rest.len() >= 6 && per_line && rest.chunks_exact(6).all(is_flow) {
         return found("a list of flows of HPCC or ns-3 (flow.txt)", FLOWS);
     }
-    if rest.len() >= 2 && rest.iter().all(|token| *token == Whole) {
+    let announced = lines(text).next()?.parse::<usize>().ok()?;
+    let is_announced = lines(text).skip(1).flat_map(str::split_whitespace).count() == announced;
+    if announced >= 2 && is_announced && rest.iter().all(|token| *token == Whole) {
         return found(
             "a list of traced nodes of an HPCC simulation (trace.txt)",
             "it names nodes and no traffic",
@@ -245,9 +247,16 @@ mod tests {
             assert!(name(text).contains(wanted), "{}: {text}", name(text));
         }
         assert_eq!(name(""), "nothing");
-        for text in
-            ["a,b\n1,2\n", "nodes are many\n", "1 2 3\n", "5\nhello\n", "<xml/>", "0.5\n0.5\n", "Nodes 4\n"]
-        {
+        for text in [
+            "a,b\n1,2\n",
+            "nodes are many\n",
+            "1 2 3\n",
+            "5\nhello\n",
+            "<xml/>",
+            "0.5\n0.5\n",
+            "1\n1\n1\n",
+            "Nodes 4\n",
+        ] {
             assert_eq!(name(text), "nothing", "{text}");
         }
     }

@@ -169,7 +169,11 @@ fn replay(
     // Captures of several cards are not always in order.
     raw.packets.sort_by_key(|packet| packet.at_ps);
     let Some(first) = raw.packets.first().map(|packet| packet.at_ps) else {
-        return Err(TraceError::Empty { path: path.to_owned() });
+        let path = path.to_owned();
+        return Err(match raw.without_address {
+            0 => TraceError::Empty { path },
+            frames => TraceError::NoAddresses { path, frames },
+        });
     };
     let mut trace = Trace {
         packets: Vec::with_capacity(raw.packets.len()),

@@ -41,6 +41,18 @@ pub enum TraceError {
         /// The file.
         path: PathBuf,
     },
+    /// A capture of nothing but frames without addresses.
+    #[error(
+        "trace {}: none of its {frames} frames has an IP address; check the link type of the capture, and that its snap length leaves \
+         the headers (tcpdump -s 96)",
+        path.display()
+    )]
+    NoAddresses {
+        /// The file.
+        path: PathBuf,
+        /// Frames in it.
+        frames: usize,
+    },
     /// All packets were left out.
     #[error(
         "trace {}: none of its {packets} packets goes from one host to another; map their addresses to different hosts",

@@ -241,6 +241,8 @@ fn what_is_no_cable_or_no_pcap_is_refused_with_a_way_out() {
         assert!(error.contains(wanted) && error.contains("editcap"), "{error}");
     }
     assert!(read(&classic(1)[..24]).expect_err("empty").to_string().contains("no packets"));
+    let none = read(&classic(108)).expect_err("no address").to_string();
+    assert!(none.contains("none of its 3 frames has an IP address"), "{none}");
     // How long the frame check sequence is stands in the upper half.
     assert_eq!(read(&classic(0x2400_0001)).expect("readable").packets.len(), 3);
 }
