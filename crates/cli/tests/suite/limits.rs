@@ -243,6 +243,7 @@ const OTHERS: &[&str] = &[
     "PROBLEMS_MAX",
     "VALUE_MAX",
     "COUNT_32_MAX",
+    "ROUND_TRIPS_MAX",
     "MAX",
 ];
 
