@@ -244,6 +244,7 @@ const OTHERS: &[&str] = &[
     "VALUE_MAX",
     "COUNT_32_MAX",
     "ROUND_TRIPS_MAX",
+    "VISITS_MAX",
     "MAX",
 ];
 

@@ -223,7 +223,7 @@ impl<R: Read> Records<R> {
     }
 
     fn checked_length(&self, length: u32, least: u32) -> Result<u32, Stop> {
-        if length < least || length % 4 != 0 || length > BLOCK_BYTES_MAX {
+        if length < least || !length.is_multiple_of(4) || length > BLOCK_BYTES_MAX {
             return Err(Stop::Damaged(format!(
                 "a block of {length} B, expected a multiple of 4 from {least} to {BLOCK_BYTES_MAX}"
             )));
