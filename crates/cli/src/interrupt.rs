@@ -1,14 +1,15 @@
-//! Ctrl-C: the first ends the runs, which clear away what they have begun, the second ends the program.
+//! Ctrl-C: the first ends the runs, which clear away what they have begun, the second ends the program. What runs until it is
+//! ended also hears the signals of service managers, containers and terminals that are closed.
 
 use crate::say;
 use std::path::Path;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Once};
 
 /// Exit code of a command that was interrupted: what shells make of SIGINT.
 pub(crate) const EXIT_CODE: u8 = 130;
 
-static REQUESTED: AtomicBool = AtomicBool::new(false);
+static REQUESTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// From now on, Ctrl-C asks runs to end. Without this, it ends the program at once.
 pub(crate) fn listen() {
@@ -24,12 +25,55 @@ pub(crate) fn listen() {
     });
 }
 
-/// The same for something that is expected to be ended in this way.
+/// Listens for every request to end, for something that is expected to be ended in this way: Ctrl-C, and the signals of
+/// [`listen_to_services`].
 pub(crate) fn listen_quietly() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        listen_to_services();
+        #[cfg(unix)]
+        set_at(signal_hook::consts::SIGINT);
+        #[cfg(not(unix))]
         let _ = ctrlc::set_handler(|| REQUESTED.store(true, Ordering::Relaxed));
     });
+}
+
+/// From now on SIGTERM, SIGQUIT and SIGHUP ask to end: service managers, `timeout` and `docker stop` send the first, a closed
+/// terminal the last. A process that was started with SIGHUP ignored (nohup) goes on ignoring it.
+pub(crate) fn listen_to_services() {
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            set_at(SIGTERM);
+            set_at(SIGQUIT);
+            if !is_ignored(SIGHUP) {
+                set_at(SIGHUP);
+            }
+        });
+    }
+}
+
+/// The signal sets [`flag`], without a thread that waits for it.
+#[cfg(unix)]
+fn set_at(signal: i32) {
+    // Where no handler can be installed, the signal ends the program at once, as it always did.
+    let _ = signal_hook::flag::register(signal, Arc::clone(&REQUESTED));
+}
+
+/// Whether this process was started with `signal` ignored, as far as the system says so: proc(5), `SigIgn`.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// What was asked to end has ended: from now on an error is an error, and no interruption.
+pub(crate) fn fulfilled() {
+    REQUESTED.store(false, Ordering::Relaxed);
 }
 
 /// What Ctrl-C sets.

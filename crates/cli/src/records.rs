@@ -216,8 +216,10 @@ struct ParityFile {
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// Packets that were compared.
+    /// Packets of the record.
     packets: usize,
+    /// Packets whose fate was decided before anything of the record is missing: all, unless its end is.
+    compared: usize,
     sent: usize,
     /// Sent with a mark of the switch.
     marked: usize,
@@ -252,6 +254,7 @@ pub(crate) fn parity(comparison: &bufferlab_parity::Comparison) -> miette::Resul
         format: "bufferlab-parity",
         format_version: 1,
         packets: comparison.packets,
+        compared: comparison.compared,
         sent: comparison.sent,
         marked: comparison.marked,
         dropped: comparison.dropped,
@@ -276,6 +279,7 @@ pub(crate) struct SwitchRunFile {
     pub(crate) ran_ns: u64,
     /// How late frames were handed over.
     pub(crate) lateness: LatenessRecord,
+    pub(crate) buffer: SwitchBufferRecord,
     /// Arrivals for times that had been decided already.
     pub(crate) late_arrivals: u64,
     /// Frames that the system dropped before they were read.
@@ -302,6 +306,26 @@ pub(crate) struct LatenessRecord {
     pub(crate) is_inconclusive: bool,
 }
 
+/// The shared buffer.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SwitchBufferRecord {
+    pub(crate) capacity_bytes: u64,
+    /// The most that was stored at a time.
+    pub(crate) peak_bytes: u64,
+}
+
+/// How long packets that were sent had been stored, from the decision to store them to the first bit that left. Quantiles as in the
+/// lateness.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StayRecord {
+    pub(crate) packets: u64,
+    pub(crate) mean_ns: u64,
+    pub(crate) p50_ns: u64,
+    pub(crate) p99_ns: u64,
+    pub(crate) p999_ns: u64,
+    pub(crate) largest_ns: u64,
+}
+
 /// Frames of an interface.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchPortRecord {
@@ -316,6 +340,10 @@ pub(crate) struct SwitchPortRecord {
     pub(crate) flooded: u64,
     /// Refused by the interface.
     pub(crate) refused: u64,
+    /// Received with a checksum that the sender had left to its card, which the switch has finished.
+    pub(crate) finished_checksums: u64,
+    /// Whether the interface worked at the end: `up`, `down`, `no carrier` or `removed`; notes have the changes.
+    pub(crate) link: String,
     /// Discarded before the core was asked, by reason; reasons without frames are left out.
     pub(crate) discarded: std::collections::BTreeMap<String, u64>,
 }
@@ -330,6 +358,10 @@ pub(crate) struct SwitchQueueRecord {
     pub(crate) dropped: u64,
     pub(crate) evicted: u64,
     pub(crate) marked: u64,
+    /// The most that it held at a time (bytes).
+    pub(crate) peak_bytes: u64,
+    /// Null: no packet was sent.
+    pub(crate) stay: Option<StayRecord>,
 }
 
 /// What this machine has for the testbed.

@@ -46,7 +46,12 @@ pub(crate) fn with_view<T>(title: Option<Title>, work: impl FnOnce(Option<Arc<Wa
     let Some(title) = title else { return work(None) };
     let (watch, ended) = (Arc::new(Watch::default()), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let view = scope.spawn(|| show(&watch, title, &ended, interrupt::flag()));
+        interrupt::listen_to_services();
+        let view = scope.spawn(|| {
+            // The thread that forwards may have real-time priority already.
+            bufferlab_switch::take_usual_priority();
+            show(&watch, title, &ended, interrupt::flag())
+        });
         let end = Ended(&ended);
         let done = work(Some(Arc::clone(&watch)));
         drop(end);

@@ -4,7 +4,7 @@ use crate::board::{Board, COLUMN, Quit, Row};
 use crate::numbers::{bytes, clock, count, short, span};
 use bufferlab_core::Counters;
 use bufferlab_params::Choice;
-use bufferlab_switch::{Discard, Lateness, Snapshot};
+use bufferlab_switch::{Discard, INCONCLUSIVE_LATENESS_NS, LinkState, Snapshot};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -108,18 +108,18 @@ fn head_lines(board: &Board, latest: &Snapshot, frame: &mut Frame<'_>, area: Rec
         Line::styled(title, Style::new().add_modifier(Modifier::REVERSED)),
         Line::from(buffer),
         Line::raw(traffic),
-        lateness(latest, paint),
+        lateness(board, latest, paint),
     ];
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn lateness(latest: &Snapshot, paint: Paint) -> Line<'static> {
+fn lateness(board: &Board, latest: &Snapshot, paint: Paint) -> Line<'static> {
     let [p50, p99, p999, _] = latest.lateness_ns;
     let mut parts =
         vec![Span::raw(format!(" late    p50 {}, p99 {}, p99.9 {}", span(p50), span(p99), span(p999)))];
     if latest.handed_over == 0 {
         parts = vec![Span::raw(" late    no frame was sent yet")];
-    } else if p999 > Lateness::INCONCLUSIVE_NS {
+    } else if p999 > INCONCLUSIVE_LATENESS_NS {
         parts.push(Span::styled(" INCONCLUSIVE", paint.loud()));
     }
     let others = [
@@ -129,6 +129,12 @@ fn lateness(latest: &Snapshot, paint: Paint) -> Line<'static> {
     ];
     for (what, number) in others.into_iter().filter(|(_, number)| *number > 0) {
         parts.push(Span::styled(format!("; {what} {}", count(number)), paint.colour(Color::Yellow)));
+    }
+    for (title, port) in board.title.ports.iter().zip(&latest.ports) {
+        if port.tallies.link != LinkState::Up {
+            let text = format!("; {} is {}", title.name, port.tallies.link.word());
+            parts.push(Span::styled(text, paint.loud()));
+        }
     }
     Line::from(parts)
 }

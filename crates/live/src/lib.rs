@@ -10,4 +10,5 @@ mod screen;
 
 pub use board::{Board, Key, PortTitle, Quit, Title};
 pub use draw::{SMALLEST, draw};
+pub use numbers::{bytes, span};
 pub use screen::{NoTerminal, check_terminal, show};

@@ -1,7 +1,8 @@
 //! Numbers as the screen shows them: short, and of a width that does not jump.
 
-/// Bytes with a decimal prefix.
-pub(crate) fn bytes(bytes: u64) -> String {
+/// `bytes` with a decimal prefix: `95.4 KB`.
+#[must_use]
+pub fn bytes(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
         1_000..1_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
@@ -39,8 +40,9 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
-/// A span of nanoseconds.
-pub(crate) fn span(ns: u64) -> String {
+/// A span of `ns` nanoseconds in a unit that suits it: `61 us`.
+#[must_use]
+pub fn span(ns: u64) -> String {
     match ns {
         0..1_000 => format!("{ns} ns"),
         1_000..1_000_000 => format!("{:.0} us", ns as f64 / 1e3),

@@ -6,7 +6,6 @@ use bufferlab_switch::Watch;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a key or a new snapshot may wait.
@@ -52,26 +51,21 @@ impl Drop for Restore {
     }
 }
 
-/// Shows what `watch` is given until `ended`, or until somebody leaves; sets `stop` where the switch is to end: at Ctrl-C, at the signals SIGTERM and SIGHUP, and at q
-/// if that is its meaning.
+/// Shows what `watch` is given until `ended` or `stop`, or until somebody leaves; sets `stop` where the switch is to end: at Ctrl-C, and at q if that is its
+/// meaning. Signals are the caller's: one that sets `stop` leaves the terminal as it was.
 ///
 /// A panic anywhere in the program gives the terminal back, too, before its message is printed.
 ///
 /// # Errors
 /// If the terminal cannot be written or read.
 pub fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) -> io::Result<()> {
-    let signals = Listening(Signals::listen()?);
     let quit = title.quit;
     let mut board = Board::new(title);
     // Before it is taken over, which may fail half way.
     let _restore = Restore;
     let mut terminal = ratatui::try_init()?;
     let mut is_stale = true;
-    while !ended.load(Ordering::Relaxed) {
-        if signals.0.any() {
-            stop.store(true, Ordering::Relaxed);
-            break;
-        }
+    while !ended.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed) {
         is_stale |= watch.latest().is_some_and(|snapshot| board.update(snapshot));
         if is_stale {
             terminal.draw(|frame| draw(&board, frame))?;
@@ -126,47 +120,6 @@ fn meaning(key: KeyEvent) -> Option<Meaning> {
         KeyCode::Char('s') => board(Key::Sort),
         KeyCode::Char('f') => board(Key::Follow),
         _ => None,
-    }
-}
-
-/// Signals that would end the program at once and leave the terminal as it is. Once this is dropped, they do so again.
-#[derive(Clone)]
-struct Signals {
-    seen: Arc<AtomicBool>,
-    is_over: Arc<AtomicBool>,
-}
-
-/// Handlers cannot be taken back: those of the first view serve all that follow.
-static SIGNALS: Mutex<Option<Signals>> = Mutex::new(None);
-
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        let mut known = SIGNALS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(signals) = &*known {
-            signals.is_over.store(false, Ordering::Relaxed);
-            return Ok(signals.clone());
-        }
-        let signals = Self { seen: Arc::default(), is_over: Arc::default() };
-        #[cfg(unix)]
-        for signal in [signal_hook::consts::SIGHUP, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register_conditional_default(signal, Arc::clone(&signals.is_over))?;
-            signal_hook::flag::register(signal, Arc::clone(&signals.seen))?;
-        }
-        *known = Some(signals.clone());
-        Ok(signals)
-    }
-
-    fn any(&self) -> bool {
-        self.seen.load(Ordering::Relaxed)
-    }
-}
-
-/// While it exists, signals are seen.
-struct Listening(Signals);
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.0.is_over.store(true, Ordering::Relaxed);
     }
 }
 

@@ -69,8 +69,12 @@ impl fmt::Display for Difference {
 #[derive(Clone, Debug)]
 pub struct Comparison {
     rows: Vec<Recorded>,
-    /// Packets.
+    /// Decisions from this moment on are not compared.
+    until: Time,
+    /// Packets of the record.
     pub packets: usize,
+    /// Packets whose fate was decided early enough to be compared.
+    pub compared: usize,
     /// Of these, sent.
     pub sent: usize,
     /// Sent with a mark of the switch.
@@ -89,11 +93,13 @@ pub struct Comparison {
 const KEPT: usize = 10;
 
 impl Comparison {
-    pub(crate) fn new(rows: &[Recorded]) -> Self {
+    pub(crate) fn new(rows: &[Recorded], until: Time) -> Self {
         let count = |is: fn(&Fate) -> bool| rows.iter().filter(|row| is(&row.fate)).count();
         Self {
             rows: rows.to_vec(),
+            until,
             packets: rows.len(),
+            compared: rows.iter().filter(|row| row.decided() < until).count(),
             sent: count(|fate| matches!(fate, Fate::Sent { .. })),
             marked: count(|fate| matches!(fate, Fate::Sent { marked: true, .. })),
             dropped: count(|fate| matches!(fate, Fate::Dropped(_))),
@@ -123,7 +129,9 @@ impl Comparison {
     /// Compares the queues of the record with those of a classifier of its own.
     pub(crate) fn check_queues(&mut self, queues: &[u8]) {
         for (index, &queue) in queues.iter().enumerate() {
-            self.check(Some(index), "queue", self.rows[index].queue, queue);
+            if self.rows[index].decided() < self.until {
+                self.check(Some(index), "queue", self.rows[index].queue, queue);
+            }
         }
     }
 
@@ -132,6 +140,9 @@ impl Comparison {
         let mut losses = Losses::new();
         for (index, answer) in answers.packets.iter().enumerate() {
             let row = self.rows[index];
+            if row.decided() >= self.until {
+                continue;
+            }
             self.check(Some(index), "verdict", true, answer.known);
             let lost = |reason: DropReason| (row.incoming.egress, row.queue, reason.name());
             match row.fate {
@@ -148,7 +159,10 @@ impl Comparison {
                 }
             }
         }
-        self.check(None, "losses", losses, answers.losses.clone());
+        // The simulator's counts have no times, so they can be compared only as a whole.
+        if self.until == Time::MAX {
+            self.check(None, "losses", losses, answers.losses.clone());
+        }
     }
 }
 

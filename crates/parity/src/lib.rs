@@ -23,4 +23,4 @@ mod replay;
 
 pub use arrivals::synthetic;
 pub use compare::{Comparison, Difference};
-pub use replay::{ParityError, drive, verify};
+pub use replay::{ParityError, drive, verify, verify_until};

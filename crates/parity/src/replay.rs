@@ -81,11 +81,20 @@ impl Wire for Rows {
 /// # Errors
 /// [`ParityError`], if nothing can be compared.
 pub fn verify(file: &SwitchFile, rows: &[Recorded]) -> Result<Comparison, ParityError> {
+    verify_until(file, rows, Time::MAX)
+}
+
+/// Replays the arrivals of `rows` (by time), which are complete before `until`, and compares the decisions that were made
+/// before that moment. A packet that is missing later cannot have influenced them.
+///
+/// # Errors
+/// [`ParityError`], if nothing can be compared.
+pub fn verify_until(file: &SwitchFile, rows: &[Recorded], until: Time) -> Result<Comparison, ParityError> {
     if let Some(pair) = rows.windows(2).find(|pair| pair[0].incoming.at >= pair[1].incoming.at) {
         return Err(ParityError::SharedInstant(pair[1].incoming.at));
     }
     refuse_followers(&file.scenario)?;
-    let mut comparison = Comparison::new(rows);
+    let mut comparison = Comparison::new(rows, until);
     comparison.check_queues(&classified(file, rows)?);
     let scenario = scenario_of(file, rows);
     let mut answers = Answers::new(rows.len());

@@ -20,8 +20,7 @@ pub(crate) struct Awake {
 }
 
 impl Awake {
-    /// Starts the threads. To be called before the calling thread gets real-time priority: they would inherit it until
-    /// they have given it up.
+    /// Starts the threads.
     ///
     /// # Errors
     /// The cores cannot be listed, no thread can be started, or a control group limits the time on them: to spin would use
@@ -39,6 +38,14 @@ impl Awake {
         }
         Ok(awake)
     }
+}
+
+/// Gives the calling thread the usual priority, whatever the one that started it has.
+pub fn take_usual_priority() {
+    let usual = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
+    // In the middle: nice value 0. Where that is refused, the process was started with a higher one, which stays.
+    let middle = ThreadPriority::Crossplatform(50_u8.try_into().expect("50 lies between 0 and 99"));
+    let _ = set_thread_priority_and_policy(thread_native_id(), middle, usual);
 }
 
 /// Cores that this process may use.
@@ -59,7 +66,6 @@ impl Drop for Awake {
 
 /// Keeps a core awake. Without the class it ends: with any other one it would take time from what is measured.
 fn stay(core: usize, ended: &AtomicBool) {
-    crate::rights::give_up();
     let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
     // An error may be about the nice value alone, which means nothing in this class: what counts is asked for below.
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);

@@ -8,6 +8,7 @@
 //! Frames are handed to the thread in batches, of which there is a fixed number. If the disk does not follow, none is free, and frames are left out and counted:
 //! memory is bounded, and forwarding never waits.
 
+mod names;
 mod writer;
 
 use crate::config::SwitchFile;
@@ -15,7 +16,8 @@ use crate::tallies::{Discard, Tallies};
 use bufferlab_core::DropReason;
 use bufferlab_units::Time;
 use std::collections::VecDeque;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -147,7 +149,9 @@ pub struct CaptureReport {
 /// Writes a capture of every port.
 #[derive(Debug)]
 pub struct CaptureWriter {
-    /// Until it ends.
+    /// Until it begins.
+    files: Option<Files<BufWriter<File>>>,
+    /// From then on until it ends.
     to: Option<Sender<Message>>,
     /// Batches that are free.
     spare: Receiver<Batch>,
@@ -180,28 +184,20 @@ impl CaptureWriter {
     pub fn create(folder: &Path, file: &SwitchFile, snapshot_bytes: u32) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let files = Files::create(folder, file, snapshot_bytes)?;
-        Ok(Self::start(file.ports.len(), snapshot_bytes, move |from, back| {
-            #[cfg(target_os = "linux")]
-            crate::rights::keep_only_files();
-            write(files, &from, &back)
-        }))
+        let mut capture = Self::new(file.ports.len(), snapshot_bytes);
+        capture.files = Some(files);
+        Ok(capture)
     }
 
-    fn start(
-        ports: usize,
-        snapshot_bytes: u32,
-        write: impl FnOnce(Receiver<Message>, Sender<Batch>) -> io::Result<CaptureReport> + Send + 'static,
-    ) -> Self {
-        let ((to, from), (back, spare)) = (channel(), channel());
-        for _ in 0..BATCHES {
-            back.send(Batch::default()).expect("the other end is here");
-        }
-        let thread = Some(std::thread::spawn(move || write(from, back)));
+    /// A writer without files and thread.
+    fn new(ports: usize, snapshot_bytes: u32) -> Self {
+        let (_, spare) = channel();
         let snapshot_bytes = if snapshot_bytes == 0 { usize::MAX } else { snapshot_bytes as usize };
         Self {
-            to: Some(to),
+            files: None,
+            to: None,
             spare,
-            thread,
+            thread: None,
             batch: None,
             snapshot_bytes,
             open: VecDeque::new(),
@@ -215,15 +211,45 @@ impl CaptureWriter {
         }
     }
 
+    /// Starts the thread, which does `write`.
+    fn start(
+        &mut self,
+        write: impl FnOnce(&Receiver<Message>, &Sender<Batch>) -> io::Result<CaptureReport> + Send + 'static,
+    ) {
+        let ((to, from), (back, spare)) = (channel(), channel());
+        for _ in 0..BATCHES {
+            back.send(Batch::default()).expect("the other end is here");
+        }
+        (self.to, self.spare) = (Some(to), spare);
+        self.thread = Some(std::thread::spawn(move || {
+            #[cfg(target_os = "linux")]
+            crate::awake::take_usual_priority();
+            write(&from, &back)
+        }));
+    }
+
+    /// Keeps the right to name files where the process is about to give up its own.
+    ///
+    /// # Errors
+    /// If no process can be started.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn keep_names(&mut self) -> io::Result<()> {
+        self.files.as_mut().map_or(Ok(()), Files::keep_names)
+    }
+
     /// Whether `folder` has a capture of a port of `file`.
     #[must_use]
     pub fn is_in(folder: &Path, file: &SwitchFile) -> bool {
         file.ports.iter().any(|port| folder.join(writer::name(&port.interface)).exists())
     }
 
-    /// Time zero of the switch (ns since 1970).
+    /// Frames come from now on. `epoch_ns`: time zero of the switch (ns since 1970). What writes them has the rights of the
+    /// calling thread, and the usual priority.
     pub fn begin(&mut self, epoch_ns: u64) {
         self.epoch_ns = epoch_ns;
+        if let Some(files) = self.files.take() {
+            self.start(move |from, back| write(files, from, back));
+        }
     }
 
     /// Frames that were left out.
@@ -357,7 +383,8 @@ impl CaptureWriter {
 
     fn join(&mut self) -> io::Result<CaptureReport> {
         self.to = None;
-        let thread = self.thread.take().expect("it ends once");
+        let no_thread = || io::Error::other("it was ended before it began");
+        let thread = self.thread.take().ok_or_else(no_thread)?;
         thread.join().map_err(|_| io::Error::other("the thread that writes it has panicked"))?
     }
 }
@@ -401,9 +428,10 @@ mod tests {
         let disk = Disk { may: Arc::default(), content: Arc::default() };
         let (own, mine) = (disk.clone(), disk.may.clone());
         let still = mine.lock().expect("nobody panics");
-        let mut capture = CaptureWriter::start(1, 64, move |from, back| {
+        let mut capture = CaptureWriter::new(1, 64);
+        capture.start(move |from, back| {
             let interface = bufferlab_capture::Interface { name: "eth1", ..Default::default() };
-            write(writer::Files::of(vec![(own, interface)])?, &from, &back)
+            write(writer::Files::of(vec![(own, interface)])?, from, back)
         });
         let (frames, began) = (100_000_u64, Instant::now());
         for index in 0..frames {

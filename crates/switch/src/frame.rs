@@ -141,13 +141,37 @@ pub fn mark(frame: &mut [u8]) {
     }
 }
 
-/// RFC 1624, Eq. 3: HC' = ~(~HC + ~m + m').
-fn updated(checksum: u16, before: u16, after: u16) -> u16 {
-    let mut sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+/// Finishes a checksum that the sender left to its card: the sum of RFC 1071 from byte `start` on, written `offset` bytes behind it,
+/// where the sum of the pseudo header stands until then. False: the frame is too short for that.
+pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
+    let Some(part) = frame.get_mut(start..).filter(|part| part.len() >= offset + 2) else { return false };
+    let sum = !fold(sum_of(part));
+    // Zero would mean that a datagram has no checksum (RFC 768); to TCP both mean the same.
+    let sum = if sum == 0 { 0xffff } else { sum };
+    part[offset..offset + 2].copy_from_slice(&sum.to_be_bytes());
+    true
+}
+
+/// The sum of all 16-bit words, the last one filled up with a zero.
+fn sum_of(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let sum: u64 = words.iter().map(|&word| u64::from(u32::from_be_bytes(word))).sum();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    sum + u64::from(u32::from_be_bytes(last))
+}
+
+/// The sum with its carries added until it has 16 bits.
+fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    !(sum as u16)
+    sum as u16
+}
+
+/// RFC 1624, Eq. 3: HC' = ~(~HC + ~m + m').
+fn updated(checksum: u16, before: u16, after: u16) -> u16 {
+    !fold(u64::from(!checksum) + u64::from(!before) + u64::from(after))
 }
 
 /// [`Headers::flow`] of the packets of a TCP connection over IPv4, from one end (address and port) to the other.
@@ -237,6 +261,28 @@ mod tests {
                 }
                 assert_eq!(frame[15] >> 2, class >> 2, "the code point stays");
             }
+        }
+    }
+
+    #[test]
+    fn a_finished_checksum_makes_the_sum_of_pseudo_header_and_segment_zero() {
+        for bytes in [60, 61, 62, 63, 1_514] {
+            for salt in 0..=255_u8 {
+                let mut frame = frame_v4(0);
+                frame.resize(bytes, salt);
+                // The pseudo header: addresses, protocol and length; its sum is what a host leaves in the field.
+                let length = (bytes - 34) as u16;
+                let pseudo = sum_of(&frame[26..34]) + u64::from(TCP) + u64::from(length);
+                frame[50..52].copy_from_slice(&fold(pseudo).to_be_bytes());
+                assert!(finish_checksum(&mut frame, 34, 16));
+                assert_eq!(fold(pseudo + sum_of(&frame[34..])), 0xffff, "{bytes} bytes, salt {salt}");
+            }
+        }
+        for (start, offset) in [(34, 25), (34, 26), (60, 0), (61, 0), (usize::MAX, 0)] {
+            let frame = frame_v4(0);
+            let mut after = frame.clone();
+            assert!(!finish_checksum(&mut after, start, offset), "{start} {offset}");
+            assert_eq!(after, frame);
         }
     }
 

@@ -1,36 +1,44 @@
-//! How late frames were handed over.
+//! How long something took: how late frames were handed over, how long packets were stored.
 
-/// Counts in bins of an eighth of an octave.
+/// Above this p99.9 of the lateness (ns) a run says little about queues.
+pub const INCONCLUSIVE_LATENESS_NS: u64 = 1_000_000;
+
+/// Counts of durations in bins of an eighth of an octave.
 #[derive(Clone, Debug)]
-pub struct Lateness {
+pub struct Durations {
     bins: Vec<u64>,
     count: u64,
+    sum: u64,
     largest: u64,
 }
 
-impl Default for Lateness {
+impl Default for Durations {
     fn default() -> Self {
-        Self { bins: vec![0; 64 * 8], count: 0, largest: 0 }
+        Self { bins: vec![0; 64 * 8], count: 0, sum: 0, largest: 0 }
     }
 }
 
-impl Lateness {
-    /// Above this p99.9 (ns) a run says little about queues.
-    pub const INCONCLUSIVE_NS: u64 = 1_000_000;
-
-    /// Counts a frame that was late by `ns`.
+impl Durations {
+    /// Counts a duration of `ns`.
     pub fn add(&mut self, ns: u64) {
         let octave = ns.max(8).ilog2();
         let part = (ns.max(8) >> (octave - 3)) & 7;
         self.bins[(octave as usize) * 8 + part as usize] += 1;
         self.count += 1;
+        self.sum = self.sum.saturating_add(ns);
         self.largest = self.largest.max(ns);
     }
 
-    /// Frames.
+    /// How many there are.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Their sum (ns).
+    #[must_use]
+    pub const fn sum(&self) -> u64 {
+        self.sum
     }
 
     /// The largest (ns).
@@ -39,7 +47,7 @@ impl Lateness {
         self.largest
     }
 
-    /// The upper end of the bin in which the quantile `q` lies (ns): at most 13 % above it.
+    /// The upper end of the bin of the quantile `q` (ns), at most 13 % above the quantile, or the largest duration if that is less.
     #[must_use]
     pub fn quantile(&self, q: f64) -> u64 {
         let wanted = (self.count as f64 * q).ceil() as u64;
@@ -48,7 +56,7 @@ impl Lateness {
             seen += count;
             if seen >= wanted.max(1) {
                 let (octave, part) = (index / 8, index as u64 % 8);
-                return ((8 + part + 1) << (octave - 3)) - 1;
+                return (((8 + part + 1) << (octave - 3)) - 1).min(self.largest);
             }
         }
         self.largest

@@ -9,7 +9,7 @@
 //! [`Driver`] is what decides: arrivals with their times go in, verdicts, marks and departures come out. It knows no
 //! clock and no socket, so it gives the same answers in a test, in a replay and behind interfaces. Everything around it
 //! is a thin shell: [`frame`] reads headers, [`AddressTable`] learns who is where, [`Pipeline`] joins them, and
-//! [`run`] moves frames between sockets and the pipeline.
+//! [`Opened::run`] moves frames between sockets and the pipeline.
 //!
 //! **Time.** An arrival happens when the kernel received the frame, plus the delay line, and a departure when the port's
 //! virtual clock says so: the end of the transmission before it, or its own arrival, whichever is later. Arrivals and
@@ -26,6 +26,8 @@ mod format;
 pub mod frame;
 mod lateness;
 #[cfg(target_os = "linux")]
+mod link;
+#[cfg(target_os = "linux")]
 mod metrics;
 mod pipeline;
 mod record;
@@ -34,17 +36,24 @@ mod rights;
 #[cfg(target_os = "linux")]
 mod shell;
 mod snapshot;
+#[cfg(target_os = "linux")]
+mod socket;
 mod tallies;
 
 pub use addresses::{AddressTable, Forward, MacAddress};
+#[cfg(target_os = "linux")]
+pub use awake::take_usual_priority;
 pub use capture::{CaptureReport, CaptureWriter, SNAPSHOT_BYTES};
 pub use config::{Forwarding, PortSpec, SwitchFile, load, load_text};
 pub use driver::{Core, Departing, Driver, Incoming, Wire, core_of};
 pub use format::ROOT;
-pub use lateness::Lateness;
+pub use lateness::{Durations, INCONCLUSIVE_LATENESS_NS};
 pub use pipeline::{Due, Pipeline};
-pub use record::{Fate, RECORD_FILE, RecordError, RecordWriter, Recorded, SWITCH_FILE, read_record};
+pub use record::{
+    Fate, MissingEnd, PROGRESS_FILE, RECORD_FILE, Record, RecordError, RecordWriter, Recorded, SWITCH_FILE,
+    read_record,
+};
 #[cfg(target_os = "linux")]
-pub use shell::{RunOptions, ShellError, Stopping, Summary, run};
+pub use shell::{Opened, RunOptions, ShellError, Stopping, Summary, open};
 pub use snapshot::{Peaks, PortSnapshot, QueueSnapshot, Snapshot, Watch};
-pub use tallies::{Discard, Tallies};
+pub use tallies::{Discard, LinkState, Tallies};

@@ -1,51 +1,96 @@
 //! Counters for Prometheus, over HTTP on a loopback port.
 
-use crate::rights;
+use crate::awake::take_usual_priority;
 use crate::snapshot::{QueueSnapshot, Snapshot, Watch};
-use crate::tallies::Discard;
+use crate::tallies::{Discard, LinkState};
 use bufferlab_params::Choice;
 use std::fmt::{Display, Write};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use tiny_http::{Header, Response, Server};
+use tiny_http::{Header, Method, Request, Response, Server};
 
-/// Answers with the last snapshot.
-#[derive(Debug)]
-pub(crate) struct MetricsServer {
-    /// Where it listens.
-    #[cfg(test)]
-    address: SocketAddr,
+/// Listens on `address`, which must be of this machine alone.
+///
+/// # Errors
+/// If the address is not a loopback address, or taken.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    if !address.ip().is_loopback() {
+        let message =
+            format!("{address} is no loopback address: anybody could read it; use 127.0.0.1 or [::1]");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    TcpListener::bind(address).map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))
 }
 
-impl MetricsServer {
-    /// Listens on `address`, which must be of this machine alone. `names`: of the ports.
-    ///
-    /// # Errors
-    /// If the address is not a loopback address, or taken.
-    pub(crate) fn start(address: SocketAddr, names: Vec<String>, watch: Arc<Watch>) -> io::Result<Self> {
-        if !address.ip().is_loopback() {
-            let message =
-                format!("{address} is no loopback address: anybody could read it; use 127.0.0.1 or [::1]");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+/// Answers on `listener` with the last snapshot. `names`: of the ports. All threads of this have the rights of the calling one,
+/// and the usual priority.
+pub(crate) fn serve(listener: TcpListener, names: Vec<String>, watch: Arc<Watch>) {
+    std::thread::spawn(move || {
+        // Before the library starts its threads.
+        take_usual_priority();
+        // Without one nobody can be answered, and forwarding goes on.
+        let Ok(server) = Server::from_listener(listener, None) else { return };
+        for request in server.incoming_requests() {
+            let answer = match refusal(&request) {
+                Some((code, why)) => Response::from_string(why.to_owned() + "\n").with_status_code(code),
+                None => Response::from_string(
+                    watch.latest().map(|snapshot| page(&names, &snapshot)).unwrap_or_default(),
+                ),
+            };
+            // Whoever has gone gets nothing.
+            let _ = request.respond(headers(answer));
         }
-        let server = Server::http(address).map_err(io::Error::other)?;
-        #[cfg(test)]
-        let address = server.server_addr().to_ip().expect("it listens on an address");
-        std::thread::spawn(move || {
-            rights::give_up();
-            let kind = Header::from_bytes("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-            let kind = kind.expect("it is a header");
-            for request in server.incoming_requests() {
-                let text = watch.latest().map(|snapshot| page(&names, &snapshot)).unwrap_or_default();
-                // Whoever has gone gets nothing.
-                let _ = request.respond(Response::from_string(text).with_header(kind.clone()));
+    });
+}
+
+fn headers<R: io::Read>(answer: Response<R>) -> Response<R> {
+    let header = |name: &str, value: &str| Header::from_bytes(name, value).expect("it is a header");
+    let is_refused = answer.status_code() == 405;
+    let answer = answer.with_header(header("Content-Type", "text/plain; version=0.0.4; charset=utf-8"));
+    if is_refused { answer.with_header(header("Allow", "GET, HEAD")) } else { answer }
+}
+
+/// Why a request gets no counters, as a status code and a sentence.
+fn refusal(request: &Request) -> Option<(u16, &'static str)> {
+    // A page of somebody else may have its name resolve to this machine: its requests name another host.
+    let mut hosts = request.headers().iter().filter(|header| header.field.equiv("Host"));
+    let is_local = hosts.next().is_some_and(|header| is_loopback(header.value.as_str()));
+    if !is_local || hosts.next().is_some() {
+        return Some((
+            403,
+            "the request does not name this machine: its Host must be localhost, 127.0.0.1 or [::1]",
+        ));
+    }
+    if !matches!(request.method(), Method::Get | Method::Head) {
+        return Some((405, "counters can only be read: GET or HEAD"));
+    }
+    let path = request.url().split(['?', '#']).next().unwrap_or_default();
+    (!matches!(path, "/" | "/metrics")).then_some((404, "counters are at /metrics"))
+}
+
+/// Whether the value of a Host header (RFC 9110, section 7.2) names this machine: `localhost` or a loopback address, with or
+/// without a port.
+fn is_loopback(host: &str) -> bool {
+    let without_port = match host.rsplit_once(':') {
+        // What follows the last colon of an address in brackets is no port.
+        Some((name, port)) if !port.ends_with(']') => {
+            if port.parse::<u16>().is_err() {
+                return false;
             }
-        });
-        Ok(Self {
-            #[cfg(test)]
-            address,
-        })
+            name
+        }
+        _ => host,
+    };
+    if without_port.eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    let v6 = without_port.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    match v6 {
+        Some(address) => address.parse().is_ok_and(|address: std::net::Ipv6Addr| address.is_loopback()),
+        None => {
+            without_port.parse().is_ok_and(|address| matches!(address, IpAddr::V4(v4) if v4.is_loopback()))
+        }
     }
 }
 
@@ -63,14 +108,22 @@ impl<'a> Family<'a> {
     }
 
     fn sample(&mut self, labels: &[(&str, &dyn Display)], value: impl Display) {
+        self.sample_of("", labels, value);
+    }
+
+    /// A sample whose name has a `suffix`, as those of a summary do.
+    fn sample_of(&mut self, suffix: &str, labels: &[(&str, &dyn Display)], value: impl Display) {
         let labels: Vec<_> = labels
             .iter()
-            .map(|(name, value)| {
-                format!("{name}=\"{}\"", value.to_string().replace('\\', "\\\\").replace('"', "\\\""))
-            })
+            .map(|(name, value)| format!("{name}=\"{}\"", escaped(&value.to_string())))
             .collect();
-        let _ = writeln!(self.text, "{}{{{}}} {value}", self.name, labels.join(","));
+        let _ = writeln!(self.text, "{}{suffix}{{{}}} {value}", self.name, labels.join(","));
     }
+}
+
+/// A label's value: the text format escapes backslash, quotation mark and line feed.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// Everything that is counted, as a page. `names`: of the ports.
@@ -97,21 +150,28 @@ pub(crate) fn page(names: &[String], snapshot: &Snapshot) -> String {
         lost.sample(&[("reason", &reason)], packets);
     }
     let help = "How late frames were handed over (s), since the start.";
-    let mut late = Family::new(&mut text, "bufferlab_lateness_seconds", "gauge", help);
+    let mut late = Family::new(&mut text, "bufferlab_lateness_seconds", "summary", help);
     for (quantile, ns) in [0.5, 0.99, 0.999].into_iter().zip(snapshot.lateness_ns) {
         late.sample(&[("quantile", &quantile)], ns as f64 / 1e9);
     }
+    late.sample_of("_sum", &[], snapshot.lateness_sum_ns as f64 / 1e9);
+    late.sample_of("_count", &[], snapshot.handed_over);
     text
 }
 
 fn ports(names: &[String], snapshot: &Snapshot, text: &mut String) {
     type Count = fn(&crate::tallies::Tallies) -> u64;
-    let families: [(&'static str, &str, Count); 6] = [
+    let families: [(&'static str, &str, Count); 7] = [
         ("bufferlab_port_received_frames_total", "Frames received.", |one| one.received),
         ("bufferlab_port_received_bytes_total", "Bytes received.", |one| one.received_bytes),
         ("bufferlab_port_sent_frames_total", "Frames sent.", |one| one.sent),
         ("bufferlab_port_sent_bytes_total", "Bytes sent.", |one| one.sent_bytes),
         ("bufferlab_port_refused_frames_total", "Frames that the interface refused.", |one| one.refused),
+        (
+            "bufferlab_port_finished_checksums_total",
+            "Checksums that their senders had left to a card.",
+            |one| one.checksums,
+        ),
         ("bufferlab_port_flooded_frames_total", "Frames copied to all other ports.", |one| one.flooded),
     ];
     for (name, help, count) in families {
@@ -119,6 +179,11 @@ fn ports(names: &[String], snapshot: &Snapshot, text: &mut String) {
         for (name, port) in names.iter().zip(&snapshot.ports) {
             family.sample(&[("port", name)], count(&port.tallies));
         }
+    }
+    let help = "Whether the interface can send and receive.";
+    let mut family = Family::new(text, "bufferlab_port_up", "gauge", help);
+    for (name, port) in names.iter().zip(&snapshot.ports) {
+        family.sample(&[("port", name)], u8::from(port.tallies.link == LinkState::Up));
     }
     let help = "Frames discarded before the policy was asked.";
     let mut family = Family::new(text, "bufferlab_port_discarded_frames_total", "counter", help);
@@ -168,7 +233,7 @@ fn queues(names: &[String], snapshot: &Snapshot, text: &mut String) {
 mod tests {
     use super::*;
     use crate::config::SwitchFile;
-    use crate::lateness::Lateness;
+    use crate::lateness::Durations;
     use crate::pipeline::Pipeline;
     use bufferlab_units::Time;
     use std::io::{Read, Write};
@@ -190,7 +255,7 @@ mod tests {
         let _ = pipeline.receive(0, Time::from_ms(1), &frame[..9]);
         pipeline.advance(Time::from_ms(2));
         let mut snapshot = Snapshot::default();
-        snapshot.take(&pipeline, &Lateness::default());
+        snapshot.take(&pipeline, &Durations::default());
         let page = page(&file.names(), &snapshot);
         for line in [
             "bufferlab_port_received_frames_total{port=\"a\"} 2",
@@ -198,6 +263,8 @@ mod tests {
             "bufferlab_queue_arrived_packets_total{port=\"b\",priority=\"0\"} 1",
             "bufferlab_queue_threshold_bytes{port=\"a\",priority=\"0\"} 5000",
             "bufferlab_buffer_capacity_bytes{} 10000",
+            "bufferlab_port_up{port=\"a\"} 1",
+            "bufferlab_lateness_seconds_count{} 0",
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n\n{page}");
         }
@@ -207,30 +274,98 @@ mod tests {
             match line.strip_prefix("# TYPE ") {
                 Some(rest) => family = rest.split(' ').next().unwrap_or_default(),
                 None if line.starts_with('#') => {}
-                None => assert!(line.starts_with(&format!("{family}{{")), "{line}"),
+                None => {
+                    let rest = line.strip_prefix(family).unwrap_or_else(|| panic!("{line}"));
+                    assert!(["{", "_sum{", "_count{"].iter().any(|begin| rest.starts_with(begin)), "{line}");
+                }
             }
         }
     }
 
     #[test]
-    fn the_page_is_served_to_this_machine_alone() {
-        let watch = Arc::new(Watch::default());
-        let start = |address: &str| {
-            MetricsServer::start(address.parse().expect("an address"), Vec::new(), Arc::clone(&watch))
-        };
-        let server = start("127.0.0.1:0").expect("a free port");
-        let mut snapshot = Box::new(Snapshot { capacity: 7, ..Snapshot::default() });
-        assert!(watch.publish(&mut snapshot), "nobody reads");
-        let mut stream = TcpStream::connect(server.address).expect("it listens");
-        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").expect("it reads");
+    fn a_label_has_no_quotation_mark_backslash_or_line_feed_of_its_own() {
+        let mut text = String::new();
+        let value = "a\\b\"c\nd";
+        Family::new(&mut text, "x", "gauge", "Help.").sample(&[("port", &value)], 1);
+        assert_eq!(text.lines().last(), Some("x{port=\"a\\\\b\\\"c\\nd\"} 1"), "{text}");
+    }
+
+    /// What a server that shows a capacity of 7 answers to these lines.
+    fn answer(address: SocketAddr, lines: &str) -> String {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream.write_all(format!("{lines}\r\nConnection: close\r\n\r\n").as_bytes()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
-        assert!(answer.starts_with("HTTP/1.0 200") || answer.starts_with("HTTP/1.1 200"), "{answer}");
-        assert!(
-            answer.contains("version=0.0.4") && answer.contains("\nbufferlab_buffer_capacity_bytes{} 7\n"),
-            "{answer}"
-        );
-        let error = start("0.0.0.0:0").expect_err("everybody could read it");
-        assert!(error.to_string().contains("no loopback address"), "{error}");
+        answer
+    }
+
+    fn start() -> SocketAddr {
+        let listener = listen("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+        let (address, watch) = (listener.local_addr().expect("an address"), Arc::new(Watch::default()));
+        let mut snapshot = Box::new(Snapshot { capacity: 7, ..Snapshot::default() });
+        assert!(watch.publish(&mut snapshot), "nobody reads");
+        serve(listener, Vec::new(), watch);
+        address
+    }
+
+    #[test]
+    fn the_page_is_served_to_this_machine_alone() {
+        let address = start();
+        for path in ["/", "/metrics", "/metrics?name=x"] {
+            let answer = answer(address, &format!("GET {path} HTTP/1.1\r\nHost: {address}"));
+            assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+            assert!(answer.contains("version=0.0.4"), "{answer}");
+            assert!(answer.contains("\nbufferlab_buffer_capacity_bytes{} 7\n"), "{answer}");
+        }
+        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+            let error = listen(address.parse().expect("an address")).expect_err("everybody could read it");
+            assert!(error.to_string().contains("no loopback address"), "{error}");
+        }
+    }
+
+    #[test]
+    fn requests_that_name_another_host_or_write_or_look_elsewhere_are_refused() {
+        let address = start();
+        for (lines, code) in [
+            ("GET /metrics HTTP/1.1\r\nHost: evil.example", "403"),
+            ("GET /metrics HTTP/1.1\r\nHost: localhost.evil.example", "403"),
+            ("GET /metrics HTTP/1.1\r\nHost: localhost:9420\r\nHost: evil.example", "403"),
+            ("GET /metrics HTTP/1.0", "403"),
+            ("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0", "405"),
+            ("DELETE / HTTP/1.1\r\nHost: localhost", "405"),
+            ("GET /metrics/ HTTP/1.1\r\nHost: localhost", "404"),
+            ("GET /etc/passwd HTTP/1.1\r\nHost: localhost", "404"),
+            ("GET /metrics HTTP/1.1\r\nHost: LocalHost:1", "200"),
+            ("GET /metrics HTTP/1.1\r\nHost: [::1]:9420", "200"),
+            ("GET /metrics HTTP/1.0\r\nHost: 127.1.2.3", "200"),
+        ] {
+            let answer = answer(address, lines);
+            assert_eq!(answer.split(' ').nth(1), Some(code), "{lines}: {answer}");
+            assert_eq!(answer.contains("bufferlab_buffer"), code == "200", "{lines}: {answer}");
+            assert_eq!(answer.contains("Allow: GET, HEAD"), code == "405", "{lines}: {answer}");
+        }
+        let head = answer(address, "HEAD /metrics HTTP/1.1\r\nHost: localhost");
+        assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
+    }
+
+    #[test]
+    fn a_host_is_this_machine_by_name_or_loopback_address() {
+        for host in ["localhost", "LOCALHOST:80", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:65535"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in [
+            "",
+            ":",
+            "::1",
+            "[::1",
+            "[::2]",
+            "127.0.0.1.evil",
+            "localhost.",
+            "localhost:x",
+            "10.0.0.1",
+            "[127.0.0.1]",
+        ] {
+            assert!(!is_loopback(host), "{host}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::capture::{CaptureReport, CaptureWriter, Departure, Held, Loss, Mark, 
 use crate::config::SwitchFile;
 use crate::driver::{Core, Departing, Driver, Incoming, Wire};
 use crate::frame::{self, SMALLEST_BYTES};
+use crate::lateness::Durations;
 use crate::record::{Fate, RecordWriter, Recorded};
 use crate::snapshot::Peaks;
 use crate::tallies::{Discard, Tallies};
@@ -61,6 +62,7 @@ struct Outcome<'a> {
     capture: &'a mut Option<CaptureWriter>,
     losses: &'a mut [Losses],
     peaks: &'a mut Peaks,
+    stays: &'a mut Vec<Durations>,
 }
 
 impl Outcome<'_> {
@@ -138,8 +140,11 @@ impl Wire for Outcome<'_> {
         let Departing { id, port, starts, ends, marked } = departing;
         let row = &self.frames.rows[id as usize];
         let was_marked = matches!(row.fate, Fate::Sent { marked: true, .. });
+        let queue = core.buffer().queue_of(port, row.queue);
+        let stay = &mut self.stays[usize::from(queue.0)];
+        stay.add(starts.saturating_sub(row.incoming.at).as_ns());
         if marked {
-            self.mark(id, core.buffer().queue_of(port, row.queue), false, core);
+            self.mark(id, queue, false, core);
         }
         self.end(id, Fate::Sent { at: starts, marked: marked || was_marked });
         self.due[usize::from(port)].push_back(Due { at: ends, id });
@@ -163,6 +168,8 @@ pub struct Pipeline {
     /// By port.
     losses: Vec<Losses>,
     peaks: Peaks,
+    /// By queue: how long packets that were sent had been stored.
+    stays: Vec<Durations>,
     record: Option<RecordWriter>,
     capture: Option<CaptureWriter>,
 }
@@ -186,8 +193,10 @@ impl Pipeline {
             }
         }
         let ports = file.ports.len();
+        let driver = Driver::new(&file.scenario)?;
         Ok(Self {
-            driver: Driver::new(&file.scenario)?,
+            stays: vec![Durations::default(); driver.core().buffer().queue_ids().count()],
+            driver,
             table,
             priority_of: forwarding.priority_of,
             delay: forwarding.delay,
@@ -209,6 +218,19 @@ impl Pipeline {
     pub fn with_capture(mut self, capture: Option<CaptureWriter>) -> Self {
         self.capture = capture;
         self
+    }
+
+    /// As [`Self::with_capture`], for a pipeline that is in its place already.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn set_capture(&mut self, capture: Option<CaptureWriter>) {
+        self.capture = capture;
+    }
+
+    /// Brings the record to its file, with the moment before which no packet is missing in it.
+    pub fn mark_record(&mut self) {
+        let Some(record) = &mut self.record else { return };
+        let open = self.frames.rows.iter().filter(|row| !row.is_settled()).map(|row| row.incoming.at).min();
+        record.mark(self.driver.earliest().min(open.unwrap_or(Time::MAX)));
     }
 
     /// What decides.
@@ -247,6 +269,12 @@ impl Pipeline {
     #[must_use]
     pub const fn peaks(&self) -> &Peaks {
         &self.peaks
+    }
+
+    /// How long the packets that left queue `index` had been stored.
+    #[must_use]
+    pub fn stays(&self, index: usize) -> &Durations {
+        &self.stays[index]
     }
 
     /// Peaks begin anew.
@@ -325,11 +353,11 @@ impl Pipeline {
 
     /// Time has reached `now`: all that is due is decided.
     pub fn advance(&mut self, now: Time) {
-        let Self { driver, pending, frames, due, record, capture, losses, peaks, .. } = self;
+        let Self { driver, pending, frames, due, record, capture, losses, peaks, stays, .. } = self;
         if let Some(capture) = capture {
             capture.advance(now);
         }
-        let mut outcome = Outcome { frames, due, record, capture, losses, peaks };
+        let mut outcome = Outcome { frames, due, record, capture, losses, peaks, stays };
         while let Some(&(incoming, id)) = pending.front().filter(|(incoming, _)| incoming.at <= now) {
             pending.pop_front();
             // Known before the core is asked, because a refusal writes the row.
@@ -346,8 +374,8 @@ impl Pipeline {
         if let Some(last) = self.pending.back().map(|(incoming, _)| incoming.at) {
             self.advance(last);
         }
-        let Self { driver, frames, due, record, capture, losses, peaks, .. } = self;
-        driver.finish(&mut Outcome { frames, due, record, capture, losses, peaks });
+        let Self { driver, frames, due, record, capture, losses, peaks, stays, .. } = self;
+        driver.finish(&mut Outcome { frames, due, record, capture, losses, peaks, stays });
     }
 
     /// When something must be decided or sent next.
@@ -409,8 +437,8 @@ impl Pipeline {
     ///
     /// # Errors
     /// If it could not be written as a whole.
-    pub fn close(self) -> std::io::Result<()> {
-        self.record.map_or(Ok(()), RecordWriter::finish)
+    pub fn close(&mut self) -> std::io::Result<()> {
+        self.record.take().map_or(Ok(()), RecordWriter::finish)
     }
 }
 

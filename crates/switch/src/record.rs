@@ -4,16 +4,22 @@
 //! stand in further columns, which `bufferlab switch --verify` compares with those of the simulator.
 
 use crate::driver::Incoming;
-use bufferlab_core::{DropReason, Ecn};
+use bufferlab_core::DropReason;
 use bufferlab_units::Time;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+mod read;
+
+pub use read::{MissingEnd, Record, RecordError, read_record};
 
 /// Name of the file with packets in the folder of a record.
 pub const RECORD_FILE: &str = "packets.csv";
 /// Name of the file of the switch in the folder of a record.
 pub const SWITCH_FILE: &str = "switch.toml";
+/// Name of the file that says how far a record is written, in the folder of a record.
+pub const PROGRESS_FILE: &str = "progress.csv";
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +53,42 @@ pub struct Recorded {
     pub fate: Fate,
 }
 
+impl Recorded {
+    /// When the switch decided what became of it.
+    #[must_use]
+    pub const fn decided(&self) -> Time {
+        match self.fate {
+            Fate::Sent { at, .. } | Fate::Evicted { at, .. } => at,
+            Fate::Dropped(_) => self.incoming.at,
+        }
+    }
+
+    /// Whether the switch has decided.
+    pub(crate) fn is_settled(&self) -> bool {
+        !matches!(self.fate, Fate::Sent { at: Time::ZERO, .. })
+    }
+}
+
 /// Writes a record.
+///
+/// A record must be readable however its switch ends, so lines reach the file whole, and [`Self::mark`] notes from time to time
+/// up to which moment none is missing.
 #[derive(Debug)]
 pub struct RecordWriter {
     out: BufWriter<File>,
+    progress: File,
     names: Vec<String>,
+    /// The line being written; its memory is used again.
+    line: Vec<u8>,
+    /// Lines written, and those of them that the last mark knows.
+    packets: u64,
+    marked: u64,
     /// The first error: rows behind it are not written.
     failed: Option<io::Error>,
 }
+
+/// The state of a record that has its end.
+const COMPLETE: &str = "complete";
 
 const COLUMNS: &str = "time_ps,src,dst,size_bytes,priority,flow,ecn,queue,fate,reason,marked,at_ps";
 
@@ -68,7 +102,10 @@ impl RecordWriter {
         std::fs::write(folder.join(SWITCH_FILE), text)?;
         let mut out = BufWriter::with_capacity(1 << 18, File::create(folder.join(RECORD_FILE))?);
         writeln!(out, "{COLUMNS}")?;
-        Ok(Self { out, names, failed: None })
+        out.flush()?;
+        let mut progress = File::create(folder.join(PROGRESS_FILE))?;
+        progress.write_all(b"packets,settled_ps,state\n")?;
+        Ok(Self { out, progress, names, line: Vec::new(), packets: 0, marked: 0, failed: None })
     }
 
     /// Adds a packet.
@@ -82,12 +119,32 @@ impl RecordWriter {
         let Incoming { at, ingress, egress, wire, priority, flow, .. } = row.incoming;
         let (src, dst) = (&self.names[usize::from(ingress)], &self.names[usize::from(egress)]);
         let (ecn, queue) = (row.incoming.ecn_word(), row.queue);
-        write!(self.out, "{},{src},{dst},{wire},{priority},{flow},{ecn},{queue},", at.0)?;
+        let line = &mut self.line;
+        line.clear();
+        write!(line, "{},{src},{dst},{wire},{priority},{flow},{ecn},{queue},", at.0)?;
         match row.fate {
-            Fate::Sent { at, marked } => writeln!(self.out, "sent,,{},{}", u8::from(marked), at.0),
-            Fate::Dropped(reason) => writeln!(self.out, "dropped,{},0,", reason.name()),
-            Fate::Evicted { at, reason } => writeln!(self.out, "evicted,{},0,{}", reason.name(), at.0),
+            Fate::Sent { at, marked } => writeln!(line, "sent,,{},{}", u8::from(marked), at.0),
+            Fate::Dropped(reason) => writeln!(line, "dropped,{},0,", reason.name()),
+            Fate::Evicted { at, reason } => writeln!(line, "evicted,{},0,{}", reason.name(), at.0),
+        }?;
+        // A line at a time: the buffer hands over what it has before a line that it has no room for.
+        self.out.write_all(line)?;
+        self.packets += 1;
+        Ok(())
+    }
+
+    /// Brings all lines to the file. Whatever arrived before `settled` has its line.
+    pub(crate) fn mark(&mut self, settled: Time) {
+        if self.failed.is_none() && self.packets > self.marked {
+            self.marked = self.packets;
+            self.failed = self.try_mark(settled, "running").err();
         }
+    }
+
+    fn try_mark(&mut self, settled: Time, state: &str) -> io::Result<()> {
+        self.out.flush()?;
+        let line = format!("{},{},{state}\n", self.packets, settled.0);
+        self.progress.write_all(line.as_bytes())
     }
 
     /// Ends the record.
@@ -97,118 +154,7 @@ impl RecordWriter {
     pub fn finish(mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),
-            None => self.out.flush(),
+            None => self.try_mark(Time::MAX, COMPLETE),
         }
     }
-}
-
-/// Why a record cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// It is no CSV, or not there.
-    #[error("cannot read {}: {source}", path.display())]
-    Csv {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: csv::Error,
-    },
-    /// A cell is wrong.
-    #[error("{}:{line}: column `{column}` is \"{found}\", expected {expected}", path.display())]
-    Cell {
-        /// The file.
-        path: PathBuf,
-        /// Its line, from 1.
-        line: u64,
-        /// The column.
-        column: &'static str,
-        /// What stands there.
-        found: String,
-        /// What should.
-        expected: &'static str,
-    },
-}
-
-/// Reads the packets of the record in `folder`, by the times of their arrivals. `names`: ports of the switch.
-///
-/// # Errors
-/// [`RecordError`], with file and line.
-pub fn read_record(folder: &Path, names: &[String]) -> Result<Vec<Recorded>, RecordError> {
-    let path = folder.join(RECORD_FILE);
-    let broken = |source| RecordError::Csv { path: path.clone(), source };
-    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_path(&path).map_err(broken)?;
-    let (mut rows, mut record) = (Vec::new(), csv::StringRecord::new());
-    let header: Vec<&str> = COLUMNS.split(',').collect();
-    if reader.headers().map_err(broken)?.iter().ne(header.iter().copied()) {
-        let found = reader.headers().map_err(broken)?.iter().collect::<Vec<_>>().join(",");
-        let expected = "the columns of a record";
-        return Err(RecordError::Cell { path, line: 1, column: "time_ps", found, expected });
-    }
-    while reader.read_record(&mut record).map_err(broken)? {
-        let line = record.position().map_or(0, csv::Position::line);
-        let row = parse(&record, names).map_err(|(column, expected)| RecordError::Cell {
-            path: path.clone(),
-            line,
-            column: COLUMN_NAMES[column],
-            found: record.get(column).unwrap_or_default().to_owned(),
-            expected,
-        })?;
-        rows.push(row);
-    }
-    rows.sort_by_key(|row: &Recorded| row.incoming.at);
-    Ok(rows)
-}
-
-const COLUMN_NAMES: [&str; 12] = [
-    "time_ps",
-    "src",
-    "dst",
-    "size_bytes",
-    "priority",
-    "flow",
-    "ecn",
-    "queue",
-    "fate",
-    "reason",
-    "marked",
-    "at_ps",
-];
-
-/// A row; the column that is wrong, and what it should hold.
-fn parse(record: &csv::StringRecord, names: &[String]) -> Result<Recorded, (usize, &'static str)> {
-    fn number<T: std::str::FromStr>(
-        record: &csv::StringRecord,
-        column: usize,
-    ) -> Result<T, (usize, &'static str)> {
-        record[column].parse().map_err(|_| (column, "a whole number"))
-    }
-    let port = |column: usize| {
-        let found = names.iter().position(|name| *name == record[column]);
-        found.map(|index| index as u16).ok_or((column, "the interface of a port of switch.toml"))
-    };
-    let incoming = Incoming {
-        at: Time(number(record, 0)?),
-        ingress: port(1)?,
-        egress: port(2)?,
-        wire: number(record, 3)?,
-        priority: number(record, 4)?,
-        flow: number(record, 5)?,
-        ecn: match &record[6] {
-            "no" => Ecn::NotCapable,
-            "capable" => Ecn::Capable,
-            "marked" => Ecn::Marked,
-            _ => return Err((6, "no, capable or marked")),
-        },
-    };
-    let reason = || {
-        let known = DropReason::ALL.iter().find(|reason| reason.name() == &record[9]);
-        known.copied().ok_or((9, "the reason of a loss"))
-    };
-    let fate = match &record[8] {
-        "sent" => Fate::Sent { at: Time(number(record, 11)?), marked: number::<u8>(record, 10)? == 1 },
-        "dropped" => Fate::Dropped(reason()?),
-        "evicted" => Fate::Evicted { at: Time(number(record, 11)?), reason: reason()? },
-        _ => return Err((8, "sent, dropped or evicted")),
-    };
-    Ok(Recorded { incoming, queue: number(record, 7)?, fate })
 }

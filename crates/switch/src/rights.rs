@@ -1,23 +1,83 @@
-//! Rights of a thread that are given up, for ever.
+//! Rights that are given up, for ever: whatever a frame makes the switch do, it has none.
 
-use caps::{CapSet, Capability, CapsHashSet};
+use caps::CapSet;
+use nix::errno::Errno;
+use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
 
-/// The sockets are open: whatever a frame makes this thread do, it has no rights for it.
+/// User and group that have no files (nobody).
+const NOBODY: u32 = 65_534;
+
+/// Gives up everything that the calling thread may, and thus what threads may that it starts from now on: capabilities, also those
+/// that a program could bring back, and the gain of rights by starting one.
 pub(crate) fn give_up() {
-    for set in [CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
-        // Whoever has none cannot lose any.
+    // It takes a capability to shrink this set, so it goes first. Whoever has none cannot lose any.
+    let _ = caps::clear(None, CapSet::Bounding);
+    for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         let _ = caps::clear(None, set);
     }
+    let _ = nix::sys::prctl::set_no_new_privs();
 }
 
-/// Keeps what it takes to give files their names in a folder of somebody else, and nothing else.
-pub(crate) fn keep_only_files() {
-    let files = CapsHashSet::from([Capability::CAP_DAC_OVERRIDE]);
-    let _ = caps::clear(None, CapSet::Inheritable);
-    for set in [CapSet::Effective, CapSet::Permitted] {
-        // Who does not have it has none after this.
-        if caps::set(None, set, &files).is_err() {
-            let _ = caps::clear(None, set);
+/// If this process is root's, it becomes that of the user who called sudo(8), or of nobody; then it gives up everything else. To be
+/// called while the process has one thread: the others would keep their capabilities.
+///
+/// # Errors
+/// If the user cannot be changed. In a user namespace that knows no other user, root is no more than its owner outside, and stays.
+pub(crate) fn give_up_as_process() -> Result<(), Errno> {
+    let _ = caps::clear(None, CapSet::Bounding);
+    let (user, group) = successor(|name| std::env::var(name).ok());
+    if geteuid().is_root() && is_mapped("/proc/self/uid_map", user) && is_mapped("/proc/self/gid_map", group)
+    {
+        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
+        setgroups(&[])?;
+        setresgid(group, group, group)?;
+        setresuid(user, user, user)?;
+    }
+    give_up();
+    Ok(())
+}
+
+/// User and group after root.
+fn successor(variable: impl Fn(&str) -> Option<String>) -> (u32, u32) {
+    let id = |name| variable(name)?.parse().ok().filter(|&id: &u32| id != 0);
+    id("SUDO_UID").zip(id("SUDO_GID")).unwrap_or((NOBODY, NOBODY))
+}
+
+/// Whether the user namespace knows `id`: user_namespaces(7).
+fn is_mapped(map: &str, id: u32) -> bool {
+    let text = std::fs::read_to_string(map).unwrap_or_default();
+    text.lines().any(|line| {
+        let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        matches!(numbers[..], [first, _, count] if (first..first + count).contains(&u64::from(id)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_is_followed_by_who_called_sudo_or_by_nobody() {
+        let sudo =
+            |user: &'static str| move |name: &str| Some(if name == "SUDO_UID" { user } else { "7" }.into());
+        assert_eq!(successor(sudo("1000")), (1_000, 7));
+        for user in ["0", "", "root"] {
+            assert_eq!(successor(sudo(user)), (NOBODY, NOBODY), "{user}");
         }
+        assert_eq!(successor(|_| None), (NOBODY, NOBODY));
+    }
+
+    #[test]
+    fn a_user_is_known_where_the_map_has_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let map = folder.path().join("uid_map");
+        let has = |text: &str, id| {
+            std::fs::write(&map, text).expect("writable");
+            is_mapped(map.to_str().expect("text"), id)
+        };
+        assert!(has("         0          0 4294967295\n", NOBODY));
+        assert!(!has("         0       1000          1\n", NOBODY));
+        assert!(has("0 1000 1\n1 100000 65536\n", NOBODY));
+        assert!(!is_mapped("/nowhere", 0));
     }
 }

@@ -3,30 +3,24 @@
 use crate::awake::Awake;
 use crate::capture::{CaptureReport, CaptureWriter};
 use crate::config::SwitchFile;
-use crate::lateness::Lateness;
-use crate::metrics::MetricsServer;
+use crate::frame::finish_checksum;
+use crate::lateness::Durations;
+use crate::link::LinkWatch;
+use crate::metrics;
 use crate::pipeline::Pipeline;
 use crate::record::RecordWriter;
 use crate::rights;
 use crate::snapshot::{Snapshot, Watch};
-use crate::tallies::Tallies;
+use crate::socket::{self, Interface, Reading, ns_of};
+use crate::tallies::{Discard, LinkState, Tallies};
 use bufferlab_core::BuildError;
+use bufferlab_params::Choice;
 use bufferlab_units::Time;
-use nix::cmsg_space;
 use nix::errno::Errno;
-use nix::ifaddrs::getifaddrs;
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, ReceiveTimestampns, RxqOvfl};
-use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recvmsg,
-    send, setsockopt, socket,
-};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
-use socket2::{SockFilter, SockRef};
-use std::io::IoSliceMut;
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -61,9 +55,12 @@ pub enum ShellError {
     /// Counters cannot be shown.
     #[error("cannot show metrics: {0}")]
     Metrics(std::io::Error),
-    /// The record cannot be written.
-    #[error("cannot write the record: {0}")]
-    Record(#[from] std::io::Error),
+    /// What names captures at the end cannot be started.
+    #[error("cannot start what gives captures their names: {0}")]
+    Captures(std::io::Error),
+    /// Root's rights cannot be given up.
+    #[error("cannot give up the rights of root: {0}")]
+    Rights(Errno),
 }
 
 fn advice(source: Errno) -> &'static str {
@@ -98,12 +95,13 @@ pub struct RunOptions<'a> {
     pub keep_awake: bool,
     /// Where to show counters for Prometheus; a loopback address.
     pub metrics: Option<SocketAddr>,
-    /// Where to leave snapshots for whoever watches.
-    pub watch: Option<Arc<Watch>>,
+    /// Whether the whole process becomes that of another user than root, for ever; else the calling thread alone gives up its
+    /// capabilities. Only for a process that has one thread.
+    pub change_user: bool,
+    /// Told at once what happens to interfaces.
+    pub tell: Option<fn(&str)>,
     /// When to stop.
     pub stopping: Stopping<'a>,
-    /// Told once the sockets are open: frames that come earlier are lost.
-    pub ready: Option<Sender<()>>,
 }
 
 /// What a run did.
@@ -118,7 +116,7 @@ pub struct Summary {
     /// Arrivals for times that had been decided already.
     pub late_arrivals: u64,
     /// How late frames were handed over.
-    pub lateness: Lateness,
+    pub lateness: Durations,
     /// CPU time that a hypervisor gave to others meanwhile, of all cores of this machine: frames may be late by as much. `None`:
     /// the kernel does not say.
     pub stolen: Option<Time>,
@@ -132,72 +130,109 @@ pub struct Summary {
     pub pipeline: Pipeline,
 }
 
-/// An interface that is a port.
-struct Interface {
-    name: String,
-    data: OwnedFd,
-    /// Sees only frames with a VLAN tag, which the kernel takes off before a raw socket may see it.
-    tagged: OwnedFd,
-}
-
 /// Frames of a burst that are read from one port before another one is looked at.
 const BURST: usize = 256;
 
-/// Receive buffer of a socket (bytes as the kernel counts them): some thousand frames.
-const RECEIVE_BUFFER: usize = 16 << 20;
+/// How long lines of the record, and what they say of other packets, may wait for their file.
+const RECORD_INTERVAL: Time = Time::from_ms(250);
 
-/// Forwards until it is stopped. Once its sockets are open, the calling thread gives up all of its capabilities, for ever.
+/// Changes of interfaces that are kept for the summary.
+const CHANGES_KEPT: usize = 20;
+
+/// A switch with open sockets, which has given up its rights.
+pub struct Opened<'a> {
+    shell: Shell,
+    capture: Option<CaptureWriter>,
+    listener: Option<TcpListener>,
+    names: Vec<String>,
+    keep_awake: bool,
+    stopping: Stopping<'a>,
+}
+
+/// Opens the interfaces of `file`. Frames wait from then on. The rights are given up, as [`RunOptions::change_user`] says:
+/// capabilities of all sets, and the gain of new ones. Threads that are started later have none either.
 ///
 /// # Errors
 /// [`ShellError`].
-pub fn run(file: &SwitchFile, options: RunOptions<'_>) -> Result<Summary, ShellError> {
-    let RunOptions { record, mut capture, watch, .. } = options;
-    // Whoever watches wants to see things move, Prometheus asks every few seconds.
-    let between = Time::from_ms(if watch.is_some() { 100 } else { 500 });
-    let watch = watch.or_else(|| options.metrics.map(|_| Arc::default()));
-    // Its thread has the usual priority.
-    if let (Some(address), Some(watch)) = (options.metrics, &watch) {
-        MetricsServer::start(address, file.names(), Arc::clone(watch)).map_err(ShellError::Metrics)?;
-    }
-    // Their threads inherit priority and rights, so they start before the one is asked for.
-    let awake = options.keep_awake.then(Awake::start);
-    let mut notes = if options.real_time { ask_for_priority() } else { Vec::new() };
-    if let Some(Err(error)) = &awake {
-        notes.push(format!("cores may fall asleep and wake late: {error}"));
-    }
-    let (interfaces, epoch_ns) = (open(file)?, now_ns() - EPOCH_OFFSET_NS);
+pub fn open<'a>(file: &SwitchFile, options: RunOptions<'a>) -> Result<Opened<'a>, ShellError> {
+    let mut capture = options.capture;
+    let listener = options.metrics.map(metrics::listen).transpose().map_err(ShellError::Metrics)?;
+    let pipeline = Pipeline::new(file, options.record)?;
+    let (interfaces, links, epoch_ns) = (socket::open(file)?, LinkWatch::open()?, now_ns() - EPOCH_OFFSET_NS);
     if let Some(capture) = &mut capture {
-        capture.begin(epoch_ns);
+        capture.keep_names().map_err(ShellError::Captures)?;
+    }
+    let notes = if options.real_time { ask_for_priority() } else { Vec::new() };
+    if options.change_user {
+        rights::give_up_as_process().map_err(ShellError::Rights)?;
+    } else {
+        rights::give_up();
     }
     let mut shell = Shell {
-        interfaces,
+        missed: vec![0; interfaces.len()],
+        links,
         epoch_ns,
-        pipeline: Pipeline::new(file, record)?.with_capture(capture),
-        lateness: Lateness::default(),
-        buffer: vec![0; file.forwarding.largest_frame + 1],
-        control: cmsg_space!(TimeSpec, u32),
-        missed: vec![0; file.ports.len()],
+        pipeline,
+        lateness: Durations::default(),
+        reading: Reading::new(file.forwarding.largest_frame),
         arrivals: Vec::new(),
         contents: Vec::new(),
+        tell: options.tell,
+        changes: 0,
+        notes,
+        interfaces,
     };
-    rights::give_up();
-    if let Some(ready) = options.ready {
-        // Whoever does not wait does not listen.
-        let _ = ready.send(());
+    for port in 0..shell.interfaces.len() {
+        shell.note_link(port, shell.interfaces[port].state, Time::ZERO);
     }
-    let stolen = stolen();
-    let start = shell.now();
-    let until = Time(start.0.saturating_add(options.stopping.after.0));
-    let (mut snapshot, mut next) = (Box::<Snapshot>::default(), Time::ZERO);
-    while !options.stopping.wanted.load(Ordering::Relaxed) && shell.now() < until {
-        shell.step(until)?;
-        if let Some(watch) = watch.as_ref().filter(|_| shell.now() >= next) {
-            shell.show(watch, start, &mut snapshot);
-            next = shell.now() + between;
+    let (names, keep_awake, stopping) = (file.names(), options.keep_awake, options.stopping);
+    Ok(Opened { shell, capture, listener, names, keep_awake, stopping })
+}
+
+impl Opened<'_> {
+    /// Forwards until it is stopped. `watch`: where to leave snapshots; `ready`: told that frames are forwarded from now on.
+    ///
+    /// # Errors
+    /// [`ShellError`].
+    pub fn run(self, watch: Option<Arc<Watch>>, ready: Option<Sender<()>>) -> Result<Summary, ShellError> {
+        let Self { mut shell, mut capture, listener, names, keep_awake, stopping } = self;
+        // Whoever watches wants to see things move, Prometheus asks every few seconds.
+        let between = Time::from_ms(if watch.is_some() { 100 } else { 500 });
+        let watch = watch.or_else(|| listener.is_some().then(Arc::default));
+        if let (Some(listener), Some(watch)) = (listener, &watch) {
+            metrics::serve(listener, names, Arc::clone(watch));
         }
+        let awake = keep_awake.then(Awake::start);
+        if let Some(Err(error)) = &awake {
+            shell.notes.push(format!("cores may fall asleep and wake late: {error}"));
+        }
+        if let Some(capture) = &mut capture {
+            capture.begin(shell.epoch_ns);
+        }
+        shell.pipeline.set_capture(capture);
+        if let Some(ready) = ready {
+            // Whoever does not wait does not listen.
+            let _ = ready.send(());
+        }
+        let stolen = stolen();
+        let start = shell.now();
+        let until = Time(start.0.saturating_add(stopping.after.0));
+        let (mut snapshot, mut next, mut mark) = (Box::<Snapshot>::default(), Time::ZERO, start);
+        while !stopping.wanted.load(Ordering::Relaxed) && shell.now() < until {
+            shell.step(until)?;
+            let now = shell.now();
+            if let Some(watch) = watch.as_ref().filter(|_| now >= next) {
+                shell.show(watch, start, &mut snapshot);
+                next = now + between;
+            }
+            if now >= mark {
+                shell.pipeline.mark_record();
+                mark = now + RECORD_INTERVAL;
+            }
+        }
+        let ran = shell.now().saturating_sub(start);
+        Ok(shell.finish(ran, stolen))
     }
-    let ran = shell.now().saturating_sub(start);
-    Ok(shell.finish(ran, stolen, notes))
 }
 
 /// Real-time priority of this thread, where the system allows it; else what that means.
@@ -237,26 +272,35 @@ const EPOCH_OFFSET_NS: u64 = 1_000_000;
 
 struct Shell {
     interfaces: Vec<Interface>,
+    links: LinkWatch,
     /// Time zero of the switch by the system's clock (ns).
     epoch_ns: u64,
     pipeline: Pipeline,
-    lateness: Lateness,
-    buffer: Vec<u8>,
-    control: Vec<u8>,
+    lateness: Durations,
+    reading: Reading,
     /// By port: frames that the kernel dropped because nobody had read those before.
     missed: Vec<u32>,
     /// Of this turn: when, through which port, where in `contents`.
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
     contents: Vec<u8>,
+    tell: Option<fn(&str)>,
+    /// Changes of interfaces.
+    changes: usize,
+    /// What to know before trusting the run.
+    notes: Vec<String>,
+}
+
+/// What waits to be read.
+struct Ready {
+    /// By port: a frame, and one with a tag.
+    ports: Vec<[bool; 2]>,
+    /// News of interfaces.
+    links: bool,
 }
 
 fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_REALTIME).expect("every system has this clock");
     ns_of(now)
-}
-
-fn ns_of(time: TimeSpec) -> u64 {
-    time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
 }
 
 impl Shell {
@@ -269,26 +313,35 @@ impl Shell {
         let ready = self.wait(until);
         // The clock is read before the sockets: whatever is stamped before has been read then, but for what is on its way.
         let now = self.now();
-        self.read(&ready)?;
+        if ready.links {
+            for (port, state) in self.links.read(&self.interfaces) {
+                self.note_link(port, state, now);
+            }
+        }
+        self.read(&ready.ports)?;
         self.pipeline.advance(now);
         self.check()?;
         self.send();
         Ok(())
     }
 
-    /// Sleeps until something is due or comes. By port: whether a frame has come, and one with a tag.
-    fn wait(&self, until: Time) -> Vec<[bool; 2]> {
+    /// Sleeps until something is due or comes.
+    fn wait(&self, until: Time) -> Ready {
         const LONGEST: Time = Time::from_ms(50);
         let now = self.now();
         let next = self.pipeline.next_event().unwrap_or(Time::MAX).min(until).min(now + LONGEST);
         let span = next.saturating_sub(now).as_ns();
-        let sockets = self.interfaces.iter().flat_map(|one| [one.data.as_fd(), one.tagged.as_fd()]);
+        let sockets = self.interfaces.iter().flat_map(Interface::sockets).chain([self.links.socket()]);
         let mut sockets: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
         let timeout = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
         // Interrupted or not: what is ready is read.
         let _ = ppoll(&mut sockets, Some(timeout), None);
         let is_ready = |socket: &PollFd<'_>| socket.any().unwrap_or(true);
-        sockets.chunks(2).map(|pair| [is_ready(&pair[0]), is_ready(&pair[1])]).collect()
+        let (pairs, links) = sockets.as_chunks::<2>();
+        Ready {
+            ports: pairs.iter().map(|pair| [is_ready(&pair[0]), is_ready(&pair[1])]).collect(),
+            links: links.iter().any(is_ready),
+        }
     }
 
     fn read(&mut self, ready: &[[bool; 2]]) -> Result<(), ShellError> {
@@ -317,43 +370,49 @@ impl Shell {
 
     /// False: nothing is there.
     fn read_one(&mut self, port: usize) -> Result<bool, ShellError> {
-        let interface = &self.interfaces[port];
-        let mut slices = [IoSliceMut::new(&mut self.buffer)];
-        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
-        let message = recvmsg::<()>(interface.data.as_raw_fd(), &mut slices, Some(&mut self.control), flags);
-        let (bytes, stamp) = match message {
-            Ok(message) => {
-                let mut stamp = None;
-                for one in message.cmsgs().into_iter().flatten() {
-                    match one {
-                        ControlMessageOwned::ScmTimestampns(time) => stamp = Some(ns_of(time)),
-                        ControlMessageOwned::RxqOvfl(dropped) => self.missed[port] = dropped,
-                        _ => {}
-                    }
-                }
-                (message.bytes, stamp)
-            }
-            Err(Errno::EAGAIN) => return Ok(false),
-            // It was taken down, and may come back.
-            Err(Errno::ENETDOWN | Errno::EINTR) => return Ok(false),
-            Err(source) => return Err(system("reading", &interface.name, source)),
-        };
-        let at = Time::from_ns(stamp.unwrap_or_else(now_ns).saturating_sub(self.epoch_ns));
+        let Some(received) = self.interfaces[port].read(&mut self.reading)? else { return Ok(false) };
+        if let Some(dropped) = received.dropped {
+            self.missed[port] = dropped;
+        }
+        if let Some((start, offset)) = received.checksum
+            && finish_checksum(received.frame, start, offset)
+        {
+            self.pipeline.tallies_mut(port as u16).checksums += 1;
+        }
+        let at = Time::from_ns(received.stamp_ns.unwrap_or_else(now_ns).saturating_sub(self.epoch_ns));
         let start = self.contents.len();
-        self.contents.extend_from_slice(&self.buffer[..bytes.min(self.buffer.len())]);
+        self.contents.extend_from_slice(received.frame);
         self.arrivals.push((at, port as u16, start..self.contents.len()));
         Ok(true)
     }
 
     fn read_tagged(&mut self, port: usize) {
-        let tagged = self.interfaces[port].tagged.as_raw_fd();
-        while let Ok(bytes) =
-            nix::sys::socket::recv(tagged, &mut [0; 16], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC)
-        {
+        while let Some(bytes) = self.interfaces[port].read_tagged() {
             let tallies = self.pipeline.tallies_mut(port as u16);
             tallies.received += 1;
             tallies.received_bytes += bytes as u64;
-            tallies.discard(crate::tallies::Discard::Vlan);
+            tallies.discard(Discard::Vlan);
+        }
+    }
+
+    /// The interface of `port` is in `state` since `at`: if that is new, it is told and goes into the summary.
+    fn note_link(&mut self, port: usize, state: LinkState, at: Time) {
+        let link = &mut self.pipeline.tallies_mut(port as u16).link;
+        // A removed one does not come back: another one may have its name.
+        if *link == state || *link == LinkState::Removed {
+            return;
+        }
+        *link = state;
+        let meaning = LinkState::WORDS[state as usize].meaning;
+        let (name, seconds) = (&self.interfaces[port].name, at.as_ns() as f64 / 1e9);
+        let note = format!("{name} is {} since {seconds:.3} s: {meaning}", state.word());
+        if let Some(tell) = self.tell {
+            tell(&note);
+        }
+        self.changes += 1;
+        // The first of them explain the counters; how many followed says the rest.
+        if self.changes <= CHANGES_KEPT {
+            self.notes.push(note);
         }
     }
 
@@ -368,8 +427,7 @@ impl Shell {
         let now = self.now();
         for port in 0..self.interfaces.len() as u16 {
             while let Some(due) = self.pipeline.next_due(port, now) {
-                let socket = self.interfaces[usize::from(port)].data.as_raw_fd();
-                let taken = send(socket, self.pipeline.frame(due), MsgFlags::MSG_DONTWAIT).is_ok();
+                let taken = self.interfaces[usize::from(port)].send(self.pipeline.frame(due));
                 self.lateness.add(self.now().saturating_sub(due.at).as_ns());
                 self.pipeline.handed_over(port, due, taken);
             }
@@ -391,8 +449,18 @@ impl Shell {
     }
 
     /// `before`: CPU time that had been stolen when it began.
-    fn finish(mut self, ran: Time, before: Option<Time>, notes: Vec<String>) -> Summary {
+    fn finish(mut self, ran: Time, before: Option<Time>) -> Summary {
         let stolen = stolen().zip(before).map(|(now, before)| now.saturating_sub(before));
+        if let Some(more) = self.changes.checked_sub(CHANGES_KEPT).filter(|&more| more > 0) {
+            self.notes.push(format!("{more} more changes of interfaces"));
+        }
+        let checksums: u64 = self.pipeline.tallies().iter().map(|port| port.checksums).sum();
+        if checksums > 0 {
+            self.notes.push(format!(
+                "finished {checksums} checksums that hosts had left to their cards (`ethtool -K INTERFACE tx off` in a host \
+                 spares the switch this work)"
+            ));
+        }
         self.pipeline.finish();
         let capture = self.pipeline.end_capture();
         Summary {
@@ -404,70 +472,8 @@ impl Shell {
             lateness: self.lateness,
             stolen,
             capture,
-            notes,
+            notes: self.notes,
             pipeline: self.pipeline,
         }
     }
-}
-
-fn system(what: &'static str, interface: &str, source: Errno) -> ShellError {
-    ShellError::System { what, interface: interface.to_owned(), source }
-}
-
-fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
-    let addresses: Vec<(String, LinkAddr)> = getifaddrs()
-        .map_err(|source| system("listing", "all interfaces", source))?
-        .filter_map(|one| Some((one.interface_name, *one.address?.as_link_addr()?)))
-        .collect();
-    let open = |name: String| {
-        let Some((_, address)) = addresses.iter().find(|(known, _)| *known == name) else {
-            let known = addresses.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-            return Err(ShellError::NoInterface { name, known });
-        };
-        let (data, tagged) = (open_one(&name, address, false)?, open_one(&name, address, true)?);
-        Ok(Interface { name, data, tagged })
-    };
-    file.names().into_iter().map(open).collect()
-}
-
-/// A socket of an interface that sees frames of others with or without a VLAN tag, and none of its own.
-fn open_one(name: &str, address: &LinkAddr, tagged: bool) -> Result<OwnedFd, ShellError> {
-    let failed = |what| move |source| system(what, name, source);
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, SockProtocol::EthAll)
-        .map_err(failed("opening a raw socket"))?;
-    let io = |error: std::io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(0));
-    SockRef::from(&socket)
-        .attach_filter(&filter(tagged))
-        .map_err(|error| system("attaching a filter", name, io(error)))?;
-    setsockopt(&socket, ReceiveTimestampns, &true).map_err(failed("asking for time stamps"))?;
-    setsockopt(&socket, RxqOvfl, &1).map_err(failed("asking for counts of lost frames"))?;
-    // More than the system's limit where that is allowed.
-    if setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
-        setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER).map_err(failed("enlarging the receive buffer"))?;
-    }
-    // The address of the list has protocol 0, which leaves the socket's own.
-    bind(socket.as_raw_fd(), address).map_err(failed("binding a raw socket"))?;
-    // What came from other interfaces before.
-    while nix::sys::socket::recv(socket.as_raw_fd(), &mut [0; 16], MsgFlags::MSG_DONTWAIT).is_ok() {}
-    Ok(socket)
-}
-
-/// A program of the classic packet filter: no outgoing frames, and only those with a VLAN tag or only those without.
-fn filter(tagged: bool) -> [SockFilter; 6] {
-    const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
-    const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
-    const RETURN: u16 = 0x06; // BPF_RET | BPF_K
-    const ANCILLARY: u32 = 0xffff_f000; // SKF_AD_OFF
-    const KIND: u32 = ANCILLARY + 4; // SKF_AD_PKTTYPE
-    const HAS_TAG: u32 = ANCILLARY + 48; // SKF_AD_VLAN_TAG_PRESENT
-    const OUTGOING: u32 = 4; // PACKET_OUTGOING
-    [
-        SockFilter::new(LOAD, 0, 0, KIND),
-        SockFilter::new(JUMP_IF_EQUAL, 2, 0, OUTGOING),
-        SockFilter::new(LOAD, 0, 0, HAS_TAG),
-        SockFilter::new(JUMP_IF_EQUAL, 1, 0, u32::from(tagged)),
-        SockFilter::new(RETURN, 0, 0, 0),
-        SockFilter::new(RETURN, 0, 0, u32::MAX),
-    ]
 }

@@ -3,7 +3,7 @@
 //! The thread that forwards fills a snapshot of its own and exchanges it with the one that others read. It never waits: whoever reads keeps the old one for a
 //! moment longer.
 
-use crate::lateness::Lateness;
+use crate::lateness::Durations;
 use crate::pipeline::Pipeline;
 use crate::tallies::Tallies;
 use bufferlab_core::{Counters, Tags};
@@ -53,6 +53,8 @@ pub struct Snapshot {
     pub capacity: u64,
     /// Lateness of frames: p50, p99, p99.9, largest (ns).
     pub lateness_ns: [u64; 4],
+    /// Lateness of all frames together (ns).
+    pub lateness_sum_ns: u64,
     /// Frames of that.
     pub handed_over: u64,
     /// Arrivals for times that had been decided already.
@@ -65,7 +67,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Takes everything of `pipeline` anew; its memory is used again.
-    pub fn take(&mut self, pipeline: &Pipeline, lateness: &Lateness) {
+    pub fn take(&mut self, pipeline: &Pipeline, lateness: &Durations) {
         let core = pipeline.driver().core();
         let buffer = core.buffer();
         (self.occupancy, self.capacity) = (buffer.occupancy(), buffer.capacity());
@@ -86,6 +88,7 @@ impl Snapshot {
         }
         self.lateness_ns[..3].copy_from_slice(&[0.5, 0.99, 0.999].map(|q| lateness.quantile(q)));
         (self.lateness_ns[3], self.handed_over) = (lateness.largest(), lateness.count());
+        self.lateness_sum_ns = lateness.sum();
         self.late_arrivals = pipeline.driver().late();
         self.left_out = pipeline.left_out();
     }
@@ -101,37 +104,49 @@ impl Snapshot {
     }
 }
 
-/// The most that was stored since somebody looked (bytes).
+/// The most that was stored: since somebody looked, and ever (bytes).
 #[derive(Debug, Default)]
 pub struct Peaks {
-    queues: Vec<u64>,
-    buffer: u64,
+    queues: Vec<[u64; 2]>,
+    buffer: [u64; 2],
 }
 
 impl Peaks {
     /// Queue `index` holds `bytes`, and the buffer `occupancy`.
     pub(crate) fn see(&mut self, index: usize, bytes: u64, occupancy: u64) {
         if index >= self.queues.len() {
-            self.queues.resize(index + 1, 0);
+            self.queues.resize(index + 1, [0; 2]);
         }
-        self.queues[index] = self.queues[index].max(bytes);
-        self.buffer = self.buffer.max(occupancy);
+        self.queues[index] = self.queues[index].map(|most| most.max(bytes));
+        self.buffer = self.buffer.map(|most| most.max(occupancy));
     }
 
-    /// Of a queue.
+    /// Of a queue, since somebody looked.
     pub(crate) fn queue(&self, index: usize) -> u64 {
-        self.queues.get(index).copied().unwrap_or(0)
+        self.queues.get(index).map_or(0, |most| most[0])
     }
 
-    /// Of the buffer.
+    /// Of the buffer, since somebody looked.
     pub(crate) fn buffer(&self) -> u64 {
-        self.buffer
+        self.buffer[0]
     }
 
-    /// Begins anew.
+    /// Of a queue, ever.
+    #[must_use]
+    pub fn queue_ever(&self, index: usize) -> u64 {
+        self.queues.get(index).map_or(0, |most| most[1])
+    }
+
+    /// Of the buffer, ever.
+    #[must_use]
+    pub fn buffer_ever(&self) -> u64 {
+        self.buffer[1]
+    }
+
+    /// Somebody has looked.
     pub(crate) fn clear(&mut self) {
-        self.queues.fill(0);
-        self.buffer = 0;
+        self.queues.iter_mut().for_each(|most| most[0] = 0);
+        self.buffer[0] = 0;
     }
 }
 

@@ -16,7 +16,19 @@ choices! {
     }
 }
 
-/// Counts of one port's frames outside of the core.
+choices! {
+    /// Whether a port's interface can send and receive.
+    #[derive(Default)]
+    pub enum LinkState {
+        #[default]
+        Up = "up": "it sends and receives",
+        Down = "down": "it was taken down (`ip link set ... down`)",
+        NoCarrier = "no carrier": "nothing is at the other end of its cable, or that end is down",
+        Removed = "removed": "there is no such interface any more: the switch has to be started again",
+    }
+}
+
+/// Counts of one port's frames outside of the core, and whether its interface works.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tallies {
     /// Frames received, discarded ones included.
@@ -31,6 +43,10 @@ pub struct Tallies {
     pub refused: u64,
     /// Frames that were copied to all other ports.
     pub flooded: u64,
+    /// Received frames whose checksum the sender had left to its card, and the switch has finished.
+    pub checksums: u64,
+    /// The interface as the kernel announced it last.
+    pub link: LinkState,
     /// By [`Discard`], in the order of its words.
     pub discarded: [u64; Discard::COUNT],
 }

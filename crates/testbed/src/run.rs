@@ -8,7 +8,8 @@ use bufferlab_parity::{Comparison, verify};
 use bufferlab_results::{RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::Applications;
 use bufferlab_switch::{
-    CaptureReport, CaptureWriter, RecordWriter, RunOptions, Stopping, Summary, Watch, read_record, run,
+    CaptureReport, CaptureWriter, INCONCLUSIVE_LATENESS_NS, RecordWriter, RunOptions, Stopping, Summary,
+    Watch, open, read_record,
 };
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
@@ -126,10 +127,11 @@ fn measure(
     let record = Path::new("/run").join(RECORD);
     let (outcome, summary) = with_switch(plan, &record, watching, true, || drive::drive(plan, go_on))?;
     let mut outcome = outcome?;
-    let Summary { lateness, epoch_ns, notes, missed, stolen, late_arrivals, pipeline, capture, .. } = summary;
+    let Summary { lateness, epoch_ns, notes, missed, stolen, late_arrivals, mut pipeline, capture, .. } =
+        summary;
     let capture = capture.map_err(TestbedError::Capture)?;
     pipeline.close().map_err(TestbedError::Io)?;
-    let rows = read_record(&record, &plan.switch.names())?;
+    let rows = read_record(&record, &plan.switch.names())?.rows;
     let output = &plan.scenario().output;
     let samples = output.sample_flows && output.sample_interval > Time::ZERO;
     programs::place(&mut outcome, &rows, epoch_ns, samples.then_some(output.sample_interval));
@@ -202,14 +204,16 @@ fn with_switch<T>(
             let options = RunOptions {
                 record: Some(writer),
                 capture: watching.capture,
-                watch: watching.watch,
                 real_time: true,
                 keep_awake,
                 metrics: None,
+                // Other threads of this process build and end hosts.
+                change_user: false,
+                tell: None,
                 stopping,
-                ready: Some(ready),
             };
-            run(&plan.switch, options).map_err(|error| TestbedError::Switch(error.to_string()))
+            let failed = |error: bufferlab_switch::ShellError| TestbedError::Switch(error.to_string());
+            open(&plan.switch, options).map_err(failed)?.run(watching.watch, Some(ready)).map_err(failed)
         });
         // The first packet of a connection asks for ECN. If it is lost, Linux asks again without, a second later.
         let done = stands.recv().is_ok().then(work);
@@ -257,7 +261,7 @@ fn caveats(
         ),
         "Packets, retransmissions and timeouts of flows are counted at the switch (docs/testbed.md).",
     )];
-    if p999 > 1_000.0 {
+    if lateness_ns[2] > INCONCLUSIVE_LATENESS_NS {
         let advice = "Repeat it on an idle machine, or at lower rates.";
         list.push(caveat("inconclusive", format!("inconclusive: lateness p99.9 of {p999:.0} us."), advice));
     }

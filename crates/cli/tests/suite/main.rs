@@ -16,6 +16,8 @@ mod stdin;
 mod stdout_is_data;
 mod support;
 mod sweep;
+mod switch;
+mod switch_bench;
 mod terminal;
 mod testbed;
 mod testbed_shell;

@@ -2,7 +2,7 @@
 
 use bufferlab_core::Counters;
 use bufferlab_live::{Board, Key, PortTitle, Quit, Title, draw};
-use bufferlab_switch::{Discard, PortSnapshot, QueueSnapshot, Snapshot};
+use bufferlab_switch::{Discard, LinkState, PortSnapshot, QueueSnapshot, Snapshot};
 use bufferlab_units::{BitRate, Time};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -182,6 +182,16 @@ fn lateness_above_a_millisecond_is_called_inconclusive() {
     let shown = lines(&board, 120, 24);
     assert!(shown[3].contains("p99.9 1.3 ms INCONCLUSIVE;"), "{}", shown[3]);
     assert!(shown[3].contains("late arrivals 7; missed 3; not captured 12"), "{}", shown[3]);
+}
+
+#[test]
+fn an_interface_that_does_not_work_is_named() {
+    let mut board = Board::new(title(2));
+    let mut broken = snapshot(2, 1, 1);
+    broken.ports[1].tallies.link = LinkState::Removed;
+    board.update(broken);
+    let shown = lines(&board, 120, 24);
+    assert!(shown[3].trim_end().ends_with("; p1 is removed"), "{}", shown[3]);
 }
 
 #[test]

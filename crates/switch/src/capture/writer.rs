@@ -1,14 +1,15 @@
 //! The thread that writes captures: frames by time, and files that have their names only when they are whole.
 
+use super::names::Names;
 use super::{Batch, CaptureReport, Departure, Event, Held, Item, Loss, Mark, Message};
 use crate::config::SwitchFile;
 use crate::tallies::{Discard, Tallies};
 use bufferlab_capture::{Capture, Direction, Frame, Interface, Remark, Totals};
 use bufferlab_params::Choice;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
 /// Frames of a port that wait for their turn at most: more than there are whose fate is not known.
@@ -49,19 +50,22 @@ struct Port<W: Write> {
 pub(super) struct Files<W: Write> {
     ports: Vec<Port<W>>,
     numbers: u64,
-    /// By port, where they are files: their name until they are whole, and then.
-    names: Vec<(PathBuf, PathBuf)>,
-    is_finished: bool,
+    /// By port, where they are files.
+    names: Names,
+}
+
+impl<W: Write> std::fmt::Debug for Files<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Files").field("names", &self.names).finish_non_exhaustive()
+    }
 }
 
 impl Files<BufWriter<File>> {
     pub(super) fn create(folder: &Path, file: &SwitchFile, snapshot_bytes: u32) -> io::Result<Self> {
-        let mut files = Self { ports: Vec::new(), numbers: 0, names: Vec::new(), is_finished: false };
+        let mut files = Self { ports: Vec::new(), numbers: 0, names: Names::default() };
         for (number, port) in file.ports.iter().enumerate() {
             let whole = folder.join(name(&port.interface));
-            let partial = folder.join(name(&port.interface) + ".partial");
-            let to = BufWriter::with_capacity(1 << 18, File::create(&partial)?);
-            files.names.push((partial, whole));
+            let to = BufWriter::with_capacity(1 << 18, File::create(files.names.add(whole))?);
             let description = format!("port {number} of {}, policy {}", file.scenario.name, policy(file));
             let interface = Interface {
                 name: &port.interface,
@@ -110,12 +114,7 @@ impl<W: Write> Files<W> {
     #[cfg(test)]
     pub(super) fn of(all: Vec<(W, Interface<'_>)>) -> io::Result<Self> {
         let ports = all.into_iter().map(|(to, interface)| Port::new(to, &interface));
-        Ok(Self {
-            ports: ports.collect::<io::Result<_>>()?,
-            numbers: 0,
-            names: Vec::new(),
-            is_finished: false,
-        })
+        Ok(Self { ports: ports.collect::<io::Result<_>>()?, numbers: 0, names: Names::default() })
     }
 
     fn take(&mut self, batch: &Batch) -> io::Result<()> {
@@ -187,23 +186,14 @@ impl<W: Write> Files<W> {
             port.capture.into_inner().flush()?;
             report.frames += port.frames;
         }
-        for (partial, whole) in &self.names {
-            fs::rename(partial, whole)?;
-            report.files.push(whole.clone());
-        }
-        self.is_finished = true;
+        report.files = self.names.give()?;
         Ok(report)
     }
-}
 
-impl<W: Write> Drop for Files<W> {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            // What could not be written whole, on a full disk for instance, takes its room for nothing; the error says the rest.
-            for (partial, _) in &self.names {
-                let _ = fs::remove_file(partial);
-            }
-        }
+    /// See [`Names::keep`].
+    #[cfg(target_os = "linux")]
+    pub(super) fn keep_names(&mut self) -> io::Result<()> {
+        self.names.keep()
     }
 }
 

@@ -75,7 +75,7 @@ fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>,
     let seen: Vec<_> = report.files.iter().map(|path| read(path)).collect();
     assert_eq!(seen.iter().map(Vec::len).sum::<usize>() as u64, report.frames);
     assert_eq!(std::fs::read_dir(&captures).expect("a folder").count(), 3, "nothing else is there");
-    (read_record(&record, &file.names()).expect("a record"), seen)
+    (read_record(&record, &file.names()).expect("a record").rows, seen)
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_process_that_comes_late_decides_nothing_else() {
         assert_eq!(late.1, prompt.1, "{name}: verdicts, marks and departures");
         assert_eq!(late.0, prompt.0, "{name}: frames and their times");
     }
-    let rows = read_record(&folder.path().join("late"), &file.names()).expect("a record");
+    let rows = read_record(&folder.path().join("late"), &file.names()).expect("a record").rows;
     assert_eq!(rows.len(), 4_000);
     let lost = rows.iter().filter(|row| !matches!(row.fate, bufferlab_switch::Fate::Sent { .. })).count();
     assert!(lost > 100, "{lost} lost");

@@ -1,0 +1,173 @@
+//! A switch of real packets between two hosts, in namespaces that end with it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
+
+/// Hosts h1 and h2 (10.0.0.1 and 10.0.0.2) behind eth1 and eth2, and a small disk.
+const NETWORK: &str = r"set -e
+mount -t tmpfs none /run
+mkdir /run/full
+mount -t tmpfs -o size=256k none /run/full
+ip link set lo up
+for n in 1 2; do
+    ip netns add h$n
+    ip link add eth$n type veth peer name e0 netns h$n
+    nsenter --net=/run/netns/h$n sh -ec 'ip link set lo up; ip addr add 10.0.0.'$n'/24 dev e0; ip link set e0 up
+        echo 0 > /proc/sys/net/ipv4/icmp_ratelimit'
+    ip link set eth$n up
+done
+";
+
+/// The switch.
+pub(crate) struct Bench {
+    child: Child,
+    pub(crate) folder: TempDir,
+}
+
+/// How long anything of this may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Bench {
+    /// The switch of `ports` with these arguments, once it forwards. `more`: what is done in its network before.
+    pub(crate) fn start(ports: [&str; 2], more: &str, args: &str) -> Self {
+        let bench = Self::begin(ports, more, args);
+        bench.until("it forwards", || bench.told().contains("forwards between"));
+        bench
+    }
+
+    /// The same without waiting for it.
+    pub(crate) fn begin(ports: [&str; 2], more: &str, args: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let port = |name: &str| format!("[[port]]\ninterface = \"{name}\"\nrate = \"100 Mb/s\"\n");
+        let text = format!(
+            "{}{}[switch]\nbuffer = \"20 KB\"\npolicy = \"dt\"\n[forwarding]\ndelay = \"1 ms\"\n",
+            port(ports[0]),
+            port(ports[1])
+        );
+        std::fs::write(folder.path().join("switch.toml"), text).expect("writable");
+        let script = format!("{NETWORK}{more}\nexec '{PROGRAM}' switch switch.toml {args}");
+        let output = |name| File::create(folder.path().join(name)).expect("writable");
+        let mut unshare = Command::new("unshare");
+        if !is_root() {
+            unshare.args(["--user", "--map-root-user"]);
+        }
+        unshare.args(["--mount", "--net", "--propagation", "private", "sh", "-c", &script]);
+        unshare.current_dir(folder.path()).stdin(Stdio::null());
+        let child = unshare.stdout(output("stdout")).stderr(output("stderr")).spawn().expect("it starts");
+        Self { child, folder }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).expect("it is there")
+    }
+
+    /// What it wrote to standard error.
+    pub(crate) fn told(&self) -> String {
+        self.read("stderr")
+    }
+
+    /// What it wrote to standard output.
+    pub(crate) fn printed(&self) -> String {
+        self.read("stdout")
+    }
+
+    /// Waits until something is so.
+    pub(crate) fn until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let since = Instant::now();
+        while !is_so() {
+            assert!(since.elapsed() < PATIENCE, "not so in time: {what}; {}{}", self.told(), self.printed());
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Runs a script in the network of the switch.
+    pub(crate) fn here(&self, script: &str) -> Output {
+        let mut nsenter = Command::new("nsenter");
+        nsenter.args(["--target", &self.id().to_string(), "--mount", "--net"]);
+        if !is_root() {
+            nsenter.args(["--user", "--preserve-credentials"]);
+        }
+        nsenter.arg("bash").args(["-c", script]).stdin(Stdio::null()).output().expect("it starts")
+    }
+
+    /// Runs a script at a host.
+    pub(crate) fn at(&self, host: &str, script: &str) -> String {
+        let quoted = script.replace('\'', "'\\''");
+        let output = self.here(&format!("nsenter --net=/run/netns/{host} bash -c '{quoted}'"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Host h1 sends so many datagrams of 1,400 B to h2, where nobody listens.
+    pub(crate) fn send(&self, datagrams: usize) {
+        let send =
+            "x=$(printf %01400d 0); for ((i = 0; i < COUNT; i++)); do echo $x > /dev/udp/10.0.0.2/9; done";
+        self.at("h1", &send.replace("COUNT", &datagrams.to_string()));
+    }
+
+    /// A counter of a host's kernel (/proc/net/snmp), such as `Udp NoPorts`.
+    pub(crate) fn counter(&self, host: &str, protocol: &str, name: &str) -> u64 {
+        let text = self.at(host, "cat /proc/net/snmp");
+        let mut lines = text.lines().filter(|line| line.starts_with(&format!("{protocol}:")));
+        let (names, values) = (lines.next().expect("names"), lines.next().expect("values"));
+        let mut pairs = names.split(' ').zip(values.split(' '));
+        pairs.find(|(one, _)| *one == name).expect("it is counted").1.parse().expect("a count")
+    }
+
+    /// Sends a signal, such as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.id().to_string()]).status();
+        assert!(status.expect("it starts").success());
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let since = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it can be asked") {
+                return status;
+            }
+            assert!(since.elapsed() < PATIENCE, "it does not end: {}", self.told());
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// `switch --verify` of a record in the folder.
+    pub(crate) fn verify(&self, record: &str) -> (bool, String, String) {
+        verify(&self.path(record))
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether `switch --verify` succeeds, what it prints and what it says.
+pub(crate) fn verify(record: &Path) -> (bool, String, String) {
+    let output = Command::new(PROGRAM).args(["switch", "--verify"]).arg(record).output().expect("it starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Whether these tests are root's: then nobody's rights can be taken.
+pub(crate) fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output().expect("it starts");
+    output.stdout == b"0\n"
+}

@@ -1,0 +1,182 @@
+//! Reads a record, also one without its end.
+
+use super::{COLUMNS, COMPLETE, Fate, PROGRESS_FILE, RECORD_FILE, Recorded};
+use crate::driver::Incoming;
+use bufferlab_core::{DropReason, Ecn};
+use bufferlab_units::Time;
+use std::path::{Path, PathBuf};
+
+/// Why a record cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// It is no CSV, or not there.
+    #[error("cannot read {}: {source}", path.display())]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: csv::Error,
+    },
+    /// A cell is wrong.
+    #[error("{}:{line}: column `{column}` is \"{found}\", expected {expected}", path.display())]
+    Cell {
+        /// The file.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: u64,
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+}
+
+/// The packets of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// By the times of their arrivals.
+    pub rows: Vec<Recorded>,
+    /// What is missing, if the end is.
+    pub missing: Option<MissingEnd>,
+}
+
+/// A record without its end: the switch was killed, or a disk was full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingEnd {
+    /// Bytes of a last line that is cut; 0: the last line is whole.
+    pub cut_bytes: usize,
+    /// Every packet that arrived before this moment has its line. Later ones may have none, although the buffer held them.
+    pub settled: Time,
+}
+
+/// Reads the packets of the record in `folder`. `names`: ports of the switch. A last line that is cut is left out.
+///
+/// # Errors
+/// [`RecordError`], with file and line.
+pub fn read_record(folder: &Path, names: &[String]) -> Result<Record, RecordError> {
+    let path = folder.join(RECORD_FILE);
+    let content = read_file(&path)?;
+    let whole = content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let cut_bytes = content.len() - whole;
+    let mut rows = if whole == 0 { Vec::new() } else { read_rows(&path, &content[..whole], names)? };
+    let settled = settled(&folder.join(PROGRESS_FILE), rows.len() as u64, cut_bytes > 0)?;
+    rows.sort_by_key(|row: &Recorded| row.incoming.at);
+    Ok(Record { rows, missing: settled.map(|settled| MissingEnd { cut_bytes, settled }) })
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, RecordError> {
+    let broken = |error: std::io::Error| RecordError::Csv { path: path.to_owned(), source: error.into() };
+    std::fs::read(path).map_err(broken)
+}
+
+fn read_rows(path: &Path, content: &[u8], names: &[String]) -> Result<Vec<Recorded>, RecordError> {
+    let broken = |source| RecordError::Csv { path: path.to_owned(), source };
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(content);
+    let (mut rows, mut record) = (Vec::new(), csv::StringRecord::new());
+    let path = path.to_owned();
+    if reader.headers().map_err(broken)?.iter().ne(COLUMNS.split(',')) {
+        let found = reader.headers().map_err(broken)?.iter().collect::<Vec<_>>().join(",");
+        let expected = "the columns of a record";
+        return Err(RecordError::Cell { path, line: 1, column: "time_ps", found, expected });
+    }
+    while reader.read_record(&mut record).map_err(broken)? {
+        let line = record.position().map_or(0, csv::Position::line);
+        let row = parse(&record, names).map_err(|(column, expected)| RecordError::Cell {
+            path: path.clone(),
+            line,
+            column: COLUMN_NAMES[column],
+            found: record.get(column).unwrap_or_default().to_owned(),
+            expected,
+        })?;
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Until when a record of so many lines is complete, if its end is missing. Without the file of its progress nothing is known of
+/// a cut record; an uncut one has always counted as complete.
+fn settled(progress: &Path, lines: u64, is_cut: bool) -> Result<Option<Time>, RecordError> {
+    if !progress.exists() {
+        return Ok(is_cut.then_some(Time::ZERO));
+    }
+    let content = read_file(progress)?;
+    let whole = content.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let text = String::from_utf8_lossy(&content[..whole]);
+    let (mut settled, mut is_complete) = (Time::ZERO, false);
+    for (index, line) in text.lines().enumerate().skip(1) {
+        let cells: Vec<_> = line.split(',').collect();
+        let [packets, until, state] = cells[..] else { return Err(no_mark(progress, index, line)) };
+        let number = |cell: &str| cell.parse::<u64>().map_err(|_| no_mark(progress, index, line));
+        // Lines that were lost after their mark, by whoever cut the file, are beyond it.
+        if number(packets)? <= lines {
+            (settled, is_complete) = (Time(number(until)?), state == COMPLETE);
+        }
+    }
+    Ok((is_cut || !is_complete).then_some(settled))
+}
+
+fn no_mark(path: &Path, index: usize, line: &str) -> RecordError {
+    RecordError::Cell {
+        path: path.to_owned(),
+        line: index as u64 + 1,
+        column: "packets",
+        found: line.to_owned(),
+        expected: "packets,settled_ps,state",
+    }
+}
+
+const COLUMN_NAMES: [&str; 12] = [
+    "time_ps",
+    "src",
+    "dst",
+    "size_bytes",
+    "priority",
+    "flow",
+    "ecn",
+    "queue",
+    "fate",
+    "reason",
+    "marked",
+    "at_ps",
+];
+
+/// A row; the column that is wrong, and what it should hold.
+fn parse(record: &csv::StringRecord, names: &[String]) -> Result<Recorded, (usize, &'static str)> {
+    fn number<T: std::str::FromStr>(
+        record: &csv::StringRecord,
+        column: usize,
+    ) -> Result<T, (usize, &'static str)> {
+        record[column].parse().map_err(|_| (column, "a whole number"))
+    }
+    let port = |column: usize| {
+        let found = names.iter().position(|name| *name == record[column]);
+        found.map(|index| index as u16).ok_or((column, "the interface of a port of switch.toml"))
+    };
+    let incoming = Incoming {
+        at: Time(number(record, 0)?),
+        ingress: port(1)?,
+        egress: port(2)?,
+        wire: number(record, 3)?,
+        priority: number(record, 4)?,
+        flow: number(record, 5)?,
+        ecn: match &record[6] {
+            "no" => Ecn::NotCapable,
+            "capable" => Ecn::Capable,
+            "marked" => Ecn::Marked,
+            _ => return Err((6, "no, capable or marked")),
+        },
+    };
+    let reason = || {
+        let known = DropReason::ALL.iter().find(|reason| reason.name() == &record[9]);
+        known.copied().ok_or((9, "the reason of a loss"))
+    };
+    let fate = match &record[8] {
+        "sent" => Fate::Sent { at: Time(number(record, 11)?), marked: number::<u8>(record, 10)? == 1 },
+        "dropped" => Fate::Dropped(reason()?),
+        "evicted" => Fate::Evicted { at: Time(number(record, 11)?), reason: reason()? },
+        _ => return Err((8, "sent, dropped or evicted")),
+    };
+    Ok(Recorded { incoming, queue: number(record, 7)?, fate })
+}

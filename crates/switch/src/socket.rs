@@ -1,0 +1,229 @@
+//! Raw sockets of the ports: what they see, what they ask the kernel for, and how a frame is read and sent.
+
+use crate::config::SwitchFile;
+use crate::link::state_by_flags;
+use crate::shell::ShellError;
+use crate::tallies::LinkState;
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::ifaddrs::getifaddrs;
+// The macros below name the second and the third without a path.
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, ReceiveTimestampns, RxqOvfl};
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recv,
+    recvmsg, send, setsockopt, socket,
+};
+use nix::sys::time::TimeSpec;
+use nix::{libc, setsockopt_impl, sockopt_impl};
+use socket2::{SockFilter, SockRef};
+use std::io::IoSliceMut;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+sockopt_impl!(
+    /// Adds a membership of packet(7) to a socket. The kernel takes it back when the socket closes, however that happens.
+    AddMembership,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_ADD_MEMBERSHIP,
+    libc::packet_mreq
+);
+sockopt_impl!(
+    /// Puts a header before each frame that says what a card would still have to do (`virtio_net_hdr` of linux/virtio_net.h).
+    VnetHeader,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_VNET_HDR,
+    bool
+);
+
+/// Receive buffer of a socket (bytes as the kernel counts them): some thousand frames.
+const RECEIVE_BUFFER: usize = 16 << 20;
+
+/// Bytes of `virtio_net_hdr`.
+const CARD_HEADER: usize = 10;
+
+/// An interface that is a port.
+pub(crate) struct Interface {
+    pub(crate) name: String,
+    /// Its number in the kernel.
+    pub(crate) index: usize,
+    /// Whether it worked when it was opened.
+    pub(crate) state: LinkState,
+    data: OwnedFd,
+    /// Sees only frames with a VLAN tag, which the kernel takes off before a raw socket may see it.
+    tagged: OwnedFd,
+    /// Sends; receives nothing.
+    out: OwnedFd,
+}
+
+/// Memory for reading a frame.
+pub(crate) struct Reading {
+    card: [u8; CARD_HEADER],
+    frame: Vec<u8>,
+    control: Vec<u8>,
+}
+
+/// A frame that was read.
+pub(crate) struct Received<'a> {
+    /// Without check sequence; cut one byte after the longest that is forwarded.
+    pub(crate) frame: &'a mut [u8],
+    /// By the system's clock (ns), if the kernel stamped it.
+    pub(crate) stamp_ns: Option<u64>,
+    /// Frames that the kernel dropped since the socket was opened, if it said so.
+    pub(crate) dropped: Option<u32>,
+    /// Where the sum of an unfinished checksum begins, and the place of the checksum behind that.
+    pub(crate) checksum: Option<(usize, usize)>,
+}
+
+impl Reading {
+    /// For frames of at most `largest` bytes.
+    pub(crate) fn new(largest: usize) -> Self {
+        // One byte more tells a longer frame.
+        Self { card: [0; CARD_HEADER], frame: vec![0; largest + 1], control: cmsg_space!(TimeSpec, u32) }
+    }
+}
+
+pub(crate) fn ns_of(time: TimeSpec) -> u64 {
+    time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+}
+
+impl Interface {
+    /// What to wait for: frames, and frames with a tag.
+    pub(crate) fn sockets(&self) -> [BorrowedFd<'_>; 2] {
+        [self.data.as_fd(), self.tagged.as_fd()]
+    }
+
+    /// The next frame; `None`: there is none, or the interface is down.
+    pub(crate) fn read<'a>(&self, into: &'a mut Reading) -> Result<Option<Received<'a>>, ShellError> {
+        let mut slices = [IoSliceMut::new(&mut into.card), IoSliceMut::new(&mut into.frame)];
+        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
+        let message = match recvmsg::<()>(self.data.as_raw_fd(), &mut slices, Some(&mut into.control), flags)
+        {
+            Ok(message) => message,
+            // `ENETDOWN`: it was taken down, and may come back; the watch over links tells.
+            Err(Errno::EAGAIN | Errno::ENETDOWN | Errno::EINTR) => return Ok(None),
+            Err(source) => return Err(system("reading", &self.name, source)),
+        };
+        let (mut stamp_ns, mut dropped) = (None, None);
+        for one in message.cmsgs().into_iter().flatten() {
+            match one {
+                ControlMessageOwned::ScmTimestampns(time) => stamp_ns = Some(ns_of(time)),
+                ControlMessageOwned::RxqOvfl(count) => dropped = Some(count),
+                _ => {}
+            }
+        }
+        let bytes = message.bytes.saturating_sub(CARD_HEADER).min(into.frame.len());
+        let checksum = unfinished(into.card);
+        Ok(Some(Received { frame: &mut into.frame[..bytes], stamp_ns, dropped, checksum }))
+    }
+
+    /// The bytes of the next frame that came with a tag.
+    pub(crate) fn read_tagged(&self) -> Option<usize> {
+        recv(self.tagged.as_raw_fd(), &mut [0; 16], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC).ok()
+    }
+
+    /// Whether the interface takes `frame`.
+    pub(crate) fn send(&self, frame: &[u8]) -> bool {
+        send(self.out.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).is_ok()
+    }
+}
+
+/// Where a checksum is to be finished, by the header that the kernel puts before a frame.
+fn unfinished(card: [u8; CARD_HEADER]) -> Option<(usize, usize)> {
+    const NEEDS_CHECKSUM: u8 = 1; // VIRTIO_NET_HDR_F_NEEDS_CSUM
+    let field = |at: usize| usize::from(u16::from_ne_bytes([card[at], card[at + 1]]));
+    (card[0] & NEEDS_CHECKSUM != 0).then(|| (field(6), field(8)))
+}
+
+pub(crate) fn system(what: &'static str, interface: &str, source: Errno) -> ShellError {
+    ShellError::System { what, interface: interface.to_owned(), source }
+}
+
+/// Opens the interfaces of all ports.
+pub(crate) fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
+    let addresses: Vec<(String, LinkAddr, LinkState)> = getifaddrs()
+        .map_err(|source| system("listing", "all interfaces", source))?
+        .filter_map(|one| {
+            let state = state_by_flags(one.flags.bits() as u32);
+            Some((one.interface_name, *one.address?.as_link_addr()?, state))
+        })
+        .collect();
+    let open = |name: String| {
+        let Some((_, address, state)) = addresses.iter().find(|(known, ..)| *known == name) else {
+            let known = addresses.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(ShellError::NoInterface { name, known });
+        };
+        let (data, tagged) = (open_one(&name, address, false)?, open_one(&name, address, true)?);
+        let out = open_out(&name, address)?;
+        setsockopt(&data, VnetHeader, &true)
+            .map_err(|source| system("asking for unfinished checksums", &name, source))?;
+        // Frames for the hosts behind a port are not for its interface: its filter of addresses would discard them.
+        setsockopt(&data, AddMembership, &everything(address))
+            .map_err(|source| system("setting promiscuous mode", &name, source))?;
+        Ok(Interface { name, index: address.ifindex(), state: *state, data, tagged, out })
+    };
+    file.names().into_iter().map(open).collect()
+}
+
+/// A socket of an interface that sees frames of others with or without a VLAN tag, and none of its own.
+fn open_one(name: &str, address: &LinkAddr, tagged: bool) -> Result<OwnedFd, ShellError> {
+    let failed = |what| move |source| system(what, name, source);
+    let socket = raw(name, SockProtocol::EthAll)?;
+    let io = |error: std::io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(0));
+    SockRef::from(&socket)
+        .attach_filter(&filter(tagged))
+        .map_err(|error| system("attaching a filter", name, io(error)))?;
+    setsockopt(&socket, ReceiveTimestampns, &true).map_err(failed("asking for time stamps"))?;
+    setsockopt(&socket, RxqOvfl, &1).map_err(failed("asking for counts of lost frames"))?;
+    // More than the system's limit where that is allowed.
+    if setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
+        setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER).map_err(failed("enlarging the receive buffer"))?;
+    }
+    // The address of the list has protocol 0, which leaves the socket's own.
+    bind(socket.as_raw_fd(), address).map_err(failed("binding a raw socket"))?;
+    // What came from other interfaces before.
+    while recv(socket.as_raw_fd(), &mut [0; 16], MsgFlags::MSG_DONTWAIT).is_ok() {}
+    Ok(socket)
+}
+
+/// A socket of an interface that sends and receives nothing.
+fn open_out(name: &str, address: &LinkAddr) -> Result<OwnedFd, ShellError> {
+    let socket = raw(name, None)?;
+    bind(socket.as_raw_fd(), address).map_err(|source| system("binding a raw socket", name, source))?;
+    Ok(socket)
+}
+
+fn raw(name: &str, protocol: impl Into<Option<SockProtocol>>) -> Result<OwnedFd, ShellError> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    socket(AddressFamily::Packet, SockType::Raw, flags, protocol)
+        .map_err(|source| system("opening a raw socket", name, source))
+}
+
+/// The membership that makes an interface promiscuous.
+fn everything(address: &LinkAddr) -> libc::packet_mreq {
+    libc::packet_mreq {
+        mr_ifindex: address.ifindex() as i32,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    }
+}
+
+/// A program of the classic packet filter: no outgoing frames, and only those with a VLAN tag or only those without.
+fn filter(tagged: bool) -> [SockFilter; 6] {
+    const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
+    const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
+    const RETURN: u16 = 0x06; // BPF_RET | BPF_K
+    const ANCILLARY: u32 = 0xffff_f000; // SKF_AD_OFF
+    const KIND: u32 = ANCILLARY + 4; // SKF_AD_PKTTYPE
+    const HAS_TAG: u32 = ANCILLARY + 48; // SKF_AD_VLAN_TAG_PRESENT
+    const OUTGOING: u32 = 4; // PACKET_OUTGOING
+    [
+        SockFilter::new(LOAD, 0, 0, KIND),
+        SockFilter::new(JUMP_IF_EQUAL, 2, 0, OUTGOING),
+        SockFilter::new(LOAD, 0, 0, HAS_TAG),
+        SockFilter::new(JUMP_IF_EQUAL, 1, 0, u32::from(tagged)),
+        SockFilter::new(RETURN, 0, 0, 0),
+        SockFilter::new(RETURN, 0, 0, u32::MAX),
+    ]
+}
