@@ -118,10 +118,12 @@ mod real {
     use bufferlab_live::Quit;
     use bufferlab_report::Report;
     use bufferlab_switch::CaptureWriter;
-    use bufferlab_testbed::{RealRun, TestbedError, Watching, hold, run_real, sandbox};
-    use std::io::Write;
+    use bufferlab_testbed::sandbox::{self, Place};
+    use bufferlab_testbed::{RealRun, TestbedError, Watching, hold, run_real};
+    use std::io::{Read, Write};
     use std::path::PathBuf;
-    use std::process::{Command, Output, Stdio};
+    use std::process::{Child, Command, ExitStatus, Output, Stdio};
+    use std::time::Duration;
 
     pub(super) fn plan(loaded: Loaded) -> miette::Result<Plan> {
         Plan::new(loaded).map_err(|error| miette!("{error}"))
@@ -131,13 +133,22 @@ mod real {
         miette!("{error}")
     }
 
-    /// Goes on inside of the sandbox; outside, this does not return unless it fails.
+    /// Goes on inside of the sandbox, where requests to end are heard from now on; outside, this does not return unless it fails.
     pub(super) fn inside() -> miette::Result<()> {
-        if sandbox::is_inside() {
-            return Ok(());
+        let cannot = |error| miette!("cannot start the testbed: {error}");
+        match sandbox::place() {
+            Place::Before => {
+                demand()?;
+                Err(miette!("cannot start `unshare`: {}", sandbox::enter()))
+            }
+            Place::Outside => {
+                std::process::exit(sandbox::supervise().map_err(cannot)?.into());
+            }
+            Place::Inside => {
+                interrupt::listen_to_services();
+                sandbox::settle().map_err(cannot)
+            }
         }
-        demand()?;
-        Err(miette!("cannot start `unshare`: {}", sandbox::enter()))
     }
 
     pub(super) fn run(args: &TestbedRunArgs) -> miette::Result<()> {
@@ -269,12 +280,43 @@ mod real {
     /// Runs a command: with this terminal, or apart from it, and then with what it wrote to its standard output and error.
     fn command(words: &[String], has_terminal: bool) -> std::io::Result<Output> {
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        if has_terminal {
-            let status = command.status()?;
-            return Ok(Output { status, stdout: Vec::new(), stderr: Vec::new() });
+        command.args(&words[1..]).env_remove(sandbox::PLACE);
+        if !has_terminal {
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         }
-        command.stdin(Stdio::null()).output()
+        let mut child = command.spawn()?;
+        let pipes = (child.stdout.take(), child.stderr.take());
+        std::thread::scope(|scope| {
+            let (stdout, stderr) = (scope.spawn(|| content(pipes.0)), scope.spawn(|| content(pipes.1)));
+            let status = wait(&mut child)?;
+            let joined =
+                |thread: std::thread::ScopedJoinHandle<'_, Vec<u8>>| thread.join().unwrap_or_default();
+            Ok(Output { status, stdout: joined(stdout), stderr: joined(stderr) })
+        })
+    }
+
+    /// Everything that comes out of a pipe, if there is one.
+    fn content(pipe: Option<impl Read>) -> Vec<u8> {
+        let mut all = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What came before an error is shown.
+            let _ = pipe.read_to_end(&mut all);
+        }
+        all
+    }
+
+    /// Waits until `child` ends, or ends it when that is asked for.
+    fn wait(child: &mut Child) -> std::io::Result<ExitStatus> {
+        const LOOK: Duration = Duration::from_millis(50);
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            if interrupt::requested() {
+                child.kill()?;
+            }
+            std::thread::sleep(LOOK);
+        }
     }
 
     pub(super) fn down() -> miette::Result<()> {

@@ -40,6 +40,13 @@ pub fn check() -> Vec<Finding> {
             true,
             "a kernel with CONFIG_NET_SCH_TBF: `modprobe sch_tbf`",
         ),
+        finding(
+            "real-time priority",
+            may_be_real_time(),
+            false,
+            "without it other programs delay frames by milliseconds, and runs are inconclusive: run it as root, or allow it \
+             (`ulimit -r 50`, or CAP_SYS_NICE)",
+        ),
         optional("iperf3", "apt-get install iperf3"),
         optional("memcached", "apt-get install memcached"),
         finding(
@@ -95,6 +102,11 @@ fn in_namespaces(command: &[&str]) -> bool {
 
 fn may_unshare() -> bool {
     in_namespaces(&["true"])
+}
+
+/// Whether a command of this user gets the priority that the switch asks for, in namespaces where that matters.
+fn may_be_real_time() -> bool {
+    in_namespaces(&["chrt", "--fifo", "50", "true"])
 }
 
 fn has_token_bucket() -> bool {

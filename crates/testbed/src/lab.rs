@@ -36,6 +36,11 @@ pub(crate) fn run_in(name: &str, line: &str) -> Result<(), TestbedError> {
     run(&format!("nsenter --net=/run/netns/{name} {line}"))
 }
 
+/// Shows the processes of this namespace in /proc.
+pub(crate) fn mount_processes() -> Result<(), TestbedError> {
+    run("mount -t proc proc /proc")
+}
+
 /// Builds everything.
 pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
     // Names of namespaces live here; this one is seen by nobody else.

@@ -1,23 +1,54 @@
 //! Namespaces of its own for a command of this program, which die with it.
 //!
-//! The process becomes `unshare`, which starts the program again as the first process of new mount, network and process
-//! namespaces. If either of the two is killed, the kernel ends every process in there, and with the last process go the
+//! The process becomes `unshare`, and that becomes this program again, outside: it has new mount and network namespaces, and
+//! starts the program a third time, inside, as the first process of a new process namespace. The process outside waits, and passes
+//! on requests to end. If either of the two is killed, the kernel ends every process in there, and with the last process go the
 //! namespaces, their links and their mounts. Nothing has a name outside, so nothing can be left behind.
 
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::Pid;
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-/// Set for the program inside.
-const INSIDE: &str = "BUFFERLAB_TESTBED_INSIDE";
+/// Set for this program outside and inside. Programs that it starts inside must not have it.
+pub const PLACE: &str = "BUFFERLAB_TESTBED_PLACE";
+/// Its value outside. Inside it is the number of the process outside.
+const OUTER: &str = "outer";
 
-/// Whether this process runs inside.
-#[must_use]
-pub fn is_inside() -> bool {
-    env::var_os(INSIDE).is_some()
+/// How long what was asked to end may clear away what it has begun.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often it is asked: before it listens, it does not hear.
+const ASK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Where this process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// No namespaces are made yet.
+    Before,
+    /// The process that waits: see [`supervise`].
+    Outside,
+    /// The first process of the namespaces: see [`settle`].
+    Inside,
 }
 
-/// Starts this program with the same arguments inside of new namespaces; returns only if that fails.
+/// Where this process is.
+#[must_use]
+pub fn place() -> Place {
+    match env::var_os(PLACE) {
+        None => Place::Before,
+        Some(place) if place == OUTER => Place::Outside,
+        Some(_) => Place::Inside,
+    }
+}
+
+/// Starts this program with the same arguments outside; returns only if that fails.
 #[must_use]
 pub fn enter() -> io::Error {
     let program = match env::current_exe() {
@@ -28,25 +59,127 @@ pub fn enter() -> io::Error {
     if !crate::plan::is_root() {
         command.args(["--user", "--map-root-user"]);
     }
-    command.args(["--mount", "--net", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"]);
-    command.args(["--propagation", "private", "--"]);
-    command.arg(program).args(env::args_os().skip(1)).env(INSIDE, "1").exec()
+    command.args(["--mount", "--net", "--pid", "--ipc", "--propagation", "private", "--"]);
+    command.arg(program).args(env::args_os().skip(1)).env(PLACE, OUTER).exec()
 }
 
-/// Processes of testbeds that run now, as seen from here: `unshare` with this program.
+/// The signals that end a testbed. A process that was started with SIGHUP ignored (nohup) goes on ignoring it.
+fn requests() -> SigSet {
+    let mut all = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGQUIT] {
+        all.add(signal);
+    }
+    let ignored = own_status("SigIgn:").and_then(|mask| u64::from_str_radix(&mask, 16).ok());
+    if ignored.is_none_or(|mask| mask >> (Signal::SIGHUP as i32 - 1) & 1 == 0) {
+        all.add(Signal::SIGHUP);
+    }
+    all
+}
+
+/// A field of this process in proc(5), `status`, as the mounted /proc numbers processes.
+fn own_status(field: &str) -> Option<String> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
+}
+
+/// Outside: starts this program with the same arguments inside, waits for it and answers its exit code. A request to end is passed
+/// on; what does not end within three seconds is killed. Ctrl-C reaches the program inside from its terminal, which decides how long
+/// that takes.
+///
+/// # Errors
+/// If the program cannot be started or waited for.
+pub fn supervise() -> io::Result<u8> {
+    let (mut heard, requests) = (requests(), requests());
+    heard.add(Signal::SIGCHLD);
+    // No thread may be started here: it would have to be in the namespace of the children.
+    heard.thread_block()?;
+    let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+    let own = own_status("Pid:").unwrap_or_default();
+    let program = env::current_exe()?;
+    let mut child = Command::new(program).args(env::args_os().skip(1)).env(PLACE, own).spawn()?;
+    let (mut request, mut deadline) = (None, None);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(exit_code(status, request));
+        }
+        let timeout = if request.is_some() { millis(ASK_AGAIN) } else { PollTimeout::NONE };
+        match poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        while let Ok(Some(seen)) = signals.read_signal() {
+            let signal = Signal::try_from(seen.ssi_signo as i32)?;
+            if requests.contains(signal) {
+                request = request.or(Some(signal));
+                if signal != Signal::SIGINT {
+                    deadline = deadline.or(Some(Instant::now() + PATIENCE));
+                }
+            }
+        }
+        if request.is_some() {
+            ask_to_end(&mut child, deadline)?;
+        }
+    }
+}
+
+fn millis(span: Duration) -> PollTimeout {
+    PollTimeout::try_from(span).unwrap_or(PollTimeout::MAX)
+}
+
+/// Asks the program inside to end, or ends it after `deadline`.
+fn ask_to_end(child: &mut Child, deadline: Option<Instant>) -> io::Result<()> {
+    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        return child.kill();
+    }
+    match kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM) {
+        // It has ended meanwhile.
+        Ok(()) | Err(Errno::ESRCH) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What shells make of a signal, if one ended the program.
+fn exit_code(status: ExitStatus, request: Option<Signal>) -> u8 {
+    let of_signal = |signal: i32| (128 + signal) as u8;
+    match (status.code(), request) {
+        (Some(0), _) => 0,
+        (_, Some(signal)) => of_signal(signal as i32),
+        (Some(code), None) => code as u8,
+        (None, None) => status.signal().map_or(1, of_signal),
+    }
+}
+
+/// Inside: from now on this process ends with the one outside, sees its own processes in /proc and hears signals.
+///
+/// # Errors
+/// If the process outside has ended already, or /proc cannot be mounted.
+pub fn settle() -> io::Result<()> {
+    set_pdeathsig(Signal::SIGKILL)?;
+    // If it ended before that, nobody would tell.
+    let outside = env::var(PLACE).unwrap_or_default();
+    if own_status("PPid:").is_some_and(|parent| parent != outside) {
+        return Err(io::Error::other("the process that started it has ended"));
+    }
+    crate::lab::mount_processes().map_err(io::Error::other)?;
+    let mut all = requests();
+    all.add(Signal::SIGCHLD);
+    all.thread_unblock()?;
+    Ok(())
+}
+
+/// Processes of testbeds that run now: those that wait outside.
 ///
 /// # Errors
 /// If the list of processes cannot be read.
 pub fn running() -> io::Result<Vec<i32>> {
+    let mark = format!("{PLACE}={OUTER}");
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {
         let Ok(entry) = entry else { continue };
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
-        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        let words: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
-        let is_program = |word: &str| word.rsplit('/').next() == Some("bufferlab");
-        let has_testbed = words.windows(2).any(|pair| is_program(&pair[0]) && pair[1] == "testbed");
-        if words.first().is_some_and(|word| word == "unshare") && has_testbed {
+        // Those of others are not to be read, and not to be entered or ended either.
+        let words = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if words.split(|byte| *byte == 0).any(|word| word == mark.as_bytes()) {
             found.push(id);
         }
     }
@@ -61,7 +194,7 @@ pub fn running() -> io::Result<Vec<i32>> {
 pub fn end_all() -> io::Result<usize> {
     let found = running()?;
     for &id in &found {
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGKILL)?;
+        kill(Pid::from_raw(id), Signal::SIGKILL)?;
     }
     Ok(found.len())
 }

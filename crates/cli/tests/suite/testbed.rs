@@ -4,7 +4,7 @@ use crate::json::by_schema;
 use crate::support::Desk;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -304,4 +304,86 @@ fn nothing_is_left_of_a_testbed_that_is_killed() {
     }
     assert_eq!(links(), before, "no link is left");
     assert!(!Path::new("/run/netns/h0").exists(), "no name is left");
+}
+
+/// Waits until the process inside of a testbed has ended.
+fn wait_for_end(inside: &str, what: &str) {
+    let since = Instant::now();
+    while Path::new("/proc").join(inside).exists() {
+        assert!(since.elapsed() < Duration::from_secs(5), "process {inside} lives on after {what}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// Starts a command of the testbed; its output is not looked at.
+fn start(words: &[&str], out: &Path) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.arg("testbed").args(words).current_dir(out).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
+}
+
+/// `timeout`, service managers and closed terminals: the signal goes to the first process, which must not leave the others behind.
+#[test]
+fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
+    if !allowed("testbeds that are asked to end") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = ["run", "demo", "--only-real", "--out", "real"];
+    let up = ["up", "demo", "--capture", "captures", "--", "sleep", "600"];
+    for (words, signal, code, wait) in [
+        (&run[..], "TERM", 143, 2_000),
+        (&run, "HUP", 129, 2_000),
+        (&run, "QUIT", 131, 2_000),
+        (&run, "TERM", 143, 50),
+        (&up, "TERM", 143, 2_000),
+    ] {
+        let mut child = start(words, folder.path());
+        sleep(Duration::from_millis(wait));
+        let inside = first_inside(child.id());
+        let status = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(status.expect("it starts").success());
+        let since = Instant::now();
+        let status = loop {
+            match child.try_wait().expect("it can be asked") {
+                Some(status) => break status,
+                // Three seconds of patience, and some for a busy machine.
+                None => assert!(since.elapsed() < Duration::from_secs(8), "{words:?} goes on after {signal}"),
+            }
+            sleep(Duration::from_millis(20));
+        };
+        // Before it listens, the signal ends it as any other program.
+        let code = if wait < 1_000 { status.code().or(Some(code)) } else { Some(code) };
+        assert_eq!(status.code().or(code), code, "{words:?} {signal}: {status}");
+        if let Some(inside) = inside {
+            wait_for_end(&inside, signal);
+        }
+        assert!(
+            !folder.path().join("real/dt/seed-1/manifest.json").exists(),
+            "a run that was ended has no result"
+        );
+    }
+    // The switch was ended, not killed: its captures are whole.
+    assert!(folder.path().join("captures/p0.pcapng").is_file());
+}
+
+#[test]
+fn a_testbed_without_real_time_priority_is_warned_of() {
+    if !allowed("the priority of a testbed") {
+        return;
+    }
+    let check = |prefix: &[&str]| {
+        let words = [prefix, &[PROGRAM, "testbed", "check"]].concat();
+        let output = Command::new(words[0]).args(&words[1..]).output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    // `prlimit` of util-linux is where `unshare` is; without the capability the limit decides.
+    let without = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", "prlimit", "--rtprio=0"];
+    if crate::switch_bench::is_root() {
+        let text = check(&without);
+        let line = text.lines().find(|line| line.contains("real-time priority")).expect("a line");
+        assert!(line.starts_with("absent") && line.contains("inconclusive"), "{line}");
+    }
+    assert!(check(&[]).lines().any(|line| line.contains("real-time priority")));
 }
