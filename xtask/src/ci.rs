@@ -7,6 +7,7 @@ use crate::hardware;
 use crate::instructions;
 use crate::python::{self, Build};
 use crate::site;
+use crate::skips::{self, Outcome};
 use crate::{cargo, output, root, run as spawn, target};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,23 +18,28 @@ use std::time::Instant;
 pub struct Step {
     /// Its name on the command line.
     pub name: &'static str,
-    run: fn() -> Result<(), String>,
+    run: fn() -> Result<Outcome, String>,
 }
 
 /// Every step, the quick ones first.
 pub const STEPS: &[Step] = &[
-    Step { name: "fmt", run: || spawn(&mut cargo(&["fmt", "--all", "--check"])) },
-    Step { name: "clippy", run: clippy },
-    Step { name: "test", run: || spawn(&mut cargo(&["test", "--workspace", "--locked"])) },
+    Step { name: "fmt", run: || passed(spawn(&mut cargo(&["fmt", "--all", "--check"]))) },
+    Step { name: "clippy", run: || passed(clippy()) },
+    Step { name: "test", run: || passed(skips::listen(&mut cargo(&["test", "--workspace", "--locked"]))) },
     Step { name: "dctcp", run: dctcp },
-    Step { name: "fuzz", run: || fuzz("dev", FUZZ_STEP) },
+    Step { name: "fuzz", run: || passed(fuzz("dev", FUZZ_STEP)) },
     Step { name: "circuits", run: hardware::check },
-    Step { name: "doc", run: doc },
-    Step { name: "smoke", run: || smoke(Build::Dev) },
+    Step { name: "doc", run: || passed(doc()) },
+    Step { name: "smoke", run: || passed(smoke(Build::Dev)) },
     Step { name: "count", run: instructions::gate },
-    Step { name: "python", run: || python::check(Build::Dev) },
-    Step { name: "site", run: site::build },
+    Step { name: "python", run: || passed(python::check(Build::Dev)) },
+    Step { name: "site", run: || passed(site::build()) },
 ];
+
+/// A step that has no reason to be skipped as a whole.
+fn passed(result: Result<(), String>) -> Result<Outcome, String> {
+    result.map(|()| Outcome::Passed)
+}
 
 /// The scenario that the smoke run plays: the one that the documentation starts with.
 const SMOKE: &str = "scenarios/star-incast.toml";
@@ -47,24 +53,86 @@ pub fn step(name: &str) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.name == name)
 }
 
-/// Runs every step; stops at the first that fails.
+/// Runs every step; stops at the first that fails. Ends with a list of the steps, and of what was skipped.
 ///
 /// # Errors
 /// Which step failed, and how to repeat it.
 pub fn all() -> Result<(), String> {
-    STEPS.iter().try_for_each(run)
+    run_steps(STEPS)
 }
 
-/// Runs one step and says how long it took.
+/// Runs one step and says how long it took, and what it skipped.
 ///
 /// # Errors
 /// As [`all`].
 pub fn run(step: &Step) -> Result<(), String> {
-    let start = Instant::now();
-    eprintln!("== {}", step.name);
-    (step.run)().map_err(|why| format!("{why}\nhint: repeat this step with `cargo xtask {}`", step.name))?;
-    eprintln!("== {}: passed in {:.0} s", step.name, start.elapsed().as_secs_f64());
-    Ok(())
+    run_steps(std::slice::from_ref(step))
+}
+
+fn run_steps(steps: &[Step]) -> Result<(), String> {
+    let mut done = Vec::new();
+    let result = steps.iter().try_for_each(|step| {
+        eprintln!("== {}", step.name);
+        let start = Instant::now();
+        let outcome = (step.run)();
+        done.push(Done {
+            name: step.name,
+            seconds: start.elapsed().as_secs_f64(),
+            left_out: skips::take(),
+            outcome,
+        });
+        let done = &done[done.len() - 1];
+        eprintln!("== {}", done.in_words());
+        done.outcome
+            .as_ref()
+            .map(|_| ())
+            .map_err(|why| format!("{why}\nhint: repeat this step with `cargo xtask {}`", step.name))
+    });
+    eprint!("{}", summary(steps, &done));
+    result
+}
+
+/// A step that was run.
+struct Done {
+    name: &'static str,
+    seconds: f64,
+    outcome: Result<Outcome, String>,
+    /// What it skipped, and why.
+    left_out: Vec<String>,
+}
+
+impl Done {
+    fn in_words(&self) -> String {
+        let Self { name, seconds, outcome, left_out } = self;
+        let how = match (outcome, left_out.len()) {
+            (Err(_), _) => "failed".to_owned(),
+            (Ok(Outcome::Skipped), _) => "skipped".to_owned(),
+            (Ok(Outcome::Passed), 0) => "passed".to_owned(),
+            (Ok(Outcome::Passed), parts) => format!("passed, {parts} skipped"),
+        };
+        format!("{name}: {how} in {seconds:.0} s")
+    }
+}
+
+/// All steps, and everything that was skipped.
+fn summary(steps: &[Step], done: &[Done]) -> String {
+    let mut text = String::from("\n== steps\n");
+    for one in done {
+        text.push_str(&format!("{}\n", one.in_words()));
+    }
+    for step in &steps[done.len()..] {
+        text.push_str(&format!("{}: not run\n", step.name));
+    }
+    let mut skipped: Vec<_> = done
+        .iter()
+        .flat_map(|one| one.left_out.iter().map(move |what| format!("{}: {what}\n", one.name)))
+        .collect();
+    if skipped.is_empty() {
+        skipped.push("nothing\n".to_owned());
+    }
+    text.push_str("== skipped\n");
+    text.extend(skipped);
+    text
 }
 
 fn clippy() -> Result<(), String> {
@@ -79,19 +147,21 @@ const FOR_DCTCP: [(&str, &str); 3] = [
 ];
 
 /// The feature `dctcp`, which nothing else builds: no warning, and its test, which says itself where the kernel or the rights are missing.
-/// Where this machine cannot build it, the step says so and passes.
-fn dctcp() -> Result<(), String> {
+/// Where this machine cannot build it, the step is skipped.
+fn dctcp() -> Result<Outcome, String> {
     let missing: Vec<_> =
         FOR_DCTCP.iter().filter(|(_, file)| !Path::new(file).exists()).map(|(what, _)| *what).collect();
     if !missing.is_empty() {
-        eprintln!("skipped: without {} the testbed's DCTCP is neither built nor tested", missing.join(", "));
-        eprintln!("hint: on Debian: apt-get install clang libelf-dev zlib1g-dev");
-        return Ok(());
+        skips::note(&format!(
+            "the testbed's DCTCP is neither built nor tested without {} (on Debian: apt-get install clang libelf-dev zlib1g-dev)",
+            missing.join(", ")
+        ));
+        return Ok(Outcome::Skipped);
     }
     let of = ["--package", "bufferlab-cli", "--features", "dctcp", "--locked"];
     spawn(cargo(&["clippy", "--all-targets"]).args(of).args(["--", "-D", "warnings"]))?;
     // What the test says of a run that it skips is to be seen.
-    spawn(cargo(&["test", "--test", "suite"]).args(of).args(["dctcp::", "--", "--nocapture"]))
+    passed(skips::listen(cargo(&["test", "--test", "suite"]).args(of).args(["dctcp::", "--", "--nocapture"])))
 }
 
 /// Private items too: their documentation is what the next person in a crate reads.
@@ -189,6 +259,29 @@ mod tests {
         for (index, step) in STEPS.iter().enumerate() {
             assert!(STEPS[..index].iter().all(|other| other.name != step.name), "{}", step.name);
         }
+    }
+
+    #[test]
+    fn the_summary_names_every_step_and_everything_that_was_skipped() {
+        let step = |name| Step { name, run: || Ok(Outcome::Passed) };
+        let steps = ["fmt", "test", "dctcp", "doc", "site"].map(step);
+        let done = |name, outcome, left_out: &[&str]| Done {
+            name,
+            seconds: 1.4,
+            outcome,
+            left_out: left_out.iter().map(|what| (*what).to_owned()).collect(),
+        };
+        let done = [
+            done("fmt", Ok(Outcome::Passed), &[]),
+            done("test", Ok(Outcome::Passed), &["the live view: `script` is not installed"]),
+            done("dctcp", Ok(Outcome::Skipped), &["DCTCP is not tested without clang"]),
+            done("doc", Err("it failed".to_owned()), &[]),
+        ];
+        let expected = "\n== steps\nfmt: passed in 1 s\ntest: passed, 1 skipped in 1 s\ndctcp: skipped in 1 s\n\
+                        doc: failed in 1 s\nsite: not run\n== skipped\n\
+                        test: the live view: `script` is not installed\ndctcp: DCTCP is not tested without clang\n";
+        assert_eq!(summary(&steps, &done), expected);
+        assert!(summary(&steps[..1], &done[..1]).ends_with("== skipped\nnothing\n"));
     }
 
     #[test]

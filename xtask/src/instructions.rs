@@ -5,6 +5,7 @@
 //! compiler, which the file names.
 
 use crate::python::Build;
+use crate::skips::{self, Outcome};
 use crate::{cargo, ci, output, read, root, run, target};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -91,18 +92,19 @@ pub fn check(record: bool) -> Result<(), String> {
     judged(&different, &recorded, &compiler)
 }
 
-/// The same of the program that tests have built: a step of what must pass. Without Valgrind it says that it is skipped.
+/// The same of the program that tests have built: a step of what must pass. Without Valgrind it is skipped.
 ///
 /// # Errors
 /// As [`check`].
-pub fn gate() -> Result<(), String> {
+pub fn gate() -> Result<Outcome, String> {
     if !has_valgrind() {
-        println!("skipped: valgrind is missing, and no instructions were counted");
-        return Ok(());
+        skips::note("no instructions were counted without valgrind (on Debian: apt-get install valgrind)");
+        return Ok(Outcome::Skipped);
     }
     let mut recorded = recorded()?;
     let different = counted(&mut recorded, Build::Dev)?;
-    judged(&different, &recorded, &compiler()?)
+    judged(&different, &recorded, &compiler()?)?;
+    Ok(Outcome::Passed)
 }
 
 fn has_valgrind() -> bool {
@@ -161,10 +163,10 @@ fn judged(different: &[String], recorded: &Recorded, compiler: &str) -> Result<(
         return Ok(());
     }
     if compiler != recorded.compiler {
-        println!(
-            "{FILE} was recorded with {}, this is {compiler}: differences say nothing about the sources",
+        skips::note(&format!(
+            "instructions were counted and not judged: {FILE} was recorded with {}, this is {compiler}",
             recorded.compiler
-        );
+        ));
         return Ok(());
     }
     Err(format!(

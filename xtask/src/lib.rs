@@ -10,6 +10,7 @@
 //! * [`python`]: whether the Python package builds, installs and passes;
 //! * [`same_tables`]: whether results are those of an older checkout, byte for byte;
 //! * [`site`]: the documentation as a site, with a gallery of figures;
+//! * [`skips`]: what a step left out;
 //! * [`tidy`]: what no compiler checks: links, references, sizes, long functions, words, the arrows between crates.
 //!
 //! Errors are sentences for the person at the terminal: nothing else reads them.
@@ -24,6 +25,7 @@ pub mod mutants;
 pub mod python;
 pub mod same_tables;
 pub mod site;
+pub mod skips;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //!
 //! Everything happens in a virtual environment below the target folder: nothing is installed anywhere else.
 
-use crate::{cargo, root, run as spawn, target};
+use crate::{cargo, root, run as spawn, skips, target};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -53,8 +53,9 @@ pub fn check(build: Build) -> Result<(), String> {
     environment.run("mypy", &["python/bufferlab", "python/tests"])?;
     // What the stub promises, the module has, and the reverse.
     environment.run("mypy.stubtest", &["bufferlab._bufferlab"])?;
-    let tests = ["--quiet", "--doctest-modules", "--pyargs", "bufferlab", "python/tests"];
-    spawn(environment.python("pytest").args(tests).env("BUFFERLAB_CLI", program))
+    // "-rs" lists tests that are skipped, each in a line that is listened to.
+    let tests = ["--quiet", "-rs", "--doctest-modules", "--pyargs", "bufferlab", "python/tests"];
+    skips::listen(environment.python("pytest").args(tests).env("BUFFERLAB_CLI", program))
 }
 
 /// A virtual environment.

@@ -69,6 +69,7 @@ pub fn check() -> Result<(), String> {
     let known = Known::new(&files, &read);
     let problems = [
         sizes(&files, SIZE_MAX),
+        files.iter().flat_map(|path| swallowed(path, &read(path).unwrap_or_default())).collect(),
         functions::check(&production(&files), functions::LONG),
         files.iter().flat_map(|path| in_file(path, &known)).collect(),
         scenarios(&files),
@@ -102,6 +103,25 @@ fn sizes(files: &[String], max: u64) -> Vec<String> {
     let size = |path: &str| std::fs::metadata(root().join(path)).map_or(0, |data| data.len());
     let large = files.iter().filter(|path| size(path) > max && !LARGE_FILES.contains(&path.as_str()));
     large.map(|path| format!("{path}: {} bytes, more than {max}", size(path))).collect()
+}
+
+/// Tests that say nothing where they are skipped: the test runner keeps what a test prints if it passes.
+fn swallowed(path: &str, text: &str) -> Vec<String> {
+    if !path.starts_with("crates/") || !path.ends_with(".rs") {
+        return Vec::new();
+    }
+    let lines: Vec<_> = text.lines().collect();
+    let is_one = |pair: &[&str]| {
+        pair[0].contains("println!(") && pair.iter().any(|line| line.to_lowercase().contains("skipped"))
+    };
+    let found = (0..lines.len()).filter(|&at| is_one(&lines[at..(at + 2).min(lines.len())]));
+    let problem = |at: usize| {
+        format!(
+            "{path}:{}: nobody sees that this is skipped; write `SKIPPED what: why` with `writeln!(std::io::stderr(), ..)`, which CI lists",
+            at + 1
+        )
+    };
+    found.map(problem).collect()
 }
 
 /// Words, references and links of one file; binary files have none.
@@ -309,6 +329,19 @@ mod tests {
 
     fn arrow(from: &str, to: &str, dev: bool) -> Dependency {
         Dependency { from: from.to_owned(), to: to.to_owned(), dev }
+    }
+
+    #[test]
+    fn a_skip_that_the_test_runner_swallows_is_found() {
+        let told = "    let _ = writeln!(std::io::stderr(), \"SKIPPED it: why\");\n";
+        assert_eq!(swallowed("crates/a/tests/suite/b.rs", told), [""; 0]);
+        for text in
+            ["\nprintln!(\"skipped: no b\");", "\n    eprintln!(\n    \"{test}: Skipped, because\"\n);"]
+        {
+            let found = swallowed("crates/a/tests/suite/b.rs", text);
+            assert!(found.len() == 1 && found[0].starts_with("crates/a/tests/suite/b.rs:2: "), "{found:?}");
+            assert_eq!(swallowed("xtask/src/b.rs", text), [""; 0]);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Write;
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -33,7 +34,10 @@ impl Browser {
         let found =
             own.or_else(|| PLACES.iter().find(|place| Path::new(place).is_file()).map(|&place| place.into()));
         let Some(program) = found else {
-            println!("skipped: no Chromium in {PLACES:?}; set CHROMIUM to its path");
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED pages in a browser: no Chromium in {PLACES:?}; set CHROMIUM to its path"
+            );
             return None;
         };
         let profile = tempfile::tempdir().expect("a folder");

@@ -1,0 +1,104 @@
+//! What did a step leave out?
+//!
+//! A test that cannot run on a machine writes a line that begins with [`MARK`] to its standard error, past the test runner, which
+//! keeps what tests print if they pass. Steps whose commands may do that are listened to, so that CI can end with a list.
+
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// How a line begins that says what was left out, and why.
+pub const MARK: &str = "SKIPPED ";
+
+/// What was left out since somebody asked.
+static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Notes what was left out, and says so.
+pub fn note(what: &str) {
+    eprintln!("{MARK}{what}");
+    remember(what);
+}
+
+fn remember(what: &str) {
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
+}
+
+/// What was left out since this was asked last: each once, with how often if that is more.
+#[must_use]
+pub fn take() -> Vec<String> {
+    let all = std::mem::take(&mut *SEEN.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for what in all {
+        match counted.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, times)) => *times += 1,
+            None => counted.push((what, 1)),
+        }
+    }
+    let in_words =
+        |(what, times): (String, usize)| if times == 1 { what } else { format!("{what} ({times} times)") };
+    counted.into_iter().map(in_words).collect()
+}
+
+/// Runs `command` with its output on the terminal, and notes what it says that it leaves out.
+///
+/// # Errors
+/// If it cannot be started or fails.
+pub fn listen(command: &mut Command) -> Result<(), String> {
+    let started = command_of(command).spawn();
+    let mut child = started.map_err(|error| format!("{command:?} cannot start: {error}"))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        scope.spawn(|| pass_on(stdout, std::io::stdout()));
+        scope.spawn(|| pass_on(stderr, std::io::stderr()));
+    });
+    let status = child.wait().map_err(|error| format!("{command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}")) }
+}
+
+fn command_of(command: &mut Command) -> &mut Command {
+    if std::io::stderr().is_terminal() {
+        command.env("CARGO_TERM_COLOR", "always");
+    }
+    command.stdout(Stdio::piped()).stderr(Stdio::piped())
+}
+
+/// Copies lines, and remembers those with the mark.
+fn pass_on(from: Option<impl Read>, mut to: impl Write) {
+    let Some(from) = from else { return };
+    let (mut from, mut line) = (BufReader::new(from), Vec::new());
+    while from.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
+        // Whoever does not read any more does not stop the command.
+        let _ = to.write_all(&line);
+        if let Some(what) = String::from_utf8_lossy(&line).trim_end().strip_prefix(MARK) {
+            remember(what);
+        }
+        line.clear();
+    }
+}
+
+/// How a step ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done, but for what [`take`] says.
+    Passed,
+    /// This machine lacks what it needs, and nothing was done.
+    Skipped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_leaves_out_is_noted_once_and_its_failure_is_told() {
+        let script = "echo SKIPPED one: no a; echo 'other SKIPPED two' >&2; echo 'SKIPPED three: no b' >&2; \
+                      echo 'SKIPPED three: no b'";
+        listen(Command::new("sh").args(["-c", script])).expect("it succeeds");
+        let mut seen = take();
+        seen.sort();
+        assert_eq!(seen, ["one: no a", "three: no b (2 times)"]);
+        assert_eq!(take(), Vec::<String>::new());
+        let failed = listen(Command::new("sh").args(["-c", "exit 3"])).expect_err("it fails");
+        assert!(failed.contains("exit status: 3"), "{failed}");
+    }
+}
