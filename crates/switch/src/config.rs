@@ -37,6 +37,8 @@ pub struct Forwarding {
     pub largest_frame: usize,
     /// By code point.
     pub priority_of: [u8; 64],
+    /// By the priority of a VLAN tag; `None`: the code point decides.
+    pub priority_of_tag: [Option<u8>; 8],
     /// Whether sources are learned.
     pub learn: bool,
     /// Learned addresses live so long.
@@ -189,6 +191,13 @@ fn read_forwarding(mut reader: Reader<'_>) -> Option<Forwarding> {
         }
         entry.finish();
     }
+    let mut priority_of_tag = [None; 8];
+    for mut entry in reader.tables("tag_priorities") {
+        if let (Some(tag), Some(priority)) = (entry.count("tag"), entry.count("priority")) {
+            priority_of_tag[tag as usize] = Some(priority as u8);
+        }
+        entry.finish();
+    }
     let (delay, overhead, largest) =
         (reader.time("delay"), reader.small_size("overhead"), reader.size("largest_frame"));
     let (learn, forget_after) = (reader.flag("learn"), reader.time("forget_after"));
@@ -199,6 +208,7 @@ fn read_forwarding(mut reader: Reader<'_>) -> Option<Forwarding> {
         overhead_bytes: overhead?,
         largest_frame: largest? as usize,
         priority_of,
+        priority_of_tag,
         learn: learn?,
         forget_after: forget_after?,
         addresses_max: addresses_max? as usize,

@@ -98,6 +98,12 @@ static FORWARDING: TableSpec = TableSpec {
             "0",
             "Priority of all other code points, and of frames that have none.",
         ),
+        optional(
+            "tag_priorities",
+            Kind::Tables(&TAG),
+            "[{ tag = 3, priority = 0 }]",
+            "From priorities of VLAN tags (PCP) to priorities; they go before code points.",
+        ),
         default("learn", Kind::Flag, "true", "Whether the sources of frames are learned."),
         default(
             "forget_after",
@@ -117,6 +123,22 @@ static FORWARDING: TableSpec = TableSpec {
             "1000",
             "Frames per second that may go to all ports: broadcast, multicast, unknown addresses.",
         ),
+    ],
+    variants: &[],
+};
+
+/// A tag's priority and its priority at the switch.
+static TAG: TableSpec = TableSpec {
+    title: "an entry of forwarding.tag_priorities",
+    doc: "The priority of frames with a VLAN tag of one priority.",
+    keys: &[
+        required(
+            "tag",
+            Kind::Count { min: 0, max: 7 },
+            "3",
+            "Priority code point of the outer tag (IEEE 802.1Q).",
+        ),
+        required("priority", Kind::Count { min: 0, max: 63 }, "0", "Its priority."),
     ],
     variants: &[],
 };

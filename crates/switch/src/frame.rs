@@ -37,6 +37,8 @@ pub struct Headers {
     pub from: MacAddress,
     /// Code point of the differentiated services field (RFC 2474), 0 to 63; 0 where there is none.
     pub code_point: u8,
+    /// Priority code point of the outer VLAN tag (IEEE 802.1Q), 0 to 7, if there is one.
+    pub tag_priority: Option<u8>,
     /// ECN bits (RFC 3168).
     pub ecn: Ecn,
     /// Number of its flow: a hash of addresses, protocol and ports; of addresses of the link where there are no others.
@@ -51,28 +53,55 @@ pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     let (Some(to), Some(from)) = (address(frame, 0), address(frame, 6)) else {
         return Err(Discard::Truncated);
     };
-    let kind = u16_at(frame, 12).ok_or(Discard::Truncated)?;
-    if kind == VLAN || kind == SERVICE_VLAN {
+    let tags = tag_bytes(frame);
+    let (kind, start) = (u16_at(frame, 12 + tags).ok_or(Discard::Truncated)?, HEADER_BYTES + tags);
+    if is_tag(kind) {
         return Err(Discard::Vlan);
     }
     if from.is_group() {
         return Err(Discard::GroupSource);
     }
     let mut flow = Hash::new();
+    for tag in frame[12..12 + tags].chunks(TAG_BYTES) {
+        // Hosts of different networks may have the same addresses. Priorities of one flow may differ.
+        flow.take(&[tag[2] & 0x0f, tag[3]]);
+    }
     let (network, code_point, bits) = match kind {
-        IPV4 => read_v4(&frame[HEADER_BYTES..], &mut flow)?,
-        IPV6 => read_v6(&frame[HEADER_BYTES..], &mut flow)?,
+        IPV4 => read_v4(&frame[start..], &mut flow)?,
+        IPV6 => read_v6(&frame[start..], &mut flow)?,
         _ => {
-            flow.take(&frame[..HEADER_BYTES]);
+            flow.take(&frame[..12]);
+            flow.take(&frame[start - 2..start]);
             (Network::Other, 0, 0)
         }
     };
+    let tag_priority = (tags > 0).then(|| frame[14] >> 5);
     let ecn = match (network, bits) {
         (Network::Other, _) | (_, 0) => Ecn::NotCapable,
         (_, 3) => Ecn::Marked,
         _ => Ecn::Capable,
     };
-    Ok(Headers { to, from, code_point, ecn, flow: flow.finish() })
+    Ok(Headers { to, from, code_point, tag_priority, ecn, flow: flow.finish() })
+}
+
+/// Bytes of a VLAN tag: its type, then priority and number (IEEE 802.1Q).
+pub const TAG_BYTES: usize = 4;
+
+fn is_tag(kind: u16) -> bool {
+    kind == VLAN || kind == SERVICE_VLAN
+}
+
+/// Bytes of the VLAN tags of `frame`: of none, one or two. A third one is none that a switch reads.
+#[must_use]
+pub fn tag_bytes(frame: &[u8]) -> usize {
+    let has = |tags: usize| u16_at(frame, 12 + tags).is_some_and(is_tag);
+    if !has(0) {
+        0
+    } else if !has(TAG_BYTES) {
+        TAG_BYTES
+    } else {
+        2 * TAG_BYTES
+    }
 }
 
 /// Code point and ECN bits of an IPv4 packet (RFC 791).
@@ -120,9 +149,10 @@ fn read_v6(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard>
 /// Sets the congestion mark of an ECN-capable frame; any other is left as it is. The checksum of IPv4 is brought up to date
 /// by RFC 1624, Eq. 3; IPv6 has none.
 pub fn mark(frame: &mut [u8]) {
-    match u16_at(frame, 12) {
-        Some(IPV4) if frame.len() >= HEADER_BYTES + 20 => {
-            let packet = &mut frame[HEADER_BYTES..];
+    let start = HEADER_BYTES + tag_bytes(frame);
+    match u16_at(frame, start - 2) {
+        Some(IPV4) if frame.len() >= start + 20 => {
+            let packet = &mut frame[start..];
             if packet[1] & 3 == 0 {
                 return;
             }
@@ -134,8 +164,8 @@ pub fn mark(frame: &mut [u8]) {
             packet[10..12].copy_from_slice(&checksum);
         }
         // The two low bits of the traffic class are bits 4 and 5 of the second byte.
-        Some(IPV6) if frame.len() >= HEADER_BYTES + 2 && frame[HEADER_BYTES + 1] & 0x30 != 0 => {
-            frame[HEADER_BYTES + 1] |= 0x30;
+        Some(IPV6) if frame.len() >= start + 2 && frame[start + 1] & 0x30 != 0 => {
+            frame[start + 1] |= 0x30;
         }
         _ => {}
     }
@@ -333,6 +363,54 @@ mod tests {
         assert_eq!(fragment(0), fragment(7));
     }
 
+    /// A frame with tags of these types (0x81 or 0x88), priorities 5, 4 and so on, and numbers 7, 8 and so on.
+    fn tagged(frame: &[u8], types: &[u8]) -> Vec<u8> {
+        let mut all = frame[..12].to_vec();
+        for (index, &kind) in (0..).zip(types) {
+            all.extend([kind, if kind == 0x81 { 0 } else { 0xa8 }, (5 - index) << 5, 7 + index]);
+        }
+        all.extend(&frame[12..]);
+        all
+    }
+
+    #[test]
+    fn behind_one_or_two_tags_headers_are_read_and_marked_as_without_them() {
+        let v4 = frame_v4(46 << 2 | 2);
+        let mut v6 = vec![0_u8; 60];
+        v6[6] = 2;
+        v6[12..16].copy_from_slice(&[0x86, 0xdd, 0x6b, 0xa0]);
+        let mut other = v4.clone();
+        other[12..14].copy_from_slice(&[8, 6]);
+        for plain in [v4, v6, other] {
+            let expected = read(&plain).expect("it is well-formed");
+            assert_eq!((tag_bytes(&plain), expected.tag_priority), (0, None));
+            let mut marked = plain.clone();
+            mark(&mut marked);
+            for types in [&[0x81][..], &[0x88], &[0x88, 0x81]] {
+                let mut frame = tagged(&plain, types);
+                let found = read(&frame).expect("it is well-formed");
+                assert_eq!((tag_bytes(&frame), found.tag_priority), (4 * types.len(), Some(5)));
+                assert_eq!(
+                    (found.to, found.code_point, found.ecn),
+                    (expected.to, expected.code_point, expected.ecn)
+                );
+                assert_ne!(found.flow, expected.flow, "it is of another network");
+                frame[14] ^= 0xe0;
+                assert_eq!(read(&frame).map(|headers| headers.flow), Ok(found.flow), "a priority is no flow");
+                frame[14] ^= 0xe0;
+                mark(&mut frame);
+                assert_eq!(frame, tagged(&marked, types));
+                for length in 0..HEADER_BYTES + 4 * types.len() {
+                    assert_eq!(
+                        read(&frame[..length]),
+                        Err(Discard::Truncated),
+                        "{length} bytes of {types:?}"
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn what_is_too_short_or_contradicts_itself_has_its_reason() {
         let whole = frame_v4(2);
@@ -348,8 +426,7 @@ mod tests {
         assert_eq!(changed(&|frame| frame[14] = 0x44), Err(Discard::Malformed), "a header of 16 B");
         assert_eq!(changed(&|frame| frame[16..18].fill(0)), Err(Discard::Malformed), "a length of zero");
         assert_eq!(changed(&|frame| frame[16] = 5), Err(Discard::Truncated), "longer than the frame");
-        assert_eq!(changed(&|frame| frame[12..14].copy_from_slice(&[0x81, 0])), Err(Discard::Vlan));
-        assert_eq!(changed(&|frame| frame[12..14].copy_from_slice(&[0x88, 0xa8])), Err(Discard::Vlan));
+        assert_eq!(read(&tagged(&whole, &[0x81; 3])), Err(Discard::Vlan), "three tags");
         assert_eq!(changed(&|frame| frame[6] = 3), Err(Discard::GroupSource));
     }
 }

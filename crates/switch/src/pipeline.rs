@@ -4,7 +4,7 @@ use crate::addresses::{AddressTable, Forward};
 use crate::capture::{CaptureReport, CaptureWriter, Departure, Held, Loss, Mark, Origin};
 use crate::config::SwitchFile;
 use crate::driver::{Core, Departing, Driver, Incoming, Wire};
-use crate::frame::{self, SMALLEST_BYTES};
+use crate::frame::{self, Headers, SMALLEST_BYTES};
 use crate::lateness::Durations;
 use crate::record::{Fate, RecordWriter, Recorded};
 use crate::snapshot::Peaks;
@@ -157,6 +157,7 @@ pub struct Pipeline {
     driver: Driver,
     table: AddressTable,
     priority_of: [u8; 64],
+    priority_of_tag: [Option<u8>; 8],
     delay: Time,
     overhead: u32,
     largest: usize,
@@ -199,6 +200,7 @@ impl Pipeline {
             driver,
             table,
             priority_of: forwarding.priority_of,
+            priority_of_tag: forwarding.priority_of_tag,
             delay: forwarding.delay,
             overhead: forwarding.overhead_bytes,
             largest: forwarding.largest_frame,
@@ -315,7 +317,7 @@ impl Pipeline {
     }
 
     fn take(&mut self, port: u16, at: Time, frame: &[u8], origin: Option<Origin>) -> Result<(), Discard> {
-        if frame.len() > self.largest {
+        if frame.len() > self.largest + frame::tag_bytes(frame) {
             return Err(Discard::Jumbo);
         }
         let headers = frame::read(frame)?;
@@ -324,7 +326,7 @@ impl Pipeline {
             ingress: port,
             egress: port,
             wire: frame.len().max(SMALLEST_BYTES) as u32 + self.overhead,
-            priority: self.priority_of[usize::from(headers.code_point)],
+            priority: self.priority(&headers),
             flow: headers.flow,
             ecn: headers.ecn,
         };
@@ -338,6 +340,12 @@ impl Pipeline {
             }
         }
         Ok(())
+    }
+
+    /// A tag decides where its priority was given one, else the code point.
+    fn priority(&self, headers: &Headers) -> u8 {
+        let of_tag = headers.tag_priority.and_then(|tag| self.priority_of_tag[usize::from(tag)]);
+        of_tag.unwrap_or(self.priority_of[usize::from(headers.code_point)])
     }
 
     fn delay(&mut self, incoming: Incoming, frame: &[u8], origin: Option<Origin>) {

@@ -169,7 +169,7 @@ pub fn open<'a>(file: &SwitchFile, options: RunOptions<'a>) -> Result<Opened<'a>
         rights::give_up();
     }
     let mut shell = Shell {
-        missed: vec![0; interfaces.len()],
+        missed: vec![[0; 2]; interfaces.len()],
         links,
         epoch_ns,
         pipeline,
@@ -278,8 +278,8 @@ struct Shell {
     pipeline: Pipeline,
     lateness: Durations,
     reading: Reading,
-    /// By port: frames that the kernel dropped because nobody had read those before.
-    missed: Vec<u32>,
+    /// By port, without and with a tag: frames that the kernel dropped because nobody had read those before.
+    missed: Vec<[u32; 2]>,
     /// Of this turn: when, through which port, where in `contents`.
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
     contents: Vec<u8>,
@@ -347,16 +347,12 @@ impl Shell {
     fn read(&mut self, ready: &[[bool; 2]]) -> Result<(), ShellError> {
         self.arrivals.clear();
         self.contents.clear();
-        for (port, &[data, tagged]) in ready.iter().enumerate() {
-            if data {
-                for _ in 0..BURST {
-                    if !self.read_one(port)? {
-                        break;
-                    }
+        for (port, are_ready) in ready.iter().enumerate() {
+            for tagged in [false, true] {
+                let mut frames = 0;
+                while are_ready[usize::from(tagged)] && frames < BURST && self.read_one(port, tagged)? {
+                    frames += 1;
                 }
-            }
-            if tagged {
-                self.read_tagged(port);
             }
         }
         // Ports are read one after the other; frames count in the order of their time stamps.
@@ -369,30 +365,37 @@ impl Shell {
     }
 
     /// False: nothing is there.
-    fn read_one(&mut self, port: usize) -> Result<bool, ShellError> {
-        let Some(received) = self.interfaces[port].read(&mut self.reading)? else { return Ok(false) };
+    fn read_one(&mut self, port: usize, tagged: bool) -> Result<bool, ShellError> {
+        let received = self.interfaces[port].read(tagged, &mut self.reading)?;
+        let Some(received) = received else { return Ok(false) };
         if let Some(dropped) = received.dropped {
-            self.missed[port] = dropped;
+            self.missed[port][usize::from(tagged)] = dropped;
         }
+        let tallies = self.pipeline.tallies_mut(port as u16);
         if let Some((start, offset)) = received.checksum
             && finish_checksum(received.frame, start, offset)
         {
-            self.pipeline.tallies_mut(port as u16).checksums += 1;
+            tallies.checksums += 1;
+        }
+        let (frame, start) = (received.frame, self.contents.len());
+        match received.tag {
+            // Where it was before the kernel took it off.
+            Some(tag) if frame.len() >= 12 => {
+                for part in [&frame[..12], &tag, &frame[12..]] {
+                    self.contents.extend_from_slice(part);
+                }
+            }
+            _ if tagged => {
+                tallies.received += 1;
+                tallies.received_bytes += frame.len() as u64;
+                tallies.discard(Discard::Vlan);
+                return Ok(true);
+            }
+            _ => self.contents.extend_from_slice(frame),
         }
         let at = Time::from_ns(received.stamp_ns.unwrap_or_else(now_ns).saturating_sub(self.epoch_ns));
-        let start = self.contents.len();
-        self.contents.extend_from_slice(received.frame);
         self.arrivals.push((at, port as u16, start..self.contents.len()));
         Ok(true)
-    }
-
-    fn read_tagged(&mut self, port: usize) {
-        while let Some(bytes) = self.interfaces[port].read_tagged() {
-            let tallies = self.pipeline.tallies_mut(port as u16);
-            tallies.received += 1;
-            tallies.received_bytes += bytes as u64;
-            tallies.discard(Discard::Vlan);
-        }
     }
 
     /// The interface of `port` is in `state` since `at`: if that is new, it is told and goes into the summary.
@@ -435,7 +438,7 @@ impl Shell {
     }
 
     fn missed(&self) -> u64 {
-        self.missed.iter().map(|&count| u64::from(count)).sum()
+        self.missed.iter().flatten().map(|&count| u64::from(count)).sum()
     }
 
     /// Leaves a snapshot; `snapshot` is memory for the next one.

@@ -1,6 +1,7 @@
 //! Raw sockets of the ports: what they see, what they ask the kernel for, and how a frame is read and sent.
 
 use crate::config::SwitchFile;
+use crate::frame::TAG_BYTES;
 use crate::link::state_by_flags;
 use crate::shell::ShellError;
 use crate::tallies::LinkState;
@@ -36,6 +37,15 @@ sockopt_impl!(
     bool
 );
 
+sockopt_impl!(
+    /// Tells what the kernel took off a frame: its VLAN tag (`tpacket_auxdata` of linux/if_packet.h).
+    AuxData,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_AUXDATA,
+    bool
+);
+
 /// Receive buffer of a socket (bytes as the kernel counts them): some thousand frames.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
@@ -50,7 +60,7 @@ pub(crate) struct Interface {
     /// Whether it worked when it was opened.
     pub(crate) state: LinkState,
     data: OwnedFd,
-    /// Sees only frames with a VLAN tag, which the kernel takes off before a raw socket may see it.
+    /// Sees only frames with a VLAN tag, which the kernel takes off before a raw socket may see it, and tells.
     tagged: OwnedFd,
     /// Sends; receives nothing.
     out: OwnedFd,
@@ -71,6 +81,8 @@ pub(crate) struct Received<'a> {
     pub(crate) stamp_ns: Option<u64>,
     /// Frames that the kernel dropped since the socket was opened, if it said so.
     pub(crate) dropped: Option<u32>,
+    /// The VLAN tag that the kernel took off.
+    pub(crate) tag: Option<[u8; TAG_BYTES]>,
     /// Where the sum of an unfinished checksum begins, and the place of the checksum behind that.
     pub(crate) checksum: Option<(usize, usize)>,
 }
@@ -78,8 +90,12 @@ pub(crate) struct Received<'a> {
 impl Reading {
     /// For frames of at most `largest` bytes.
     pub(crate) fn new(largest: usize) -> Self {
-        // One byte more tells a longer frame.
-        Self { card: [0; CARD_HEADER], frame: vec![0; largest + 1], control: cmsg_space!(TimeSpec, u32) }
+        // One byte more tells a longer frame, and a second tag may be in it.
+        Self {
+            card: [0; CARD_HEADER],
+            frame: vec![0; largest + TAG_BYTES + 1],
+            control: cmsg_space!(TimeSpec, u32, [u8; AUX_BYTES]),
+        }
     }
 }
 
@@ -93,39 +109,55 @@ impl Interface {
         [self.data.as_fd(), self.tagged.as_fd()]
     }
 
-    /// The next frame; `None`: there is none, or the interface is down.
-    pub(crate) fn read<'a>(&self, into: &'a mut Reading) -> Result<Option<Received<'a>>, ShellError> {
+    /// The next frame, with or without a tag; `None`: there is none, or the interface is down.
+    pub(crate) fn read<'a>(
+        &self,
+        tagged: bool,
+        into: &'a mut Reading,
+    ) -> Result<Option<Received<'a>>, ShellError> {
+        let socket = if tagged { &self.tagged } else { &self.data };
         let mut slices = [IoSliceMut::new(&mut into.card), IoSliceMut::new(&mut into.frame)];
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
-        let message = match recvmsg::<()>(self.data.as_raw_fd(), &mut slices, Some(&mut into.control), flags)
-        {
+        let message = match recvmsg::<()>(socket.as_raw_fd(), &mut slices, Some(&mut into.control), flags) {
             Ok(message) => message,
             // `ENETDOWN`: it was taken down, and may come back; the watch over links tells.
             Err(Errno::EAGAIN | Errno::ENETDOWN | Errno::EINTR) => return Ok(None),
             Err(source) => return Err(system("reading", &self.name, source)),
         };
-        let (mut stamp_ns, mut dropped) = (None, None);
+        let (mut stamp_ns, mut dropped, mut tag) = (None, None, None);
         for one in message.cmsgs().into_iter().flatten() {
             match one {
                 ControlMessageOwned::ScmTimestampns(time) => stamp_ns = Some(ns_of(time)),
                 ControlMessageOwned::RxqOvfl(count) => dropped = Some(count),
+                // Only sockets for frames with a tag ask for it: what follows allocates.
+                ControlMessageOwned::Unknown(other) => tag = tag.or(tag_of(&other.data_bytes)),
                 _ => {}
             }
         }
         let bytes = message.bytes.saturating_sub(CARD_HEADER).min(into.frame.len());
         let checksum = unfinished(into.card);
-        Ok(Some(Received { frame: &mut into.frame[..bytes], stamp_ns, dropped, checksum }))
-    }
-
-    /// The bytes of the next frame that came with a tag.
-    pub(crate) fn read_tagged(&self) -> Option<usize> {
-        recv(self.tagged.as_raw_fd(), &mut [0; 16], MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC).ok()
+        Ok(Some(Received { frame: &mut into.frame[..bytes], stamp_ns, dropped, tag, checksum }))
     }
 
     /// Whether the interface takes `frame`.
     pub(crate) fn send(&self, frame: &[u8]) -> bool {
         send(self.out.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).is_ok()
     }
+}
+
+/// Bytes of `tpacket_auxdata`.
+const AUX_BYTES: usize = 20;
+
+/// The tag in a `tpacket_auxdata`: its status, three lengths and offsets, then tag and type.
+fn tag_of(aux: &[u8]) -> Option<[u8; TAG_BYTES]> {
+    const HAS_TAG: u32 = 1 << 4; // TP_STATUS_VLAN_VALID
+    const HAS_TYPE: u32 = 1 << 6; // TP_STATUS_VLAN_TPID_VALID
+    let aux: &[u8; AUX_BYTES] = aux.try_into().ok()?;
+    let status = u32::from_ne_bytes([aux[0], aux[1], aux[2], aux[3]]);
+    let field = |at: usize| u16::from_ne_bytes([aux[at], aux[at + 1]]).to_be_bytes();
+    let kind = if status & HAS_TYPE == 0 { [0x81, 0] } else { field(18) };
+    let [high, low] = field(16);
+    (status & HAS_TAG != 0).then_some([kind[0], kind[1], high, low])
 }
 
 /// Where a checksum is to be finished, by the header that the kernel puts before a frame.
@@ -155,8 +187,11 @@ pub(crate) fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
         };
         let (data, tagged) = (open_one(&name, address, false)?, open_one(&name, address, true)?);
         let out = open_out(&name, address)?;
-        setsockopt(&data, VnetHeader, &true)
-            .map_err(|source| system("asking for unfinished checksums", &name, source))?;
+        for socket in [&data, &tagged] {
+            setsockopt(socket, VnetHeader, &true)
+                .map_err(|source| system("asking for unfinished checksums", &name, source))?;
+        }
+        setsockopt(&tagged, AuxData, &true).map_err(|source| system("asking for tags", &name, source))?;
         // Frames for the hosts behind a port are not for its interface: its filter of addresses would discard them.
         setsockopt(&data, AddMembership, &everything(address))
             .map_err(|source| system("setting promiscuous mode", &name, source))?;
@@ -226,4 +261,60 @@ fn filter(tagged: bool) -> [SockFilter; 6] {
         SockFilter::new(RETURN, 0, 0, 0),
         SockFilter::new(RETURN, 0, 0, u32::MAX),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::Command;
+
+    const PORTS: &str =
+        "[[port]]\ninterface = \"t0\"\nrate = \"1 Gb/s\"\n[[port]]\ninterface = \"t1\"\nrate = \"1 Gb/s\"\n";
+
+    /// Whether a frame came with a tag, its bytes without that, and the tag.
+    type Arrived = (bool, Vec<u8>, Option<[u8; TAG_BYTES]>);
+
+    /// In a network of this thread's own with a cable between t0 and t1: what a frame that t0 sends is at t1.
+    fn over_a_cable(sent: &[u8]) -> Result<Arrived, String> {
+        let why = |error: &dyn std::fmt::Display| error.to_string();
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|error| why(&error))?;
+        let cable = "ip link add t0 type veth peer name t1 && ip link set t0 up && ip link set t1 up";
+        let made = Command::new("sh").args(["-c", cable]).output().map_err(|error| why(&error))?;
+        if !made.status.success() {
+            return Err(String::from_utf8_lossy(&made.stderr).into_owned());
+        }
+        let text = format!("{PORTS}[switch]\nbuffer = \"10 KB\"\npolicy = \"dt\"\n");
+        let file = crate::load_text("switch.toml".as_ref(), &text).expect("it is right");
+        let interfaces = open(&file).expect("the interfaces are there");
+        assert!(interfaces[0].send(sent), "t0 sends");
+        let since = std::time::Instant::now();
+        loop {
+            for tagged in [false, true] {
+                let mut reading = Reading::new(1_514);
+                let found = interfaces[1].read(tagged, &mut reading).expect("it can be read");
+                // The kernel has things to say of its own on a new cable.
+                if let Some(found) = found.filter(|found| found.frame[..12] == sent[..12]) {
+                    return Ok((tagged, found.frame.to_vec(), found.tag));
+                }
+            }
+            assert!(since.elapsed().as_secs() < 10, "nothing arrives");
+        }
+    }
+
+    #[test]
+    fn the_kernel_takes_a_tag_off_and_tells_which() {
+        let mut plain = vec![2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8, 0x88, 0xb5];
+        plain.resize(64, 7);
+        for tag in [[0x81, 0, 0xa0, 7], [0x88, 0xa8, 0x60, 9]] {
+            let frame = [&plain[..12], &tag, &plain[12..]].concat();
+            match std::thread::spawn(move || over_a_cable(&frame)).join().expect("it does not panic") {
+                Ok(found) => assert_eq!(found, (true, plain.clone(), Some(tag))),
+                Err(why) => {
+                    let _ = writeln!(std::io::stderr(), "SKIPPED tags of frames on a cable: {}", why.trim());
+                    return;
+                }
+            }
+        }
+    }
 }

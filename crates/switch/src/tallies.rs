@@ -8,7 +8,7 @@ choices! {
         Truncated = "truncated": "shorter than its headers say",
         Malformed = "malformed": "its headers contradict themselves",
         Jumbo = "jumbo": "longer than `largest_frame`",
-        Vlan = "vlan": "it has a VLAN tag",
+        Vlan = "vlan": "it has more than two VLAN tags, or one that the kernel took off without saying which",
         GroupSource = "group-source": "its source is a group address",
         LinkLocal = "link-local": "of a protocol between neighbours (IEEE 802.1Q, table 8-1), which a switch does not forward",
         SamePort = "same-port": "its destination is where it came from",

@@ -219,6 +219,8 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
         bench.send(5);
         bench.signal("STOP");
         bench.send(5);
+        // Far longer than the delay of the switch.
+        std::thread::sleep(std::time::Duration::from_millis(100));
         bench.signal("CONT");
         bench.until("all has passed", || bench.counter("h2", "Udp", "NoPorts") == 10);
         bench.signal("TERM");

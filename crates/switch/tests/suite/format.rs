@@ -15,7 +15,8 @@ fn keys_of_the_switch_are_those_of_a_scenario() {
     let text = format!(
         "{PORTS}[switch]\nbuffer = \"128 KB\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"\nuncharged_bytes = \"24 B\"\n\
          ecn = {{ kind = \"step\", threshold = \"66 KB\" }}\n[switch.policy]\nname = \"losspass\"\nport_limit = \"static\"\n\
-         [forwarding]\ndelay = \"2500 us\"\nother_priority = 1\npriorities = [{{ code_point = 46, priority = 0 }}]\n"
+         [forwarding]\ndelay = \"2500 us\"\nother_priority = 1\npriorities = [{{ code_point = 46, priority = 0 }}]\n\
+         tag_priorities = [{{ tag = 3, priority = 0 }}]\n"
     );
     let file = load_text(Path::new("rack.toml"), &text).expect("it is right");
     let spec = &file.scenario.switches[0];
@@ -24,6 +25,7 @@ fn keys_of_the_switch_are_those_of_a_scenario() {
     assert_eq!(file.scenario.topology.switch_port_rates(0).len(), 2);
     assert_eq!(file.forwarding.priority_of[46], 0);
     assert_eq!(file.forwarding.priority_of[0], 1);
+    assert_eq!(file.forwarding.priority_of_tag[2..4], [None, Some(0)]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn hostile_frames_are_counted_and_nothing_breaks() {
         pipeline.advance(now);
         for port in 0..4 {
             while let Some(due) = pipeline.next_due(port, now) {
-                assert!(pipeline.frame(due).len() <= 1_514);
+                assert!(pipeline.frame(due).len() <= 1_514 + 2 * 4, "with two tags");
                 pipeline.handed_over(port, due, true);
             }
         }
@@ -67,6 +67,10 @@ fn hostile(random: &mut RandomStream) -> Vec<u8> {
             let kind = [[0x81, 0], [0x88, 0xa8], [0x86, 0xdd], [8, 6]][random.below(4) as usize];
             bytes[12..14].copy_from_slice(&kind);
             bytes[14..60].fill_with(|| random.next_u64() as u8);
+            // None to three more tags behind it.
+            for at in [16, 20, 24].into_iter().take(random.below(4) as usize) {
+                bytes[at..at + 2].copy_from_slice(&[0x81, 0]);
+            }
             bytes
         }
         4 => {
