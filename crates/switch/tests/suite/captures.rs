@@ -14,20 +14,20 @@ use std::process::Command;
 const LQD: &str = "[switch]\nbuffer = \"60 KB\"\nqueues_per_port = 2\npolicy = \"lqd\"\n\
                    ecn = { kind = \"step\", threshold = \"10 KB\" }\n\
                    [forwarding]\ndelay = \"1 ms\"\npriorities = [{ code_point = 46, priority = 1 }]\n";
-const EPOCH_NS: u64 = 1_767_323_045_000_000_000;
+pub(crate) const EPOCH_NS: u64 = 1_767_323_045_000_000_000;
 
 /// A frame of a capture.
 #[derive(Clone, Debug)]
-struct Seen {
-    at_ns: u64,
-    data: Vec<u8>,
-    original: u32,
+pub(crate) struct Seen {
+    pub(crate) at_ns: u64,
+    pub(crate) data: Vec<u8>,
+    pub(crate) original: u32,
     /// 0: neither way; 1: in; 2: out.
-    direction: u32,
-    comment: String,
+    pub(crate) direction: u32,
+    pub(crate) comment: String,
 }
 
-fn read(path: &Path) -> Vec<Seen> {
+pub(crate) fn read(path: &Path) -> Vec<Seen> {
     let bytes = std::fs::read(path).expect("it is there");
     let (mut reader, mut seen) = (PcapNgReader::new(&bytes[..]).expect("a capture"), Vec::new());
     while let Some(block) = reader.next_block() {

@@ -3,6 +3,7 @@
 mod captures;
 mod format;
 mod hostile;
+mod independent;
 mod pipeline;
 
 use bufferlab_switch::{SwitchFile, load_text};
