@@ -165,6 +165,21 @@ fn no_thread_of_a_running_switch_has_rights() {
 }
 
 #[test]
+fn a_switch_of_sudo_becomes_its_callers() {
+    if !is_root() || !allowed("a switch of sudo") {
+        return;
+    }
+    let mut bench = Bench::start(ETHS, "export SUDO_UID=12345 SUDO_GID=23456", WRITING);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", bench.id())).expect("it runs");
+    assert!(status.contains("\nUid:\t12345\t12345\t12345\t12345\n"), "{status}");
+    assert!(status.contains("\nGid:\t23456\t23456\t23456\t23456\n"), "{status}");
+    bench.send(5);
+    bench.signal("TERM");
+    assert!(bench.wait().success(), "{}", bench.told());
+    assert_eq!(names(&bench, "capture"), ["eth1.pcapng", "eth2.pcapng"]);
+}
+
+#[test]
 fn an_interface_that_goes_down_comes_back_or_is_removed_is_noticed() {
     if !allowed("interfaces that go down") {
         return;
@@ -217,6 +232,8 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     let late = |args: &str| {
         let mut bench = Bench::start(ETHS, "", args);
         bench.send(5);
+        // Now the hosts know each other's address.
+        bench.until("the first have passed", || bench.counter("h2", "Udp", "NoPorts") == 5);
         bench.signal("STOP");
         bench.send(5);
         // Far longer than the delay of the switch.
