@@ -2,7 +2,9 @@
 
 Two targets. ECP5 (LFE5U-85F, speed grade 6): LUTs, flip-flops, block memories, multipliers, the clock after routing.
 Generic gates (AND, OR, XOR, NOT, multiplexers of two, by ABC): gates and the logic depth in gates, with memories left
-out and counted in bits. Circuits are placed out of context: pins are no part of the cost.
+out and counted in bits. The depth is a property of the mapping as much as of the circuit, so there are two: ABC's
+default recipe saves area, and ``map`` after ``dch`` saves delay. Circuits are placed out of context: pins are no part
+of the cost.
 """
 
 from __future__ import annotations
@@ -16,8 +18,12 @@ import flow
 import prove
 
 HEAD = ["circuit", "ports", "queues", "lut4", "carries", "flip_flops", "block_memories",
-        "multipliers", "clock_mhz",
-        "million_packets_per_s", "gates", "gate_flip_flops", "depth_gates", "memory_bits"]
+        "multipliers", "clock_mhz", "million_packets_per_s"]
+DEPTH_HEAD = ["circuit", "ports", "queues", "gates_area", "depth_area", "gates_delay", "depth_delay",
+              "flip_flops", "memory_bits", "yosys"]
+GATES = "AND,OR,XOR,MUX"
+# What ABC is asked for, by mapping.
+RECIPES = {"area": "", "delay": " -script +strash;dch;map"}
 # A 12.8 Tb/s chip with packets of 64 B: 84 B on the wire each.
 PACKETS_PER_S = 12.8e12 / (84 * 8)
 
@@ -34,8 +40,21 @@ def cost(wanted: list[str]) -> None:
             flow.renew("cost", HEAD, row, 3, order)
 
 
-def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
-    """The figures of one circuit at one size."""
+def depth(wanted: list[str]) -> None:
+    """Maps every circuit to generic gates at every size, for area and for delay."""
+    prove.toolbox()
+    version = flow.run(["yosys", "-V"]).split()[1]
+    for circuit in flow.circuits(wanted):
+        for ports, queues in circuit["sizes"]:
+            folder, read, top = prepare(circuit, ports, queues)
+            row = [circuit["name"], ports, queues, *gates(folder, read, top), version]
+            print("depth", dict(zip(DEPTH_HEAD, row, strict=True)), flush=True)
+            order = [(one["name"], *map(str, size)) for one in flow.circuits([]) for size in one["sizes"]]
+            flow.renew("depth", DEPTH_HEAD, row, 3, order)
+
+
+def prepare(circuit: dict[str, Any], ports: int, queues: int) -> tuple[Path, str, str]:
+    """A folder with the files of a circuit at a size, the commands that read them, and its top."""
     folder = flow.WORK / "cost" / f"{circuit['name']}-{ports}x{queues}"
     folder.mkdir(parents=True, exist_ok=True)
     top = circuit.get("cost_top", circuit["top"])
@@ -46,7 +65,12 @@ def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
     if top != "tdt_state":
         given |= {"PORTS": ports, "QUEUES": queues}
     sets = "".join(f"chparam -set {name} {value} {top}\n" for name, value in given.items())
-    read = f"read_verilog -sv {files}\n{sets}"
+    return folder, f"read_verilog -sv {files}\n{sets}", top
+
+
+def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
+    """The figures of one circuit at one size."""
+    folder, read, top = prepare(circuit, ports, queues)
     synthesis = f"synth_ecp5 -noabc9 -top {top} -json ecp5.json"
     (folder / "ecp5.ys").write_text(f"{read}{synthesis}\ntee -o ecp5.stat stat -json\n")
     flow.run(["yosys", "-q", "ecp5.ys"], cwd=folder)
@@ -54,7 +78,7 @@ def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
     clock = None if [ports, queues] in circuit.get("unplaced", []) else place(folder)
     packets = round(clock / circuit["clocks_per_operation"] / 2, 1) if clock else None
     kinds = ["LUT4", "CCU2C", "TRELLIS_FF", "DP16KD", "MULT18X18D"]
-    return [*(cells.get(kind, 0) for kind in kinds), clock, packets, *gates(folder, read, top)]
+    return [*(cells.get(kind, 0) for kind in kinds), clock, packets]
 
 
 def place(folder: Path) -> float | None:
@@ -71,17 +95,23 @@ def place(folder: Path) -> float | None:
 
 
 def gates(folder: Path, read: str, top: str) -> list[int]:
-    """Gates, flip-flops, depth and bits of memory without a device in mind."""
+    """Gates and depth by area and by delay, flip-flops and bits of memory without a device in mind."""
+    mapped = "".join(
+        f"design -load before\nabc -g {GATES}{recipe}\nopt_clean\ntee -o {name}.stat stat -json\n"
+        f"tee -o {name}.depth ltp -noff\n"
+        for name, recipe in RECIPES.items()
+    )
     (folder / "gates.ys").write_text(
         f"{read}hierarchy -top {top}\nproc\nflatten\nopt\ntee -o memory.stat stat -json\n"
-        "wreduce\npeepopt\nopt\nmemory -nomap\nopt -full\ntechmap\nopt\n"
-        "abc -g AND,OR,XOR,MUX\nopt_clean\ntee -o gates.stat stat -json\ntee -o depth.txt ltp -noff\n"
+        f"wreduce\npeepopt\nopt\nmemory -nomap\nopt -full\ntechmap\nopt\ndesign -save before\n{mapped}"
     )
     flow.run(["yosys", "-q", "gates.ys"], cwd=folder)
-    found = json.loads((folder / "gates.stat").read_text())["design"]
-    cells = found["num_cells_by_type"]
-    logic = sum(count for kind, count in cells.items() if kind in ("$_AND_", "$_OR_", "$_XOR_", "$_MUX_", "$_NOT_"))
-    flops = sum(count for kind, count in cells.items() if "DFF" in kind)
-    depth = re.search(r"length=(\d+)", (folder / "depth.txt").read_text())
+    figures, flops = [], 0
+    for name in RECIPES:
+        cells = json.loads((folder / f"{name}.stat").read_text())["design"]["num_cells_by_type"]
+        logic = ("$_AND_", "$_OR_", "$_XOR_", "$_MUX_", "$_NOT_")
+        longest = re.search(r"length=(\d+)", (folder / f"{name}.depth").read_text())
+        figures += [sum(cells.get(kind, 0) for kind in logic), int(longest.group(1)) if longest else 0]
+        flops = sum(count for kind, count in cells.items() if "DFF" in kind)
     stored = json.loads((folder / "memory.stat").read_text())["design"]["num_memory_bits"]
-    return [logic, flops, int(depth.group(1)) if depth else 0, stored]
+    return [*figures, flops, stored]

@@ -15,7 +15,7 @@ const REQUIREMENTS: &str = "hardware/requirements.txt";
 const PROGRAMS: [(&str, &str); 3] = [("verilator", "verilator"), ("g++", "g++"), ("make", "make")];
 
 /// The steps of `hardware/flow.py`; without one, all of them.
-const STEPS: [&str; 6] = ["lint", "cosim", "prove", "mutants", "cost", "all"];
+const STEPS: [&str; 7] = ["lint", "cosim", "prove", "mutants", "cost", "depth", "all"];
 
 /// Steps that need nothing but Verilator and the standard library of Python.
 const BY_VERILATOR: [&str; 3] = ["lint", "cosim", "mutants"];

@@ -28,7 +28,7 @@ cargo xtask fuzz [--seed N] [--budget 10m] [--cases N] [--jobs N]
 cargo xtask headroom-search [NETWORKS [SEED]]
                                  try to lose a lossless packet with the model's headroom (1000, 1; docs/lossless.md)
 cargo xtask hardware [STEP] [--quick] [CIRCUIT...]
-                                 circuits against the policies: lint, cosim, prove, mutants, cost (docs/circuits.md)
+                                 circuits against the policies: lint, cosim, prove, mutants, cost, depth (docs/circuits.md)
 cargo xtask site                 the documentation as a site, in target/site/html: search, menu, gallery; every link is checked
 cargo xtask tidy                 links, references, sizes, long functions, words, pages and vectors, the arrows between crates
 ";

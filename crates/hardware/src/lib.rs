@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 const CIRCUITS: &str = include_str!("../../../hardware/circuits.toml");
 const COST: &str = include_str!("../../../hardware/results/cost.csv");
+const DEPTH: &str = include_str!("../../../hardware/results/depth.csv");
 const COMPARED: &str = include_str!("../../../hardware/results/cosim.csv");
 const PROOFS: &str = include_str!("../../../hardware/results/proofs.csv");
 
@@ -40,6 +41,8 @@ pub struct Circuit {
     pub about: String,
     /// The registered policy that it implements; none for a part, or a contrast.
     pub policy: Option<String>,
+    /// What `bufferlab-circuits` calls the policy that it is compared with; none for a contrast.
+    pub scheme: Option<String>,
     /// Clocks from a packet to its answer.
     pub clocks: u32,
     /// Clocks from one operation, an arrival or a departure, to the next.
@@ -75,6 +78,8 @@ pub struct Comparison {
     pub differences: u64,
     /// What else there is to say: cases of vectors that were left out, answers that rounding changes.
     pub notes: String,
+    /// The beginning of the SHA-256 of the operations with the policy's answers.
+    pub sheet_sha256: String,
 }
 
 /// A proof: a row of `hardware/results/proofs.csv`.
@@ -109,30 +114,59 @@ pub struct CircuitCost {
     pub clock_mhz: Option<f64>,
     /// A packet is two operations: it arrives and leaves. In millions.
     pub million_packets_per_s: Option<f64>,
-    /// Gates of two inputs and multiplexers, without memories.
-    pub gates: u64,
-    /// The longest path in such gates.
-    pub depth_gates: u64,
-    /// Bits of memory.
-    pub memory_bits: Option<u64>,
     /// When it was measured.
     pub date: String,
     /// The commit that was measured.
     pub commit: String,
+    /// In generic gates; `None` while it is read.
+    #[serde(skip)]
+    pub gates: Option<CircuitDepth>,
+}
+
+/// A circuit at one size in gates of two inputs and multiplexers, without memories: a row of `hardware/results/depth.csv`. How many
+/// there are, and how many lie behind each other, depends on what the mapping saves.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct CircuitDepth {
+    /// The circuit.
+    pub circuit: String,
+    /// Ports.
+    pub ports: u32,
+    /// Queues of a port.
+    pub queues: u32,
+    /// Gates, where the mapping saves area.
+    pub gates_area: u64,
+    /// The longest path in gates, where the mapping saves area.
+    pub depth_area: u64,
+    /// Gates, where the mapping saves delay; none if this size was not mapped so.
+    pub gates_delay: Option<u64>,
+    /// The longest path in gates, where the mapping saves delay.
+    pub depth_delay: Option<u64>,
+    /// Bits of memory.
+    pub memory_bits: Option<u64>,
+    /// Version of yosys.
+    pub yosys: String,
+    /// When it was mapped.
+    pub date: String,
 }
 
 /// Every circuit, in the order of the list.
 ///
 /// # Errors
-/// If one of the two tables cannot be read.
+/// If one of the tables cannot be read.
 pub fn circuits() -> Result<Vec<Circuit>, HardwareError> {
     #[derive(Deserialize)]
     struct List {
         circuit: Vec<Circuit>,
     }
     let mut circuits = toml::from_str::<List>(CIRCUITS)?.circuit;
-    let (costs, comparisons) =
+    let (mut costs, comparisons) =
         (rows::<CircuitCost>("cost.csv", COST)?, rows::<Comparison>("cosim.csv", COMPARED)?);
+    for depth in rows::<CircuitDepth>("depth.csv", DEPTH)? {
+        let key = (&depth.circuit, depth.ports, depth.queues);
+        if let Some(cost) = costs.iter_mut().find(|cost| (&cost.circuit, cost.ports, cost.queues) == key) {
+            cost.gates = Some(depth);
+        }
+    }
     let proofs = rows::<Proof>("proofs.csv", PROOFS)?;
     for circuit in &mut circuits {
         let own = |name: &String| *name == circuit.name;
@@ -211,7 +245,10 @@ impl Circuit {
 impl CircuitCost {
     /// The cells of a table: in the order of [`HEADS`].
     #[must_use]
-    pub fn cells(&self) -> [String; 9] {
+    pub fn cells(&self) -> [String; 11] {
+        let gates = |of: fn(&CircuitDepth) -> Option<u64>| {
+            self.gates.as_ref().and_then(of).map_or_else(|| "–".to_owned(), |count| count.to_string())
+        };
         let some = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| value.to_string());
         [
             format!("{} × {}", self.ports, self.queues),
@@ -221,14 +258,16 @@ impl CircuitCost {
             self.multipliers.to_string(),
             some(self.clock_mhz),
             some(self.million_packets_per_s),
-            self.gates.to_string(),
-            self.depth_gates.to_string(),
+            gates(|gates| Some(gates.gates_area)),
+            gates(|gates| Some(gates.depth_area)),
+            gates(|gates| gates.gates_delay),
+            gates(|gates| gates.depth_delay),
         ]
     }
 }
 
 /// The heads of [`CircuitCost::cells`].
-pub const HEADS: [&str; 9] = [
+pub const HEADS: [&str; 11] = [
     "ports × queues",
     "LUT4",
     "flip-flops",
@@ -236,8 +275,10 @@ pub const HEADS: [&str; 9] = [
     "multipliers",
     "clock (MHz)",
     "million packets/s",
-    "gates",
-    "depth (gates)",
+    "gates by area",
+    "depth by area",
+    "gates by delay",
+    "depth by delay",
 ];
 
 /// How circuits were compared, as a table in Markdown with a line for each circuit.
@@ -299,6 +340,8 @@ mod tests {
         for (circuit, listed) in circuits.iter().zip(listed) {
             let measured: Vec<_> = circuit.costs.iter().map(|cost| (cost.ports, cost.queues)).collect();
             assert_eq!(measured, listed.sizes, "{}: run `cargo xtask hardware cost {0}`", listed.name);
+            let is_mapped = circuit.costs.iter().all(|cost| cost.gates.is_some());
+            assert!(is_mapped, "{}: run `cargo xtask hardware depth {0}`", listed.name);
         }
     }
 
