@@ -1,5 +1,6 @@
 //! A name with parameters in one line, `dt(alpha=0.5, cap=20 KB)`, taken apart; every part knows where it stands.
 
+use bufferlab_units::is_hidden;
 use std::fmt;
 use std::ops::Range;
 
@@ -77,7 +78,7 @@ impl Mistake {
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let marks = self.text[self.at.clone()].chars().count().max(1);
-        let text: String = self.text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        let text: String = self.text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect();
         write!(f, "{}\n  {text}\n  {}{}", self.message, " ".repeat(self.character() - 1), "^".repeat(marks))?;
         if self.help.is_empty() { Ok(()) } else { write!(f, "\n{}", self.help) }
     }

@@ -1,10 +1,10 @@
 //! Where problems are collected while a document is read, and the sources that they point into.
 
-use crate::printable::printable;
 use crate::problem::{LoadError, Problem};
 use crate::spec::TableSpec;
 use crate::tree::Origin;
 pub use bufferlab_params::{first_names, quoted_list, suggestion};
+use bufferlab_units::printable;
 use miette::{LabeledSpan, NamedSource, Severity};
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,11 +1,11 @@
 //! One value of the file as the type that its key asks for, or a complaint that says what was expected.
 
 use crate::context::{Complaint, quoted_list, suggestion};
-use crate::printable::is_hidden;
 use crate::quantity::{self, Dimension, QuantityError};
 use crate::spec::{Kind, Wanted, bounds, ratio_bounds};
 use crate::tree::{Item, Value};
 use bufferlab_params::Choice;
+use bufferlab_units::is_hidden;
 
 /// The complaint that `item` is not of the kind that `spec` asks for.
 pub fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {

@@ -19,7 +19,6 @@ pub mod convert;
 pub mod files;
 pub mod limits;
 pub mod params;
-pub mod printable;
 mod problem;
 pub mod reader;
 pub mod reference;

@@ -10,11 +10,13 @@
 //! carries more than its rate.
 
 pub mod headroom;
+mod printable;
 pub mod quantity;
 mod random;
 mod rate;
 mod time;
 
+pub use printable::{is_hidden, printable};
 pub use random::{RandomStream, mix};
 pub use rate::{BitRate, Serializer};
 pub use time::Time;
