@@ -1,19 +1,42 @@
 //! The databases of a running switch: Redis, with SONiC's numbers and keys.
+//!
+//! A server is not trusted: every answer has limits ([`Limits`]) that hold before it is in memory, and every wait ends, at
+//! a signal too. The library packs commands and parses answers.
 
-use bufferlab_sonic::{KEYS_MAX, TABLES};
-use redis::{Client, Connection, RedisError};
+mod address;
+mod answer;
+mod dump;
+mod swap;
+mod wire;
+
+pub use answer::Limits;
+pub use dump::dumps;
+pub use swap::{Swap, SwapError};
+pub use wire::{Network, Wire};
+
+use address::Address;
+use answer::{Trouble, Waiting};
+use bufferlab_sonic::KEYS_MAX;
+use bufferlab_units::printable;
+use redis::{Cmd, FromRedisValue, Value, cmd};
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use wire::System;
 
-/// A database has to answer within this time.
-const PATIENCE: Duration = Duration::from_secs(3);
 /// Keys that one step of a scan looks at.
 const STEP: u32 = 1_000;
 /// A value is not longer (bytes).
 const VALUE_MAX: usize = 1 << 20;
+/// A key is not longer (bytes).
+const KEY_MAX: usize = 4_096;
+/// Characters of a server's error that are shown.
+const SHOWN_MAX: usize = 300;
 
-/// So often a question is put where calls are interrupted.
-const ATTEMPTS: u32 = 8;
+/// So often a question is put where connections break.
+const ATTEMPTS: u32 = 3;
 
 /// Databases of SONiC by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,12 +79,14 @@ impl Database {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{address}, {database}: {message}")]
 pub struct StoreError {
-    /// The server.
+    /// The server, without a password.
     pub address: String,
     /// The database.
     pub database: &'static str,
     /// What went wrong.
     pub message: String,
+    /// Whether somebody asked us to end while we waited.
+    pub interrupted: bool,
 }
 
 impl StoreError {
@@ -77,14 +102,19 @@ pub type Fields = BTreeMap<String, String>;
 
 /// A server with SONiC's databases. Connections are made when they are needed, and anew after a fault.
 pub struct Store {
-    address: String,
-    url: String,
-    open: BTreeMap<Database, Connection>,
+    address: Address,
+    /// Where connections come from; else what is wrong with the address.
+    network: Result<Box<dyn Network>, String>,
+    limits: Limits,
+    open: BTreeMap<Database, Box<dyn Wire>>,
+    /// When all questions have to be answered, by the network's clock.
+    deadline: Option<Duration>,
+    interrupted: Option<Arc<AtomicBool>>,
 }
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Store").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Store").field("address", &self.address.shown()).finish_non_exhaustive()
     }
 }
 
@@ -92,87 +122,203 @@ impl Store {
     /// A server at `host:port`, at the path of a socket, or at a URL of Redis. Nothing is asked yet.
     #[must_use]
     pub fn new(address: &str) -> Self {
-        let url = match address {
-            url if url.contains("://") => url.to_owned(),
-            path if path.starts_with(['/', '.']) => format!("unix://{path}"),
-            host => format!("redis://{host}"),
+        let address = Address::new(address);
+        let network = address.target.clone();
+        let network = network.map(|target| -> Box<dyn Network> { Box::new(System::new(target)) });
+        Self {
+            address,
+            network,
+            limits: Limits::DEFAULT,
+            open: BTreeMap::new(),
+            deadline: None,
+            interrupted: None,
+        }
+    }
+
+    /// A server that is reached in another way than by the system's sockets.
+    #[must_use]
+    pub fn over(address: &str, network: Box<dyn Network>) -> Self {
+        Self { network: Ok(network), ..Self::new(address) }
+    }
+
+    /// The same server with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Once the flag is set, every question ends at once with an error.
+    pub fn interrupt_by(&mut self, flag: Option<Arc<AtomicBool>>) {
+        self.interrupted = flag;
+    }
+
+    /// All questions from now on have to be answered within this time, until the next call; without one, each has its own.
+    pub fn answer_within(&mut self, time: Option<Duration>) {
+        self.deadline = time.zip(self.network.as_ref().ok()).map(|(time, network)| network.now() + time);
+    }
+
+    /// What bounds the server's answers.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The address without user, password and options.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        self.address.shown()
+    }
+
+    /// A part of file names that no other server has.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        self.address.file_name()
+    }
+
+    fn error(&self, database: Database, message: impl AsRef<str>) -> StoreError {
+        StoreError {
+            address: printable(self.address.shown()).into_owned(),
+            database: database.name(),
+            // Anything may be in what a server says: escapes of a terminal, or the password that it was given.
+            message: printable(&self.address.hide(message.as_ref())).into_owned(),
+            interrupted: false,
+        }
+    }
+
+    fn trouble(&self, database: Database, trouble: Trouble) -> StoreError {
+        let interrupted = matches!(trouble, Trouble::Interrupted);
+        let message = match trouble {
+            Trouble::Unreachable(error) => format!("cannot connect: {error}"),
+            Trouble::Broken(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                "it closes the connection instead of answering".to_owned()
+            }
+            Trouble::Broken(error) => format!("the connection broke: {error}"),
+            Trouble::Late if self.is_over() => "not everything was answered in time".to_owned(),
+            Trouble::Late => format!("no whole answer within {} s", self.limits.time.as_secs_f64()),
+            Trouble::Interrupted => "interrupted while waiting for an answer".to_owned(),
+            Trouble::Nonsense(message) => message,
+            Trouble::Refused(message) => {
+                format!("it answers: {}", message.chars().take(SHOWN_MAX).collect::<String>())
+            }
         };
-        Self { address: address.to_owned(), url, open: BTreeMap::new() }
+        StoreError { interrupted, ..self.error(database, message) }
     }
 
-    fn error(&self, database: Database, message: impl Into<String>) -> StoreError {
-        StoreError { address: self.address.clone(), database: database.name(), message: message.into() }
+    fn is_over(&self) -> bool {
+        self.deadline.zip(self.network.as_ref().ok()).is_some_and(|(end, network)| network.now() >= end)
     }
 
-    fn connect(&self, database: Database) -> Result<Connection, RedisError> {
-        let number = database.number();
-        let url = match self.url.strip_prefix("unix://") {
-            Some(_) => format!("{}?db={number}", self.url),
-            None => format!("{}/{number}", self.url.trim_end_matches('/')),
+    /// An open connection to a database, or a new one.
+    fn connected(&mut self, database: Database) -> Result<Box<dyn Wire>, Trouble> {
+        if let Some(wire) = self.open.remove(&database) {
+            return Ok(wire);
+        }
+        let network = self.network.as_mut().map_err(|message| Trouble::Nonsense(message.clone()))?;
+        let mut time = self.limits.time;
+        if let Some(end) = self.deadline {
+            time = time.min(end.saturating_sub(network.now()));
+        }
+        if time.is_zero() {
+            return Err(Trouble::Late);
+        }
+        let mut wire = network.connect(time).map_err(Trouble::Unreachable)?;
+        if let Some(password) = self.address.password.clone() {
+            let mut auth = cmd("AUTH");
+            if let Some(user) = &self.address.user {
+                auth.arg(user);
+            }
+            self.exchange(&mut *wire, auth.arg(password))?;
+        }
+        self.exchange(&mut *wire, cmd("SELECT").arg(database.number()))?;
+        Ok(wire)
+    }
+
+    /// One question and its answer.
+    fn exchange(&self, wire: &mut dyn Wire, command: &Cmd) -> Result<Value, Trouble> {
+        let network = self.network.as_ref().map_err(|message| Trouble::Nonsense(message.clone()))?;
+        let own = network.now() + self.limits.time;
+        let waiting = Waiting {
+            network: &**network,
+            limits: &self.limits,
+            until: self.deadline.map_or(own, |end| end.min(own)),
+            interrupted: self.interrupted.as_deref(),
         };
-        let connection = Client::open(url)?.get_connection_with_timeout(PATIENCE)?;
-        connection.set_read_timeout(Some(PATIENCE))?;
-        connection.set_write_timeout(Some(PATIENCE))?;
-        Ok(connection)
+        waiting.send(wire, &command.get_packed_command())?;
+        let bytes = waiting.receive(wire)?;
+        if let [b'-', message @ ..] = bytes.as_slice() {
+            return Err(Trouble::Refused(String::from_utf8_lossy(message).trim_end().to_owned()));
+        }
+        redis::parse_redis_value(&bytes)
+            .map_err(|error| Trouble::Nonsense(format!("an answer that is none: {error}")))
     }
 
-    /// Asks; a connection that fails is given up. One that was there before may have been closed meanwhile, and a signal may
-    /// interrupt any call: then the question is put again over a new one. Every question here may be asked twice.
-    fn ask<T>(
-        &mut self,
-        database: Database,
-        question: impl Fn(&mut Connection) -> Result<T, RedisError>,
-    ) -> Result<T, StoreError> {
+    /// Asks; a connection that fails is given up. One that was there before may have been closed meanwhile: then the question
+    /// is put again over a new one. Every question here may be asked twice.
+    fn ask(&mut self, database: Database, command: &Cmd) -> Result<Value, StoreError> {
         let mut attempts = 0;
         loop {
-            let connection = self.open.remove(&database).map_or_else(|| self.connect(database), Ok);
-            let answer = connection.and_then(|mut connection| {
-                let answer = question(&mut connection)?;
-                self.open.insert(database, connection);
+            attempts += 1;
+            let answer = self.connected(database).and_then(|mut wire| {
+                let answer = self.exchange(&mut *wire, command)?;
+                self.open.insert(database, wire);
                 Ok(answer)
             });
-            attempts += 1;
             match answer {
                 Ok(answer) => return Ok(answer),
-                Err(error) if is_passing(&error) && attempts < ATTEMPTS => {}
-                Err(error) => return Err(self.error(database, error.to_string())),
+                Err(Trouble::Broken(_)) if attempts < ATTEMPTS => {}
+                Err(trouble) => return Err(self.trouble(database, trouble)),
             }
         }
     }
 
-    /// Keys of hashes that match a pattern, sorted.
+    /// What an answer means.
+    fn read<T: FromRedisValue>(&self, database: Database, value: Value) -> Result<T, StoreError> {
+        redis::from_redis_value(value)
+            .map_err(|error| self.error(database, format!("an unexpected answer: {error}")))
+    }
+
+    /// Keys of hashes that match a pattern and are wanted, sorted.
     ///
     /// # Errors
-    /// No answer; more keys than a configuration has; a key that is not UTF-8.
-    pub fn keys(&mut self, database: Database, pattern: &str) -> Result<Vec<String>, StoreError> {
+    /// No answer; more keys than a configuration has; a key that is not UTF-8; a scan without an end.
+    pub fn keys(
+        &mut self,
+        database: Database,
+        pattern: &str,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<String>, StoreError> {
         let (mut cursor, mut found): (u64, Vec<String>) = (0, Vec::new());
-        loop {
-            let (next, keys): (u64, Vec<Vec<u8>>) = self.ask(database, |connection| {
-                redis::cmd("SCAN")
-                    .arg(cursor)
-                    .arg("MATCH")
-                    .arg(pattern)
-                    .arg("COUNT")
-                    .arg(STEP)
-                    .query(connection)
-            })?;
+        let mut bytes = 0;
+        for _ in 0..self.limits.steps {
+            let mut scan = cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(STEP);
+            let answer = self.ask(database, &scan)?;
+            let (next, keys): (u64, Vec<Vec<u8>>) = self.read(database, answer)?;
             for key in keys {
                 let key = String::from_utf8(key)
                     .map_err(|error| self.error(database, format!("a key is not UTF-8: {error}")))?;
+                if !wanted(&key) {
+                    continue;
+                }
+                if key.len() > KEY_MAX {
+                    return Err(self.error(database, format!("a key of {} B", key.len())));
+                }
+                bytes += key.len();
                 found.push(key);
             }
-            if found.len() > KEYS_MAX {
+            if found.len() > KEYS_MAX || bytes > self.limits.dump_bytes {
                 return Err(self.error(database, format!("more than {KEYS_MAX} keys match {pattern}")));
             }
             cursor = next;
             if cursor == 0 {
-                break;
+                // A scan may answer a key twice.
+                found.sort_unstable();
+                found.dedup();
+                return Ok(found);
             }
         }
-        // A scan may answer a key twice.
-        found.sort_unstable();
-        found.dedup();
-        Ok(found)
+        let message = format!("the scan of its keys has no end within {} steps", self.limits.steps);
+        Err(self.error(database, message))
     }
 
     /// Fields of a hash; empty where there is none.
@@ -180,8 +326,12 @@ impl Store {
     /// # Errors
     /// No answer; something else than a hash; a value that is not UTF-8, or longer than 1 MiB.
     pub fn fields(&mut self, database: Database, key: &str) -> Result<Fields, StoreError> {
-        let pairs: Vec<(Vec<u8>, Vec<u8>)> =
-            self.ask(database, |connection| redis::cmd("HGETALL").arg(key).query(connection))?;
+        let answer = self.ask(database, cmd("HGETALL").arg(key))?;
+        self.read_fields(database, key, answer)
+    }
+
+    fn read_fields(&self, database: Database, key: &str, answer: Value) -> Result<Fields, StoreError> {
+        let pairs: Vec<(Vec<u8>, Vec<u8>)> = self.read(database, answer)?;
         let mut fields = Fields::new();
         for (name, value) in pairs {
             if value.len() > VALUE_MAX {
@@ -196,71 +346,12 @@ impl Store {
         Ok(fields)
     }
 
-    /// Sets a field of a hash.
+    /// Sets a field of a hash, whatever is there. Where something is there that must not be lost, see [`Self::swap`].
     ///
     /// # Errors
     /// No answer, or a refusal.
     pub fn set(&mut self, database: Database, key: &str, field: &str, value: &str) -> Result<(), StoreError> {
-        self.ask(database, |connection| {
-            redis::cmd("HSET").arg(key).arg(field).arg(value).query::<i64>(connection).map(|_| ())
-        })
+        let answer = self.ask(database, cmd("HSET").arg(key).arg(field).arg(value))?;
+        self.read::<i64>(database, answer).map(|_| ())
     }
-}
-
-/// Whether another attempt may succeed at once: the call was interrupted, or the connection broke. Whoever refuses or does not
-/// answer will do so again.
-fn is_passing(error: &RedisError) -> bool {
-    error.is_io_error() && !error.is_timeout() && !error.is_connection_refusal()
-}
-
-/// The configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads: a name and the JSON of each
-/// database. What runs (APPL_DB) fills in what the configuration leaves to the switch, and the size of the
-/// memory is the switch's own (STATE_DB).
-///
-/// # Errors
-/// No answer; a switch without a configuration of buffers.
-pub fn dumps(store: &mut Store) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-    let config = dump(store, Database::Config, '|', &|key| {
-        TABLES.binary_search(&key.split('|').next().unwrap_or_default()).is_ok()
-    })?;
-    if config.is_empty() {
-        let message = "no key of a table about buffers or ports (BUFFER_POOL|..., PORT|...): is it a switch with SONiC?";
-        return Err(store.error(Database::Config, message));
-    }
-    let running = dump(store, Database::Appl, ':', &|key| {
-        let table = key.split(':').next().unwrap_or_default();
-        ["BUFFER_POOL_TABLE", "BUFFER_PROFILE_TABLE", "BUFFER_PG_TABLE", "BUFFER_QUEUE_TABLE"]
-            .contains(&table)
-    })?;
-    let state = dump(store, Database::State, '|', &|key| key.starts_with("BUFFER_MAX_PARAM_TABLE|"))?;
-    let mut all = Vec::new();
-    for (database, entries) in
-        [(Database::Config, config), (Database::Appl, running), (Database::State, state)]
-    {
-        if !entries.is_empty() {
-            let name = format!("{} of {}", database.name(), store.address);
-            let json = serde_json::to_vec(&entries)
-                .map_err(|error| store.error(database, format!("no JSON: {error}")))?;
-            all.push((name, json));
-        }
-    }
-    Ok(all)
-}
-
-fn dump(
-    store: &mut Store,
-    database: Database,
-    separator: char,
-    wanted: &dyn Fn(&str) -> bool,
-) -> Result<BTreeMap<String, Fields>, StoreError> {
-    let pattern = format!("*{separator}*");
-    let mut all = BTreeMap::new();
-    for key in store.keys(database, &pattern)?.into_iter().filter(|key| wanted(key)) {
-        let fields = store.fields(database, &key)?;
-        // Redis has no empty hash and no list in one: SONiC writes NULL and a name that ends in @.
-        let fields = fields.into_iter().filter(|(name, _)| name != "NULL");
-        let fields = fields.map(|(name, value)| (name.trim_end_matches('@').to_owned(), value)).collect();
-        all.insert(key, fields);
-    }
-    Ok(all)
 }

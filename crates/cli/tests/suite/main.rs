@@ -9,6 +9,8 @@ mod kill;
 mod limits;
 mod mistakes;
 mod programs;
+#[path = "../../../operator/tests/suite/redis.rs"]
+mod redis;
 #[path = "../../../operator/tests/suite/server.rs"]
 mod server;
 mod sonic;

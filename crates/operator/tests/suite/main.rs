@@ -1,5 +1,6 @@
 //! The behaviour of `bufferlab-operator`.
 
+mod hostile;
 // What real chips did, and the switches that it was measured on: one table for predictions and simulations.
 mod headroom_pool;
 #[allow(dead_code, reason = "the tests of bufferlab-sonic use the rest")]
@@ -10,6 +11,7 @@ mod one_pool;
 mod probe;
 mod qualification;
 mod recommendation;
+mod redis;
 mod scenarios;
 mod server;
 mod store;

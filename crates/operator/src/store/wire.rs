@@ -1,0 +1,100 @@
+//! Connections to a server, and the clock that its answers are measured by. Tests bring their own.
+
+use super::address::Target;
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+/// A connection.
+pub trait Wire: Send {
+    /// Sends some of the bytes, within a time; answers how many.
+    ///
+    /// # Errors
+    /// As [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` where nothing could be sent in time.
+    fn send(&mut self, bytes: &[u8], within: Duration) -> io::Result<usize>;
+
+    /// Receives some bytes, within a time; answers how many, 0 at the end of the connection.
+    ///
+    /// # Errors
+    /// As [`Read::read`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` where nothing came in time.
+    fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize>;
+}
+
+/// Where connections come from.
+pub trait Network: Send {
+    /// A new connection to the server.
+    ///
+    /// # Errors
+    /// Nobody answers there, or not in time.
+    fn connect(&mut self, within: Duration) -> io::Result<Box<dyn Wire>>;
+
+    /// Time since some beginning.
+    fn now(&self) -> Duration;
+}
+
+/// The system's sockets and clock.
+#[derive(Debug)]
+pub(crate) struct System {
+    target: Target,
+    start: Instant,
+}
+
+impl System {
+    pub(crate) fn new(target: Target) -> Self {
+        Self { target, start: Instant::now() }
+    }
+}
+
+impl Network for System {
+    fn connect(&mut self, within: Duration) -> io::Result<Box<dyn Wire>> {
+        let socket = match &self.target {
+            Target::Tcp(host, port) => {
+                let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+                let mut found = None;
+                for address in (host.as_str(), *port).to_socket_addrs()? {
+                    match TcpStream::connect_timeout(&address, within) {
+                        Ok(stream) => {
+                            found = Some(Socket::from(stream));
+                            break;
+                        }
+                        Err(error) => last = error,
+                    }
+                }
+                let socket = found.ok_or(last)?;
+                socket.set_tcp_nodelay(true)?;
+                socket
+            }
+            Target::Unix(path) => {
+                // A socket whose server accepts nobody must not keep us: it refuses at once.
+                let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+                socket.set_nonblocking(true)?;
+                socket.connect(&SockAddr::unix(path)?)?;
+                socket.set_nonblocking(false)?;
+                socket
+            }
+        };
+        Ok(Box::new(socket))
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+impl Wire for Socket {
+    fn send(&mut self, bytes: &[u8], within: Duration) -> io::Result<usize> {
+        self.set_write_timeout(Some(within))?;
+        self.write(bytes)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize> {
+        self.set_read_timeout(Some(within))?;
+        self.read(buffer)
+    }
+}
+
+/// Whether a call came back because its time was over or a signal came: it may be made again.
+pub(crate) fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
