@@ -450,7 +450,7 @@ class Tuner:
     lossless
         Tune lossless groups, too: that moves the points at which they pause.
     journal
-        File that keeps what was configured, for as long as something else is; what a killed tuner left is put back first.
+        File that keeps what was configured, for as long as something else is; what a killed tuner left is put back first. One in the current folder with the address in its name by default.
 
     Raises
     ------
@@ -468,9 +468,10 @@ class Tuner:
         hold: int = 3,
         faults: int = 3,
         lossless: bool = False,
-        journal: str | os.PathLike[str] = "bufferlab-tune.json",
+        journal: str | os.PathLike[str] | None = None,
     ) -> None:
-        self._tuner = _bufferlab.SonicTuner(redis, apply, down, up, hold, faults, lossless, Path(os.fspath(journal)))
+        path = None if journal is None else Path(os.fspath(journal))
+        self._tuner = _bufferlab.SonicTuner(redis, apply, down, up, hold, faults, lossless, path)
         self._start = time.monotonic()
 
     def __enter__(self) -> Tuner:

@@ -91,9 +91,14 @@ fn load(files: &SonicFiles) -> miette::Result<Vec<(String, Config)>> {
 
 /// The same of files and, where there is one, the server of a running switch.
 fn load_from(paths: &[PathBuf], redis: Option<&str>) -> miette::Result<Vec<(String, Config)>> {
+    load_store(paths, redis.map(Store::new).as_mut())
+}
+
+/// The same with a server that is known already.
+fn load_store(paths: &[PathBuf], store: Option<&mut Store>) -> miette::Result<Vec<(String, Config)>> {
     let mut namespaces = Namespaces::default();
-    if let Some(address) = redis {
-        let dumps = store::dumps(&mut Store::new(address)).map_err(unanswered)?;
+    if let Some(store) = store {
+        let dumps = store::dumps(store).map_err(unanswered)?;
         for (name, bytes) in dumps {
             namespaces.add(&name, &bytes).map_err(refused)?;
         }

@@ -199,15 +199,16 @@ pub(crate) struct TuneArgs {
     /// Intervals from one change of a profile to the next
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) hold: u32,
-    /// Faults in a row (no answer, nonsense) after which everything is put back and the command ends
+    /// Faults in a row (no answer, nonsense, refused writes) after which everything is put back and the command ends
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) faults: u32,
     /// Tune lossless groups, too: that moves the points at which they pause
     #[arg(long)]
     pub(crate) lossless: bool,
     /// File that keeps what was configured for as long as something else is: a later start puts back what a killed one left
-    #[arg(long, value_name = "FILE", default_value = "bufferlab-tune.json")]
-    pub(crate) journal: PathBuf,
+    /// [default: bufferlab-tune-ADDRESS.json]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) journal: Option<PathBuf>,
     /// End after so many intervals [default: at Ctrl-C]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,

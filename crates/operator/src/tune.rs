@@ -5,9 +5,13 @@
 
 mod counters;
 mod daemon;
+mod journal;
+mod restore;
 
 pub use counters::{Reading, Sample, sample};
-pub use daemon::{Daemon, Event, recover};
+pub use daemon::{Daemon, Event};
+pub use journal::{Entry, Journal, JournalFile, Keeper, Owner};
+pub use restore::recover;
 
 use crate::OperatorError;
 use bufferlab_sonic::config::{Config, Threshold};

@@ -3,7 +3,7 @@
 use crate::errors;
 use bufferlab_operator::probe::Executor;
 use bufferlab_operator::store::{Store, dumps};
-use bufferlab_operator::tune::{Daemon, Settings, recover};
+use bufferlab_operator::tune::{Daemon, JournalFile, Keeper, Settings, recover};
 use bufferlab_operator::vectors::{self, Vectors};
 use bufferlab_operator::what_if::recommend;
 use bufferlab_operator::{Kind, Model, Network, OperatorError, Traffic, WhatIf};
@@ -265,15 +265,20 @@ impl SonicTuner {
         hold: u32,
         faults_max: u32,
         lossless: bool,
-        journal: PathBuf,
+        journal: Option<PathBuf>,
     ) -> PyResult<Self> {
+        let mut store = Store::new(redis);
+        let path = journal.unwrap_or_else(|| JournalFile::default_path(&store));
+        let mut keeper: Option<Box<dyn Keeper>> = None;
         if apply {
-            py.detach(|| recover(&mut Store::new(redis), &journal)).map_err(|error| not_done(py, &error))?;
+            let mut file = JournalFile::claim(&path).map_err(|error| not_done(py, &error))?;
+            py.detach(|| recover(&mut store, &mut file)).map_err(|error| not_done(py, &error))?;
+            keeper = Some(Box::new(file));
         }
         let mut all = sonic_read(py, Vec::new(), Some(redis.to_owned()))?;
         let (_, SonicConfiguration(config)) = all.swap_remove(0);
         let settings = Settings { down, up, hold, faults_max, lossless };
-        Daemon::new(Store::new(redis), &config, settings, apply, &journal)
+        Daemon::new(store, &config, settings, keeper)
             .map(|daemon| Self(Mutex::new(daemon)))
             .map_err(|error| not_done(py, &error))
     }

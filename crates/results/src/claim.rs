@@ -52,7 +52,10 @@ impl Claim {
     }
 
     /// Claims `target` by the lock file `path`, which lies where files can be made.
-    pub(crate) fn of(path: &Path, target: &Path) -> Result<Self, ResultsError> {
+    ///
+    /// # Errors
+    /// [`ResultsError::Busy`] if somebody else has it, at once and with nothing done; or if the lock cannot be made.
+    pub fn of(path: &Path, target: &Path) -> Result<Self, ResultsError> {
         loop {
             let failed = || ResultsError::io("lock", path);
             let options = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path);

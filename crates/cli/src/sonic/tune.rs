@@ -3,25 +3,37 @@
 mod ending;
 
 use super::what_if::wrong;
-use super::{load_from, warn};
+use super::{load_store, warn};
 use crate::sonic_args::TuneArgs;
-use crate::{inform, print};
+use crate::{inform, print, say};
 use bufferlab_operator::store::Store;
-use bufferlab_operator::tune::{Daemon, Event, Settings, recover};
+use bufferlab_operator::tune::{Daemon, Event, JournalFile, Keeper, Settings, recover};
 use ending::Ending;
 use miette::miette;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Ctrl-C is noticed within this time.
+/// A signal is noticed within this time.
 const NAP: Duration = Duration::from_millis(100);
+/// So long it is tried to put everything back.
+const BACK: Duration = Duration::from_secs(10);
 
 pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
+    // Before anything is changed: from here on, no signal leaves a change behind.
+    let ending = Ending::listen().map_err(|error| {
+        miette!(help = "start it where signals can be caught", "cannot listen for signals: {error}")
+    })?;
+    let mut store = Store::new(&args.redis);
+    store.interrupt_by(Some(ending.flag()));
+    let path = args.journal.clone().unwrap_or_else(|| JournalFile::default_path(&store));
+    let mut keeper = None;
     if args.apply {
-        let mut store = Store::new(&args.redis);
-        let recovered = recover(&mut store, &args.journal).map_err(wrong)?;
+        let mut file = JournalFile::claim(&path).map_err(wrong)?;
+        let recovered = recover(&mut store, &mut file).map_err(wrong)?;
         events(&recovered, 0.0, args.json)?;
+        keeper = Some(file);
     }
-    let (_, config) = load_from(&[], Some(&args.redis))?.remove(0);
+    let (_, config) = load_store(&[], Some(&mut store))?.remove(0);
     warn(&config);
     let settings = Settings {
         down: args.down,
@@ -30,8 +42,27 @@ pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
         faults_max: args.faults,
         lossless: args.lossless,
     };
-    let mut daemon =
-        Daemon::new(Store::new(&args.redis), &config, settings, args.apply, &args.journal).map_err(wrong)?;
+    let keeper = keeper.map(|file| -> Box<dyn Keeper> { Box::new(file) });
+    let mut daemon = Daemon::new(store, &config, settings, keeper).map_err(wrong)?;
+    introduce(&daemon, args.apply);
+    let start = Instant::now();
+    let watched = watch(args, &mut daemon, start, &ending);
+    let failed = daemon.must_end();
+    // Whatever ended the loop, what was configured comes back.
+    let reverted = put_back(&mut daemon, &ending);
+    let said = events(&reverted, start.elapsed().as_secs_f64(), args.json);
+    if !daemon.is_restored() {
+        return Err(not_restored(&path));
+    }
+    watched.and(said)?;
+    if failed {
+        let help = "see what it said; everything is as it was configured";
+        return Err(miette!(help = help, "{} faults in a row: tuning has ended", args.faults));
+    }
+    Ok(())
+}
+
+fn introduce(daemon: &Daemon, apply: bool) {
     for tracked in &daemon.tuner().tracked {
         inform(&format!(
             "{}: dynamic_th {} within {} to {}, {} queues",
@@ -42,30 +73,50 @@ pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
             tracked.members.len()
         ));
     }
-    inform(if args.apply { "Ctrl-C puts back what was configured" } else { "a dry run: --apply writes" });
-    let mut ending = Ending::listen();
+    inform(if apply { "Ctrl-C puts back what was configured" } else { "a dry run: --apply writes" });
+}
+
+/// Puts everything back: several times, because a server that restarts answers again after a moment.
+fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<Event> {
+    let again = ending.next_press();
+    daemon.interrupt_by(Some(again.clone()));
     let start = Instant::now();
-    let watched = watch(args, &mut daemon, start, &mut ending);
-    let failed = daemon.must_end();
-    // Whatever ended the loop, what was configured comes back.
-    let reverted = daemon.revert();
-    watched?;
-    events(&reverted, start.elapsed().as_secs_f64(), args.json)?;
-    if failed {
-        let help =
-            "see what it said; what could not be put back is in the journal, and the next start puts it back";
-        return Err(miette!(help = help, "{} faults in a row: tuning has ended", args.faults));
+    let (mut all, mut is_told) = (Vec::new(), false);
+    loop {
+        let events = daemon.revert();
+        let is_over = daemon.is_restored() || start.elapsed() >= BACK || again.load(Ordering::Relaxed);
+        // A fault that passes is nothing to be told.
+        all.extend(events.into_iter().filter(|event| is_over || !matches!(event, Event::Fault { .. })));
+        if is_over {
+            return all;
+        }
+        if !std::mem::replace(&mut is_told, true) {
+            say("not everything is put back yet; Ctrl-C gives it up and leaves the journal");
+        }
+        std::thread::sleep(NAP * 5);
     }
-    Ok(())
+}
+
+fn not_restored(journal: &std::path::Path) -> miette::Report {
+    let help = format!(
+        "{} says what was configured: the next start with --apply and this journal puts it back, or set the values by hand",
+        journal.display()
+    );
+    miette!(help = help, "not everything was put back as it was configured")
 }
 
 /// Intervals until somebody or something ends them.
-fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &mut Ending) -> miette::Result<()> {
+fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &Ending) -> miette::Result<()> {
     let interval = Duration::from_secs_f64(args.interval.max(0.001));
     let mut round: u64 = 0;
     while !ending.requested() && !daemon.must_end() && args.rounds.is_none_or(|rounds| round < rounds) {
         let at = start.elapsed().as_secs_f64();
-        events(&daemon.step(at), at, args.json)?;
+        let mut happened = daemon.step(at);
+        if ending.requested() {
+            // That we did not wait for an answer is no fault of the switch.
+            happened.retain(|event| !matches!(event, Event::Fault { .. }));
+        }
+        events(&happened, at, args.json)?;
         round += 1;
         let next = Instant::now() + interval;
         while !ending.requested() && Instant::now() < next && !daemon.must_end() {

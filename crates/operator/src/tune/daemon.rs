@@ -1,14 +1,20 @@
 //! The loop around a tuner: counters in, `dynamic_th` out, and back on a fault.
 
 use super::counters::sample;
+use super::journal::{Entry, Journal, Keeper, Owner};
+use super::restore::{Back, Wanted, key, put_back};
 use super::{Decision, Settings, Tuner};
 use crate::OperatorError;
-use crate::store::{Database, Store};
-use bufferlab_results::write_whole;
+use crate::store::{Database, Store, Swap};
 use bufferlab_sonic::config::Config;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Everything has to be put back within this time; a switch answers in milliseconds.
+const BACK: Duration = Duration::from_secs(10);
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -35,7 +41,7 @@ pub enum Event {
         /// What stands there.
         found: String,
     },
-    /// Something does not answer, or says nonsense. Nothing was changed for it.
+    /// Something does not answer, says nonsense, or refuses a write.
     Fault {
         /// What.
         message: String,
@@ -44,25 +50,40 @@ pub enum Event {
     },
 }
 
+/// Faults in a row. A look at the counters that succeeds says nothing about writes, and a write nothing about looks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Faults {
+    reads: u32,
+    writes: u32,
+}
+
+impl Faults {
+    const fn in_a_row(self) -> u32 {
+        self.reads.saturating_add(self.writes)
+    }
+}
+
 /// A tuner with a switch.
 #[derive(Debug)]
 pub struct Daemon {
     store: Store,
     tuner: Tuner,
-    apply: bool,
-    journal: PathBuf,
-    faults: u32,
+    /// Where the journal is, if something is written.
+    keeper: Option<Box<dyn Keeper>>,
+    /// What the keeper has, or tried to get: profiles that were changed, or may have been.
+    journal: Option<Journal>,
+    /// Whether the keeper certainly has it.
+    is_kept: bool,
+    faults: Faults,
+    /// Writes whose outcome nobody knows, by profile.
+    uncertain: BTreeMap<String, BTreeSet<i8>>,
     /// What was last said about a profile in a dry run: nothing is repeated.
     said: BTreeMap<String, i8>,
 }
 
-fn key(profile: &str) -> String {
-    format!("BUFFER_PROFILE|{profile}")
-}
-
 impl Daemon {
-    /// A daemon that writes if `apply` says so. Before the first change, the journal gets what was configured: it outlives
-    /// the process.
+    /// A daemon that writes if it has a keeper. Before the first change, that gets what was configured: it outlives the
+    /// process. What it has already belongs to [`recover`](super::recover), which comes first.
     ///
     /// # Errors
     /// Nothing to be tuned.
@@ -70,11 +91,11 @@ impl Daemon {
         store: Store,
         config: &Config,
         settings: Settings,
-        apply: bool,
-        journal: &Path,
+        keeper: Option<Box<dyn Keeper>>,
     ) -> Result<Self, OperatorError> {
         let tuner = Tuner::new(config, settings)?;
-        Ok(Self { store, tuner, apply, journal: journal.to_owned(), faults: 0, said: BTreeMap::new() })
+        let (faults, uncertain, said) = (Faults::default(), BTreeMap::new(), BTreeMap::new());
+        Ok(Self { store, tuner, keeper, journal: None, is_kept: false, faults, uncertain, said })
     }
 
     /// What is tuned.
@@ -86,144 +107,203 @@ impl Daemon {
     /// Whether there were so many faults in a row that it is time to revert and to end.
     #[must_use]
     pub fn must_end(&self) -> bool {
-        self.faults >= self.tuner.settings().faults_max
+        self.faults.in_a_row() >= self.tuner.settings().faults_max
+    }
+
+    /// Whether nothing is left to be put back: no profile was changed, or all were read back as configured and the journal
+    /// is gone.
+    #[must_use]
+    pub const fn is_restored(&self) -> bool {
+        self.journal.is_none()
+    }
+
+    /// Once the flag is set, no answer is waited for any longer.
+    pub fn interrupt_by(&mut self, flag: Option<Arc<AtomicBool>>) {
+        self.store.interrupt_by(flag);
     }
 
     /// One interval, `seconds` after the start.
     pub fn step(&mut self, seconds: f64) -> Vec<Event> {
+        let session = self.store.limits().session;
+        self.store.answer_within(Some(session));
+        let events = self.look(seconds);
+        self.store.answer_within(None);
+        events
+    }
+
+    fn look(&mut self, seconds: f64) -> Vec<Event> {
+        let mut events = match self.settle() {
+            Ok(events) => events,
+            Err(message) => return vec![self.failed_read(message)],
+        };
         let due = match sample(&mut self.store, &self.tuner, seconds) {
             Ok(sample) => self.tuner.decide(sample),
             Err(error) => Err(error.to_string()),
         };
-        match due {
-            Ok(due) => {
-                self.faults = 0;
-                let mut events = Vec::new();
-                for decision in due {
-                    events.extend(self.carry_out(decision));
-                }
-                events
+        let due = match due {
+            Ok(due) => due,
+            Err(message) => {
+                events.push(self.failed_read(message));
+                return events;
             }
-            Err(message) => vec![self.fault(message)],
-        }
-    }
-
-    fn fault(&mut self, message: String) -> Event {
-        self.faults += 1;
-        Event::Fault { message, in_a_row: self.faults }
-    }
-
-    fn carry_out(&mut self, decision: Decision) -> Option<Event> {
-        if !self.apply {
-            let known = self.said.insert(decision.profile.clone(), decision.to);
-            return (known != Some(decision.to)).then_some(Event::Change { decision, applied: false });
-        }
-        let key = key(&decision.profile);
-        let there = match self.store.fields(Database::Config, &key) {
-            Ok(fields) => fields.get("dynamic_th").cloned().unwrap_or_default(),
-            Err(error) => return Some(self.fault(error.to_string())),
         };
-        if there.parse() != Ok(decision.from) {
-            let tracked = self.tuner.tracked.iter_mut().find(|tracked| tracked.profile == decision.profile);
-            if let Some(tracked) = tracked {
-                tracked.left_alone = true;
-            }
-            return Some(Event::LeftAlone { profile: decision.profile, found: there });
-        }
-        if let Err(message) = self.write_journal() {
-            return Some(self.fault(message));
-        }
-        match self.store.set(Database::Config, &key, "dynamic_th", &decision.to.to_string()) {
-            Ok(()) => {
-                self.tuner.applied(&decision);
-                Some(Event::Change { decision, applied: true })
-            }
-            Err(error) => Some(self.fault(error.to_string())),
-        }
-    }
-
-    /// What was configured, and what this process may have put there.
-    fn write_journal(&self) -> Result<(), String> {
-        if self.journal.is_file() {
-            return Ok(());
-        }
-        let entries: BTreeMap<_, _> = self
-            .tuner
-            .tracked
-            .iter()
-            .map(|tracked| (tracked.profile.clone(), (tracked.original, tracked.bounds)))
-            .collect();
-        let text = serde_json::to_vec_pretty(&entries).map_err(|error| error.to_string())?;
-        write_whole(&self.journal, text).map_err(|error| format!("{}: {error}", self.journal.display()))
-    }
-
-    /// Everything as it was configured. What somebody else has changed stays.
-    pub fn revert(&mut self) -> Vec<Event> {
-        let mut events = Vec::new();
-        let mut complete = true;
-        for at in 0..self.tuner.tracked.len() {
-            let tracked = &self.tuner.tracked[at];
-            if !self.apply || tracked.left_alone || tracked.applied == tracked.original {
-                continue;
-            }
-            let (profile, applied, original) = (tracked.profile.clone(), tracked.applied, tracked.original);
-            match back(&mut self.store, &profile, original, &|there| there == applied) {
+        self.faults.reads = 0;
+        let (before, mut written) = (self.faults.writes, false);
+        for decision in due {
+            match self.carry_out(&decision) {
                 Ok(event) => {
-                    self.tuner.tracked[at].applied = original;
-                    events.push(event);
+                    written |= matches!(event, Some(Event::Change { applied: true, .. }));
+                    events.extend(event);
                 }
                 Err(message) => {
-                    complete = false;
-                    events.push(self.fault(message));
+                    // An interval is one fault, however many profiles it concerns.
+                    self.faults.writes = before.saturating_add(1);
+                    events.push(Event::Fault { message, in_a_row: self.faults.in_a_row() });
                 }
             }
         }
-        if self.apply && complete && self.journal.is_file() {
-            // Without the file there is nothing to recover; with it, the next start reverts what has been reverted.
-            let _ = std::fs::remove_file(&self.journal);
+        if written && self.faults.writes == before {
+            self.faults.writes = 0;
         }
         events
     }
-}
 
-/// Puts a profile back if what stands there is ours.
-fn back(store: &mut Store, profile: &str, original: i8, ours: &dyn Fn(i8) -> bool) -> Result<Event, String> {
-    let key = key(profile);
-    let fields = store.fields(Database::Config, &key).map_err(|error| error.to_string())?;
-    let found = fields.get("dynamic_th").cloned().unwrap_or_default();
-    match found.parse() {
-        Ok(there) if ours(there) => {
-            let written = store.set(Database::Config, &key, "dynamic_th", &original.to_string());
-            written.map_err(|error| error.to_string())?;
-            Ok(Event::Reverted { profile: profile.to_owned(), to: original })
+    fn failed_read(&mut self, message: String) -> Event {
+        self.faults.reads = self.faults.reads.saturating_add(1);
+        Event::Fault { message, in_a_row: self.faults.in_a_row() }
+    }
+
+    /// What has become of writes without an answer.
+    fn settle(&mut self) -> Result<Vec<Event>, String> {
+        let mut events = Vec::new();
+        for profile in self.uncertain.keys().cloned().collect::<Vec<_>>() {
+            let fields =
+                self.store.fields(Database::Config, &key(&profile)).map_err(|error| error.to_string())?;
+            let found = fields.get("dynamic_th").cloned().unwrap_or_default();
+            let there = found.parse().ok().filter(|there| self.ours(&profile).contains(there));
+            let Some(tracked) = self.tuner.tracked.iter_mut().find(|tracked| tracked.profile == profile)
+            else {
+                continue;
+            };
+            match there {
+                // The other ones may still come: they stay ours.
+                Some(there) => tracked.applied = there,
+                None => events.push(self.leave_alone(&profile, found)),
+            }
         }
-        _ => Ok(Event::LeftAlone { profile: profile.to_owned(), found }),
+        Ok(events)
     }
-}
 
-/// Reverts what a process has left that was killed: what its journal says, where the value is within its bounds.
-///
-/// # Errors
-/// A journal that is none, or a database that does not answer: nothing must be tuned then.
-pub fn recover(store: &mut Store, journal: &Path) -> Result<Vec<Event>, OperatorError> {
-    if !journal.is_file() {
-        return Ok(Vec::new());
+    /// Values of a profile that nobody else can have put there.
+    fn ours(&self, profile: &str) -> BTreeSet<i8> {
+        let tracked = self.tuner.tracked.iter().find(|tracked| tracked.profile == profile);
+        let uncertain = self.uncertain.get(profile).into_iter().flatten().copied();
+        tracked.map(|tracked| tracked.applied).into_iter().chain(uncertain).collect()
     }
-    let wrong = |message: String| {
-        OperatorError::new(
-            format!("{}: {message}", journal.display()),
-            "it says what was configured before an earlier run that was killed: set these values by hand and delete it, or \
-             choose another file with --journal",
-        )
-    };
-    let text = std::fs::read(journal).map_err(|error| wrong(error.to_string()))?;
-    let entries: BTreeMap<String, (i8, (i8, i8))> =
-        serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
-    let mut events = Vec::new();
-    for (profile, (original, (least, largest))) in entries {
-        let ours = |there: i8| (least..=largest).contains(&there);
-        events.push(back(store, &profile, original, &ours).map_err(wrong)?);
+
+    fn carry_out(&mut self, decision: &Decision) -> Result<Option<Event>, String> {
+        let profile = &decision.profile;
+        if self.keeper.is_none() {
+            let known = self.said.insert(profile.clone(), decision.to);
+            let event = Event::Change { decision: decision.clone(), applied: false };
+            return Ok((known != Some(decision.to)).then_some(event));
+        }
+        let ours = self.ours(profile);
+        self.note(profile, ours.iter().copied().chain([decision.to]).collect())?;
+        let expected = |there: &str| there.parse().is_ok_and(|there| ours.contains(&there));
+        let to = decision.to.to_string();
+        match self.store.swap(Database::Config, &key(profile), "dynamic_th", &expected, &to) {
+            Ok(Swap::Written) => {
+                // Every earlier write that is still under way is void now.
+                self.uncertain.remove(profile);
+                self.tuner.applied(decision);
+                Ok(Some(Event::Change { decision: decision.clone(), applied: true }))
+            }
+            Ok(Swap::Found(found)) => Ok(Some(self.leave_alone(profile, found))),
+            Err(error) => {
+                if error.uncertain {
+                    self.uncertain.entry(profile.clone()).or_default().insert(decision.to);
+                }
+                Err(error.to_string())
+            }
+        }
     }
-    std::fs::remove_file(journal).map_err(|error| wrong(error.to_string()))?;
-    Ok(events)
+
+    /// A profile is somebody else's from now on.
+    fn leave_alone(&mut self, profile: &str, found: String) -> Event {
+        self.uncertain.remove(profile);
+        if let Some(tracked) = self.tuner.tracked.iter_mut().find(|tracked| tracked.profile == profile) {
+            tracked.left_alone = true;
+        }
+        Event::LeftAlone { profile: profile.to_owned(), found }
+    }
+
+    /// Notes what a profile was configured with, and what will be ours there, before anything is written.
+    fn note(&mut self, profile: &str, ours: BTreeSet<i8>) -> Result<(), String> {
+        let (Some(keeper), Some(tracked)) =
+            (self.keeper.as_mut(), self.tuner.tracked.iter().find(|tracked| tracked.profile == profile))
+        else {
+            return Ok(());
+        };
+        let mut journal = match &self.journal {
+            Some(journal) => journal.clone(),
+            None => Journal::new(Owner::new(&mut self.store).map_err(|error| error.to_string())?),
+        };
+        let entry = Entry { configured: tracked.original, ours };
+        if journal.profiles.insert(profile.to_owned(), entry.clone()) == Some(entry) && self.is_kept {
+            return Ok(());
+        }
+        let kept = journal.bytes().and_then(|bytes| keeper.write(&bytes));
+        self.is_kept = kept.is_ok();
+        // Even if it failed, it may be there.
+        self.journal = Some(journal);
+        kept.map_err(|error| format!("{}: {error}", keeper.name()))
+    }
+
+    /// Everything as it was configured. What somebody else has changed stays. The journal goes once every profile was read
+    /// back; see [`is_restored`](Self::is_restored). It may be called again.
+    pub fn revert(&mut self) -> Vec<Event> {
+        let Some(journal) = self.journal.clone() else { return Vec::new() };
+        self.store.answer_within(Some(BACK));
+        let mut events = Vec::new();
+        let mut complete = true;
+        for (profile, entry) in &journal.profiles {
+            let left_alone = |tracked: &&super::Tracked| tracked.profile == *profile && tracked.left_alone;
+            if self.tuner.tracked.iter().any(|tracked| left_alone(&tracked)) {
+                continue;
+            }
+            let (ours, uncertain) = (self.ours(profile), self.uncertain.contains_key(profile));
+            let wanted = Wanted { profile, configured: entry.configured, ours: &ours, uncertain };
+            match put_back(&mut self.store, wanted) {
+                Ok(Back::Restored { changed }) => {
+                    self.uncertain.remove(profile);
+                    if let Some(tracked) =
+                        self.tuner.tracked.iter_mut().find(|tracked| tracked.profile == *profile)
+                    {
+                        tracked.applied = entry.configured;
+                    }
+                    if changed {
+                        events.push(Event::Reverted { profile: profile.clone(), to: entry.configured });
+                    }
+                }
+                Ok(Back::Foreign(found)) => events.push(self.leave_alone(profile, found)),
+                Err(message) => {
+                    complete = false;
+                    self.faults.writes = self.faults.writes.saturating_add(1);
+                    events.push(Event::Fault { message, in_a_row: self.faults.in_a_row() });
+                }
+            }
+        }
+        self.store.answer_within(None);
+        if complete {
+            match self.keeper.as_mut().map_or(Ok(()), |keeper| keeper.remove()) {
+                Ok(()) => self.journal = None,
+                Err(error) => {
+                    let name = self.keeper.as_ref().map(|keeper| keeper.name()).unwrap_or_default();
+                    events.push(self.failed_read(format!("{name} cannot be removed: {error}")));
+                }
+            }
+        }
+        events
+    }
 }

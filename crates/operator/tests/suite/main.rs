@@ -1,5 +1,6 @@
 //! The behaviour of `bufferlab-operator`.
 
+mod faults;
 mod hostile;
 // What real chips did, and the switches that it was measured on: one table for predictions and simulations.
 mod headroom_pool;

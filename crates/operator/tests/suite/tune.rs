@@ -6,9 +6,9 @@
 use crate::server::Server;
 use crate::store::fill;
 use crate::support::{model, switch};
-use bufferlab_operator::Bench;
 use bufferlab_operator::store::{Database, Store, dumps};
-use bufferlab_operator::tune::{Daemon, Event, Settings, recover};
+use bufferlab_operator::tune::{Daemon, Event, JournalFile, Keeper, Settings, recover};
+use bufferlab_operator::{Bench, OperatorError};
 use bufferlab_sonic::{Config, Reader};
 use std::path::PathBuf;
 
@@ -67,8 +67,16 @@ impl Loop {
 
     fn daemon(&self, apply: bool, settings: Settings) -> Daemon {
         let config = configuration(&self.server);
-        Daemon::new(Store::new(self.server.address()), &config, settings, apply, &self.journal)
-            .expect("it can be tuned")
+        let keeper = apply.then(|| -> Box<dyn Keeper> { Box::new(self.keeper()) });
+        Daemon::new(Store::new(self.server.address()), &config, settings, keeper).expect("it can be tuned")
+    }
+
+    fn keeper(&self) -> JournalFile {
+        JournalFile::claim(&self.journal).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn recover(&self) -> Result<Vec<Event>, OperatorError> {
+        recover(&mut Store::new(self.server.address()), &mut self.keeper())
     }
 
     fn seconds(&self) -> f64 {
@@ -263,6 +271,7 @@ fn nonsense_and_silence_are_faults_that_change_nothing_and_end_in_what_was_confi
     let reverted = daemon.revert();
     assert!(matches!(reverted.as_slice(), [Event::Reverted { to: 1, .. }]), "{reverted:?}");
     assert_eq!(all.exponent(), 1);
+    drop(daemon);
     let mut second = all.daemon(true, QUICK);
     all.congest(0);
     second.step(all.seconds());
@@ -282,14 +291,14 @@ fn what_a_killed_daemon_has_left_is_put_back_by_the_next_one() {
         all.congest(0);
         daemon.step(all.seconds());
     }
-    // No destructor, no revert: as after kill -9.
-    std::mem::forget(daemon);
+    // No revert: as after kill -9, which frees the lock.
+    drop(daemon);
     assert_eq!(all.exponent(), 3, "the last good configuration stays");
-    let events = recover(&mut Store::new(all.server.address()), &all.journal).expect("it answers");
+    let events = all.recover().expect("it answers");
     assert_eq!(events, [Event::Reverted { profile: "egress_lossy_profile".to_owned(), to: 1 }]);
     assert_eq!((all.exponent(), all.journal.exists()), (1, false));
     std::fs::write(&all.journal, "{ half").expect("writable");
-    let error = recover(&mut Store::new(all.server.address()), &all.journal).expect_err("no journal");
+    let error = all.recover().expect_err("no journal");
     assert!(error.message.contains("journal.json") && error.help.contains("--journal"), "{error}");
 }
 
@@ -332,8 +341,6 @@ fn a_watermark_of_the_last_poll_counts_before_old_ones() {
 #[test]
 fn without_anything_to_tune_it_does_not_start() {
     let config = switch(|_, text| text.replace("\"dynamic_th\": \"1\"", "\"static_th\": \"100000\""));
-    let folder = tempfile::tempdir().expect("a folder");
-    let error = Daemon::new(Store::new("127.0.0.1:1"), &config, QUICK, true, &folder.path().join("j"))
-        .expect_err("nothing to tune");
+    let error = Daemon::new(Store::new("127.0.0.1:1"), &config, QUICK, None).expect_err("nothing to tune");
     assert!(error.message.contains("dynamic_th"), "{error}");
 }

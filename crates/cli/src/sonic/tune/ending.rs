@@ -1,47 +1,61 @@
-//! How a daemon hears that it shall end: Ctrl-C, and on Linux the request of a service manager (SIGTERM).
+//! How a daemon hears that it shall end: Ctrl-C, a service manager's SIGTERM, a closed terminal (SIGHUP), SIGQUIT.
 
-use crate::interrupt;
-
-#[cfg(target_os = "linux")]
-use nix::sys::signal::{SigSet, Signal};
-#[cfg(target_os = "linux")]
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the end was asked for.
 pub(super) struct Ending {
-    #[cfg(target_os = "linux")]
-    signals: Option<SignalFd>,
-    asked: bool,
+    /// Set by every signal that asks for the end.
+    asked: Arc<AtomicBool>,
+    /// Set by Ctrl-C only: a second one, while everything is put back, gives that up. Other signals often come in pairs.
+    pressed: Arc<AtomicBool>,
 }
 
 impl Ending {
-    /// Listens from now on. Threads that are started later leave the signal to this one.
-    pub(super) fn listen() -> Self {
-        #[cfg(target_os = "linux")]
-        let signals = {
-            let mut mask = SigSet::empty();
-            mask.add(Signal::SIGTERM);
-            // Where it cannot be caught, it ends the process at once, and the journal remembers what was configured.
-            let blocked = mask.thread_block();
-            blocked
-                .and_then(|()| SignalFd::with_flags(&mask, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC))
-                .ok()
-        };
-        interrupt::listen_quietly();
-        Self {
-            #[cfg(target_os = "linux")]
-            signals,
-            asked: false,
-        }
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// A signal cannot be caught: then nothing must be changed that it would leave behind.
+    pub(super) fn listen() -> io::Result<Self> {
+        let ending = Self { asked: Arc::default(), pressed: Arc::default() };
+        ending.register()?;
+        Ok(ending)
     }
 
-    pub(super) fn requested(&mut self) -> bool {
-        #[cfg(target_os = "linux")]
-        if let Some(signals) = &self.signals
-            && matches!(signals.read_signal(), Ok(Some(_)))
-        {
-            self.asked = true;
+    #[cfg(unix)]
+    fn register(&self) -> io::Result<()> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+        use signal_hook::flag::register;
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+            register(signal, Arc::clone(&self.asked))?;
         }
-        self.asked || interrupt::requested()
+        register(SIGINT, Arc::clone(&self.pressed))?;
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    fn register(&self) -> io::Result<()> {
+        let (asked, pressed) = (Arc::clone(&self.asked), Arc::clone(&self.pressed));
+        let handler = move || {
+            asked.store(true, Ordering::Relaxed);
+            pressed.store(true, Ordering::Relaxed);
+        };
+        ctrlc::set_handler(handler).map_err(io::Error::other)
+    }
+
+    pub(super) fn requested(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// What is set by every signal.
+    pub(super) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.asked)
+    }
+
+    /// What the next Ctrl-C sets.
+    pub(super) fn next_press(&self) -> Arc<AtomicBool> {
+        self.pressed.store(false, Ordering::Relaxed);
+        Arc::clone(&self.pressed)
     }
 }

@@ -1,0 +1,118 @@
+//! Everything as it was configured: at the end of a tuner, and after one that was killed.
+
+use super::Event;
+use super::journal::{Journal, Keeper, Owner};
+use crate::OperatorError;
+use crate::store::{Database, Store, Swap};
+use std::collections::BTreeSet;
+
+/// So often a profile is put back before its fault counts.
+const ATTEMPTS: u32 = 3;
+
+pub(super) fn key(profile: &str) -> String {
+    format!("BUFFER_PROFILE|{profile}")
+}
+
+/// What became of a profile.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Back {
+    /// It was read as configured, after this process wrote it (`changed`: there was something else).
+    Restored { changed: bool },
+    /// Somebody else's value is there.
+    Foreign(String),
+}
+
+/// What is put back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) profile: &'a str,
+    pub(super) configured: i8,
+    /// Values that are ours.
+    pub(super) ours: &'a BTreeSet<i8>,
+    /// Whether a write of ours may still be under way. It becomes void when the configured value is written, even where that is
+    /// there already.
+    pub(super) uncertain: bool,
+}
+
+/// Writes the configured value if what is there is ours, and reads it back.
+pub(super) fn put_back(store: &mut Store, wanted: Wanted<'_>) -> Result<Back, String> {
+    let mut last = String::new();
+    for _ in 0..ATTEMPTS {
+        match attempt(store, wanted) {
+            Err(message) => last = message,
+            back => return back,
+        }
+    }
+    Err(last)
+}
+
+fn attempt(
+    store: &mut Store,
+    Wanted { profile, configured, ours, uncertain }: Wanted<'_>,
+) -> Result<Back, String> {
+    let key = key(profile);
+    let read = |store: &mut Store| {
+        let fields = store.fields(Database::Config, &key).map_err(|error| error.to_string())?;
+        Ok::<_, String>(fields.get("dynamic_th").cloned().unwrap_or_default())
+    };
+    let changed = read(store)?.parse() != Ok(configured);
+    if !changed && !uncertain {
+        return Ok(Back::Restored { changed });
+    }
+    let expected =
+        |there: &str| there.parse().is_ok_and(|there| there == configured || ours.contains(&there));
+    let swap = store.swap(Database::Config, &key, "dynamic_th", &expected, &configured.to_string());
+    match swap.map_err(|error| error.to_string())? {
+        Swap::Found(found) => return Ok(Back::Foreign(found)),
+        Swap::Written => {}
+    }
+    let found = read(store)?;
+    if found.parse() == Ok(configured) {
+        Ok(Back::Restored { changed })
+    } else {
+        Err(format!("{key}: dynamic_th is \"{found}\" right after {configured} was written"))
+    }
+}
+
+/// Puts back what a tuner has left that was killed: what its journal says, where the value is its own.
+///
+/// # Errors
+/// A journal that is none or of another switch, or a database that does not answer: nothing must be tuned then, and the
+/// journal stays.
+pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<Event>, OperatorError> {
+    let name = keeper.name();
+    let wrong = |message: String| {
+        OperatorError::new(
+            format!("{name}: {message}"),
+            "it says what was configured before an earlier run that was killed: set these values by hand and delete it, or \
+             choose another file with --journal",
+        )
+    };
+    let Some(bytes) = keeper.read().map_err(|error| wrong(error.to_string()))? else { return Ok(Vec::new()) };
+    let journal = Journal::parse(&bytes).map_err(wrong)?;
+    let owner = Owner::new(store).map_err(|error| wrong(error.to_string()))?;
+    if journal.owner != owner {
+        return Err(OperatorError::new(
+            format!(
+                "{name} is the journal of {} (process {}), not of {owner}",
+                journal.owner, journal.process
+            ),
+            "choose another file with --journal for this switch, and run tune for the other one: it puts back what was \
+             configured there",
+        ));
+    }
+    let mut events = Vec::new();
+    for (profile, entry) in &journal.profiles {
+        // Whoever was killed may have written a moment before.
+        let wanted = Wanted { profile, configured: entry.configured, ours: &entry.ours, uncertain: true };
+        match put_back(store, wanted).map_err(wrong)? {
+            Back::Restored { changed: false } => {}
+            Back::Restored { .. } => {
+                events.push(Event::Reverted { profile: profile.clone(), to: entry.configured });
+            }
+            Back::Foreign(found) => events.push(Event::LeftAlone { profile: profile.clone(), found }),
+        }
+    }
+    keeper.remove().map_err(|error| wrong(error.to_string()))?;
+    Ok(events)
+}
