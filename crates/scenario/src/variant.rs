@@ -28,6 +28,7 @@ use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_document::call::{Assignment, Mistake, Part, assignment, call_in, unquoted};
 use bufferlab_document::setting::{Setting, command_line_value};
 use bufferlab_params::suggestion;
+use bufferlab_units::is_hidden;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -329,7 +330,7 @@ fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
     if part.text.is_empty() {
         return wrong("the label is empty", "write one before the colon, or remove the colon");
     }
-    if part.text.chars().any(char::is_control) {
+    if part.text.chars().any(is_hidden) {
         return wrong("the label has a control character", "labels are printed in tables");
     }
     if part.text.chars().count() > LONGEST_WRITTEN_LABEL {

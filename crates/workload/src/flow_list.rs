@@ -14,6 +14,7 @@ pub use read::{FLOW_BYTES, FLOWS_MAX, FlowList, parse_flow_list, read_flow_list}
 pub use write::write_flow_list;
 
 use crate::FlowSpec;
+use bufferlab_units::is_hidden;
 use std::collections::BTreeMap;
 
 /// Class of flows whose list names none.
@@ -36,4 +37,9 @@ pub fn renumber_queries(flows: &mut [FlowSpec], base: u32) -> u32 {
         });
     }
     free
+}
+
+/// A character of a name that would steer what shows it, as names in scenarios may have none.
+fn hidden_in(name: &str) -> Option<char> {
+    name.chars().find(|&character| is_hidden(character) && character != '\n' && character != '\t')
 }

@@ -150,6 +150,15 @@ pub enum CellProblem {
     /// Below zero.
     #[error("is negative; sizes, times and numbers start at 0")]
     Negative,
+    /// A name that steers what shows it.
+    #[error(
+        "has a hidden character, U+{code:04X}; leave it out: control characters and marks of writing direction change how a \
+         terminal or page shows what stands around them"
+    )]
+    Hidden {
+        /// The character.
+        code: u32,
+    },
     /// Decimals where none make sense.
     #[error("is not a whole number; remove the decimals")]
     NotWhole,

@@ -2,7 +2,7 @@
 
 use super::limited::{LimitedLines, LineTooLong, unpacked};
 use super::number::{parse_scaled, parse_whole};
-use super::{CellProblem, DEFAULT_CLASS, FlowListError};
+use super::{CellProblem, DEFAULT_CLASS, FlowListError, hidden_in};
 use crate::FlowSpec;
 use bufferlab_units::Time;
 use bufferlab_units::quantity::Dimension;
@@ -316,6 +316,9 @@ impl<'a> Reader<'a> {
         let name = if name.is_empty() { DEFAULT_CLASS } else { name };
         if let Some(&class) = self.class_by_name.get(name) {
             return Ok(class);
+        }
+        if let Some(character) = hidden_in(name) {
+            return Err(CellProblem::Hidden { code: u32::from(character) });
         }
         if self.classes.len() >= usize::from(u16::MAX) {
             return Err(CellProblem::TooManyClasses);

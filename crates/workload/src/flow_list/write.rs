@@ -1,6 +1,6 @@
 //! How is a flow list written, so that it reads back as it was?
 
-use super::FlowListError;
+use super::{FlowListError, hidden_in};
 use crate::FlowSpec;
 use bufferlab_units::Time;
 use flate2::{Compression, GzBuilder};
@@ -43,6 +43,8 @@ fn problem(flow: &FlowSpec, classes: &[String]) -> Option<&'static str> {
         Some("goes from a host to itself")
     } else if flow.open.is_some_and(|open| open > flow.start) {
         Some("starts before its connection opens")
+    } else if class.and_then(hidden_in).is_some() {
+        Some("has a class whose name has a hidden character; rename the class")
     } else if class.is_none() {
         Some("has a class without a name; name every class")
     } else if class.is_some_and(|name| name.is_empty() || name.trim() != name) {

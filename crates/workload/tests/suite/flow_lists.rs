@@ -303,3 +303,19 @@ proptest! {
         let _ = read(&text);
     }
 }
+
+#[test]
+fn a_class_that_would_steer_a_terminal_is_refused_in_both_directions() {
+    for hidden in ['\u{1b}', '\u{7f}', '\u{9b}', '\u{202e}', '\u{2066}', '\u{61c}'] {
+        let message = read(&format!("src,dst,size_bytes,start_ns,class\n0,1,1,1,a{hidden}b\n")).unwrap_err();
+        let expected = format!(
+            "line 2, column `class`: `a{hidden}b` has a hidden character, U+{:04X}",
+            u32::from(hidden)
+        );
+        assert!(message.to_string().contains(&expected), "{message}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let written =
+            write_flow_list(&folder.path().join("a.csv"), &[flow(1, 0, 1, 1)], &[format!("a{hidden}b")]);
+        assert!(matches!(written, Err(FlowListError::NotWritable { .. })), "{written:?}");
+    }
+}
