@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs, Style};
 use crate::progress::Board;
-use crate::{error, inform, interrupt, print, say};
+use crate::{error, inform, interrupt, print, say, say_report};
 use bufferlab_lab::{Destination, Execution, Job, Load, Plan, plan_compare, plan_run};
 use bufferlab_report::{FigureStyle, Look, Report, Stopping, steady_from, steady_text};
 use bufferlab_results::{Claim, Group, RunCaveat, RunResult, remove_leftovers};
@@ -256,7 +256,7 @@ fn standard_input() -> miette::Result<&'static str> {
 /// Shows what to check before trusting the numbers.
 pub(crate) fn warn(loaded: &Loaded) {
     for warning in &loaded.warnings {
-        say(format!("{:?}", miette::Report::new(warning.clone())).trim_end());
+        say_report(&miette::Report::new(warning.clone()));
     }
 }
 
@@ -267,7 +267,7 @@ fn warn_of_variants(first: &Loaded, plan: &Plan) {
         for warning in &job.loaded.warnings {
             if !said.contains(&warning.to_string()) {
                 said.push(warning.to_string());
-                say(format!("{:?}", miette::Report::new(warning.clone())).trim_end());
+                say_report(&miette::Report::new(warning.clone()));
             }
         }
     }

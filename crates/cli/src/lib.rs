@@ -31,6 +31,7 @@ mod progress;
 mod records;
 mod reproduce;
 mod schema;
+mod shown;
 mod sonic;
 mod sonic_args;
 mod speed;
@@ -48,7 +49,9 @@ pub use limits::{limits, limits_page};
 
 use anstream::{AutoStream, ColorChoice};
 use args::{Args, Command, PolicyCommand};
+use bufferlab_units::printable;
 use clap::Parser;
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -62,7 +65,7 @@ use std::time::SystemTime;
 /// are wrong or ask for help it ends the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::try_parse().unwrap_or_else(|error| refuse(&error));
     QUIET.store(args.quiet, Ordering::Relaxed);
     match args.color.as_str() {
         "always" => ColorChoice::Always.write_global(),
@@ -80,10 +83,21 @@ pub fn main() -> ExitCode {
     match dispatch(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(report) => {
-            say(format!("{report:?}").trim_end());
+            say_report(&report);
             if interrupt::requested() { ExitCode::from(interrupt::EXIT_CODE) } else { ExitCode::FAILURE }
         }
     }
+}
+
+/// Says what is wrong with the arguments, or what they ask for, and ends.
+fn refuse(error: &clap::Error) -> ! {
+    let plain = error.render().to_string();
+    if matches!(printable(&plain), Cow::Borrowed(_)) {
+        error.exit();
+    }
+    // An argument that is quoted, such as the name of a file, would steer the terminal.
+    say(plain.trim_end());
+    std::process::exit(error.exit_code());
 }
 
 /// When this program was built, by its file; without one, now: then nothing is from after that.
@@ -117,9 +131,10 @@ fn dispatch(args: Args) -> miette::Result<()> {
     }
 }
 
-/// Writes data to stdout. A reader that has gone (`| head`) is no error.
+/// Writes data to stdout: text or JSON, in which nothing of an input steers a terminal. A reader that has gone (`| head`) is no
+/// error.
 fn print(text: &str) -> miette::Result<()> {
-    match io::stdout().write_all(text.as_bytes()) {
+    match io::stdout().write_all(printable(text).as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(miette::miette!("cannot write to standard output: {error}"))
         }
@@ -142,9 +157,14 @@ fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes a line to stderr: a warning, an error. It does not matter if it cannot be written.
+/// Writes a line to stderr: a warning. It does not matter if it cannot be written.
 fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", printable(text));
+}
+
+/// Writes an error to stderr as it is drawn, with its colours.
+fn say_report(report: &miette::Report) {
+    let _ = writeln!(io::stderr(), "{}", format!("{report:?}").trim_end());
 }
 
 /// Errors are drawn with their place in the file; without colour or a terminal, in plain characters of fixed width.
@@ -153,5 +173,6 @@ fn install_error_style(colour: bool) {
         let options = miette::MietteHandlerOpts::new().color(colour).unicode(true);
         if colour { options } else { options.width(100) }
     };
-    miette::set_hook(Box::new(move |_| Box::new(style().build()))).expect("the hook is set once");
+    miette::set_hook(Box::new(move |_| Box::new(shown::Shown(style().build()))))
+        .expect("the hook is set once");
 }

@@ -264,7 +264,8 @@ mod real {
         });
         let (ended, summary) = held.map_err(failed)?;
         if let Ok(output) = &ended {
-            print(&String::from_utf8_lossy(&output.stdout))?;
+            // What the user's own command says is as it is.
+            let _ = std::io::stdout().write_all(&output.stdout);
             let _ = std::io::stderr().write_all(&output.stderr);
         }
         if let Some(report) = summary.capture.map_err(|error| failed(TestbedError::Capture(error)))? {

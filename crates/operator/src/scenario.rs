@@ -56,7 +56,7 @@ pub fn scenario(
 }
 
 fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if bufferlab_units::is_hidden(c) { ' ' } else { c }).collect()
 }
 
 /// A string of TOML.

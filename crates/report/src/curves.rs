@@ -183,7 +183,7 @@ impl CurvesPage {
             @if let Some(explorer) = self.explorer.as_ref().filter(|_| !self.explorer_first) { (explorer.markup()) }
             footer { "bufferlab " (env!("CARGO_PKG_VERSION")) }
         };
-        crate::page::document(&self.title, &body).into_string()
+        crate::page::finish(crate::page::document(&self.title, &body))
     }
 }
 

@@ -16,7 +16,7 @@ mod tables;
 use crate::error::ReportError;
 use crate::format;
 use crate::load::Report;
-use crate::page::document;
+use crate::page::{document, finish};
 use bufferlab_metrics::Table;
 use maud::{Markup, PreEscaped, html};
 use std::collections::VecDeque;
@@ -147,7 +147,7 @@ fn page(report: &Report) -> Result<String, ReportError> {
             "Sizes are decimal: 1 KB is 1,000 bytes."
         }
     };
-    Ok(document(&title, &body).into_string())
+    Ok(finish(document(&title, &body)))
 }
 
 /// The part of another crate.

@@ -2,7 +2,9 @@
 
 use crate::caveat::CaveatRecord;
 use crate::svg::FigureStyle;
+use bufferlab_units::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::borrow::Cow;
 
 /// Written by this crate, free of user data: the one thing that is not escaped.
 const STYLE: &str = include_str!("page/style.css");
@@ -33,6 +35,15 @@ pub(crate) fn document(title: &str, body: &Markup) -> Markup {
                 @if body.0.contains("<figure") || body.0.contains("id=\"explorer\"") { script { (PreEscaped(export())) } }
             }
         }
+    }
+}
+
+/// The text of a page or a part of one. Names come from files, too, and nothing in them turns the text around them: hidden
+/// characters are written out, in the form that JSON in a page understands.
+pub(crate) fn finish(page: Markup) -> String {
+    match printable(&page.0) {
+        Cow::Borrowed(_) => page.into_string(),
+        Cow::Owned(shown) => shown,
     }
 }
 
@@ -82,7 +93,7 @@ pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str])
             }
         }
     };
-    page.into_string()
+    finish(page)
 }
 
 /// The style sheet's rules for charts as they are in light, for a file that stands alone: programs other than browsers
@@ -262,5 +273,29 @@ mod tests {
         let script = export();
         assert!(script.contains(".s0 .line { fill: none; stroke: #1951d0;"), "{script}");
         assert!(!script.contains(STYLE_PLACE) && !script.contains("</script") && !script.contains("fetch("));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_neither_steer_a_page_nor_break_its_data() {
+        let name = "a\u{1b}\u{202e}\u{2066}<b>";
+        let data = serde_json::to_string(&[name]).expect("JSON").replace('<', "\\u003c");
+        let page = html! { p title=(name) { (name) } script type="application/json" { (PreEscaped(data)) } };
+        let page = finish(page);
+        assert!(!page.contains(bufferlab_units::is_hidden), "{page:?}");
+        let (_, rest) = page.split_once("json\">").expect("data");
+        let (data, _) = rest.split_once("</script").expect("an end");
+        let read: Vec<String> = serde_json::from_str(data).expect("JSON");
+        assert_eq!(read, [name], "data keeps its meaning");
+    }
+
+    #[test]
+    fn what_this_crate_writes_itself_has_no_hidden_character() {
+        let page = html! { style { (PreEscaped(STYLE)) } script { (PreEscaped(EXPORT)) } };
+        assert_eq!(finish(page.clone()), page.into_string());
     }
 }

@@ -1,5 +1,6 @@
 //! Where does a value stand, and what is wrong with one?
 
+use bufferlab_units::is_hidden;
 use std::fmt;
 use std::sync::Arc;
 
@@ -119,7 +120,7 @@ fn at(file: &str, line: u32) -> String {
 pub(crate) fn printable(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut shown: String =
-        text.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        text.chars().take(LONGEST).map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(LONGEST).is_some() {
         shown.push_str("...");
     }
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_a_file_holds_cannot_control_a_terminal_or_fill_it() {
-        assert_eq!(printable("a\u{1b}[31m"), "a\u{fffd}[31m");
+        assert_eq!(printable("a\u{1b}[31m\u{202e}"), "a\u{fffd}[31m\u{fffd}");
         assert_eq!(printable(&"x".repeat(500)).len(), 83);
     }
 }

@@ -2,6 +2,7 @@
 //! what shows it.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Whether a character does something instead of being shown: control characters, separators of lines and paragraphs, and
 /// those that turn the direction of the text around them.
@@ -11,7 +12,8 @@ pub fn is_hidden(character: char) -> bool {
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// `text` with every hidden character but line breaks and tabs written as its escape.
+/// `text` with every hidden character but line breaks and tabs written as its escape: `\u` and four hexadecimal digits, as in
+/// JSON, where such characters stand in strings only. So JSON keeps its meaning.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_escaped = |character: char| is_hidden(character) && character != '\n' && character != '\t';
@@ -21,7 +23,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         if is_escaped(character) {
-            shown.extend(character.escape_unicode());
+            // All of them are below U+10000.
+            let _ = write!(shown, "\\u{:04x}", u32::from(character));
         } else {
             shown.push(character);
         }
@@ -36,7 +39,7 @@ mod tests {
     #[test]
     fn what_steers_a_terminal_is_written_out_and_text_stays() {
         assert_eq!(printable("8 Gb/s, α ≤ 1\n\tnext"), "8 Gb/s, α ≤ 1\n\tnext");
-        assert_eq!(printable("\u{1b}[2Jgone"), "\\u{1b}[2Jgone");
-        assert_eq!(printable("a\u{202e}b\u{9b}c"), "a\\u{202e}b\\u{9b}c");
+        assert_eq!(printable("\u{1b}[2Jgone"), "\\u001b[2Jgone");
+        assert_eq!(printable("a\u{202e}b\u{9b}c"), "a\\u202eb\\u009bc");
     }
 }

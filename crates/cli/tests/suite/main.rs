@@ -3,6 +3,7 @@
 mod dctcp;
 mod determinism;
 mod flow_control;
+mod hostile_names;
 mod json;
 mod keeping;
 mod kill;

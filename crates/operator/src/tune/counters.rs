@@ -2,6 +2,7 @@
 
 use super::Tuner;
 use crate::store::{Database, Fields, Store, StoreError};
+use bufferlab_units::printable;
 use std::collections::BTreeMap;
 
 /// What was counted of a queue or group.
@@ -111,7 +112,7 @@ fn number(fields: &Fields, name: &str, at: &str) -> Result<Option<u64>, CountErr
             Ok(number) => Ok(Some(number)),
             Err(_) => Err(CountError::Nonsense(format!(
                 "{at}: {name} is \"{}\", not a number of bytes or packets",
-                text.chars().take(40).filter(|c| !c.is_control()).collect::<String>()
+                printable(&text.chars().take(40).collect::<String>())
             ))),
         },
     }

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 /// What a journal begins with.
 const FORMAT: &str = "bufferlab-tune";
 const VERSION: u32 = 2;
+/// The journal of every switch in earlier versions, which named none.
+const EARLIER: &str = "bufferlab-tune.json";
 /// A journal is not longer (bytes): 65,536 profiles are.
 const BYTES_MAX: u64 = 16 << 20;
 
@@ -136,9 +138,13 @@ pub struct JournalFile {
 }
 
 impl JournalFile {
-    /// Name of the journal of a switch where none is given: another for every switch.
+    /// Name of the journal of a switch where none is given: another for every switch. An earlier version had one name for all;
+    /// such a file may hold what was configured here, and is taken, and refused, first.
     #[must_use]
     pub fn default_path(store: &Store) -> PathBuf {
+        if fs::read(EARLIER).is_ok_and(|bytes| Journal::parse(&bytes).is_err()) {
+            return PathBuf::from(EARLIER);
+        }
         PathBuf::from(format!("bufferlab-tune-{}.json", store.file_name()))
     }
 

@@ -1,0 +1,162 @@
+//! An error as a terminal may show it: whatever it quotes from an input, nothing in it steers the terminal.
+
+use bufferlab_units::{is_hidden, printable};
+use miette::{Diagnostic, LabeledSpan, MietteHandler, NamedSource, ReportHandler, Severity, SourceCode};
+use std::error::Error;
+use std::fmt;
+
+/// Draws errors as the handler does that it holds, with their hidden characters written out.
+pub(crate) struct Shown(pub(crate) MietteHandler);
+
+impl ReportHandler for Shown {
+    fn debug(&self, error: &dyn Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.debug(&Copy::of_diagnostic(error), f)
+    }
+}
+
+/// What is drawn of an error, without hidden characters.
+struct Copy {
+    message: String,
+    code: Option<String>,
+    severity: Option<Severity>,
+    help: Option<String>,
+    url: Option<String>,
+    labels: Vec<LabeledSpan>,
+    source: Option<Box<dyn SourceCode>>,
+    related: Vec<Copy>,
+    cause: Option<Box<Copy>>,
+    /// Whether the cause has advice of its own.
+    is_diagnostic: bool,
+}
+
+fn text(part: &dyn fmt::Display) -> String {
+    printable(&part.to_string()).into_owned()
+}
+
+impl Copy {
+    fn of_error(error: &dyn Error) -> Self {
+        Self {
+            message: text(&error),
+            code: None,
+            severity: None,
+            help: None,
+            url: None,
+            labels: Vec::new(),
+            source: None,
+            related: Vec::new(),
+            cause: error.source().map(|cause| Box::new(Self::of_error(cause))),
+            is_diagnostic: false,
+        }
+    }
+
+    fn of_diagnostic(error: &dyn Diagnostic) -> Self {
+        let labels: Vec<_> = error.labels().into_iter().flatten().collect();
+        let source = error.source_code().and_then(|source| plain(source, labels.first()?));
+        let own = error.diagnostic_source().map(Self::of_diagnostic);
+        let is_diagnostic = own.is_some();
+        Self {
+            message: text(&error),
+            code: error.code().map(|code| text(&code)),
+            severity: error.severity(),
+            help: error.help().map(|help| text(&help)),
+            url: error.url().map(|url| text(&url)),
+            labels: labels.into_iter().map(relabel).collect(),
+            source,
+            related: error.related().into_iter().flatten().map(Self::of_diagnostic).collect(),
+            cause: own.or_else(|| error.source().map(Self::of_error)).map(Box::new),
+            is_diagnostic,
+        }
+    }
+}
+
+fn relabel(mut label: LabeledSpan) -> LabeledSpan {
+    label.set_label(label.label().map(|label| text(&label)));
+    label
+}
+
+/// A source whose hidden characters are replaced by visible ones of the same length: places in it stay.
+fn plain(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Box<dyn SourceCode>> {
+    // As many lines around the label as there are.
+    let contents = source.read_span(label.inner(), usize::MAX >> 1, usize::MAX >> 1).ok()?;
+    if contents.span().offset() != 0 {
+        return None;
+    }
+    let shown: String = String::from_utf8_lossy(contents.data()).chars().flat_map(stand_in).collect();
+    Some(match contents.name() {
+        Some(name) => Box::new(NamedSource::new(text(&name), shown)),
+        None => Box::new(shown),
+    })
+}
+
+fn stand_in(character: char) -> impl Iterator<Item = char> {
+    let (shown, count) = match character {
+        '\n' | '\t' => (character, 1),
+        '\r' => (' ', 1),
+        hidden if is_hidden(hidden) => match hidden.len_utf8() {
+            3 => ('\u{fffd}', 1),
+            length => ('?', length),
+        },
+        other => (other, 1),
+    };
+    std::iter::repeat_n(shown, count)
+}
+
+impl fmt::Display for Copy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Copy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Copy {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
+
+type Shows<'a> = Option<Box<dyn fmt::Display + 'a>>;
+
+fn shows(text: Option<&String>) -> Shows<'_> {
+    text.map(|text| -> Box<dyn fmt::Display> { Box::new(text) })
+}
+
+impl Diagnostic for Copy {
+    fn code<'a>(&'a self) -> Shows<'a> {
+        shows(self.code.as_ref())
+    }
+
+    fn severity(&self) -> Option<Severity> {
+        self.severity
+    }
+
+    fn help<'a>(&'a self) -> Shows<'a> {
+        shows(self.help.as_ref())
+    }
+
+    fn url<'a>(&'a self) -> Shows<'a> {
+        shows(self.url.as_ref())
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.source.as_deref()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        (!self.labels.is_empty())
+            .then(|| -> Box<dyn Iterator<Item = _>> { Box::new(self.labels.iter().cloned()) })
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        let all = self.related.iter().map(|one| -> &dyn Diagnostic { one });
+        (!self.related.is_empty()).then(|| -> Box<dyn Iterator<Item = _>> { Box::new(all) })
+    }
+
+    fn diagnostic_source(&self) -> Option<&dyn Diagnostic> {
+        self.cause.as_deref().filter(|_| self.is_diagnostic).map(|cause| -> &dyn Diagnostic { cause })
+    }
+}
