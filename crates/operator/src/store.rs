@@ -309,6 +309,12 @@ impl Store {
             if found.len() > KEYS_MAX || bytes > self.limits.dump_bytes {
                 return Err(self.error(database, format!("more than {KEYS_MAX} keys match {pattern}")));
             }
+            // A scan proceeds with every step, even where it finds nothing.
+            if next == cursor && next != 0 {
+                return Err(
+                    self.error(database, format!("the scan of its keys stays at {cursor}: is it a Redis?"))
+                );
+            }
             cursor = next;
             if cursor == 0 {
                 // A scan may answer a key twice.

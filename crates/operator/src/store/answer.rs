@@ -36,7 +36,7 @@ impl Limits {
         elements: 1 << 18,
         nesting: 4,
         line: 16 << 10,
-        steps: 100_000,
+        steps: 20_000,
         dump_bytes: bufferlab_sonic::BYTES_MAX,
         session: Duration::from_secs(300),
     };

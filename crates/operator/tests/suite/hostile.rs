@@ -4,7 +4,7 @@ use bufferlab_operator::store::{Database, Limits, Store, dumps};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Limits of these tests: as those of every command, but with less time.
@@ -113,22 +113,32 @@ fn a_drip_and_silence_end_after_the_time_of_an_answer() {
 
 #[test]
 fn a_scan_that_never_ends_is_ended() {
-    let cursor = server(|stream| stream.write_all(b"*2\r\n$1\r\n7\r\n*0\r\n"));
-    let mut store = Store::new(&cursor).with_limits(Limits { steps: 500, ..QUICK });
+    let stuck = server(|stream| stream.write_all(b"*2\r\n$1\r\n7\r\n*0\r\n"));
+    let (message, time) = said(&stuck);
+    assert!(message.contains("stays at 7") && time < Duration::from_secs(2), "{message} {time:?}");
+    let count = AtomicUsize::new(1);
+    let next = move || count.fetch_add(1, Ordering::SeqCst) % 10 + 1_000;
+    let circle =
+        server(move |stream| stream.write_all(format!("*2\r\n$4\r\n{}\r\n*0\r\n", next()).as_bytes()));
+    let mut store = Store::new(&circle).with_limits(Limits { steps: 500, ..QUICK });
     let error = store.keys(Database::Config, "*", &|_| true).expect_err("no end");
     assert!(error.message.contains("no end within 500 steps"), "{error}");
     // The same with a long way to that limit: then time ends it.
-    let slow = server(|stream| {
+    let count = AtomicUsize::new(1);
+    let slow = server(move |stream| {
         std::thread::sleep(Duration::from_millis(100));
-        stream.write_all(b"*2\r\n$1\r\n7\r\n*0\r\n")
+        let next = count.fetch_add(1, Ordering::SeqCst) % 10 + 1_000;
+        stream.write_all(format!("*2\r\n$4\r\n{next}\r\n*0\r\n").as_bytes())
     });
     let (message, time) = said(&slow);
     assert!(message.contains("not everything was answered in time"), "{message}");
     assert!(time < Duration::from_secs(6), "{time:?}");
     // And with new keys in every step, which would fill the memory.
-    let keys = server(|stream| {
+    let count = AtomicUsize::new(1);
+    let keys = server(move |stream| {
+        let next = count.fetch_add(1, Ordering::SeqCst) % 10 + 1_000;
         let key = [b"$4000\r\n".to_vec(), vec![b'|'; 4_000], b"\r\n".to_vec()].concat();
-        stream.write_all(b"*2\r\n$1\r\n7\r\n*1000\r\n")?;
+        stream.write_all(format!("*2\r\n$4\r\n{next}\r\n*1000\r\n").as_bytes())?;
         stream.write_all(&key.repeat(1_000))
     });
     let mut store = Store::new(&keys).with_limits(Limits {
