@@ -274,11 +274,6 @@ mod tests {
         assert!(script.contains(".s0 .line { fill: none; stroke: #1951d0;"), "{script}");
         assert!(!script.contains(STYLE_PLACE) && !script.contains("</script") && !script.contains("fetch("));
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn names_neither_steer_a_page_nor_break_its_data() {
