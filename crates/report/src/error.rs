@@ -1,6 +1,6 @@
 //! Why a report cannot be made.
 
-use bufferlab_results::ResultsError;
+use bufferlab_results::{Mixture, ResultsError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,14 @@ pub enum ReportError {
     NoRuns {
         /// The folder.
         path: PathBuf,
+    },
+    /// Runs of the folder differ in more than seed and policy: they have no common mean.
+    #[error("{} {mixture}", path.display())]
+    Mixed {
+        /// The folder.
+        path: PathBuf,
+        /// Two of its runs, and how they differ.
+        mixture: Mixture,
     },
     /// A file of the report cannot be written, or the folder not be read.
     #[error("cannot {action} {}: {source}", path.display())]
@@ -54,6 +62,10 @@ impl ReportError {
             Self::NoRuns { .. } => {
                 "give the folder of a run (it has a manifest.json) or of a comparison (POLICY/seed-N/)"
             }
+            Self::Mixed { .. } => {
+                "repeat the command that made the folder with --replace, or into another folder with --out; the report \
+                 of a single run (`bufferlab report` on a seed-N folder) is sound"
+            }
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "check the path; `bufferlab run` and `bufferlab compare` name their folder at the end"
             }
@@ -70,6 +82,14 @@ impl ReportError {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
+    }
+
+    /// For the folder of a report, which has advice of its own.
+    pub(crate) fn unreadable(error: ResultsError) -> Self {
+        match error {
+            ResultsError::Io { action, path, source } => Self::Io { action, path, source },
+            other => other.into(),
+        }
     }
 
     /// A value of a file has no form in its format.

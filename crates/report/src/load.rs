@@ -7,14 +7,14 @@ use crate::samples::RunSamples;
 use crate::steady::{self, SteadyState};
 use crate::summary::{RunSummary, summarise};
 use crate::{export, terminal};
-use bufferlab_results::{Group, RunResult, write_whole};
+use bufferlab_results::{Group, RunResult, find_mixture, find_runs, write_whole};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Names of the files that [`Report::write`] writes.
 pub const REPORT_FILE: &str = bufferlab_results::REPORT_FILE;
 /// The comparison as JSON; also remembers the order of the policies.
-pub const COMPARISON_JSON: &str = "comparison.json";
+pub const COMPARISON_JSON: &str = bufferlab_results::COMPARISON_JSON;
 /// The comparison as CSV.
 pub const COMPARISON_CSV: &str = "comparison.csv";
 /// The comparison as Parquet.
@@ -56,7 +56,7 @@ impl Report {
     /// `comparison.json`, then by name.
     ///
     /// # Errors
-    /// If there is no run, or one that cannot be read.
+    /// If there is no run, one cannot be read, or runs of different content would share a mean.
     pub fn load(dir: &Path, order: &[String]) -> Result<Self, ReportError> {
         Self::load_from(dir, order, 0)
     }
@@ -65,26 +65,15 @@ impl Report {
     /// run, as a caveat says.
     ///
     /// # Errors
-    /// If there is no run, or one that cannot be read.
+    /// If there is no run, one cannot be read, or runs of different content would share a mean.
     pub fn load_from(dir: &Path, order: &[String], from_ns: u64) -> Result<Self, ReportError> {
         let single = RunResult::is_complete(dir);
-        let mut found: Vec<(String, RunResult)> = Vec::new();
-        if single {
-            let result = RunResult::open(dir)?;
-            found.push((result.manifest().label().to_owned(), result));
-        } else {
-            for result in seed_runs(dir)? {
-                found.push((result.manifest().label().to_owned(), result));
-            }
-            for (name, path) in folders(dir)? {
-                for result in seed_runs(&path)? {
-                    let label = result.manifest().variant.as_ref().map_or(&name, |variant| &variant.label);
-                    found.push((label.clone(), result));
-                }
-            }
-        }
+        let mut found = find_runs(dir).map_err(ReportError::unreadable)?;
         if found.is_empty() {
             return Err(ReportError::NoRuns { path: dir.to_path_buf() });
+        }
+        if let Some(mixture) = find_mixture(&found)? {
+            return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
         }
         let mut first: Vec<String> = order.to_vec();
         first.extend(remembered_order(dir));
@@ -197,33 +186,6 @@ fn of_the_group(dir: &Path) -> Result<Vec<Caveat>, ReportError> {
         group.runs.into_iter().filter(|run| !RunResult::is_complete(&dir.join(run))).collect();
     let missing = (!missing.is_empty()).then_some(Caveat::MissingRuns { missing, planned });
     Ok(missing.into_iter().chain(group.caveats.into_iter().map(Caveat::Run)).collect())
-}
-
-/// Visible folders of `dir` by name.
-fn folders(dir: &Path) -> Result<Vec<(String, PathBuf)>, ReportError> {
-    let mut list = Vec::new();
-    for entry in fs::read_dir(dir).map_err(ReportError::io("read", dir))? {
-        let entry = entry.map_err(ReportError::io("read", dir))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // Hidden ones are runs in the making.
-        if !name.starts_with('.') && entry.path().is_dir() {
-            list.push((name, entry.path()));
-        }
-    }
-    list.sort();
-    Ok(list)
-}
-
-/// Finished runs in `seed-<n>` folders of `dir`.
-fn seed_runs(dir: &Path) -> Result<Vec<RunResult>, ReportError> {
-    let mut runs = Vec::new();
-    for (name, path) in folders(dir)? {
-        let is_seed = name.strip_prefix("seed-").is_some_and(|number| number.parse::<u64>().is_ok());
-        if is_seed && RunResult::is_complete(&path) {
-            runs.push(RunResult::open(&path)?);
-        }
-    }
-    Ok(runs)
 }
 
 /// The order of policies of an earlier comparison; empty if there was none that can be read.

@@ -144,6 +144,36 @@ fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     (head.format == FORMAT).then_some(head.inputs)
 }
 
+/// Removes the folder of a run, and the folder above it if that is empty then. Nothing happens if there is no such
+/// folder. A process that is killed meanwhile leaves a hidden folder, which a later command clears away.
+///
+/// # Errors
+/// If the folder holds anything else than a run, another process is writing it, or it cannot be removed.
+pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
+    let target = std::path::absolute(target).map_err(ResultsError::io("resolve", target))?;
+    let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
+        return Err(ResultsError::NotAFolder { path: target });
+    };
+    if !target.exists() {
+        return Ok(());
+    }
+    check_replaceable(&target)?;
+    let hidden = |ending: &str| parent.join(format!(".{}.{ending}", name.to_string_lossy()));
+    let partial = hidden("partial");
+    {
+        let _claim = Claim::of(&hidden("writing"), &target)?;
+        make_empty(&partial)?;
+        clear(&partial).map_err(ResultsError::io("remove", &partial))?;
+        let marker = target.join(MARKER_FILE);
+        fs::write(&marker, MARKER).map_err(ResultsError::io("write", &marker))?;
+        fs::rename(&target, &partial).map_err(ResultsError::io("remove", &target))?;
+        clear(&partial).map_err(ResultsError::io("remove", &partial))?;
+    }
+    // A folder that holds something else stays.
+    let _ = fs::remove_dir(parent);
+    Ok(())
+}
+
 /// Makes the hidden folder of a run, which is claimed, in the place of what a killed one left there.
 fn make_empty(partial: &Path) -> Result<(), ResultsError> {
     if is_ours(partial) {

@@ -1,8 +1,11 @@
 //! Are the results below a folder what was written?
 
+use crate::COMPARISON_JSON;
+use crate::content::find_mixture;
 use crate::error::ResultsError;
-use crate::group::Group;
+use crate::group::{GROUP_FILE, Group};
 use crate::read::RunResult;
+use crate::runs::find_runs;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +31,7 @@ pub struct Inspection {
 pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
     let mut inspection = Inspection::default();
     let mut waiting = vec![folder.to_path_buf()];
+    let mut mixed: Option<PathBuf> = None;
     while let Some(dir) = waiting.pop() {
         if RunResult::is_complete(&dir) {
             run(&dir, &mut inspection)?;
@@ -42,12 +46,29 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
             Ok(None) => {}
             Err(error) => inspection.problems.push((dir.clone(), error.to_string())),
         }
+        // The seeds of one label are not looked at again where the whole comparison is mixed.
+        if mixed.as_ref().is_none_or(|mixed| !dir.starts_with(mixed))
+            && let Some(problem) = mixture(&dir)
+        {
+            inspection.problems.push((dir.clone(), problem));
+            mixed = Some(dir.clone());
+        }
         let mut inner = folders(&dir)?;
         // The last one is taken first: in the order of their names.
         inner.reverse();
         waiting.extend(inner);
     }
     Ok(inspection)
+}
+
+/// Why the runs of a comparison, or the seeds of a label, have no common mean. Runs that cannot be read are reported by
+/// themselves.
+fn mixture(dir: &Path) -> Option<String> {
+    let is_comparison = [GROUP_FILE, COMPARISON_JSON].iter().any(|name| dir.join(name).is_file());
+    let runs = find_runs(dir).ok()?;
+    let beside: Vec<_> =
+        runs.into_iter().filter(|(_, run)| is_comparison || run.dir().parent() == Some(dir)).collect();
+    find_mixture(&beside).ok()?.map(|mixture| mixture.to_string())
 }
 
 fn run(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {

@@ -18,6 +18,7 @@
 
 mod cells;
 mod claim;
+mod content;
 mod digest;
 mod error;
 mod explanations;
@@ -27,17 +28,19 @@ mod inspect;
 mod manifest;
 mod packets;
 mod read;
+mod runs;
 mod schema;
 mod words;
 mod writer;
 
 pub use claim::Claim;
+pub use content::{Content, Difference, Mixture, describe_differences, find_mixture};
 pub use digest::FileFault;
 pub use error::{ResultsError, TableError};
 pub use explanations::{
     ExplanationRecord, HolderRecord, LeftOutRecord, OpinionRecord, explanations_json, explanations_schema,
 };
-pub use folder::{WholeFile, remove_leftovers, write_whole};
+pub use folder::{WholeFile, remove_leftovers, remove_run, write_whole};
 pub use group::{GROUP_FILE, Group};
 pub use inspect::{Inspection, inspect};
 pub use manifest::{
@@ -46,6 +49,7 @@ pub use manifest::{
 };
 pub use packets::{PacketBrief, PacketGroup, PacketTable};
 pub use read::RunResult;
+pub use runs::find_runs;
 pub use writer::{RunWriter, store_run};
 
 /// Name of the manifest file; its presence makes a folder a complete run.
@@ -59,3 +63,5 @@ pub const TIMING_FILE: &str = "timing.json";
 /// Name of the HTML report that a user may have asked for inside a run folder. It is derived from the
 /// tables, so it goes when a new run replaces them.
 pub const REPORT_FILE: &str = "report.html";
+/// Name of the file with a comparison for programs, which also remembers the order of what is compared.
+pub const COMPARISON_JSON: &str = "comparison.json";

@@ -97,7 +97,7 @@ impl RunResult {
     }
 
     /// Refuses a file that is not as the run wrote it.
-    fn check(&self, name: &str) -> Result<(), ResultsError> {
+    pub(crate) fn check(&self, name: &str) -> Result<(), ResultsError> {
         let Some(written) = self.manifest.files.iter().find(|file| file.name == name) else { return Ok(()) };
         match digest::check(&self.dir, written).map_err(ResultsError::io("read", &self.dir.join(name)))? {
             None => Ok(()),
@@ -108,8 +108,9 @@ impl RunResult {
     /// The resolved scenario.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// If the file cannot be read, or is not as the run wrote it.
     pub fn scenario_toml(&self) -> Result<String, ResultsError> {
+        self.check(SCENARIO_FILE)?;
         let path = self.dir.join(SCENARIO_FILE);
         fs::read_to_string(&path).map_err(ResultsError::io("read", &path))
     }
