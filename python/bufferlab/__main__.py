@@ -92,6 +92,7 @@ def _add_compare(command: argparse.ArgumentParser) -> None:
 def _add_sweep(command: argparse.ArgumentParser) -> None:
     _add_scenario(command)
     _add_several(command)
+    command.add_argument("--replace", action="store_true", help="remove runs of another scenario at the points of this sweep first")
     command.add_argument(
         "--vary",
         action="append",
@@ -194,6 +195,7 @@ def _sweep(args: argparse.Namespace) -> None:
             variants,
             seeds=args.seeds,
             out=args.out or Path("results") / f"{scenario.name}-sweep",
+            replace=args.replace,
             jobs=args.jobs,
             verify=args.verify,
         )

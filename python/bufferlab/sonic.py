@@ -192,7 +192,7 @@ class WhatIf:
             Folder of the scenario (``what-if.toml``) and the runs (``compare``), as the command line writes it; without it, they live as long as
             the answer.
         replace
-            Replace runs of another scenario that lie there.
+            Remove runs of another scenario from the folder first.
         jobs
             Runs at the same time; the number of cores by default.
         progress
@@ -205,6 +205,7 @@ class WhatIf:
         """
         keep = TemporaryFolder() if out is None else None
         folder = keep.path if keep is not None else Path(os.fspath(out or ""))
+        self._plan.check(folder, replace)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "what-if.toml"
         path.write_text(self.scenario, encoding="utf-8")

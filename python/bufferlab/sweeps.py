@@ -86,6 +86,7 @@ def sweep(
     variants: Sequence[VariantLike] = (),
     seeds: int = 1,
     out: str | os.PathLike[str] | None = None,
+    replace: bool = False,
     executor: ExecutorOption = "threads",
     jobs: int | None = None,
     retries: int = 2,
@@ -108,8 +109,10 @@ def sweep(
     seeds
         Number of seeds of every point: the scenario's and the ones that follow it.
     out
-        Folder of the results, the same as the command line writes. A sweep over the same keys in it is continued, and may be extended by values,
-        policies and seeds. Runs from before the file of an own class was last changed are made again.
+        Folder of the results, the same as the command line writes. A sweep in it is continued, and may be extended by values, policies and seeds.
+        Runs of another scenario at its points are refused. Runs from before the file of a custom class was last changed are made again.
+    replace
+        Remove runs of another scenario at the points of this sweep first.
     executor
         Where runs are done: ``"threads"`` of this process, ``"processes"`` of this machine, or any object with ``submit``, such as a
         ``dask.distributed.Client``. Results are stored as they come.
@@ -126,6 +129,10 @@ def sweep(
 
     Raises
     ------
+    ResultsError
+        If ``out`` holds something else, or runs of another scenario at a point of this sweep, and ``replace`` is false.
+    ScenarioError
+        If the scenario loads at no point.
     SweepError
         If runs failed. The others are complete; its :attr:`SweepError.sweep` has them, and a repetition with the same ``out`` does only what
         is missing.
@@ -153,6 +160,7 @@ def sweep(
         texts(variants),
         seeds=seeds,
         out=out,
+        replace=replace,
         executor=executor,
         jobs=jobs,
         retries=retries,
@@ -170,6 +178,7 @@ def sweep_grid(
     *,
     seeds: int = 1,
     out: str | os.PathLike[str] | None = None,
+    replace: bool = False,
     executor: ExecutorOption = "threads",
     jobs: int | None = None,
     retries: int = 2,
@@ -182,7 +191,7 @@ def sweep_grid(
     keep = TemporaryFolder() if out is None else None
     folder = Path(out) if out is not None else keep.path / "sweep" if keep else Path()
     with _bufferlab.Claim(folder):
-        plan = _bufferlab.SweepPlan(scenario._source(), grid, policies, variants, seeds, folder)
+        plan = _bufferlab.SweepPlan(scenario._source(), grid, policies, variants, seeds, folder, replace)
         planned = plan.jobs
         failed = list(plan.failed)
         errors = carry_out(

@@ -73,8 +73,12 @@ def test_what_is_there_is_not_run_again_and_values_can_be_added(star: Scenario, 
     seen: list[Progress] = []
     sweep(star, {"switch.buffer": ["200 KB", "300 KB"]}, out=out, progress=seen.append)
     assert seen[-1].runs == 1
-    with pytest.raises(ResultsError, match="does not hold this sweep"):
-        sweep(star, {"seed": [1, 2]}, out=out)
+    # A sweep over another key has points of its own.
+    sweep(star, {"seed": [1, 2]}, out=out)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("hard work")
+    with pytest.raises(ResultsError, match="does not hold a sweep"):
+        sweep(star, {"seed": [1, 2]}, out=tmp_path / "mine")
 
 
 def test_a_point_that_cannot_run_is_named_and_the_others_are_there(star: Scenario) -> None:

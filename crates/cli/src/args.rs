@@ -164,6 +164,9 @@ pub(crate) struct TestbedRunArgs {
     /// Folder of the results; by default results/ and the scenario's name
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
+    /// Remove runs of another scenario from the folder first; without this they stay, and nothing runs
+    #[arg(long)]
+    pub(crate) replace: bool,
     /// Do not run the same in the simulator
     #[arg(long)]
     pub(crate) only_real: bool,
@@ -370,7 +373,7 @@ pub(crate) struct RunArgs {
     pub(crate) variant: Option<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
-    /// Replace results of another scenario that lie in the folder; without this they are kept, and nothing runs
+    /// Replace results of another scenario in the folder (of several seeds: remove them first); without this they stay, and nothing runs
     #[arg(long)]
     pub(crate) replace: bool,
 }
@@ -390,7 +393,7 @@ pub(crate) struct CompareArgs {
     variants: Vec<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
-    /// Replace runs of another scenario that lie in the folder; without this they are kept, and nothing runs
+    /// Remove runs of another scenario from the folder first; without this they stay, and nothing runs
     #[arg(long)]
     pub(crate) replace: bool,
     /// Add seeds (5, 10, 20, 40 …) until half of every interval of the difference to the baseline is at most this part of the baseline's mean; --seeds is the largest
@@ -447,6 +450,9 @@ pub(crate) struct SweepArgs {
     variants: Vec<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
+    /// Remove runs of another scenario at the points of this sweep first; without this they stay, and nothing runs
+    #[arg(long)]
+    pub(crate) replace: bool,
 }
 
 impl SweepArgs {

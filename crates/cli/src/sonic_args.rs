@@ -167,7 +167,7 @@ pub(crate) struct WhatIfArgs {
     /// Write the scenario and run nothing
     #[arg(long)]
     pub(crate) only_write: bool,
-    /// Replace results of another scenario that lie in the folder; without this they are kept, and nothing runs
+    /// Remove runs of another scenario from the folder first; without this they stay, and nothing runs
     #[arg(long)]
     pub(crate) replace: bool,
     /// Runs at the same time [default: the number of cores]

@@ -17,6 +17,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
         policies: args.choices(),
         seeds: args.execution.seeds,
         out: out(&args.execution, &first.scenario, "-sweep"),
+        replace: args.replace,
     };
     let _claim = Claim::folder(&request.out).map_err(error::results)?;
     let plan = SweepPlan::new(&*loader(&args.scenario)?, request)

@@ -79,44 +79,63 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
 
 /// Names of folders, and what runs in each.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
-    let applications = args.applications.iter().map(|who| ("host.applications".to_owned(), who.clone()));
-    let asked: Vec<_> = args.overrides.iter().cloned().chain(applications).collect();
-    let own = load(&args.scenario, &asked)?.scenario.switches[0].policy.clone();
-    let policies: Vec<(String, Option<String>)> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
-        ([], true) => DEMO_POLICIES.map(|(name, value)| (name.to_owned(), Some(value.to_owned()))).to_vec(),
-        ([], false) => vec![(own, None)],
-        (chosen, _) => {
-            let value = |name: &str| (name != own).then(|| name.to_owned());
-            chosen.iter().map(|info| (info.name.to_owned(), value(info.name))).collect()
-        }
+    let own = own_policy(args)?;
+    let names: Vec<String> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
+        ([], true) => DEMO_POLICIES.map(|(name, _)| name.to_owned()).to_vec(),
+        ([], false) => vec![own.clone()],
+        (chosen, _) => chosen.iter().map(|info| info.name.to_owned()).collect(),
     };
     let count = args.seeds.map_or(1, |seeds| seeds.get().into());
     bufferlab_lab::SEEDS
         .check(count)
         .map_err(|beyond| miette!(help = "run fewer at a time", "--seeds: {beyond}"))?;
-    let seeds: Vec<Option<u32>> =
-        args.seeds.map_or_else(|| vec![None], |count| (1..=count.get()).map(Some).collect());
+    let seeds: Vec<Option<u64>> =
+        args.seeds.map_or_else(|| vec![None], |count| (1..=u64::from(count.get())).map(Some).collect());
     let mut variants = Vec::new();
     // All policies of a seed before the next one: what else the machine does meets all of them.
     for seed in seeds {
-        for (name, policy) in &policies {
-            let policy = policy.iter().map(|value| ("switch.policy".to_owned(), value.clone()));
-            let seed = seed.iter().map(|seed| ("seed".to_owned(), seed.to_string()));
-            let overrides: Vec<_> = policy.chain(asked.iter().cloned()).chain(seed).collect();
-            variants.push((name.clone(), load(&args.scenario, &overrides)?));
+        for name in &names {
+            variants.push((name.clone(), load_as(args, &own, name, seed)?));
         }
     }
     Ok(variants)
+}
+
+/// What the command line changes, besides policy and seed.
+fn changes(args: &TestbedRunArgs) -> Vec<(String, String)> {
+    let applications = args.applications.iter().map(|who| ("host.applications".to_owned(), who.clone()));
+    args.overrides.iter().cloned().chain(applications).collect()
+}
+
+/// The policy of the scenario itself.
+fn own_policy(args: &TestbedRunArgs) -> Result<String, LoadError> {
+    Ok(load(&args.scenario, &changes(args))?.scenario.switches[0].policy.clone())
+}
+
+/// The scenario under a policy, which keeps the scenario's parameters if it is the scenario's own.
+fn load_as(args: &TestbedRunArgs, own: &str, policy: &str, seed: Option<u64>) -> Result<Loaded, LoadError> {
+    let demo = DEMO_POLICIES.iter().find(|(name, _)| *name == policy);
+    let value = match demo.filter(|_| args.policies.is_empty() && is_demo(&args.scenario)) {
+        Some((_, value)) => Some((*value).to_owned()),
+        None => (policy != own).then(|| policy.to_owned()),
+    };
+    let policy = value.into_iter().map(|value| ("switch.policy".to_owned(), value));
+    let seed = seed.into_iter().map(|seed| ("seed".to_owned(), seed.to_string()));
+    let overrides: Vec<_> = policy.chain(changes(args)).chain(seed).collect();
+    load(&args.scenario, &overrides)
 }
 
 #[cfg(target_os = "linux")]
 mod real {
     use super::*;
     use crate::args::WatchArgs;
+    use crate::error;
     use crate::watching;
-    use bufferlab_lab::{Job, execute_one};
+    use bufferlab_core::find_policy;
+    use bufferlab_lab::{Destination, Job, execute_one, prepare_group};
     use bufferlab_live::Quit;
     use bufferlab_report::Report;
+    use bufferlab_results::Claim;
     use bufferlab_switch::CaptureWriter;
     use bufferlab_testbed::sandbox::{self, Place};
     use bufferlab_testbed::{RealRun, TestbedError, Watching, hold, run_real};
@@ -167,6 +186,8 @@ mod real {
         }
         inside()?;
         interrupt::listen();
+        let _claim = Claim::folder(&out).map_err(error::results)?;
+        prepare(args, &out, &plans)?;
         for (name, plan) in &plans {
             let seed = format!("seed-{}", plan.scenario().seed);
             inform(&format!("{name}, {seed}: {} with real hosts", plan.scenario().duration));
@@ -181,7 +202,7 @@ mod real {
             let run = run.map_err(failed)?;
             describe(name, &run, args.json)?;
             if !args.only_real {
-                let dir = out.join(format!("{name}-simulated")).join(&seed);
+                let dir = out.join(format!("{name}{SIMULATED}")).join(&seed);
                 let job = Job { loaded: plan.loaded.clone(), dir, caveats: Vec::new() };
                 execute_one(&job, false, &mut |_| !interrupt::requested())
                     .map_err(|error| miette!("{error}"))?;
@@ -197,6 +218,26 @@ mod real {
         }
         print(&report.text())?;
         print(&format!("\n{}\n", written[0].display()))
+    }
+
+    /// What the runs of the simulator are called behind the name of a policy.
+    const SIMULATED: &str = "-simulated";
+
+    /// Makes the folder ready: earlier runs of other content there are refused, or removed on demand.
+    fn prepare(args: &TestbedRunArgs, out: &Path, plans: &[(String, Plan)]) -> miette::Result<()> {
+        let endings: &[&str] = if args.only_real { &[""] } else { &["", SIMULATED] };
+        let job = |(name, plan): &(String, Plan), ending: &str| {
+            let dir = out.join(format!("{name}{ending}")).join(format!("seed-{}", plan.scenario().seed));
+            Job { loaded: plan.loaded.clone(), dir, caveats: Vec::new() }
+        };
+        let jobs: Vec<_> =
+            plans.iter().flat_map(|plan| endings.iter().map(move |ending| job(plan, ending))).collect();
+        let known = |folder: &str, seed: u64| {
+            let policy = find_policy(folder.strip_suffix(SIMULATED).unwrap_or(folder))?;
+            Some(own_policy(args).and_then(|own| load_as(args, &own, policy.name, Some(seed))))
+        };
+        let to = Destination { out, replace: args.replace };
+        prepare_group(to, &jobs, &known).map(drop).map_err(error::plan)
     }
 
     /// Where the captures of a run go.

@@ -1,18 +1,24 @@
-//! Folders that hold several runs: what may already lie there, so that one table never mixes two experiments.
+//! Folders that hold several runs: what may already be there, so that one table never mixes two experiments.
 //!
-//! A comparison keeps its runs in `<variant>/seed-<n>/`, a run with several seeds in `seed-<n>/`. Runs that are there
-//! already and are not made again stay, and are shown together with the new ones; so they must be runs of the same
-//! scenario, which is checked by what they have stored: it must be what this command line would have stored.
+//! A comparison keeps its runs in `<variant>/seed-<n>/`, a run with several seeds in `seed-<n>/`, a sweep has a
+//! comparison per point. Earlier runs stay and are shown together with the new ones, so they must be runs of the same
+//! scenario by the same program. Their content decides: it must be what this command line would have stored.
 
 use crate::execute::has_stored;
+use crate::kept::{has_old_code, is_of_this_version};
 use crate::{Job, PlanError};
 use bufferlab_core::find_policy;
 use bufferlab_report::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE};
-use bufferlab_results::{GROUP_FILE, ResultsError, RunResult};
+use bufferlab_results::{
+    Content, GROUP_FILE, Group, ResultsError, RunResult, describe_differences, remove_run,
+};
 use bufferlab_scenario::{LoadError, Loaded, Variant};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// What to do where results of other content are in the way.
+const WAYS_OUT: &str = "choose another folder with --out, or give --replace to remove the old results first; nothing was deleted";
 
 /// How the runs of a folder are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,27 +40,81 @@ impl Layout {
 
 /// A run that is there already.
 #[derive(Debug)]
-struct Present {
-    /// `None`: the scenario as it is, or one that this program does not know.
-    variant: Option<Variant>,
-    seed: u64,
+pub(crate) struct Present {
+    /// Name of the folder above it; empty for [`Layout::Seeds`].
+    pub(crate) folder: String,
+    /// The variant that the run says it is; `None`: the scenario as it is, or a policy by the folder's name.
+    pub(crate) variant: Option<Variant>,
+    pub(crate) seed: u64,
     dir: PathBuf,
 }
 
-/// Checks that runs may be added to `out`; answers the finished runs there that stay.
+/// How a finished run relates to what this command line would store in its place.
+enum Standing {
+    /// The content is the same.
+    Same,
+    /// The scenario is the same, but another version of the program or of a custom class ran it.
+    Outdated(String),
+    /// The scenario is another one.
+    Other(String),
+    /// The manifest, the scenario or an input file cannot be read, or is not what the run wrote.
+    Damaged(String),
+}
+
+/// A folder to which runs may be added. Nothing has been changed yet.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    out: PathBuf,
+    /// Earlier runs that are not made again and are shown with the new ones.
+    kept: Vec<PathBuf>,
+    /// Runs that must not stay beside the new ones.
+    doomed: Vec<PathBuf>,
+    /// Folders of all runs that the folder shall hold.
+    runs: Vec<String>,
+}
+
+impl Checked {
+    /// Removes what must not stay, and writes down which runs the folder shall hold. Answers the earlier runs that
+    /// stay. Runs of other content go before the first new run, so a kill leaves no mixture.
+    ///
+    /// # Errors
+    /// If a folder cannot be removed or written.
+    pub(crate) fn carry_out(self) -> Result<Vec<PathBuf>, PlanError> {
+        if !self.doomed.is_empty() {
+            // Pages and tables that show them go first.
+            for name in [REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET] {
+                let path = self.out.join(name);
+                match fs::remove_file(&path) {
+                    Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                        return Err(ResultsError::Io { action: "remove", path, source }.into());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for dir in &self.doomed {
+            remove_run(dir)?;
+        }
+        Group::new(self.runs).write(&self.out)?;
+        Ok(self.kept)
+    }
+}
+
+/// Checks that runs may be added to `out`.
 ///
-/// `new` are the runs to come, which take the place of runs of the same scenario, and with `replace` of any; `load` loads the scenario as a
-/// variant (unchanged if `None`) with a seed.
+/// `new` are the runs to come. They take the place of runs of the same scenario, and with `replace` of any. `load`
+/// loads what a run that is there should be by the name of its folder and its seed; it answers `None` for names that
+/// this program does not know.
 ///
 /// # Errors
-/// If `out` holds anything else than such runs and their report, or runs of another scenario.
+/// If `out` holds anything else than such runs and their report, or runs of other content that are not to be replaced.
 pub(crate) fn check(
     out: &Path,
     layout: Layout,
     new: &[Job],
     replace: bool,
-    load: impl Fn(Option<&Variant>, u64) -> Result<Loaded, LoadError>,
-) -> Result<Vec<PathBuf>, PlanError> {
+    load: impl Fn(&Present) -> Option<Result<Loaded, LoadError>>,
+) -> Result<Checked, PlanError> {
     if RunResult::is_complete(out) {
         return Err(PlanError::refused(
             format!(
@@ -65,29 +125,96 @@ pub(crate) fn check(
             "choose another folder with --out",
         ));
     }
-    let mut kept = Vec::new();
+    let (mut kept, mut doomed) = (Vec::new(), Vec::new());
     for run in present(out, layout, new)? {
-        let job = new.iter().find(|job| job.dir == run.dir);
-        if (job.is_some() && replace) || !RunResult::is_complete(&run.dir) {
+        if !RunResult::is_complete(&run.dir) {
             continue;
         }
-        // What cannot be loaded is not what this command line would run.
-        let same = match job {
-            Some(job) => has_stored(&run.dir, &job.loaded),
-            None => load(run.variant.as_ref(), run.seed).is_ok_and(|loaded| has_stored(&run.dir, &loaded)),
+        let job = new.iter().find(|job| job.dir == run.dir);
+        let found = match job {
+            Some(job) => standing(&run.dir, &job.loaded),
+            None => match load(&run) {
+                Some(Ok(loaded)) => standing(&run.dir, &loaded),
+                // What cannot be loaded is not what this command line would run.
+                Some(Err(why)) => Standing::Other(why.to_string()),
+                None if replace => Standing::Other("its policy is not known".to_owned()),
+                None => return Err(unknown(out, &run.folder)),
+            },
         };
-        if !same {
-            return Err(PlanError::refused(
-                format!("{} holds runs of another scenario, such as {}", out.display(), run.dir.display()),
-                "runs of one folder are compared with each other: choose another folder with --out, or remove \
-                 the old runs; nothing was deleted",
-            ));
-        }
-        if job.is_none() {
-            kept.push(run.dir);
+        match (found, job) {
+            (Standing::Same, None) => kept.push(run.dir),
+            (Standing::Same, Some(_)) => {}
+            // Made again. Readers see a version, but not which version of a custom class ran.
+            (Standing::Outdated(_), Some(_)) => {
+                if has_old_code(&run.dir) {
+                    doomed.push(run.dir);
+                }
+            }
+            (Standing::Damaged(_), Some(_)) => {}
+            (_, _) if replace => doomed.push(run.dir),
+            (Standing::Outdated(why), None) => {
+                return Err(other(out, "the same scenario by another program", &run.dir, &why));
+            }
+            (Standing::Other(why), _) => return Err(other(out, "runs of another scenario", &run.dir, &why)),
+            (Standing::Damaged(why), None) => return Err(other(out, "a damaged run", &run.dir, &why)),
         }
     }
-    Ok(kept)
+    let all = kept.iter().map(PathBuf::as_path).chain(new.iter().map(|job| job.dir.as_path()));
+    let name = |dir: &Path| {
+        let parts = dir.strip_prefix(out).unwrap_or(dir).iter();
+        parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+    };
+    let runs = all.map(name).collect();
+    Ok(Checked { out: out.to_path_buf(), kept, doomed, runs })
+}
+
+fn other(out: &Path, what: &str, dir: &Path, why: &str) -> PlanError {
+    let message = format!("{} holds {what}: in {}, {why}", out.display(), dir.display());
+    PlanError::refused(message, format!("runs of one folder share their means: {WAYS_OUT}"))
+}
+
+/// Hours of simulation are not lost to a second command with the same `--out`: refuses to replace a single run of
+/// another scenario.
+///
+/// # Errors
+/// If that lies in `out`.
+pub(crate) fn check_single(out: &Path, new: &Loaded) -> Result<(), PlanError> {
+    if !RunResult::is_complete(out) {
+        return Ok(());
+    }
+    match standing(out, new) {
+        Standing::Other(why) => Err(PlanError::refused(
+            format!("{} holds the results of another scenario: {why}", out.display()),
+            "choose another folder with --out, or give --replace to have these results instead; nothing was deleted",
+        )),
+        Standing::Same | Standing::Outdated(_) | Standing::Damaged(_) => Ok(()),
+    }
+}
+
+/// Compares the finished run in `dir` with what `loaded` would leave there.
+fn standing(dir: &Path, loaded: &Loaded) -> Standing {
+    let there = RunResult::open(dir).and_then(|run| Ok((Content::of_run(&run)?, run)));
+    let (content, run) = match there {
+        Ok(there) => there,
+        Err(why) => return Standing::Damaged(why.to_string()),
+    };
+    let inputs: Vec<_> = loaded.inputs.iter().map(|input| (input.name.clone(), &input.content)).collect();
+    let wanted = Content::new(&loaded.resolved, &inputs, env!("CARGO_PKG_VERSION"), crate::commit());
+    let differences = describe_differences(&content.differences(&wanted, |_| false));
+    if !has_stored(dir, loaded) {
+        return Standing::Other(if differences.is_empty() {
+            "its text differs".to_owned()
+        } else {
+            differences
+        });
+    }
+    if !is_of_this_version(run.manifest()) {
+        Standing::Outdated(differences)
+    } else if has_old_code(dir) {
+        Standing::Outdated("a custom class has changed since".to_owned())
+    } else {
+        Standing::Same
+    }
 }
 
 /// The runs of a folder, which holds nothing else but their report.
@@ -108,25 +235,18 @@ fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, Plan
         }
         match (layout, seed_of(&name)) {
             (Layout::Seeds, Some(seed)) if path.is_dir() => {
-                runs.push(Present { variant: None, seed, dir: path });
+                runs.push(Present { folder: String::new(), variant: None, seed, dir: path });
             }
             (Layout::Policies, _) if path.is_dir() => {
                 let ours = find_policy(&name).is_some() || new.iter().any(|job| job.dir.starts_with(&path));
-                let inner = visible(&path)?;
-                if inner.is_empty() && !ours {
-                    return Err(foreign());
-                }
-                for (inner, dir) in inner {
+                // An empty one is what a command leaves that was killed before the first run of a variant was complete.
+                for (inner, dir) in visible(&path)? {
                     let seed = seed_of(&inner).filter(|_| dir.is_dir()).ok_or_else(foreign)?;
-                    let variant = stored_variant(&dir).or_else(|| find_policy(&name).map(Variant::plain));
-                    if variant.is_none() && !ours {
-                        return Err(if RunResult::is_complete(&dir) {
-                            unknown(out, &name)
-                        } else {
-                            foreign()
-                        });
+                    let variant = stored_variant(&dir);
+                    if variant.is_none() && !ours && !RunResult::is_complete(&dir) {
+                        return Err(foreign());
                     }
-                    runs.push(Present { variant, seed, dir });
+                    runs.push(Present { folder: name.clone(), variant, seed, dir });
                 }
             }
             _ => return Err(foreign()),
@@ -140,7 +260,7 @@ fn unknown(out: &Path, name: &str) -> PlanError {
     PlanError::refused(
         format!("{} holds runs of {name}, which this program does not know", out.display()),
         "policies of your own are compared by what brings them along, such as `python -m bufferlab compare`; or choose \
-         another folder with --out; nothing was deleted",
+         another folder with --out, or give --replace to remove them; nothing was deleted",
     )
 }
 
@@ -177,4 +297,42 @@ fn visible(folder: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
     }
     list.sort();
     Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::of_seed;
+    use bufferlab_core::POLICIES;
+    use bufferlab_scenario::{Changes, load_changed};
+
+    /// Readers of a folder know nothing but its runs: what seeds and policies bring must not look like a mixture.
+    #[test]
+    fn seeds_and_policies_of_every_scenario_share_means() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let mut seen = 0;
+        for entry in fs::read_dir(folder).expect("the scenarios are there").flatten() {
+            let path = entry.path();
+            let load = |variant: &Variant, seed: u64| {
+                let then = [of_seed(seed)];
+                let changes = Changes { variant: Some(variant), then: &then, ..Changes::default() };
+                let loaded = load_changed(&path, None, &changes).ok()?;
+                let inputs: Vec<_> =
+                    loaded.inputs.iter().map(|input| (input.name.clone(), &input.content)).collect();
+                Some(Content::new(&loaded.resolved, &inputs, "", None))
+            };
+            let mut first: Option<Content> = None;
+            for variant in POLICIES.iter().map(|info| Variant::plain(info)) {
+                let (Some(one), Some(other)) = (load(&variant, 1), load(&variant, 2)) else { continue };
+                seen += 1;
+                let label = format!("{}: {}", path.display(), variant.label());
+                let of_seeds = one.differences_between_seeds(&other);
+                assert!(of_seeds.is_empty(), "{label}: {}", describe_differences(&of_seeds));
+                let first = first.get_or_insert(one);
+                let of_policies = first.differences_between_policies(&other);
+                assert!(of_policies.is_empty(), "{label}: {}", describe_differences(&of_policies));
+            }
+        }
+        assert!(seen > 100, "{seen}");
+    }
 }

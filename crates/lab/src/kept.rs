@@ -33,19 +33,26 @@ pub fn is_kept(job: &Job) -> bool {
     let unhurt = |run: &RunResult| run.damage().is_ok_and(|faults| faults.is_empty());
     has_stored(&job.dir, &job.loaded)
         && RunResult::open(&job.dir).is_ok_and(|run| {
-            is_of_this_program(&job.dir, run.manifest()) && is_as_planned(job, &run) && unhurt(&run)
+            is_of_this_version(run.manifest())
+                && !has_old_code(&job.dir)
+                && is_as_planned(job, &run)
+                && unhurt(&run)
         })
 }
 
-/// Determinism is a promise per version.
-fn is_of_this_program(dir: &Path, manifest: &Manifest) -> bool {
+/// Whether this version of the program wrote the manifest: determinism is a promise per version.
+pub(crate) fn is_of_this_version(manifest: &Manifest) -> bool {
+    manifest.bufferlab_version == env!("CARGO_PKG_VERSION")
+        && manifest.git_commit.as_deref() == crate::commit()
+}
+
+/// Whether a finished run is older than the custom classes of this program.
+pub(crate) fn has_old_code(dir: &Path) -> bool {
     let later = |built: SystemTime| {
         let written = fs::metadata(dir.join(MANIFEST_FILE)).and_then(|file| file.modified());
         written.is_ok_and(|written| written > built)
     };
-    manifest.bufferlab_version == env!("CARGO_PKG_VERSION")
-        && manifest.git_commit.as_deref() == crate::commit()
-        && own_code().is_none_or(later)
+    !own_code().is_none_or(later)
 }
 
 /// What is compared with a run decides on some of its caveats.

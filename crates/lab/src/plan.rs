@@ -2,13 +2,13 @@
 //! they go.
 
 use crate::choice::{PolicyChoice, chosen, other_traffic, refuse_twins};
-use crate::execute::has_stored;
-use crate::group::{self, Layout};
+use crate::group::{self, Layout, Present};
 use crate::kept::is_kept;
 use crate::limits::{RUNS, SEEDS};
 use crate::memory::{fits, plan_fits};
 use crate::{Job, PlanError};
-use bufferlab_results::{Group, RunCaveat, RunResult, SCENARIO_FILE};
+use bufferlab_core::find_policy;
+use bufferlab_results::RunCaveat;
 use bufferlab_scenario::{LoadError, Loaded, Scenario, Variant};
 use bufferlab_sim::Simulation;
 use std::fs;
@@ -46,7 +46,7 @@ impl Plan {
 pub struct Destination<'a> {
     /// The folder.
     pub out: &'a Path,
-    /// Whether results of another scenario that lie there may be replaced. Those of the same one always are.
+    /// Whether results of another scenario that lie there are removed before the first run. Without it they are refused.
     pub replace: bool,
 }
 
@@ -69,11 +69,11 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
     let kept = if single {
         refuse_to_replace_the_ground(out)?;
         if !to.replace {
-            refuse_to_replace_another(out, &jobs[0].loaded)?;
+            group::check_single(out, &jobs[0].loaded)?;
         }
         Vec::new()
     } else {
-        keep(to, Layout::Seeds, &jobs, |_, seed| load_seed(seed))?
+        group::check(out, Layout::Seeds, &jobs, to.replace, |run| Some(load_seed(run.seed)))?.carry_out()?
     };
     Ok(Plan { jobs, policies: Vec::new(), kept, left_out: Vec::new() })
 }
@@ -120,7 +120,8 @@ pub fn plan_compare(
             jobs.push(Job { loaded, dir, caveats });
         }
     }
-    let kept = keep(to, Layout::Policies, &jobs, |variant, seed| load(variant, &[of_seed(seed)]))?;
+    let known = |run: &Present| Some(load(Some(&variant_of(run, &variants)?), &[of_seed(run.seed)]));
+    let kept = group::check(to.out, Layout::Policies, &jobs, to.replace, known)?.carry_out()?;
     Ok(Plan { jobs, policies: variants.iter().map(Variant::label).collect(), kept, left_out })
 }
 
@@ -182,52 +183,26 @@ fn refuse_to_replace_the_ground(out: &Path) -> Result<(), PlanError> {
     }
 }
 
-/// Hours of simulation are not lost to a second command with the same `--out`.
-fn refuse_to_replace_another(out: &Path, new: &Loaded) -> Result<(), PlanError> {
-    if !RunResult::is_complete(out) || has_stored(out, new) {
-        return Ok(());
-    }
-    let there = fs::read_to_string(out.join(SCENARIO_FILE)).unwrap_or_default();
-    let difference = match first_difference(&there, &new.resolved) {
-        Some((there, here)) => format!("its resolved scenario says `{there}`, this one `{here}`"),
-        None => "its input files differ".to_owned(),
-    };
-    Err(PlanError::refused(
-        format!("{} holds the results of another scenario: {difference}", out.display()),
-        "choose another folder with --out, or give --replace to have these results instead; nothing was deleted",
-    ))
+/// What a run of a comparison should be: the variant that is compared in its folder now, else the one that it says it is,
+/// else the policy of the folder's name.
+pub(crate) fn variant_of(run: &Present, compared: &[Variant]) -> Option<Variant> {
+    let now = compared.iter().find(|variant| variant.folder() == run.folder);
+    let stored = || run.variant.clone().or_else(|| find_policy(&run.folder).map(Variant::plain));
+    now.cloned().or_else(stored)
 }
 
-/// The first line in which two texts differ; what is no more there counts as empty.
-fn first_difference(a: &str, b: &str) -> Option<(String, String)> {
-    let (mut a, mut b) = (a.lines(), b.lines());
-    loop {
-        match (a.next(), b.next()) {
-            (None, None) => return None,
-            (x, y) if x == y => {}
-            (x, y) => {
-                let text = |line: Option<&str>| line.unwrap_or_default().trim().to_owned();
-                return Some((text(x), text(y)));
-            }
-        }
-    }
-}
-
-/// Checks what lies in the folder of several runs; answers those of them that stay. Writes down which runs the folder shall hold.
-fn keep(
+/// Makes a folder ready for runs that a front end plans itself, in `<name>/seed-<n>`: earlier runs there stay if their
+/// content is what `load` answers for their name and seed. Answers those that are not made again.
+///
+/// # Errors
+/// As [`plan_compare`].
+pub fn prepare_group(
     to: Destination<'_>,
-    layout: Layout,
     jobs: &[Job],
-    load: impl Fn(Option<&Variant>, u64) -> Result<Loaded, LoadError>,
+    load: &dyn Fn(&str, u64) -> Option<Result<Loaded, LoadError>>,
 ) -> Result<Vec<PathBuf>, PlanError> {
-    let kept = group::check(to.out, layout, jobs, to.replace, load)?;
-    let all = kept.iter().map(PathBuf::as_path).chain(jobs.iter().map(|job| job.dir.as_path()));
-    let name = |dir: &Path| {
-        let parts = dir.strip_prefix(to.out).unwrap_or(dir).iter();
-        parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
-    };
-    Group::new(all.map(name).collect()).write(to.out)?;
-    Ok(kept)
+    let known = |run: &Present| load(&run.folder, run.seed);
+    group::check(to.out, Layout::Policies, jobs, to.replace, known)?.carry_out()
 }
 
 /// The scenario's seed and the ones that follow it, for `others` variants and points.

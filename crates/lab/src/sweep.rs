@@ -6,13 +6,14 @@ mod page;
 pub use output::sweep_schema;
 
 use crate::choice::{PolicyChoice, chosen, other_traffic, own_policy, refuse_twins};
+use crate::group::{self, Layout, Present};
 use crate::kept::is_kept;
 use crate::limits::RUNS;
-use crate::plan::{Load, of_seed, seeds_of};
+use crate::plan::{Load, of_seed, seeds_of, variant_of};
 use crate::{Job, PlanError};
 use bufferlab_report::ReportError;
 use bufferlab_results::{ResultsError, write_whole};
-use bufferlab_scenario::{Scenario, Variant};
+use bufferlab_scenario::{LoadError, Scenario, Variant};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +28,7 @@ pub const SWEEP_CSV: &str = "sweep.csv";
 pub const SWEEP_JSON: &str = "sweep.json";
 /// The same to look at.
 pub const SWEEP_HTML: &str = "sweep.html";
-/// What the sweep varies: a folder without it, or with another one, is not continued.
+/// What the last sweep varied: a folder without it belongs to somebody else.
 const SWEEP_FILE: &str = "sweep.toml";
 
 /// A key of the scenario and the values that it takes.
@@ -49,7 +50,7 @@ struct Point {
 /// What a sweep asks for.
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
-    /// Name of the scenario's file: together with the varied keys it tells sweeps apart.
+    /// Name of the scenario's file, for readers.
     pub scenario_file: String,
     /// The keys of the grid, the last one fastest.
     pub vary: Vec<Vary>,
@@ -59,6 +60,8 @@ pub struct SweepRequest {
     pub seeds: NonZero<u32>,
     /// Folder of the results.
     pub out: PathBuf,
+    /// Whether runs of other content at the points of this sweep are removed. Without it they are refused.
+    pub replace: bool,
 }
 
 /// A sweep that can begin, or go on.
@@ -82,13 +85,14 @@ impl SweepPlan {
     /// Plans the sweep, and claims its folder.
     ///
     /// # Errors
-    /// If the scenario does not load, two points are the same, or the folder holds something else than this sweep.
+    /// If the scenario loads at no point, two points are the same, the folder holds something else than a sweep, or a
+    /// point has runs of other content.
     pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
         let first = load(None, &[])?;
         let grid = grid_size(&request.vary);
         RUNS.check(grid).map_err(PlanError::beyond)?;
         let points = points(&request.vary)?;
-        refuse_another_sweep(&request)?;
+        refuse_other_files(&request.out)?;
         // Where nothing is asked for, the scenario stays as it is, whatever its other switches have.
         let changes = !request.policies.is_empty();
         let variants: Vec<Variant> = if changes {
@@ -98,18 +102,50 @@ impl SweepPlan {
         };
         refuse_twins(&variants)?;
         refuse_two_hands(&request.vary, &variants)?;
-        let mut found = Found::default();
         let load_point = |variant: Option<&Variant>, overrides: &[(String, String)]| {
             load(variant.filter(|_| changes), overrides)
         };
         let seeds = seeds_of(&first, request.seeds, points.len() * variants.len())?;
+        let mut found = Found::default();
+        let mut ends = Vec::with_capacity(points.len());
         for point in &points {
-            let dir = request.out.join(&point.folder);
-            found.look_at(point, &dir, &variants, &seeds, &load_point);
+            found.look_at(point, &request.out.join(&point.folder), &variants, &seeds, &load_point);
+            ends.push(found.jobs.len());
         }
-        let Found { jobs, kept, failed } = found;
-        let policies = variants.iter().map(Variant::label).collect();
+        let Found { mut jobs, failed, first_error } = found;
+        if let (true, Some(error)) = (jobs.is_empty(), first_error) {
+            return Err(error.into());
+        }
+        let mut checked = Vec::new();
+        let mut start = 0;
+        for (point, end) in points.iter().zip(ends) {
+            let dir = request.out.join(&point.folder);
+            let known = |run: &Present| {
+                let (variant, overrides) = (variant_of(run, &variants)?, point.overrides_of(run.seed));
+                let is_asked = variants.contains(&variant);
+                let load = if is_asked { &load_point as &Load<'_> } else { load };
+                Some(load(Some(&variant), &overrides))
+            };
+            if start < end {
+                checked.push(group::check(
+                    &dir,
+                    Layout::Policies,
+                    &jobs[start..end],
+                    request.replace,
+                    known,
+                )?);
+            }
+            start = end;
+        }
+        // First: it says whose folder this is, should the command be killed.
         write(&request.out, SWEEP_FILE, &description(&request))?;
+        for point in checked {
+            point.carry_out()?;
+        }
+        let planned = jobs.len();
+        jobs.retain(|job| !is_kept(job));
+        let kept = planned - jobs.len();
+        let policies = variants.iter().map(Variant::label).collect();
         Ok(Self { jobs, kept, failed, request, name: first.scenario.name, points, policies })
     }
 
@@ -155,27 +191,26 @@ pub struct SweepOutcome {
     pub json: String,
 }
 
-/// Runs that are missing, how many are there, and what cannot run.
+/// All runs of the grid, and what cannot run.
 #[derive(Default)]
 struct Found {
     jobs: Vec<Job>,
-    kept: usize,
     failed: Vec<String>,
+    first_error: Option<LoadError>,
 }
 
 impl Found {
-    /// Looks at all runs of a point, whose folder is `dir`.
+    /// Loads all runs of a point, whose folder is `dir`.
     fn look_at(&mut self, point: &Point, dir: &Path, variants: &[Variant], seeds: &[u64], load: &Load<'_>) {
         let mut baselines: BTreeMap<u64, Scenario> = BTreeMap::new();
         for (number, variant) in variants.iter().enumerate() {
             for &seed in seeds {
-                let mut overrides = vec![of_seed(seed)];
-                overrides.extend(point.overrides.iter().cloned());
-                let loaded = match load(Some(variant), &overrides) {
+                let loaded = match load(Some(variant), &point.overrides_of(seed)) {
                     Ok(loaded) => loaded,
                     Err(why) => {
                         let label = variant.label();
                         self.failed.push(format!("{}, {label}, seed {seed}: {why}", point.folder));
+                        self.first_error.get_or_insert(why);
                         continue;
                     }
                 };
@@ -187,12 +222,7 @@ impl Found {
                     baselines.insert(seed, loaded.scenario.clone());
                 }
                 let dir = dir.join(variant.folder()).join(format!("seed-{seed}"));
-                let job = Job { loaded, dir, caveats: caveat.into_iter().collect() };
-                if is_kept(&job) {
-                    self.kept += 1;
-                } else {
-                    self.jobs.push(job);
-                }
+                self.jobs.push(Job { loaded, dir, caveats: caveat.into_iter().collect() });
             }
         }
     }
@@ -201,6 +231,13 @@ impl Found {
 /// Points of the grid, before any is made.
 fn grid_size(vary: &[Vary]) -> u64 {
     vary.iter().fold(1, |points, vary| points.saturating_mul(vary.values.len() as u64))
+}
+
+impl Point {
+    /// What a run at this point sets behind its variant.
+    fn overrides_of(&self, seed: u64) -> Vec<(String, String)> {
+        std::iter::once(of_seed(seed)).chain(self.overrides.iter().cloned()).collect()
+    }
 }
 
 /// The grid in the order of the keys, the last one fastest.
@@ -280,29 +317,27 @@ fn in_a_name(value: &str) -> String {
     value.chars().map(|c| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '-' }).collect()
 }
 
-/// What makes two sweeps the same, so that one may continue the other: the scenario's file and the varied keys; values,
-/// policies and seeds may be added.
+/// The scenario's file and the varied keys, for readers of the folder. The content of runs decides what is reused.
 fn description(request: &SweepRequest) -> String {
-    let mut text = String::from("# The sweep that fills this folder.\n");
+    let mut text = String::from("# The last sweep in this folder.\n");
     let _ = writeln!(text, "scenario = {:?}", request.scenario_file);
     let keys: Vec<_> = request.vary.iter().map(|vary| vary.key.as_str()).collect();
     let _ = writeln!(text, "keys = {keys:?}");
     text
 }
 
-fn refuse_another_sweep(request: &SweepRequest) -> Result<(), PlanError> {
-    let out = &request.out;
+/// A folder that no sweep has filled belongs to somebody else.
+fn refuse_other_files(out: &Path) -> Result<(), PlanError> {
     // Hidden files are in the making: a sweep that was killed before its first run left nothing else.
     let hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
     let occupied = fs::read_dir(out).is_ok_and(|entries| entries.flatten().any(|entry| !hidden(&entry)));
-    match fs::read_to_string(out.join(SWEEP_FILE)) {
-        Ok(text) if text == description(request) => Ok(()),
-        Err(_) if !occupied => Ok(()),
-        _ => Err(PlanError::refused(
-            format!("{} is not empty and does not hold this sweep", out.display()),
+    if occupied && !out.join(SWEEP_FILE).is_file() {
+        return Err(PlanError::refused(
+            format!("{} is not empty and does not hold a sweep", out.display()),
             "choose another folder with --out; nothing was deleted",
-        )),
+        ));
     }
+    Ok(())
 }
 
 /// Whole or not at all.

@@ -1,7 +1,9 @@
 //! What if alpha or the policy were another one? Variants of a configuration, a table, and a recommendation.
 
+mod keep;
 mod recommend;
 
+pub use keep::{SCENARIO_NAME, check_scenario};
 pub use recommend::{NONE, Recommendation, recommend};
 
 use crate::OperatorError;

@@ -124,6 +124,7 @@ pub(crate) struct SweepPlan {
 impl SweepPlan {
     /// Plans the sweep and claims its folder: `vary` has dotted keys with their values as TOML.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
     fn new(
         py: Python<'_>,
         source: Source,
@@ -132,6 +133,7 @@ impl SweepPlan {
         variants: Vec<String>,
         seeds: u32,
         out: PathBuf,
+        replace: bool,
     ) -> PyResult<Self> {
         let request = SweepRequest {
             scenario_file: source.0.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -139,6 +141,7 @@ impl SweepPlan {
             policies: choices(&policies, &variants)?,
             seeds: at_least_one(seeds)?,
             out,
+            replace,
         };
         let load = loader(source);
         let inner =

@@ -5,7 +5,7 @@ use bufferlab_operator::probe::Executor;
 use bufferlab_operator::store::{Store, dumps};
 use bufferlab_operator::tune::{Daemon, JournalFile, Keeper, Settings, recover};
 use bufferlab_operator::vectors::{self, Vectors};
-use bufferlab_operator::what_if::recommend;
+use bufferlab_operator::what_if::{check_scenario, recommend};
 use bufferlab_operator::{Kind, Model, Network, OperatorError, Traffic, WhatIf};
 use bufferlab_report::Report;
 use bufferlab_sonic::lint::{self, Allowance, Options};
@@ -208,6 +208,12 @@ impl SonicWhatIf {
     /// What was simplified.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
+    }
+
+    /// Refuses a folder with another scenario, unless it is to be replaced.
+    fn check(&self, py: Python<'_>, folder: PathBuf, replace: bool) -> PyResult<()> {
+        check_scenario(&folder, &self.0.scenario, replace)
+            .map_err(|error| errors::with_help(py, "ResultsError", &error.message, &error.help))
     }
 
     /// What the runs of a folder say: choice, reasons, caveats, and all of it as text with the table.

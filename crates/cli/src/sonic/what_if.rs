@@ -5,8 +5,8 @@ use crate::args::ExecutionArgs;
 use crate::execute::{clear_away, execute_each, go_on};
 use crate::sonic_args::WhatIfArgs;
 use crate::{error, inform, interrupt, print};
-use bufferlab_lab::{Destination, PolicyChoice, plan_compare};
-use bufferlab_operator::what_if::{recommend, text};
+use bufferlab_lab::{Destination, Plan, PolicyChoice, plan_compare};
+use bufferlab_operator::what_if::{SCENARIO_NAME, check_scenario, recommend, text};
 use bufferlab_operator::{Model, Network, OperatorError, Traffic, WhatIf};
 use bufferlab_report::Report;
 use bufferlab_results::{Claim, write_whole};
@@ -16,8 +16,6 @@ use bufferlab_sonic::silicon::chip_for;
 use miette::miette;
 use std::path::{Path, PathBuf};
 
-/// The name of the scenario file in the folder of results.
-const SCENARIO: &str = "what-if.toml";
 /// The folder of the runs beside it.
 const RUNS: &str = "compare";
 
@@ -67,47 +65,37 @@ pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
     let against = other.as_ref().map(|(config, model)| (config, model));
     let plan = WhatIf::new("what-if", (&config, &model), against, &traffic).map_err(wrong)?;
     let out = args.out.clone().unwrap_or_else(|| Path::new("results").join("sonic-what-if"));
-    let path = out.join(SCENARIO);
-    std::fs::create_dir_all(&out).map_err(|error| {
-        let help = "choose a folder that can be made with --out";
-        miette!(help = help, "cannot make {}: {error}", out.display())
-    })?;
-    keep_scenario(&path, &plan.scenario, args.replace)?;
-    inform(&format!("scenario in {}: `bufferlab run` and `bufferlab compare` play it", path.display()));
-    if args.only_write {
-        return Ok(());
-    }
-    run(args, &plan, &path, &out.join(RUNS))
-}
-
-/// Writes the scenario; one that somebody has changed is not lost.
-fn keep_scenario(path: &Path, text: &str, replace: bool) -> miette::Result<()> {
-    let there = std::fs::read_to_string(path);
-    if !replace && there.is_ok_and(|there| there != text) {
-        return Err(miette!(
-            help = "choose another folder with --out, or give --replace",
-            "{} holds another scenario",
-            path.display()
-        ));
-    }
-    write_whole(path, text).map_err(|error| {
+    let path = out.join(SCENARIO_NAME);
+    // Nothing is written before all of it is known to be allowed.
+    check_scenario(&out, &plan.scenario, args.replace).map_err(wrong)?;
+    let _claim = Claim::folder(&out).map_err(error::results)?;
+    let planned = if args.only_write { None } else { Some(compared(args, &plan, &path, &out.join(RUNS))?) };
+    write_whole(&path, &plan.scenario).map_err(|error| {
         miette!(
             help = "choose a folder that can be written with --out",
             "cannot write {}: {error}",
             path.display()
         )
-    })
+    })?;
+    inform(&format!("scenario in {}: `bufferlab run` and `bufferlab compare` play it", path.display()));
+    match planned {
+        Some(planned) => run(args, &plan, planned, &path, &out.join(RUNS)),
+        None => Ok(()),
+    }
 }
 
-fn run(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette::Result<()> {
-    let _claim = Claim::folder(out).map_err(error::results)?;
+/// Plans the runs of all choices.
+fn compared(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette::Result<Plan> {
     let load = |variant: Option<&Variant>, then: &[(String, String)]| {
-        load_changed(path, None, &Changes { variant, then, ..Changes::default() })
+        load_changed(path, Some(&plan.scenario), &Changes { variant, then, ..Changes::default() })
     };
     let choices: Vec<_> =
         plan.choices.iter().map(|choice| PolicyChoice::One(choice.variant.clone())).collect();
     let to = Destination { out, replace: args.replace };
-    let mut planned = plan_compare(&load, &choices, args.seeds, to).map_err(error::plan)?;
+    plan_compare(&load, &choices, args.seeds, to).map_err(error::plan)
+}
+
+fn run(args: &WhatIfArgs, plan: &WhatIf, mut planned: Plan, path: &Path, out: &Path) -> miette::Result<()> {
     let how = ExecutionArgs {
         seeds: args.seeds,
         out: None,

@@ -100,13 +100,13 @@ fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
 }
 
 /// The files of a folder but those that say how long something took.
-fn timeless(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn timeless(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = desk.files(folder);
     files.retain(|name, _| !name.ends_with("timing.json") && !name.starts_with("runs/"));
     files
 }
 
-fn assert_same(whole: &BTreeMap<String, Vec<u8>>, killed: &BTreeMap<String, Vec<u8>>) {
+pub(crate) fn assert_same(whole: &BTreeMap<String, Vec<u8>>, killed: &BTreeMap<String, Vec<u8>>) {
     let surplus: Vec<_> = killed.keys().filter(|name| !whole.contains_key(*name)).collect();
     let missing: Vec<_> = whole.keys().filter(|name| !killed.contains_key(*name)).collect();
     assert!(surplus.is_empty() && missing.is_empty(), "surplus: {surplus:?}, missing: {missing:?}");

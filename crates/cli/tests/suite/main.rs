@@ -1,5 +1,6 @@
 //! The command line as its users meet it: what it prints, where, and what it leaves on disk.
 
+mod content;
 mod dctcp;
 mod determinism;
 mod flow_control;

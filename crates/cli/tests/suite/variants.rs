@@ -80,7 +80,7 @@ fn earlier_variants_are_shown_and_a_label_keeps_its_meaning() {
     assert!(shown.contains("dt(alpha=4) (baseline)  x"), "{shown}");
     let other = desk.output(&["compare", "tiny.toml", "--variants", "x: dt(alpha=1)", "--out", "out"]);
     assert_eq!(other.status.code(), Some(1));
-    assert!(text(&other.stderr).contains("holds runs of another scenario, such as out/x/seed-1"));
+    assert!(text(&other.stderr).contains("holds runs of another scenario: in out/x/seed-1,"));
     // As a program with a policy of its own leaves it.
     desk.succeed(&["run", "tiny.toml", "--out", "theirs/fair-share/seed-1"]);
     let strange = desk.output(&["compare", "tiny.toml", "--policies", "dt", "--out", "theirs"]);

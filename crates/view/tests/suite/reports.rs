@@ -55,6 +55,7 @@ fn sweep(folder: &TempDir) -> PathBuf {
         policies: policies(&["dt", "cs"]),
         seeds: seeds(2),
         out: out.clone(),
+        replace: false,
     };
     let plan = SweepPlan::new(&load, request).expect("a plan");
     let results = execute(&plan.jobs, &Execution::default(), &Unwatched).expect("threads");
