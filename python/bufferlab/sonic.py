@@ -205,10 +205,8 @@ class WhatIf:
         """
         keep = TemporaryFolder() if out is None else None
         folder = keep.path if keep is not None else Path(os.fspath(out or ""))
-        self._plan.check(folder, replace)
-        folder.mkdir(parents=True, exist_ok=True)
+        self._plan.write(folder, replace)
         path = folder / "what-if.toml"
-        path.write_text(self.scenario, encoding="utf-8")
         with warnings.catch_warnings():
             # What the scenario warns of is among the notes.
             warnings.simplefilter("ignore", BufferlabWarning)

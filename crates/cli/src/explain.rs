@@ -5,7 +5,7 @@ use crate::execute::{load_as, warn};
 use crate::progress::Board;
 use crate::{error, print};
 use bufferlab_lab::{Watcher, explanation_text, fits};
-use bufferlab_results::{ExplanationRecord, SCENARIO_FILE, explanations_json};
+use bufferlab_results::{ExplanationRecord, RunResult, SCENARIO_FILE, explanations_json};
 use bufferlab_scenario::{EXPLAINED, Scenario};
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
@@ -13,7 +13,7 @@ use miette::{IntoDiagnostic, miette};
 
 /// `explain`.
 pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
-    let place = scenario_of(&args.scenario);
+    let place = scenario_of(&args.scenario)?;
     let loaded = load_as(&place, args.variant.as_ref())?;
     warn(&loaded);
     let scenario = &loaded.scenario;
@@ -48,9 +48,15 @@ fn watched(scenario: &Scenario) -> Scenario {
 }
 
 /// A folder of results is explained by the scenario in it: the same seed brings the same packets.
-fn scenario_of(args: &ScenarioArgs) -> ScenarioArgs {
+fn scenario_of(args: &ScenarioArgs) -> miette::Result<ScenarioArgs> {
     let inside = args.file().join(SCENARIO_FILE);
-    if !args.is_stdin() && inside.is_file() { args.with_file(inside) } else { args.clone() }
+    if args.is_stdin() || !inside.is_file() {
+        return Ok(args.clone());
+    }
+    if RunResult::is_complete(args.file()) {
+        RunResult::open(args.file()).and_then(|run| run.check_scenario()).map_err(error::results)?;
+    }
+    Ok(args.with_file(inside))
 }
 
 fn request(args: &ExplainArgs, switches: &[String]) -> miette::Result<ExplainRequest> {

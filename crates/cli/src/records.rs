@@ -103,6 +103,8 @@ pub(crate) struct VerifiedFolder {
     bytes: u64,
     /// Folders that were written without checksums: only missing files would be noticed.
     without_checksums: Vec<String>,
+    /// Manifests, pages and tables without checksum: a change of them would not be noticed.
+    unchecked: Vec<String>,
     problems: Vec<Problem>,
 }
 
@@ -125,6 +127,7 @@ impl VerifiedFolder {
             files: found.files,
             bytes: found.bytes,
             without_checksums: found.without_checksums.iter().map(|dir| dir.display().to_string()).collect(),
+            unchecked: found.unchecked.iter().map(|file| file.display().to_string()).collect(),
             problems: found.problems.iter().map(problem).collect(),
         }
     }

@@ -27,6 +27,14 @@ pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
             continue;
         }
         print(&in_words(dir, &found))?;
+        if let [first, more @ ..] = found.unchecked.as_slice() {
+            let others =
+                if more.is_empty() { String::new() } else { format!(" and {} other files", more.len()) };
+            say(&format!(
+                "{}{others} have no checksum: a change would not be noticed; an earlier version wrote them, or a command was killed",
+                first.display()
+            ));
+        }
         for old in &found.without_checksums {
             say(&format!(
                 "{} was written without checksums: only missing files would be noticed",

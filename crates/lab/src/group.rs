@@ -10,7 +10,8 @@ use crate::{Job, PlanError};
 use bufferlab_core::find_policy;
 use bufferlab_report::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE};
 use bufferlab_results::{
-    Content, GROUP_FILE, Group, ResultsError, RunResult, describe_differences, remove_run,
+    Content, GROUP_FILE, Group, ResultsError, RunResult, SUMS_FILE, describe_differences, remove_run,
+    remove_sealed,
 };
 use bufferlab_scenario::{LoadError, Loaded, Variant};
 use std::fs;
@@ -82,15 +83,7 @@ impl Checked {
     pub(crate) fn carry_out(self) -> Result<Vec<PathBuf>, PlanError> {
         if !self.doomed.is_empty() {
             // Pages and tables that show them go first.
-            for name in [REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET] {
-                let path = self.out.join(name);
-                match fs::remove_file(&path) {
-                    Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                        return Err(ResultsError::Io { action: "remove", path, source }.into());
-                    }
-                    _ => {}
-                }
-            }
+            remove_sealed(&self.out, &[REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET])?;
         }
         for dir in &self.doomed {
             remove_run(dir)?;
@@ -221,8 +214,9 @@ fn standing(dir: &Path, loaded: &Loaded) -> Standing {
 fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, PlanError> {
     let mut runs = Vec::new();
     for (name, path) in visible(out)? {
-        let own_file = [GROUP_FILE, REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET]
-            .contains(&name.as_str());
+        let own_file =
+            [GROUP_FILE, REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET, SUMS_FILE]
+                .contains(&name.as_str());
         let foreign = || {
             let words = layout.in_words();
             PlanError::refused(

@@ -12,7 +12,7 @@ use crate::limits::RUNS;
 use crate::plan::{Load, of_seed, seeds_of, variant_of};
 use crate::{Job, PlanError};
 use bufferlab_report::ReportError;
-use bufferlab_results::{ResultsError, write_whole};
+use bufferlab_results::write_sealed;
 use bufferlab_scenario::{LoadError, Scenario, Variant};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -138,7 +138,7 @@ impl SweepPlan {
             start = end;
         }
         // First: it says whose folder this is, should the command be killed.
-        write(&request.out, SWEEP_FILE, &description(&request))?;
+        write_sealed(&request.out, &[(SWEEP_FILE, description(&request))], None)?;
         for point in checked {
             point.carry_out()?;
         }
@@ -169,15 +169,11 @@ impl SweepPlan {
     pub fn finish(&self) -> Result<SweepOutcome, PlanError> {
         let Self { request: SweepRequest { out, vary, .. }, points, policies, .. } = self;
         let (compared, notes) = output::compared(out, points, policies)?;
-        write(out, SWEEP_CSV, &output::csv(vary, &compared))?;
-        write(
-            out,
-            SWEEP_HTML,
-            &page::page((&self.name, &self.request.scenario_file), vary, &compared, &notes),
-        )?;
+        let page = page::page((&self.name, &self.request.scenario_file), vary, &compared, &notes);
         let json = output::json(&self.name, vary, (&compared, &notes))
             .map_err(ReportError::encode(&out.join(SWEEP_JSON)))?;
-        write(out, SWEEP_JSON, &json)?;
+        let files = [(SWEEP_CSV, &output::csv(vary, &compared)), (SWEEP_HTML, &page), (SWEEP_JSON, &json)];
+        write_sealed(out, &files, None)?;
         Ok(SweepOutcome { text: output::table(vary, &compared), json })
     }
 }
@@ -338,14 +334,6 @@ fn refuse_other_files(out: &Path) -> Result<(), PlanError> {
         ));
     }
     Ok(())
-}
-
-/// Whole or not at all.
-fn write(out: &Path, name: &str, text: &str) -> Result<(), PlanError> {
-    let path = out.join(name);
-    let failed = |action, path: &Path, source| ResultsError::Io { action, path: path.to_path_buf(), source };
-    fs::create_dir_all(out).map_err(|source| failed("create", out, source))?;
-    Ok(write_whole(&path, text).map_err(|source| failed("write", &path, source))?)
 }
 
 #[cfg(test)]

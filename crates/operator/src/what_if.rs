@@ -3,7 +3,7 @@
 mod keep;
 mod recommend;
 
-pub use keep::{SCENARIO_NAME, check_scenario};
+pub use keep::{SCENARIO_NAME, check_scenario, write_scenario};
 pub use recommend::{NONE, Recommendation, recommend};
 
 use crate::OperatorError;

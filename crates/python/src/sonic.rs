@@ -5,7 +5,7 @@ use bufferlab_operator::probe::Executor;
 use bufferlab_operator::store::{Store, dumps};
 use bufferlab_operator::tune::{Daemon, JournalFile, Keeper, Settings, recover};
 use bufferlab_operator::vectors::{self, Vectors};
-use bufferlab_operator::what_if::{check_scenario, recommend};
+use bufferlab_operator::what_if::{check_scenario, recommend, write_scenario};
 use bufferlab_operator::{Kind, Model, Network, OperatorError, Traffic, WhatIf};
 use bufferlab_report::Report;
 use bufferlab_sonic::lint::{self, Allowance, Options};
@@ -210,9 +210,10 @@ impl SonicWhatIf {
         self.0.notes.clone()
     }
 
-    /// Refuses a folder with another scenario, unless it is to be replaced.
-    fn check(&self, py: Python<'_>, folder: PathBuf, replace: bool) -> PyResult<()> {
+    /// Writes the scenario into a folder; refuses one with another scenario, unless it is to be replaced.
+    fn write(&self, py: Python<'_>, folder: PathBuf, replace: bool) -> PyResult<()> {
         check_scenario(&folder, &self.0.scenario, replace)
+            .and_then(|()| write_scenario(&folder, &self.0.scenario))
             .map_err(|error| errors::with_help(py, "ResultsError", &error.message, &error.help))
     }
 

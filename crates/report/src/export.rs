@@ -7,7 +7,6 @@ use crate::finding::{Sentence, finding};
 use arrow_array::builder::{ArrayBuilder, Float64Builder, StringBuilder, UInt64Builder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema as Columns};
-use bufferlab_results::write_whole;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -79,16 +78,8 @@ pub(crate) fn to_json(comparison: &Comparison, caveats: &[Caveat]) -> serde_json
     Ok(text)
 }
 
-pub(crate) fn write_json(
-    path: &Path,
-    comparison: &Comparison,
-    caveats: &[Caveat],
-) -> Result<(), ReportError> {
-    let text = to_json(comparison, caveats).map_err(ReportError::encode(path))?;
-    write_whole(path, text).map_err(ReportError::io("write", path))
-}
-
-pub(crate) fn write_csv(path: &Path, comparison: &Comparison) -> Result<(), ReportError> {
+/// The comparison as CSV.
+pub(crate) fn to_csv(comparison: &Comparison) -> String {
     let mut out = COLUMNS.map(|(name, _)| name).join(",");
     out.push('\n');
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -111,10 +102,11 @@ pub(crate) fn write_csv(path: &Path, comparison: &Comparison) -> Result<(), Repo
             number(change.and_then(|estimate| estimate.half_width)),
         );
     }
-    write_whole(path, out).map_err(ReportError::io("write", path))
+    out
 }
 
-pub(crate) fn write_parquet(path: &Path, comparison: &Comparison) -> Result<(), ReportError> {
+/// The comparison as the Parquet file `path`, which errors name.
+pub(crate) fn to_parquet(path: &Path, comparison: &Comparison) -> Result<Vec<u8>, ReportError> {
     let mut words: Vec<StringBuilder> = (0..6).map(|_| StringBuilder::new()).collect();
     let mut seeds = UInt64Builder::new();
     let mut numbers: Vec<Float64Builder> = (0..4).map(|_| Float64Builder::new()).collect();
@@ -167,8 +159,7 @@ pub(crate) fn write_parquet(path: &Path, comparison: &Comparison) -> Result<(), 
         writer.write(&batch)?;
         writer.into_inner()
     };
-    let bytes = encode().map_err(ReportError::encode(path))?;
-    write_whole(path, bytes).map_err(ReportError::io("write", path))
+    encode().map_err(ReportError::encode(path))
 }
 
 fn cells(comparison: &Comparison) -> impl Iterator<Item = (&MetricComparison, &Cell)> {

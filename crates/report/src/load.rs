@@ -7,7 +7,7 @@ use crate::samples::RunSamples;
 use crate::steady::{self, SteadyState};
 use crate::summary::{RunSummary, summarise};
 use crate::{export, terminal};
-use bufferlab_results::{Group, RunResult, find_mixture, find_runs, write_whole};
+use bufferlab_results::{Group, RunResult, find_mixture, find_runs, write_sealed};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -131,17 +131,22 @@ impl Report {
     /// # Errors
     /// If reading or writing fails.
     pub fn write(&self) -> Result<Vec<PathBuf>, ReportError> {
-        let mut written = vec![self.dir.join(REPORT_FILE)];
-        write_whole(&written[0], self.html()?).map_err(ReportError::io("write", &written[0]))?;
+        let mut files = vec![(REPORT_FILE, self.html()?.into_bytes())];
         if !self.single {
-            let [json, csv, parquet] =
-                [COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET].map(|name| self.dir.join(name));
-            export::write_json(&json, &self.comparison, &self.caveats)?;
-            export::write_csv(&csv, &self.comparison)?;
-            export::write_parquet(&parquet, &self.comparison)?;
-            written.extend([json, csv, parquet]);
+            let json = export::to_json(&self.comparison, &self.caveats);
+            let json = json.map_err(ReportError::encode(&self.dir.join(COMPARISON_JSON)))?;
+            files.push((COMPARISON_JSON, json.into_bytes()));
+            files.push((COMPARISON_CSV, export::to_csv(&self.comparison).into_bytes()));
+            let path = self.dir.join(COMPARISON_PARQUET);
+            files.push((COMPARISON_PARQUET, export::to_parquet(&path, &self.comparison)?));
         }
-        Ok(written)
+        let place = |run: &Run| {
+            let parts = run.result.dir().strip_prefix(&self.dir).unwrap_or(run.result.dir()).iter();
+            parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+        };
+        let runs: Vec<String> = self.runs.iter().map(place).collect();
+        write_sealed(&self.dir, &files, (!self.single).then_some(&runs))?;
+        Ok(files.iter().map(|(name, _)| self.dir.join(name)).collect())
     }
 
     /// When the beginning of every run is over: for each class of flows and queries ([`SteadyState`]).

@@ -7,6 +7,7 @@ use crate::claim::{Claim, create_parents};
 use crate::error::ResultsError;
 use crate::manifest::FORMAT;
 use crate::schema::table_file;
+use crate::sums::{SUMS_FILE, Sums};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, REPORT_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::Table;
 use std::fs::{self, File};
@@ -107,7 +108,9 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     if names.is_empty() {
         return Ok(());
     }
-    let inputs = inputs_of_own_manifest(target).or_else(|| lost_its_manifest(&names).then(Vec::new));
+    let inputs = inputs_of_own_manifest(target)
+        .or_else(|| files_by_checksums(target))
+        .or_else(|| lost_its_manifest(&names).then(Vec::new));
     let is_own =
         |name: &&String| is_own_file(name) || inputs.as_ref().is_some_and(|list| list.contains(name));
     let foreign = names.iter().find(|name| !is_own(name));
@@ -126,7 +129,8 @@ fn lost_its_manifest(names: &[String]) -> bool {
 }
 
 fn is_own_file(name: &str) -> bool {
-    [MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE, EXPLANATIONS_FILE, REPORT_FILE, MARKER_FILE].contains(&name)
+    [MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE, EXPLANATIONS_FILE, REPORT_FILE, SUMS_FILE, MARKER_FILE]
+        .contains(&name)
         || Table::ALL.into_iter().any(|table| table_file(table) == name)
 }
 
@@ -172,6 +176,12 @@ pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
     // A folder that holds something else stays.
     let _ = fs::remove_dir(parent);
     Ok(())
+}
+
+/// The files of a run whose manifest is gone or damaged, by its checksums.
+fn files_by_checksums(folder: &Path) -> Option<Vec<String>> {
+    let sums = Sums::read(folder).ok()?.filter(Sums::is_of_a_run)?;
+    Some(sums.iter().map(|(name, _)| name.to_owned()).collect())
 }
 
 /// Makes the hidden folder of a run, which is claimed, in the place of what a killed one left there.

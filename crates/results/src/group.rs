@@ -2,7 +2,7 @@
 
 use crate::RunCaveat;
 use crate::error::ResultsError;
-use crate::folder::write_whole;
+use crate::sums::write_sealed;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -54,7 +54,6 @@ impl Group {
         let path = folder.join(GROUP_FILE);
         let text = serde_json::to_string_pretty(self);
         let text = text.map_err(|source| ResultsError::Json { path: path.clone(), source })?;
-        fs::create_dir_all(folder).map_err(ResultsError::io("create", folder))?;
-        write_whole(&path, text + "\n").map_err(ResultsError::io("write", &path))
+        write_sealed(folder, &[(GROUP_FILE, text + "\n")], None)
     }
 }

@@ -1,13 +1,29 @@
 //! Are the results below a folder what was written?
 
-use crate::COMPARISON_JSON;
 use crate::content::find_mixture;
 use crate::error::ResultsError;
 use crate::group::{GROUP_FILE, Group};
 use crate::read::RunResult;
 use crate::runs::find_runs;
+use crate::sums::{self, Sums};
+use crate::{COMPARISON_JSON, MANIFEST_FILE, REPORT_FILE};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Files in folders of several runs that have a checksum.
+const PAGES: [&str; 9] = [
+    GROUP_FILE,
+    REPORT_FILE,
+    COMPARISON_JSON,
+    "comparison.csv",
+    "comparison.parquet",
+    SWEEP_FILE,
+    "sweep.csv",
+    "sweep.json",
+    "sweep.html",
+];
+/// Name of the file that says what a sweep varies.
+const SWEEP_FILE: &str = "sweep.toml";
 
 /// What [`inspect`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +36,9 @@ pub struct Inspection {
     pub bytes: u64,
     /// Folders of runs whose manifest has no checksums: only whether files are there could be said.
     pub without_checksums: Vec<PathBuf>,
+    /// Files that should have a checksum and have none: changes of them would not be noticed. Earlier versions kept none of manifests,
+    /// comparisons and pages, and a command that is killed leaves pages without.
+    pub unchecked: Vec<PathBuf>,
     /// What is wrong, and in which folder.
     pub problems: Vec<(PathBuf, String)>,
 }
@@ -37,6 +56,7 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
             run(&dir, &mut inspection)?;
             continue;
         }
+        pages(&dir, &mut inspection)?;
         match Group::read(&dir) {
             Ok(Some(group)) => {
                 let missing = group.runs.iter().filter(|run| !RunResult::is_complete(&dir.join(run)));
@@ -61,6 +81,45 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
     Ok(inspection)
 }
 
+/// Compares the pages and tables of a folder of several runs with their checksums.
+fn pages(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
+    let sums = match Sums::read(dir) {
+        Ok(sums) => sums.unwrap_or_default(),
+        Err(ResultsError::Damaged { fault, .. }) => {
+            inspection.problems.push((dir.to_path_buf(), fault.to_string()));
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    let planned = Group::read(dir).ok().flatten().map(|group| group.runs).unwrap_or_default();
+    for (name, sum) in sums.iter() {
+        let run = name.rsplit_once('/').map(|(run, _)| run);
+        // A planned run that is gone, and one that is damaged, are reported as such.
+        let is_reported = |run: &str| match RunResult::open(&dir.join(run)) {
+            Ok(_) => false,
+            Err(ResultsError::Incomplete { .. }) => planned.iter().any(|known| known == run),
+            Err(_) => RunResult::is_complete(&dir.join(run)),
+        };
+        if run.is_some_and(is_reported) {
+            continue;
+        }
+        let fault = sums::check(dir, name, sum).map_err(ResultsError::io("read", &dir.join(name)))?;
+        let problem = fault.map(|fault| match run {
+            Some(run) => format!("the pages were made of another {run}: make them again with `bufferlab report`, or repeat the command"),
+            None => fault.to_string(),
+        });
+        inspection.problems.extend(problem.map(|problem| (dir.to_path_buf(), problem)));
+        if run.is_none() {
+            inspection.files += 1;
+            inspection.bytes += fs::metadata(dir.join(name)).map_or(0, |file| file.len());
+        }
+    }
+    let is_ours = [GROUP_FILE, COMPARISON_JSON, SWEEP_FILE].iter().any(|name| dir.join(name).is_file());
+    let without = PAGES.iter().filter(|name| is_ours && sums.get(name).is_none());
+    inspection.unchecked.extend(without.map(|name| dir.join(name)).filter(|path| path.is_file()));
+    Ok(())
+}
+
 /// Why the runs of a comparison, or the seeds of a label, have no common mean. Runs that cannot be read are reported by
 /// themselves.
 fn mixture(dir: &Path) -> Option<String> {
@@ -75,7 +134,11 @@ fn run(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     inspection.runs += 1;
     let result = match RunResult::open(dir) {
         Ok(result) => result,
-        Err(error @ (ResultsError::Json { .. } | ResultsError::FormatVersion { .. })) => {
+        Err(
+            error @ (ResultsError::Json { .. }
+            | ResultsError::FormatVersion { .. }
+            | ResultsError::Damaged { .. }),
+        ) => {
             inspection.problems.push((dir.to_path_buf(), error.to_string()));
             return Ok(());
         }
@@ -89,6 +152,12 @@ fn run(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     let files = &result.manifest().files;
     if files.is_empty() {
         inspection.without_checksums.push(dir.to_path_buf());
+    } else if !result.has_sums() {
+        inspection.unchecked.push(dir.join(MANIFEST_FILE));
+    }
+    let sums = Sums::read(dir)?.unwrap_or_default();
+    if dir.join(REPORT_FILE).is_file() && sums.get(REPORT_FILE).is_none() {
+        inspection.unchecked.push(dir.join(REPORT_FILE));
     }
     inspection.files += files.len();
     inspection.bytes += files.iter().map(|file| file.bytes).sum::<u64>();

@@ -8,7 +8,8 @@
 //! | `scenario.toml` | the resolved scenario: every default filled in |
 //! | `<table>.parquet` | one per [`Table`](bufferlab_metrics::Table); that of packets where the run recorded them |
 //! | `explanations.json` | explained events, where the scenario asks for them |
-//! | `timing.json` | how long it took (the only file that differs between two equal runs) |
+//! | `timing.json` | how long it took (the only file that differs between two equal runs), with a digest of itself |
+//! | `SHA256SUMS` | checksums of all files but `timing.json` |
 //!
 //! A folder of several runs has a [`Group`] that says which. [`RunWriter`] fills a hidden sibling folder and renames it into place at the end, so a folder with a
 //! manifest is complete, and a killed run leaves none. [`RunResult`] reads it back.
@@ -30,6 +31,7 @@ mod packets;
 mod read;
 mod runs;
 mod schema;
+mod sums;
 mod words;
 mod writer;
 
@@ -50,6 +52,7 @@ pub use manifest::{
 pub use packets::{PacketBrief, PacketGroup, PacketTable};
 pub use read::RunResult;
 pub use runs::find_runs;
+pub use sums::{SUMS_FILE, remove_sealed, write_sealed};
 pub use writer::{RunWriter, store_run};
 
 /// Name of the manifest file; its presence makes a folder a complete run.

@@ -1,6 +1,6 @@
 //! The manifest: what was run, with what, and what the folder holds.
 
-use crate::digest::hexadecimal;
+use crate::digest::{hexadecimal, sha256};
 use crate::schema::table_file;
 use bufferlab_metrics::{RunTotals, Table};
 use serde::{Deserialize, Serialize};
@@ -153,8 +153,8 @@ pub struct Manifest {
     pub caveats: Vec<RunCaveat>,
     /// What the folder holds.
     pub tables: Vec<TableInfo>,
-    /// Every file of the folder but `manifest.json` itself, `timing.json` and `report.html`, as it was written. Empty in folders of versions
-    /// that kept no checksums.
+    /// Every file of the folder but `manifest.json` itself, `SHA256SUMS`, `timing.json` and `report.html`, as it was written. Empty in folders of
+    /// versions that kept no checksums.
     #[serde(default)]
     pub files: Vec<FileInfo>,
     /// Names in tables, in the order of their indices.
@@ -280,6 +280,13 @@ pub struct FileInfo {
     pub bytes: u64,
     /// SHA-256 of the content, in lower-case hexadecimal.
     pub sha256: String,
+}
+
+impl FileInfo {
+    /// A file of this content.
+    pub(crate) fn of(name: &str, content: &[u8]) -> Self {
+        Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
+    }
 }
 
 /// A column in the manifest.

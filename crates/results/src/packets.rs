@@ -102,15 +102,16 @@ pub struct PacketTable {
 }
 
 impl RunResult {
-    /// The table of packets; `None` if the run did not record them. Its checksum is not compared: that would read all of it.
+    /// The table of packets; `None` if the run did not record them. All of it is read once, for its checksum.
     ///
     /// # Errors
-    /// If it cannot be read, or is no such table.
+    /// If it cannot be read, is not as the run wrote it, or is no such table.
     pub fn packets(&self) -> Result<Option<PacketTable>, ResultsError> {
         let file = table_file(Table::Packets);
         if !self.manifest().tables.iter().any(|table| table.file == file) {
             return Ok(None);
         }
+        self.check(&file)?;
         PacketTable::open(self.dir().join(file), self.manifest().names.clone()).map(Some)
     }
 }

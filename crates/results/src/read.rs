@@ -1,11 +1,12 @@
 //! Reads a result folder back: the manifest at once, tables when they are asked for.
 
 use crate::cells::BatchReader;
-use crate::digest::{self, FileFault};
+use crate::digest::{self, FileFault, sha256};
 use crate::error::{ResultsError, TableError};
 use crate::explanations::ExplanationRecord;
 use crate::manifest::{FORMAT, FORMAT_VERSION, Manifest, NameTables, Timing};
 use crate::schema::table_file;
+use crate::sums::{self, SUMS_FILE, Sums, has_its_digest};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{Record, TableRow};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -30,6 +31,8 @@ const BATCH_ROWS: usize = 8_192;
 pub struct RunResult {
     dir: PathBuf,
     manifest: Manifest,
+    /// In folders of versions that kept no checksum of the manifest, at most that of a report.
+    sums: Sums,
 }
 
 impl RunResult {
@@ -46,6 +49,12 @@ impl RunResult {
             }
             Err(error) => return Err(ResultsError::io("read", &path)(error)),
         };
+        // Before anything is made of it: a changed bit may make it look like another program's.
+        let sums = Sums::read(dir)?.unwrap_or_default();
+        if sums.is_of_a_run() && sums.get(MANIFEST_FILE) != Some(&sha256(&bytes)) {
+            let fault = FileFault::Content { name: MANIFEST_FILE.to_owned() };
+            return Err(ResultsError::Damaged { path: dir.to_path_buf(), fault });
+        }
         #[derive(serde::Deserialize)]
         struct Head {
             format: String,
@@ -60,7 +69,7 @@ impl RunResult {
             return Err(ResultsError::FormatVersion { path, found: head.format_version });
         }
         let manifest = serde_json::from_slice(&bytes).map_err(json)?;
-        Ok(Self { dir: dir.to_path_buf(), manifest })
+        Ok(Self { dir: dir.to_path_buf(), manifest, sums })
     }
 
     /// Whether `dir` looks like a finished run (it has a manifest).
@@ -81,7 +90,8 @@ impl RunResult {
         &self.manifest
     }
 
-    /// The files that are not as the run wrote them, in the order of the manifest. Of a folder without checksums: those that are missing.
+    /// The files that are not as the run wrote them, in the order of the manifest, and a report that is not as it was
+    /// written. Of a folder without checksums: those that are missing.
     ///
     /// # Errors
     /// If a file is there but cannot be read.
@@ -92,8 +102,48 @@ impl RunResult {
             let missing = names.filter(|name| !self.dir.join(name).is_file());
             return Ok(missing.map(|name| FileFault::Missing { name: name.clone() }).collect());
         }
-        let check = |file| digest::check(&self.dir, file).map_err(ResultsError::io("read", &self.dir));
-        files.iter().filter_map(|file| check(file).transpose()).collect()
+        let failed = || ResultsError::io("read", &self.dir);
+        let mut faults = Vec::new();
+        for file in files {
+            faults.extend(digest::check(&self.dir, file).map_err(failed())?);
+        }
+        for (name, sum) in self.sums.iter().filter(|(name, _)| *name != MANIFEST_FILE) {
+            match files.iter().find(|file| file.name == name) {
+                // Its content was compared above.
+                Some(file) if file.sha256 == sum => {}
+                Some(_) => faults.push(FileFault::Content { name: SUMS_FILE.to_owned() }),
+                None => faults.extend(sums::check(&self.dir, name, sum).map_err(failed())?),
+            }
+        }
+        if self.timing_is_damaged()? {
+            faults.push(FileFault::Content { name: TIMING_FILE.to_owned() });
+        }
+        Ok(faults)
+    }
+
+    /// Whether `timing.json` is there and does not agree with its own digest.
+    fn timing_is_damaged(&self) -> Result<bool, ResultsError> {
+        let path = self.dir.join(TIMING_FILE);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(self.sums.is_of_a_run() && !has_its_digest(&bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(ResultsError::io("read", &path)(error)),
+        }
+    }
+
+    /// Whether there is a checksum of the manifest itself. Versions before it kept none.
+    pub(crate) fn has_sums(&self) -> bool {
+        self.sums.is_of_a_run()
+    }
+
+    /// Refuses a run whose scenario or input files are not as it wrote them: for who runs them again.
+    ///
+    /// # Errors
+    /// If one is missing or damaged.
+    pub fn check_scenario(&self) -> Result<(), ResultsError> {
+        std::iter::once(SCENARIO_FILE)
+            .chain(self.manifest.inputs.iter().map(String::as_str))
+            .try_for_each(|name| self.check(name))
     }
 
     /// Refuses a file that is not as the run wrote it.
@@ -118,8 +168,12 @@ impl RunResult {
     /// How long the run took; `None` if it was not recorded.
     ///
     /// # Errors
-    /// If the file is there but cannot be read.
+    /// If the file is there but cannot be read, or is not as the run wrote it.
     pub fn timing(&self) -> Result<Option<Timing>, ResultsError> {
+        if self.timing_is_damaged()? {
+            let fault = FileFault::Content { name: TIMING_FILE.to_owned() };
+            return Err(ResultsError::Damaged { path: self.dir.clone(), fault });
+        }
         self.json(TIMING_FILE)
     }
 

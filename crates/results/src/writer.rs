@@ -8,6 +8,7 @@ use crate::folder::Staging;
 use crate::manifest::{FileInfo, Manifest, NameTables, RunCaveat, RunHead, Timing};
 use crate::read::RunResult;
 use crate::schema::{schema, table_file};
+use crate::sums::{SUMS_FILE, Sums, with_digest};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
 use bufferlab_metrics::{
     Column, DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow,
@@ -94,13 +95,20 @@ impl RunWriter {
             files.push(file);
         }
         if !explanations.is_empty() {
-            files.push(write_json(&staging, EXPLANATIONS_FILE, &explanations)?);
+            let text = json(&staging, EXPLANATIONS_FILE, &explanations)?;
+            files.push(write_file(&staging, EXPLANATIONS_FILE, text.as_bytes())?);
         }
         if let Some(timing) = timing {
-            write_json(&staging, TIMING_FILE, timing)?;
+            let text = with_digest(&json(&staging, TIMING_FILE, timing)?);
+            write_file(&staging, TIMING_FILE, text.as_bytes())?;
         }
+        let manifest = Manifest::new(head, totals, caveats, &rows, files);
+        let text = json(&staging, MANIFEST_FILE, &manifest)?;
+        let own = FileInfo::of(MANIFEST_FILE, text.as_bytes());
+        let sums = Sums::of_files(manifest.files.iter().chain([&own]));
+        write_file(&staging, SUMS_FILE, sums.text().as_bytes())?;
         // Last: a folder with a manifest is complete.
-        write_json(&staging, MANIFEST_FILE, &Manifest::new(head, totals, caveats, &rows, files))?;
+        write_file(&staging, MANIFEST_FILE, text.as_bytes())?;
         staging.publish()
     }
 
@@ -246,15 +254,11 @@ impl TableWriter {
     }
 }
 
-fn write_json<T: serde::Serialize>(
-    staging: &Staging,
-    name: &str,
-    value: &T,
-) -> Result<FileInfo, ResultsError> {
-    let mut text = serde_json::to_string_pretty(value)
-        .map_err(|source| ResultsError::Json { path: staging.file(name), source })?;
-    text.push('\n');
-    write_file(staging, name, text.as_bytes())
+/// The text of a JSON file, with a line end.
+fn json<T: serde::Serialize>(staging: &Staging, name: &str, value: &T) -> Result<String, ResultsError> {
+    let text = serde_json::to_string_pretty(value);
+    let text = text.map_err(|source| ResultsError::Json { path: staging.file(name), source })?;
+    Ok(text + "\n")
 }
 
 fn write_file(staging: &Staging, name: &str, content: &[u8]) -> Result<FileInfo, ResultsError> {

@@ -9,6 +9,7 @@ use bufferlab_units::Time;
 
 /// The scenario of a run, as it is in its folder.
 pub(crate) fn scenario(run: &RunResult) -> Result<Scenario, ViewError> {
+    run.check_scenario()?;
     Ok(bufferlab_scenario::load(&run.dir().join(SCENARIO_FILE), &[])?.scenario)
 }
 

@@ -6,10 +6,10 @@ use crate::execute::{clear_away, execute_each, go_on};
 use crate::sonic_args::WhatIfArgs;
 use crate::{error, inform, interrupt, print};
 use bufferlab_lab::{Destination, Plan, PolicyChoice, plan_compare};
-use bufferlab_operator::what_if::{SCENARIO_NAME, check_scenario, recommend, text};
+use bufferlab_operator::what_if::{SCENARIO_NAME, check_scenario, recommend, text, write_scenario};
 use bufferlab_operator::{Model, Network, OperatorError, Traffic, WhatIf};
 use bufferlab_report::Report;
-use bufferlab_results::{Claim, write_whole};
+use bufferlab_results::Claim;
 use bufferlab_scenario::{Changes, Variant, load_changed};
 use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::chip_for;
@@ -70,13 +70,7 @@ pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
     check_scenario(&out, &plan.scenario, args.replace).map_err(wrong)?;
     let _claim = Claim::folder(&out).map_err(error::results)?;
     let planned = if args.only_write { None } else { Some(compared(args, &plan, &path, &out.join(RUNS))?) };
-    write_whole(&path, &plan.scenario).map_err(|error| {
-        miette!(
-            help = "choose a folder that can be written with --out",
-            "cannot write {}: {error}",
-            path.display()
-        )
-    })?;
+    write_scenario(&out, &plan.scenario).map_err(wrong)?;
     inform(&format!("scenario in {}: `bufferlab run` and `bufferlab compare` play it", path.display()));
     match planned {
         Some(planned) => run(args, &plan, planned, &path, &out.join(RUNS)),

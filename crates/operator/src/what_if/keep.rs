@@ -1,7 +1,7 @@
 //! May the scenario file of an earlier what-if be replaced? Only by the same one, or on demand.
 
 use crate::OperatorError;
-use bufferlab_results::{Content, describe_differences};
+use bufferlab_results::{Content, describe_differences, write_sealed};
 use bufferlab_scenario::load_text;
 use std::fs;
 use std::path::Path;
@@ -24,6 +24,15 @@ pub fn check_scenario(folder: &Path, scenario: &str, replace: bool) -> Result<()
         format!("{} holds another scenario: {why}", path.display()),
         "choose another folder with --out, or give --replace to remove the old results first; nothing was deleted",
     ))
+}
+
+/// Writes the scenario file into `folder`, with its checksum.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_scenario(folder: &Path, scenario: &str) -> Result<(), OperatorError> {
+    write_sealed(folder, &[(SCENARIO_NAME, scenario)], None)
+        .map_err(|error| OperatorError::new(error.to_string(), error.hint()))
 }
 
 /// What the scenarios say differently; `None` if it is nothing, or the old one does not load.

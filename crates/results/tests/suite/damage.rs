@@ -2,7 +2,9 @@
 
 use crate::folder::write;
 use bufferlab_metrics::FlowRow;
-use bufferlab_results::{FileFault, Group, Inspection, ResultsError, RunResult, inspect, write_whole};
+use bufferlab_results::{
+    FileFault, Group, Inspection, ResultsError, RunResult, inspect, remove_sealed, write_sealed, write_whole,
+};
 use std::fs;
 use std::path::Path;
 
@@ -25,7 +27,7 @@ fn the_manifest_has_the_sha_256_of_every_file_of_the_run() {
     assert_eq!(scenario.sha256, "46545c629053298cb8b068758bd6cb0ba83f1533f50a054de71575535afea66b");
     let mut there: Vec<_> =
         fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    there.retain(|name| !["manifest.json", "timing.json"].contains(&name.as_str()));
+    there.retain(|name| !["manifest.json", "timing.json", "SHA256SUMS"].contains(&name.as_str()));
     there.sort();
     let mut named: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
     named.sort();
@@ -55,6 +57,37 @@ fn a_changed_bit_a_short_file_and_a_missing_one_are_named_and_a_damaged_table_is
 }
 
 #[test]
+fn the_checksums_are_those_of_every_file_but_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = write(&folder.path().join("run"), 1);
+    let text = fs::read_to_string(dir.join("SHA256SUMS")).unwrap();
+    assert!(
+        text.contains("46545c629053298cb8b068758bd6cb0ba83f1533f50a054de71575535afea66b  scenario.toml\n"),
+        "{text}"
+    );
+    assert!(text.contains("  manifest.json\n") && !text.contains("timing.json"), "{text}");
+    // Earlier versions kept none: their runs are read, and what a change would not show is said.
+    fs::remove_file(dir.join("SHA256SUMS")).unwrap();
+    let found = inspect(&dir).unwrap();
+    assert_eq!((found.problems, found.unchecked), (vec![], vec![dir.join("manifest.json")]));
+}
+
+#[test]
+fn pages_of_other_runs_are_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("dt/seed-1"), 1);
+    let runs = vec!["dt/seed-1".to_owned()];
+    write_sealed(folder.path(), &[("comparison.csv", "of the first")], Some(&runs)).unwrap();
+    assert_eq!(inspect(folder.path()).unwrap().problems, []);
+    write(&folder.path().join("dt/seed-1"), 2);
+    let found = inspect(folder.path()).unwrap().problems;
+    assert!(found[0].1.contains("the pages were made of another dt/seed-1"), "{found:?}");
+    remove_sealed(folder.path(), &["comparison.csv"]).unwrap();
+    assert_eq!(inspect(folder.path()).unwrap().problems, []);
+    assert!(!folder.path().join("comparison.csv").exists() && !folder.path().join("SHA256SUMS").exists());
+}
+
+#[test]
 fn a_folder_of_runs_is_inspected_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name);
@@ -69,14 +102,14 @@ fn a_folder_of_runs_is_inspected_as_a_whole() {
     fs::write(place("notes/manifest.json"), "{ \"format\": \"of somebody\", \"format_version\": 1 }")
         .unwrap();
     let found = inspect(folder.path()).unwrap();
-    assert_eq!((found.runs, found.files), (3, 3 * 16));
+    assert_eq!((found.runs, found.files), (3, 3 * 16 + 1));
     assert_eq!(found.problems, [(folder.path().to_path_buf(), "abm/seed-2 has no result".to_owned())]);
     flip_a_bit(&place("dt/seed-2/drops.parquet"));
     fs::write(place("dt/seed-1/manifest.json"), "{").unwrap();
     let Inspection { problems, .. } = inspect(folder.path()).unwrap();
     let [missing, manifest, table] = &problems[..] else { panic!("{problems:?}") };
     assert!(missing.1.contains("abm/seed-2"));
-    assert!(manifest.1.contains("manifest.json is not readable"), "{manifest:?}");
+    assert!(manifest.1.contains("manifest.json is not what the run wrote"), "{manifest:?}");
     assert_eq!(
         table,
         &(place("dt/seed-2"), "drops.parquet is not what the run wrote (its SHA-256 differs)".to_owned())

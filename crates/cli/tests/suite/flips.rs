@@ -1,0 +1,115 @@
+//! One changed bit anywhere in a tree of results: `verify` sees it, and no page is drawn from it.
+
+use crate::support::{Desk, TINY};
+use bufferlab_report::Report;
+use bufferlab_results::inspect;
+use std::fs;
+use std::path::Path;
+
+/// Positions of a file that are tried.
+const POSITIONS: usize = 8;
+
+/// A tree with everything that commands leave: a run with input file, packets, explanations and report, seeds, a comparison, a sweep and a
+/// what-if.
+fn tree() -> Desk {
+    let desk = Desk::with_tiny();
+    desk.write("flows.csv", "src,dst,size_bytes,start_ns\nh0,h1,30000,0\nh2,h1,30000,1000\n");
+    desk.write("listed.toml", &format!("{TINY}\n[[workload]]\nkind = \"flow_list\"\nfile = \"flows.csv\"\n"));
+    let packets = ["--packets", "--set", "output.explain_losses=2", "--set", "switch.buffer=20 KB"];
+    desk.succeed(&[&["run", "listed.toml", "--out", "all/run"], &packets[..]].concat());
+    desk.succeed(&["run", "tiny.toml", "--seeds", "2", "--out", "all/seeds"]);
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--out", "all/compare"]);
+    desk.succeed(&["sweep", "tiny.toml", "--vary", "switch.buffer=90 KB,80 KB", "--out", "all/sweep"]);
+    let switch = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
+    let what_if = ["sonic", "what-if", switch, "--chip", "trident3", "--duration", "20 us", "--seeds", "1"];
+    desk.succeed(&[&what_if[..], &["--out", "all/what-if"]].concat());
+    desk
+}
+
+/// The bits of a file that are tried: the first and the last one, and others in between.
+fn bits(length: usize) -> impl Iterator<Item = usize> {
+    let bits = 8 * length;
+    // A prime step visits every bit of a byte.
+    (0..POSITIONS).map(move |at| at * (bits - 1) / (POSITIONS - 1)).map(move |bit| (bit + bit / 8 % 3) % bits)
+}
+
+fn problems(folder: &Path) -> usize {
+    inspect(folder).expect("readable").problems.len()
+}
+
+#[test]
+fn verify_sees_every_flipped_bit_and_every_missing_file() {
+    let desk = tree();
+    let all = desk.path("all");
+    let found = inspect(&all).expect("readable");
+    assert_eq!((found.problems.as_slice(), found.unchecked.as_slice()), (&[][..], &[][..]));
+    let mut tried = 0;
+    for (name, content) in desk.files("all") {
+        // What is above concerns a file, too: the pages of a comparison stand for its runs.
+        let top = all.join(name.split('/').next().expect("it is in a folder"));
+        let path = all.join(&name);
+        for bit in bits(content.len()) {
+            let mut bytes = content.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &bytes).expect("writable");
+            assert!(problems(&top) > 0, "{name}: bit {bit} was flipped unnoticed");
+            tried += 1;
+        }
+        fs::remove_file(&path).expect("removable");
+        // Nobody but itself knows of a time, and without checksums a folder is one of an earlier version.
+        let is_told = !name.ends_with("timing.json") && !name.ends_with("SHA256SUMS");
+        let is_only_manifest = name == "run/manifest.json";
+        assert!(!is_told || problems(&top) > 0 || is_only_manifest, "{name} went unnoticed");
+        fs::write(&path, &content).expect("writable");
+    }
+    assert!(tried > 600, "{tried}");
+    assert_eq!(problems(&all), 0);
+}
+
+#[test]
+fn no_report_is_drawn_from_a_flipped_file() {
+    let desk = tree();
+    for folder in ["all/run", "all/seeds", "all/compare"] {
+        let dir = desk.path(folder);
+        let pages = || -> Option<(String, String)> {
+            let report = Report::load(&dir, &[]).ok()?;
+            let text = (report.text(), report.json().ok()?);
+            // Writing draws the page, which reads more.
+            report.write().ok()?;
+            Some(text)
+        };
+        let expected = pages().expect("a report");
+        let page = fs::read(dir.join("report.html")).expect("drawn");
+        for (name, content) in desk.files(folder) {
+            if name.ends_with("report.html") || name.starts_with("comparison.") {
+                continue;
+            }
+            for bit in bits(content.len()).step_by(3) {
+                let mut bytes = content.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                fs::write(dir.join(&name), &bytes).expect("writable");
+                if let Some(drawn) = pages() {
+                    assert!(drawn == expected, "{folder}/{name}, bit {bit}: another text");
+                    let drawn = fs::read(dir.join("report.html")).expect("drawn");
+                    assert!(drawn == page, "{folder}/{name}, bit {bit}: another page");
+                }
+                fs::write(dir.join(&name), &content).expect("writable");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_view_shows_a_flipped_table_of_packets() {
+    let desk = tree();
+    let table = desk.path("all/run/packets.parquet");
+    let content = fs::read(&table).expect("recorded");
+    desk.succeed(&["view", "all/run", "--out", "whole.html"]);
+    for bit in bits(content.len()) {
+        let mut bytes = content.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&table, bytes).expect("writable");
+        let output = desk.output(&["view", "all/run", "--out", "flipped.html"]);
+        assert_eq!(output.status.code(), Some(1), "bit {bit}");
+    }
+}

@@ -1,0 +1,204 @@
+//! The checksums of a folder, in the format of `sha256sum`: so that no changed byte goes unnoticed.
+//!
+//! A run's folder lists all of its files but `timing.json`, which differs between equal runs and has a digest of its
+//! own. Folders of several runs list the pages and tables made of them, and the manifests that those were made of.
+//! `sha256sum --check SHA256SUMS` reads the file, too.
+
+use crate::digest::{self, FileFault, sha256};
+use crate::error::ResultsError;
+use crate::folder::write_whole;
+use crate::manifest::FileInfo;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Name of the file of checksums.
+pub const SUMS_FILE: &str = "SHA256SUMS";
+
+/// Checksums by the name of the file, relative to the folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sums(BTreeMap<String, String>);
+
+impl Sums {
+    pub(crate) fn of_files<'a>(files: impl IntoIterator<Item = &'a FileInfo>) -> Self {
+        Self(files.into_iter().map(|file| (file.name.clone(), file.sha256.clone())).collect())
+    }
+
+    /// The checksums of `folder`; `None` if it has none.
+    ///
+    /// # Errors
+    /// If the file is there and is not as it was written: a changed bit never reads as an older format.
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
+        let path = folder.join(SUMS_FILE);
+        let damaged = || ResultsError::Damaged {
+            path: folder.to_path_buf(),
+            fault: FileFault::Content { name: SUMS_FILE.to_owned() },
+        };
+        match fs::read(&path) {
+            Ok(bytes) => Self::parse(&bytes).map(Some).ok_or_else(damaged),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ResultsError::io("read", &path)(error)),
+        }
+    }
+
+    /// Strict: only what [`Self::text`] writes.
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let is_digest = |hex: &str| {
+            hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        };
+        let line = |line: &str| {
+            let (sum, name) = line.split_once("  ")?;
+            (is_digest(sum) && !name.is_empty()).then(|| (name.to_owned(), sum.to_owned()))
+        };
+        let sums = Self(text.lines().map(line).collect::<Option<_>>()?);
+        (sums.text() == text).then_some(sums)
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.0.iter().fold(String::new(), |mut text, (name, sum)| {
+            // Writing into a string cannot fail.
+            let _ = writeln!(text, "{sum}  {name}");
+            text
+        })
+    }
+
+    /// Writes them into `folder`, or removes the file if there are none.
+    fn write(&self, folder: &Path) -> Result<(), ResultsError> {
+        let path = folder.join(SUMS_FILE);
+        if self.0.is_empty() {
+            return match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(ResultsError::io("remove", &path)(error))
+                }
+                _ => Ok(()),
+            };
+        }
+        write_whole(&path, self.text()).map_err(ResultsError::io("write", &path))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, sum)| (name.as_str(), sum.as_str()))
+    }
+
+    /// Whether they are those of a run, whose manifest may be damaged.
+    pub(crate) fn is_of_a_run(&self) -> bool {
+        self.get(crate::MANIFEST_FILE).is_some() && self.get(crate::SCENARIO_FILE).is_some()
+    }
+}
+
+/// What is wrong with the file `name` of `folder`, if anything.
+pub(crate) fn check(folder: &Path, name: &str, sum: &str) -> io::Result<Option<FileFault>> {
+    let bytes = fs::metadata(folder.join(name)).map_or(0, |file| file.len());
+    digest::check(folder, &FileInfo { name: name.to_owned(), bytes, sha256: sum.to_owned() })
+}
+
+/// Writes files into `folder`, each whole or not at all, and their checksums. `runs` are the folders of the runs that
+/// they were made of, relative to `folder`. A process that is killed meanwhile leaves files without checksum, never with
+/// a wrong one.
+///
+/// # Errors
+/// If a file cannot be written, or the manifest of a run not be read.
+pub fn write_sealed<C: AsRef<[u8]>>(
+    folder: &Path,
+    files: &[(&str, C)],
+    runs: Option<&[String]>,
+) -> Result<(), ResultsError> {
+    fs::create_dir_all(folder).map_err(ResultsError::io("create", folder))?;
+    // What cannot be read is written anew: the files that it stood for are replaced, or found to lack a checksum.
+    let mut sums = Sums::read(folder).ok().flatten().unwrap_or_default();
+    let before = sums.clone();
+    sums.0.retain(|name, _| !files.iter().any(|(file, _)| file == name));
+    if runs.is_some() {
+        sums.0.retain(|name, _| !name.contains('/'));
+    }
+    if sums != before {
+        sums.write(folder)?;
+    }
+    for (name, content) in files {
+        let path = folder.join(name);
+        write_whole(&path, content).map_err(ResultsError::io("write", &path))?;
+        sums.0.insert((*name).to_owned(), sha256(content.as_ref()));
+    }
+    for run in runs.unwrap_or_default() {
+        let name = format!("{run}/{}", crate::MANIFEST_FILE);
+        let path = folder.join(&name);
+        let manifest = fs::read(&path).map_err(ResultsError::io("read", &path))?;
+        sums.0.insert(name, sha256(&manifest));
+    }
+    sums.write(folder)
+}
+
+/// Removes files of `folder` that were made of its runs, their checksums first.
+///
+/// # Errors
+/// If one cannot be removed.
+pub fn remove_sealed(folder: &Path, files: &[&str]) -> Result<(), ResultsError> {
+    if let Some(mut sums) = Sums::read(folder).ok().flatten() {
+        sums.0.retain(|name, _| !files.contains(&name.as_str()) && !name.contains('/'));
+        sums.write(folder)?;
+    }
+    for name in files {
+        let path = folder.join(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ResultsError::io("remove", &path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What stands before the digest in a document that carries one, and behind it.
+const DIGEST: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}\n");
+
+/// A JSON document of one object with a last field `sha256`: the digest of the document without that field.
+pub(crate) fn with_digest(document: &str) -> String {
+    let body = document.trim_end().trim_end_matches('}').trim_end();
+    format!("{body}{}{}{}", DIGEST.0, sha256(format!("{body}\n}}\n").as_bytes()), DIGEST.1)
+}
+
+/// Whether a document is as [`with_digest`] wrote it.
+pub(crate) fn has_its_digest(document: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(document) else { return false };
+    text.rfind(DIGEST.0).is_some_and(|at| with_digest(&format!("{}\n}}\n", &text[..at])) == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_flipped_bit_reads_as_checksums() {
+        let sums = Sums(
+            [("a.csv", sha256(b"a")), ("dt/seed-1/manifest.json", sha256(b"b"))]
+                .map(|(name, sum)| (name.to_owned(), sum))
+                .into(),
+        );
+        let text = sums.text();
+        assert_eq!(Sums::parse(text.as_bytes()), Some(sums.clone()));
+        for at in 0..8 * text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at / 8] ^= 1 << (at % 8);
+            assert_ne!(Sums::parse(&bytes), Some(sums.clone()), "bit {at}");
+        }
+    }
+
+    #[test]
+    fn no_flipped_bit_of_a_document_agrees_with_its_digest() {
+        let document = with_digest("{\n  \"cpu_seconds\": 1.5\n}\n");
+        assert!(has_its_digest(document.as_bytes()), "{document}");
+        for at in 0..8 * document.len() {
+            let mut bytes = document.clone().into_bytes();
+            bytes[at / 8] ^= 1 << (at % 8);
+            assert!(!has_its_digest(&bytes), "bit {at}");
+        }
+    }
+}
