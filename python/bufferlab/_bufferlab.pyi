@@ -33,6 +33,7 @@ __all__ = [
     "execute",
     "experiments",
     "explain",
+    "is_finished",
     "load",
     "plan",
     "policies",
@@ -65,7 +66,7 @@ _Cell = tuple[str, list[float | None], _Interval | None, _Interval | None]
 _Report = tuple[list[str], list[int], list[tuple[_Metric, list[_Cell]]], list[tuple[str, str, str]], str]
 _Source = tuple[Path, str | None, list[tuple[str, str]]]
 _Job = tuple[Loaded, Path, list[tuple[str, str, str]]]
-_Plan = tuple[list[_Job], list[str], int, list[tuple[str, str]]]
+_Plan = tuple[list[_Job], list[str], int, list[tuple[str, str]], list[Exception]]
 _Reproduction = tuple[list[tuple[str, str, str, Path, list[tuple[str, str, str, str | None]], list[str]]], str]
 _Derivation = tuple[
     str,
@@ -431,6 +432,7 @@ def plan(
     go_on: bool,
     run_as: str | None,
 ) -> _Plan: ...
+def is_finished(loaded: Loaded, out: str | PathLike[str]) -> bool: ...
 def vary_values(text: str) -> list[str]: ...
 @final
 class Claim:

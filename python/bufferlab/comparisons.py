@@ -203,7 +203,7 @@ def compare(
         again, and earlier runs of the same scenario in it are shown, too. Runs from before the file of an own class was last changed do not
         count. Without it, results live in a temporary folder as long as the answer.
     replace
-        Replace runs of another scenario that lie where the new ones go.
+        Remove runs of another scenario from ``out`` first.
     executor
         Where runs are done, as for :func:`sweep`.
     jobs
@@ -218,9 +218,10 @@ def compare(
     ScenarioError
         If the scenario cannot be read.
     RunError
-        If a run fails.
+        If a run fails. The others are complete: a repetition with the same ``out`` does only what is missing, and the attribute ``comparison`` of
+        the error has them. The same holds for the error of a variant whose scenario is refused.
     ResultsError
-        If ``out`` holds something else, or a policy is named twice.
+        If ``out`` holds something else, runs of another scenario without ``replace``, or a policy is named twice.
 
     Examples
     --------
@@ -279,7 +280,7 @@ def _compare(
     # The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
     with _bufferlab.Claim(folder) if policies or variants or seeds > 1 else nullcontext():
         # Only a run checks its identities.
-        planned, order, kept, left_out = _bufferlab.plan(
+        planned, order, kept, left_out, refused = _bufferlab.plan(
             scenario._source(), policies, variants, seeds, folder, replace, not verify, None
         )
         errors = carry_out(
@@ -291,10 +292,13 @@ def _compare(
             verify=verify,
             progress=progress,
         )
-        for error in errors:
-            if error is not None:
-                raise error
+        failed = [*refused, *(error for error in errors if error is not None)]
+        if failed and all(error is not None for error in errors) and not kept:
+            raise failed[0]
         comparison = Comparison(folder, policies=order, keep=keep, _write=True)
     comparison.left_out = dict(left_out)
     comparison.kept = kept
+    if failed:
+        failed[0].comparison = comparison  # type: ignore[attr-defined]
+        raise failed[0]
     return comparison

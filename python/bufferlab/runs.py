@@ -263,7 +263,7 @@ def run(
     else:
         folder = Path(out)
     run_as = None if variant is None else texts([variant])[0]
-    planned, _, _, _ = _bufferlab.plan(scenario._source(), [], [], 1, folder, replace, False, run_as)
+    planned, *_ = _bufferlab.plan(scenario._source(), [], [], 1, folder, replace, False, run_as)
     [error] = _bufferlab.execute(planned, 1, verify, relay(progress))
     if error is not None:
         raise error

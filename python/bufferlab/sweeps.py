@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -57,9 +58,11 @@ class Sweep:
         return Table(pyarrow.csv.read_csv(self.folder / "sweep.csv", convert_options=options), name="sweep")
 
     def points(self) -> dict[str, Comparison]:
-        """The points that have results, by the name of their folder: each is a comparison of its own."""
-        folders = sorted(path for path in self.folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-        return {path.name: Comparison(path, keep=self._keep) for path in folders}
+        """The points of the sweep that have results, by the name of their folder: each is a comparison of its own. Points of an earlier sweep over other
+        keys in the same folder are left out."""
+        found = json.loads((self.folder / "sweep.json").read_text(encoding="utf-8"))
+        names = sorted(point["folder"] for point in found["points"])
+        return {name: Comparison(self.folder / name, keep=self._keep) for name in names}
 
     def __repr__(self) -> str:
         return f"Sweep({', '.join(self.keys)}; {self.folder})\n{self.text}"

@@ -496,7 +496,7 @@ class _Search:
                 continue
             name = hashlib.sha256(loaded[0].resolved.encode()).hexdigest()[:16]
             own = [root / name / f"seed-{seed}" for seed in seeds]
-            jobs.extend((one, folder, []) for one, folder in zip(loaded, own) if not _holds(folder, one))
+            jobs.extend((one, folder, []) for one, folder in zip(loaded, own) if not _bufferlab.is_finished(one, folder))
             folders.append(own)
         befell = _bufferlab.execute(jobs, self._jobs, False, relay(progress))
         errors = {folder: error for (_, folder, _), error in zip(jobs, befell) if error is not None}
@@ -520,17 +520,6 @@ class _Search:
         self.known = self.known or summaries[0].metrics
         found = {id: tuple(summary.get(id) for summary in summaries) for id in metrics}
         return Proposal(-1, {}, found, None, scenario)
-
-
-def _holds(folder: Path, loaded: _bufferlab.Loaded) -> bool:
-    """Whether the folder has the finished run of this scenario, with the same input files."""
-    try:
-        wanted = [("scenario.toml", loaded.resolved.encode()), *loaded.inputs]
-        return (folder / "manifest.json").is_file() and all(
-            (folder / name).read_bytes() == content for name, content in wanted
-        )
-    except OSError:
-        return False
 
 
 def _dimensions(key: str, given: Dimension) -> _Plain | list[_Plain]:

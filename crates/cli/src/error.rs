@@ -19,6 +19,17 @@ pub(crate) fn plan(error: PlanError) -> Report {
     }
 }
 
+/// A plan or a part of it that others still refer to.
+pub(crate) fn plan_part(error: &PlanError) -> Report {
+    match error {
+        PlanError::Scenario(error) => error.clone().into(),
+        other => {
+            let hint = other.hint().unwrap_or_default().to_owned();
+            miette!(help = hint, "{other}")
+        }
+    }
+}
+
 /// A folder of results cannot be written.
 pub(crate) fn results(error: ResultsError) -> Report {
     let hint = error.hint();

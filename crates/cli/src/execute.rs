@@ -50,6 +50,7 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
     }
+    say_what_is_refused(&plan);
     let finished = go_on(&mut plan, &args.execution);
     carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
 }
@@ -81,9 +82,14 @@ fn compare_until(
         let mut plan = plan_compare(&*load, &args.choices(), seeds, to).map_err(error::plan)?;
         if number == 0 {
             warn_of_variants(first, &plan);
+            say_what_is_refused(&plan);
         }
         let finished = if args.execution.verify && number == 0 { 0 } else { plan.go_on() };
-        do_all(args.scenario.file(), out, &plan, finished, &args.execution)?;
+        let failures = do_all(args.scenario.file(), out, &plan, finished, &args.execution)?;
+        if !failures.is_empty() {
+            finish(out, &plan.policies, args.execution.json)?;
+            return failed(&plan, &failures);
+        }
         let report = Report::load(out, &plan.policies).map_err(error::report)?;
         let look = stopping.look(&report.comparison).map_err(|why| miette!("--until-interval: {why}"))?;
         inform(&in_words(&look));
@@ -139,18 +145,39 @@ fn carry_out(
     finished: usize,
     how: &ExecutionArgs,
 ) -> miette::Result<()> {
-    do_all(scenario, out, plan, finished, how)?;
-    finish(out, &plan.policies, how.json)
+    let failures = do_all(scenario, out, plan, finished, how)?;
+    finish(out, &plan.policies, how.json)?;
+    failed(plan, &failures)
 }
 
-/// The same without a report.
-fn do_all(
+/// Shows why variants cannot run, before the others do.
+pub(crate) fn say_what_is_refused(plan: &Plan) {
+    for (label, why) in &plan.failed {
+        let report = error::plan_part(why).wrap_err(format!("\"{label}\" cannot run; the others do"));
+        say(format!("{report:?}").trim_end());
+    }
+}
+
+/// Names what has no result, of a comparison whose other runs are complete.
+pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
+    let refused = plan.failed.iter().map(|(label, why)| format!("{label}: {why}"));
+    let all: Vec<String> = refused.chain(failures.iter().cloned()).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    let help =
+        "the others are complete; mend the cause and repeat the command: only what is missing will run";
+    Err(miette!(help = help, "without a result:\n{}", all.join("\n")))
+}
+
+/// Does what is planned, without a report; answers which runs have failed, and why. One alone fails the command.
+pub(crate) fn do_all(
     scenario: &Path,
     out: &Path,
     plan: &Plan,
     finished: usize,
     how: &ExecutionArgs,
-) -> miette::Result<()> {
+) -> miette::Result<Vec<String>> {
     if !plan.kept.is_empty() {
         let names: Vec<_> = plan.kept.iter().filter_map(|dir| dir.strip_prefix(out).ok()).collect();
         let names: Vec<_> = names.iter().map(|dir| dir.display().to_string()).collect();
@@ -169,7 +196,20 @@ fn do_all(
             jobs => interrupt::report(out, finished + complete, finished + jobs.len()),
         });
     }
-    results.into_iter().collect()
+    let there_is_more = complete + finished + plan.kept.len() > 0;
+    let mut failures = Vec::new();
+    for (job, result) in plan.jobs.iter().zip(results) {
+        match result {
+            Ok(()) => {}
+            Err(why) if !there_is_more => return Err(why),
+            Err(why) => {
+                let place = job.dir.strip_prefix(out).unwrap_or(&job.dir).display();
+                let help = why.help().map_or_else(String::new, |help| format!(" ({help})"));
+                failures.push(format!("{place}: {why}{help}"));
+            }
+        }
+    }
+    Ok(failures)
 }
 
 /// `report`.

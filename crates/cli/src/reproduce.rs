@@ -9,7 +9,7 @@ use crate::{inform, interrupt, print};
 use bufferlab_core::Profile;
 use bufferlab_lab::Execution;
 use bufferlab_params::suggestion;
-use bufferlab_reproduce::output::{checked, panels, write_panels, write_whole};
+use bufferlab_reproduce::output::{checked, panels, values_text, write_panels, write_whole};
 use bufferlab_reproduce::{
     ClaimCheck, Conclusion, Cost, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName,
     Verdict, conclude, disputed, estimated_costs, paper_name, record_ablations, recorded_costs, run,
@@ -71,6 +71,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         print(&verdicts_json(&results, &found))?;
     } else {
         print(&text)?;
+        let is_own = args.registry.is_some();
+        for result in results.iter().filter(|result| is_own || result.experiment().claims().is_empty()) {
+            print(&values_text(&Estimates::of(result)))?;
+        }
         print(&counted(&found, &results))?;
     }
     clear_away(&args.out);
@@ -234,6 +238,9 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
 /// The verdicts of these runs, and of the whole ledger.
 fn counted(found: &Conclusion, results: &[Results]) -> String {
     let ledger = &found.ledger;
+    if ledger.rows.is_empty() {
+        return "\nthese experiments make no statements: there is nothing to judge\n".to_owned();
+    }
     let mut of_these = [0_usize; Verdict::COUNT];
     for judged in found.judged.iter().flatten() {
         of_these[Verdict::ALL.iter().position(|known| *known == judged.verdict).unwrap_or(0)] += 1;

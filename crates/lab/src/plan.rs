@@ -14,6 +14,7 @@ use bufferlab_sim::Simulation;
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Loads the scenario with what the user has changed, then as a variant, and then with these overrides, as [`bufferlab_scenario::load`] takes
 /// them.
@@ -30,6 +31,8 @@ pub struct Plan {
     pub kept: Vec<PathBuf>,
     /// Policies that cannot run in this scenario, and why; only where all were asked for.
     pub left_out: Vec<(String, String)>,
+    /// Variants that were asked for by name and whose scenario is refused; the others run.
+    pub failed: Vec<(String, Arc<PlanError>)>,
 }
 
 impl Plan {
@@ -75,7 +78,7 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
     } else {
         group::check(out, Layout::Seeds, &jobs, to.replace, |run| Some(load_seed(run.seed)))?.carry_out()?
     };
-    Ok(Plan { jobs, policies: Vec::new(), kept, left_out: Vec::new() })
+    Ok(Plan { jobs, policies: Vec::new(), kept, left_out: Vec::new(), failed: Vec::new() })
 }
 
 /// Plans a comparison of variants on the same traffic, paired by seed, in `<variant>/seed-<n>` below the folder.
@@ -84,7 +87,7 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
 /// says.
 ///
 /// # Errors
-/// If a scenario does not load, two variants have one name, a policy would be used by no switch, or something else lies in the folder.
+/// If no variant can run, two variants have one name, or something else is in the folder.
 pub fn plan_compare(
     load: &Load<'_>,
     choices: &[PolicyChoice],
@@ -105,24 +108,49 @@ pub fn plan_compare(
             }
         });
     }
-    let mut jobs: Vec<Job> = Vec::new();
     let seeds = seeds_of(&first, seeds, variants.len())?;
+    let (mut jobs, mut failed): (Vec<Job>, Vec<(String, Arc<PlanError>)>) = (Vec::new(), Vec::new());
+    let mut compared: Vec<Variant> = Vec::new();
     for variant in &variants {
-        for (index, seed) in seeds.iter().enumerate() {
-            let loaded = load_variant(variant, *seed)?;
-            let mut caveats: Vec<_> =
-                overridden(&loaded.scenario, variant.policy().name)?.into_iter().collect();
-            if let (false, Some(baseline)) = (variant.is_plain(), jobs.get(index)) {
-                let baseline = (&variants[0], &baseline.loaded.scenario);
-                caveats.extend(other_traffic(baseline, (variant, &loaded.scenario)));
+        let baseline = compared.first().map(|baseline| (baseline, &jobs[..seeds.len()]));
+        match jobs_of(variant, &seeds, baseline, to.out, &load_variant) {
+            Ok(more) => {
+                jobs.extend(more);
+                compared.push(variant.clone());
             }
-            let dir = to.out.join(variant.folder()).join(format!("seed-{seed}"));
-            jobs.push(Job { loaded, dir, caveats });
+            Err(why) => failed.push((variant.label(), Arc::new(why))),
         }
+    }
+    if jobs.is_empty()
+        && let Some((_, why)) = failed.pop()
+    {
+        // Nothing else refers to it.
+        return Err(Arc::into_inner(why).expect("it was just made"));
     }
     let known = |run: &Present| Some(load(Some(&variant_of(run, &variants)?), &[of_seed(run.seed)]));
     let kept = group::check(to.out, Layout::Policies, &jobs, to.replace, known)?.carry_out()?;
-    Ok(Plan { jobs, policies: variants.iter().map(Variant::label).collect(), kept, left_out })
+    Ok(Plan { jobs, policies: compared.iter().map(Variant::label).collect(), kept, left_out, failed })
+}
+
+/// The runs of a variant with every seed; `baseline` is what it is compared with, and its runs.
+fn jobs_of(
+    variant: &Variant,
+    seeds: &[u64],
+    baseline: Option<(&Variant, &[Job])>,
+    out: &Path,
+    load: &dyn Fn(&Variant, u64) -> Result<Loaded, LoadError>,
+) -> Result<Vec<Job>, PlanError> {
+    let mut jobs = Vec::with_capacity(seeds.len());
+    for (index, seed) in seeds.iter().enumerate() {
+        let loaded = load(variant, *seed)?;
+        let mut caveats: Vec<_> = overridden(&loaded.scenario, variant.policy().name)?.into_iter().collect();
+        if let (false, Some((first, runs))) = (variant.is_plain(), baseline) {
+            caveats.extend(other_traffic((first, &runs[index].loaded.scenario), (variant, &loaded.scenario)));
+        }
+        let dir = out.join(variant.folder()).join(format!("seed-{seed}"));
+        jobs.push(Job { loaded, dir, caveats });
+    }
+    Ok(jobs)
 }
 
 pub(crate) fn of_seed(seed: u64) -> (String, String) {

@@ -12,7 +12,7 @@ use crate::limits::RUNS;
 use crate::plan::{Load, of_seed, seeds_of, variant_of};
 use crate::{Job, PlanError};
 use bufferlab_report::ReportError;
-use bufferlab_results::write_sealed;
+use bufferlab_results::{SWEEP_FILE, write_sealed};
 use bufferlab_scenario::{LoadError, Scenario, Variant};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,8 +28,6 @@ pub const SWEEP_CSV: &str = "sweep.csv";
 pub const SWEEP_JSON: &str = "sweep.json";
 /// The same to look at.
 pub const SWEEP_HTML: &str = "sweep.html";
-/// What the last sweep varied: a folder without it belongs to somebody else.
-const SWEEP_FILE: &str = "sweep.toml";
 
 /// A key of the scenario and the values that it takes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -32,7 +32,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::marking::{Markable, register_marking_rule};
     #[pymodule_export]
-    use super::plans::{Claim, SweepPlan, plan, vary_values};
+    use super::plans::{Claim, SweepPlan, is_finished, plan, vary_values};
     #[pymodule_export]
     use super::policy::{
         Arrival, Buffer, Departure, Verdict, Weight, check_policy, register_policy, run_trial,

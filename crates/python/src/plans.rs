@@ -4,7 +4,7 @@ use crate::errors;
 use crate::scenario::{Loaded, variant};
 use bufferlab_lab::{Destination, Job, PolicyChoice, SweepRequest, Vary, plan_compare, plan_run};
 use bufferlab_scenario::{Changes, LoadError, Variant, load_changed};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyBaseException, PyValueError};
 use pyo3::prelude::*;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use std::sync::{Mutex, PoisonError};
 type Source = (PathBuf, Option<String>, Vec<(String, String)>);
 /// A run that is to be done: scenario, folder, caveats (id, message, advice).
 type PlainJob = (Loaded, PathBuf, Vec<(String, String, String)>);
-/// Runs, policies in order, how many runs are there already, and policies that are left out with the reason.
-type PlainPlan = (Vec<PlainJob>, Vec<String>, usize, Vec<(String, String)>);
+/// Runs, policies in order, how many runs are there already, policies that are left out with the reason, and exceptions of variants that cannot run.
+type PlainPlan = (Vec<PlainJob>, Vec<String>, usize, Vec<(String, String)>, Vec<Py<PyBaseException>>);
 
 fn loader(
     (path, text, overrides): Source,
@@ -71,7 +71,14 @@ pub(crate) fn plan(
     let mut plan = plan.map_err(|error| errors::plan(py, &error))?;
     let is_single = choices.is_empty() && seeds.get() == 1;
     let finished = if go_on && !is_single { plan.go_on() } else { 0 };
-    Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, finished, plan.left_out))
+    let failed = plan.failed.iter().map(|(_, why)| errors::plan(py, why).into_value(py)).collect();
+    Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, finished, plan.left_out, failed))
+}
+
+/// Whether the finished run of this scenario, by this version and these custom classes, is in `out` and undamaged.
+#[pyfunction]
+pub(crate) fn is_finished(loaded: &Loaded, out: PathBuf) -> bool {
+    bufferlab_lab::is_kept(&Job { loaded: loaded.inner.clone(), dir: out, caveats: Vec::new() })
 }
 
 /// The values of a key as the command line has them: `0.2,0.4`, `["1 MB", "2 MB"]`.

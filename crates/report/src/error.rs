@@ -12,10 +12,12 @@ pub enum ReportError {
     #[error(transparent)]
     Results(#[from] ResultsError),
     /// There is no run in the folder.
-    #[error("{} holds no finished run", path.display())]
+    #[error("{}", no_runs(path, below))]
     NoRuns {
         /// The folder.
         path: PathBuf,
+        /// Folders below it of which a report can be made, such as the points of a sweep.
+        below: Vec<PathBuf>,
     },
     /// Runs of the folder differ in more than seed and policy: they have no common mean.
     #[error("{} {mixture}", path.display())]
@@ -53,12 +55,29 @@ pub enum ReportError {
     },
 }
 
+/// What is in a folder that has no run of its own.
+fn no_runs(path: &Path, below: &[PathBuf]) -> String {
+    match below {
+        [] => format!("{} holds no finished run", path.display()),
+        [one] => format!("{} is no run or comparison; below it, {} is one", path.display(), one.display()),
+        [first, ..] => format!(
+            "{} is no run or comparison; {} folders below it are, such as {}",
+            path.display(),
+            below.len(),
+            first.display()
+        ),
+    }
+}
+
 impl ReportError {
     /// What the user can do, as a sentence.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Results(error) => error.hint(),
+            Self::NoRuns { below, .. } if !below.is_empty() => {
+                "a report and its figures are of one of them: give its folder; the charts of a sweep over its keys are in its sweep.html"
+            }
             Self::NoRuns { .. } => {
                 "give the folder of a run (it has a manifest.json) or of a comparison (POLICY/seed-N/)"
             }

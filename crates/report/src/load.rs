@@ -7,7 +7,7 @@ use crate::samples::RunSamples;
 use crate::steady::{self, SteadyState};
 use crate::summary::{RunSummary, summarise};
 use crate::{export, terminal};
-use bufferlab_results::{Group, RunResult, find_mixture, find_runs, write_sealed};
+use bufferlab_results::{Group, RunResult, find_groups, find_mixture, find_runs, write_sealed};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,8 @@ impl Report {
         let single = RunResult::is_complete(dir);
         let mut found = find_runs(dir).map_err(ReportError::unreadable)?;
         if found.is_empty() {
-            return Err(ReportError::NoRuns { path: dir.to_path_buf() });
+            let below = find_groups(dir).map_err(ReportError::unreadable)?;
+            return Err(ReportError::NoRuns { path: dir.to_path_buf(), below });
         }
         if let Some(mixture) = find_mixture(&found)? {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });

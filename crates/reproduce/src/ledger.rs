@@ -170,14 +170,15 @@ impl Ledger {
 
     /// The ledger of a study: with the statements of `experiments` that the papers do not make.
     ///
-    /// If none of the experiments judges a statement of the papers, theirs are left out: the study's ledger is its own.
+    /// If none of the experiments judges a statement of the papers, theirs are left out: the ledger is the study's alone, and empty if the
+    /// study states nothing.
     #[must_use]
     pub fn with_study(mut self, experiments: &[Experiment]) -> Self {
         let known: BTreeSet<String> = self.rows.iter().map(|row| row.claim.id.clone()).collect();
         let claims = || experiments.iter().flat_map(|one| one.claims().iter().map(move |claim| (one, claim)));
         let own = claims().filter(|(_, claim)| !known.contains(&claim.id));
         let own: Vec<_> = own.map(|(one, claim)| Claim::of_study(one, claim)).collect();
-        if !own.is_empty() && claims().all(|(_, claim)| !known.contains(&claim.id)) {
+        if claims().all(|(_, claim)| !known.contains(&claim.id)) {
             self.rows.clear();
         }
         self.rows.extend(own.into_iter().map(|claim| LedgerRow {

@@ -4,6 +4,7 @@ mod checked;
 mod found;
 mod over_time;
 mod panels;
+mod values;
 
 use crate::conclusion::origin;
 use crate::explorer::explorer;
@@ -12,6 +13,7 @@ use checked::{checked_by_tests, in_words};
 use found::found;
 use over_time::{courses, courses_csv};
 pub use panels::panels;
+pub use values::values_text;
 
 use crate::{
     Content, Cost, Estimates, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Runs,
@@ -82,8 +84,15 @@ pub fn write_ledger(
     renewed: &[Record],
 ) -> Result<(), ReproduceError> {
     fs::create_dir_all(folder).map_err(ReproduceError::io("make", folder))?;
-    write_whole(&folder.join("index.html"), index(ledger, links(folder, experiments), renewed).html())?;
-    let text = format!("# Ledger\n\n{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
+    let page = match ledger.rows.is_empty() {
+        true => without_statements(experiments, links(folder, experiments)),
+        false => index(ledger, links(folder, experiments), renewed),
+    };
+    write_whole(&folder.join("index.html"), page.html())?;
+    let text = match ledger.rows.is_empty() {
+        true => "# Ledger\n\nThe experiments of this study make no statements.\n".to_owned(),
+        false => format!("# Ledger\n\n{}\n{}", ledger.summary_markdown(), ledger.rows_markdown()),
+    };
     write_whole(&folder.join("ledger.md"), text)?;
     write_whole(&folder.join("verdicts.csv"), ledger.records_csv()?)
 }
@@ -100,6 +109,19 @@ fn links(folder: &Path, experiments: &[&Experiment]) -> Vec<(String, String)> {
         }
     }
     links
+}
+
+/// The index of a study that states nothing: its figures.
+fn without_statements(experiments: &[&Experiment], links: Vec<(String, String)>) -> CurvesPage {
+    let title = match experiments {
+        [one] => heading(one),
+        many => format!("A study of {} experiments", many.len()),
+    };
+    let about = vec![
+        "The experiments make no statements, so there are no verdicts. Their pages have charts and values."
+            .to_owned(),
+    ];
+    CurvesPage { title, about, links, ..CurvesPage::default() }
 }
 
 fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> CurvesPage {

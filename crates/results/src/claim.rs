@@ -1,6 +1,7 @@
 //! Who writes here? A lock file that the system releases when its process dies, and that goes when the work has ended.
 
 use crate::error::ResultsError;
+use crate::folder::clear_barren;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -9,15 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What lock files begin with.
 const TOKEN: &str = "bufferlab writes here";
 /// Name of the lock file in a folder of several runs.
-const LOCK_FILE: &str = ".lock";
+pub(crate) const LOCK_FILE: &str = ".lock";
 
 /// The right to write somewhere, until it is dropped: nobody else has it meanwhile, in this process or another.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
     path: PathBuf,
-    /// A folder that was made for it.
-    made: Option<PathBuf>,
+    /// Folders that were made for it, the innermost first.
+    made: Vec<PathBuf>,
 }
 
 impl Claim {
@@ -27,20 +28,25 @@ impl Claim {
     /// # Errors [`ResultsError::Busy`] if somebody else has it, at once and with nothing done; or if the folder
     /// cannot be made or written.
     pub fn folder(out: &Path) -> Result<Self, ResultsError> {
-        let mut made = None;
+        let mut made = Vec::new();
         loop {
+            let missing = out.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
             if !out.exists() {
-                made = Some(out.to_path_buf());
+                made = missing.map(Path::to_path_buf).collect();
             }
             create_parents(out)?;
-            match Self::of(&out.join(LOCK_FILE), out) {
+            let lock = out.join(LOCK_FILE);
+            let was_killed = lock.is_file();
+            match Self::of(&lock, out) {
                 // Whoever made the folder before us has just removed it.
                 Err(ResultsError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 claimed => {
-                    return claimed.map(|mut claim| {
-                        claim.made = made;
-                        claim
-                    });
+                    let mut claim = claimed?;
+                    claim.made = made;
+                    if was_killed {
+                        clear_barren(out);
+                    }
+                    return Ok(claim);
                 }
             }
         }
@@ -80,7 +86,7 @@ impl Claim {
                 Ok(content) if content != token.as_bytes() => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 // Where a lock keeps readers out, too, the file is there.
-                _ => return Ok(Self { file, path: path.to_path_buf(), made: None }),
+                _ => return Ok(Self { file, path: path.to_path_buf(), made: Vec::new() }),
             }
         }
     }
@@ -92,9 +98,11 @@ impl Drop for Claim {
         // takes it over.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
-        if let Some(made) = &self.made {
+        for made in &self.made {
             // Nothing was put there: it goes. A folder that holds something stays.
-            let _ = fs::remove_dir(made);
+            if fs::remove_dir(made).is_err() {
+                break;
+            }
         }
     }
 }

@@ -3,12 +3,13 @@
 //! Beside the target `NAME` lie, while a run is written, `.NAME.partial` (the run, marked as ours by a file of its
 //! own) and `.NAME.writing` (the lock). Only a folder with that mark is ever cleared away.
 
-use crate::claim::{Claim, create_parents};
+use crate::claim::{Claim, LOCK_FILE, create_parents};
 use crate::error::ResultsError;
+use crate::group::{GROUP_FILE, Group};
 use crate::manifest::FORMAT;
 use crate::schema::table_file;
 use crate::sums::{SUMS_FILE, Sums};
-use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, REPORT_FILE, SCENARIO_FILE, TIMING_FILE};
+use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, REPORT_FILE, SCENARIO_FILE, SWEEP_FILE, TIMING_FILE};
 use bufferlab_metrics::Table;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -43,6 +44,7 @@ impl Staging {
         let hidden = |ending: &str| parent.join(format!(".{}.{ending}", name.to_string_lossy()));
         let (partial, replaced) = (hidden("partial"), hidden("replaced"));
         create_parents(parent)?;
+        clear_killed_group(&target)?;
         // Before anything is touched, and before hours of simulation.
         check_replaceable(&target)?;
         let claim = Claim::of(&hidden("writing"), &target)?;
@@ -86,6 +88,60 @@ impl Drop for Staging {
             let _ = clear(&self.partial);
         }
     }
+}
+
+/// Clears a folder of several runs whose command was killed before one of them was complete, if its lock is still
+/// there.
+///
+/// # Errors
+/// If another process writes there.
+fn clear_killed_group(target: &Path) -> Result<(), ResultsError> {
+    let lock = target.join(LOCK_FILE);
+    if !lock.is_file() || !Claim::is_lock_file(&lock) {
+        return Ok(());
+    }
+    let _claim = Claim::of(&lock, target)?;
+    clear_barren(target);
+    Ok(())
+}
+
+/// Clears a claimed folder in which nothing was completed: hidden folders of runs, and the lists of planned runs. A
+/// folder with anything else stays as it is.
+pub(crate) fn clear_barren(folder: &Path) {
+    let _ = remove_leftovers(folder);
+    if is_barren(folder, DEPTH_MAX) {
+        // What cannot be removed is in the way of the command that comes next, which says so.
+        for (name, path) in entries(folder) {
+            let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { remove_plan(&name, &path) };
+        }
+    }
+}
+
+fn remove_plan(name: &str, path: &Path) -> io::Result<()> {
+    if name == LOCK_FILE { Ok(()) } else { fs::remove_file(path) }
+}
+
+/// Whether a folder has nothing but what commands write before their first run is complete.
+fn is_barren(folder: &Path, depth: usize) -> bool {
+    let is_plan = |name: &str, path: &Path| match name {
+        LOCK_FILE => Claim::is_lock_file(path),
+        SUMS_FILE => Sums::read(folder).is_ok_and(|sums| {
+            let names = sums.unwrap_or_default();
+            names.iter().all(|(name, _)| [GROUP_FILE, SWEEP_FILE].contains(&name))
+        }),
+        GROUP_FILE => Group::read(folder).is_ok_and(|group| group.is_some()),
+        SWEEP_FILE => fs::read_to_string(path).is_ok_and(|text| text.starts_with("# The ")),
+        _ => false,
+    };
+    entries(folder).iter().all(|(name, path)| {
+        if path.is_dir() { depth > 0 && is_barren(path, depth - 1) } else { is_plan(name, path) }
+    })
+}
+
+/// Names and paths in a folder, none if it cannot be read.
+fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect()
 }
 
 /// Whether a run may replace what is at `target`: nothing, an empty folder, or a folder that has a run's manifest and

@@ -6,7 +6,7 @@ use crate::group::{GROUP_FILE, Group};
 use crate::read::RunResult;
 use crate::runs::find_runs;
 use crate::sums::{self, Sums};
-use crate::{COMPARISON_JSON, MANIFEST_FILE, REPORT_FILE};
+use crate::{COMPARISON_JSON, MANIFEST_FILE, REPORT_FILE, SWEEP_FILE};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,6 @@ const PAGES: [&str; 9] = [
     "sweep.json",
     "sweep.html",
 ];
-/// Name of the file that says what a sweep varies.
-const SWEEP_FILE: &str = "sweep.toml";
 
 /// What [`inspect`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -51,7 +51,7 @@ pub use manifest::{
 };
 pub use packets::{PacketBrief, PacketGroup, PacketTable};
 pub use read::RunResult;
-pub use runs::find_runs;
+pub use runs::{find_groups, find_runs};
 pub use sums::{SUMS_FILE, remove_sealed, write_sealed};
 pub use writer::{RunWriter, store_run};
 
@@ -68,3 +68,5 @@ pub const TIMING_FILE: &str = "timing.json";
 pub const REPORT_FILE: &str = "report.html";
 /// Name of the file with a comparison for programs, which also remembers the order of what is compared.
 pub const COMPARISON_JSON: &str = "comparison.json";
+/// Name of the file that says what the last sweep of a folder varied.
+pub const SWEEP_FILE: &str = "sweep.toml";

@@ -26,6 +26,31 @@ pub fn find_runs(dir: &Path) -> Result<Vec<(String, RunResult)>, ResultsError> {
     Ok(found)
 }
 
+/// How deep below a folder its groups are looked for: an experiment, its points.
+const DEPTH_MAX: usize = 2;
+
+/// The folders below `dir` that [`find_runs`] finds something in, by path: the points of a sweep, or several
+/// experiments. Not the folders within them.
+///
+/// # Errors
+/// If a folder or a manifest cannot be read.
+pub fn find_groups(dir: &Path) -> Result<Vec<PathBuf>, ResultsError> {
+    let mut found = Vec::new();
+    collect_groups(dir, DEPTH_MAX, &mut found)?;
+    Ok(found)
+}
+
+fn collect_groups(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), ResultsError> {
+    for (_, path) in visible_folders(dir)? {
+        if !find_runs(&path)?.is_empty() {
+            found.push(path);
+        } else if depth > 1 {
+            collect_groups(&path, depth - 1, found)?;
+        }
+    }
+    Ok(())
+}
+
 /// Finished runs in the `seed-<n>` folders of `dir`.
 fn seed_runs(dir: &Path) -> Result<Vec<RunResult>, ResultsError> {
     let is_seed = |name: &str| name.strip_prefix("seed-").is_some_and(|seed| seed.parse::<u64>().is_ok());

@@ -2,9 +2,9 @@
 
 use super::{load_from, unknown, warn};
 use crate::args::ExecutionArgs;
-use crate::execute::{clear_away, execute_each, go_on};
+use crate::execute::{clear_away, do_all, failed, go_on, say_what_is_refused};
 use crate::sonic_args::WhatIfArgs;
-use crate::{error, inform, interrupt, print};
+use crate::{error, inform, print};
 use bufferlab_lab::{Destination, Plan, PolicyChoice, plan_compare};
 use bufferlab_operator::what_if::{SCENARIO_NAME, check_scenario, recommend, text, write_scenario};
 use bufferlab_operator::{Model, Network, OperatorError, Traffic, WhatIf};
@@ -99,12 +99,8 @@ fn run(args: &WhatIfArgs, plan: &WhatIf, mut planned: Plan, path: &Path, out: &P
         json: false,
     };
     let finished = go_on(&mut planned, &how);
-    let results = execute_each(path, &planned.jobs, &how)?;
-    let complete = results.iter().filter(|result| result.is_ok()).count();
-    if interrupt::requested() && complete < planned.jobs.len() {
-        return Err(interrupt::report(out, finished + complete, finished + planned.jobs.len()));
-    }
-    results.into_iter().collect::<miette::Result<()>>()?;
+    say_what_is_refused(&planned);
+    let failures = do_all(path, out, &planned, finished, &how)?;
     let report = Report::load(out, &planned.policies).map_err(error::report)?;
     let written = report.write().map_err(error::report)?;
     clear_away(out);
@@ -116,5 +112,5 @@ fn run(args: &WhatIfArgs, plan: &WhatIf, mut planned: Plan, path: &Path, out: &P
         print(&text(&report.comparison, plan, &recommendation))?;
     }
     inform(&format!("results in {}, report in {}", out.display(), written[0].display()));
-    Ok(())
+    failed(&planned, &failures)
 }

@@ -3,6 +3,7 @@
 mod content;
 mod dctcp;
 mod determinism;
+mod failing;
 mod flips;
 mod flow_control;
 mod hostile_names;

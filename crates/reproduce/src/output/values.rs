@@ -1,0 +1,49 @@
+//! The values of an experiment as text for a terminal.
+
+use crate::{Axis, Estimates, Runs};
+use bufferlab_report::Estimate;
+use bufferlab_report::format::{estimate, number};
+use std::fmt::Write;
+
+/// Rows of a table that are shown; more are counted.
+const ROWS: usize = 40;
+
+/// A table for every metric: a row per place of the grid, a column per variant, means with their 95 % intervals. Empty
+/// for an experiment without runs.
+#[must_use]
+pub fn values_text(estimates: &Estimates) -> String {
+    let mut text = String::new();
+    let Some(runs) = estimates.experiment().runs() else { return text };
+    for (name, metric) in &runs.metrics {
+        let label = if *name == metric.key() { name.clone() } else { format!("{name} ({})", metric.key()) };
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{label}");
+        let rows = table(estimates, runs, name);
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+        for row in rows.iter().take(1 + ROWS) {
+            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+            let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  "));
+        }
+        if rows.len() > 1 + ROWS {
+            let _ = writeln!(text, "  and {} more rows in values.csv", rows.len() - 1 - ROWS);
+        }
+    }
+    text
+}
+
+/// The head of a table, then its rows.
+fn table(estimates: &Estimates, runs: &Runs, metric: &str) -> Vec<Vec<String>> {
+    let names = runs.axes.iter().map(|axis: &Axis| axis.name.clone());
+    let mut rows = vec![names.chain(runs.variants.iter().map(|variant| variant.name.clone())).collect()];
+    for places in estimates.grid() {
+        let at = runs.axes.iter().zip(places).map(|(axis, &place)| axis.values[place].label.clone());
+        let cell = |variant: usize| match estimates.get(metric, variant, places) {
+            None => "–".to_owned(),
+            Some(Estimate { mean, half_width: Some(half), .. }) => estimate(mean, half),
+            Some(Estimate { mean, .. }) => number(mean),
+        };
+        rows.push(at.chain((0..runs.variants.len()).map(cell)).collect());
+    }
+    rows
+}
