@@ -7,7 +7,7 @@ use crate::samples::RunSamples;
 use crate::steady::{self, SteadyState};
 use crate::summary::{RunSummary, summarise};
 use crate::{export, terminal};
-use bufferlab_results::{Group, RunResult, find_groups, find_mixture, find_runs, write_sealed};
+use bufferlab_results::{Group, RunResult, check_sealed, find_groups, find_mixture, find_runs, write_sealed};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -75,6 +75,10 @@ impl Report {
         }
         if let Some(mixture) = find_mixture(&found)? {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
+        }
+        if order.is_empty() {
+            // Whoever knows the order writes the file anew.
+            check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();
         first.extend(remembered_order(dir));

@@ -108,8 +108,12 @@ fn clear_killed_group(target: &Path) -> Result<(), ResultsError> {
 /// Clears a claimed folder in which nothing was completed: hidden folders of runs, and the lists of planned runs. A
 /// folder with anything else stays as it is.
 pub(crate) fn clear_barren(folder: &Path) {
+    // Anything else is left to the end of the command, which counts it.
+    if !is_barren(folder, DEPTH_MAX) {
+        return;
+    }
     let _ = remove_leftovers(folder);
-    if is_barren(folder, DEPTH_MAX) {
+    if entries(folder).iter().all(|(name, _)| name == LOCK_FILE || !name.starts_with('.')) {
         // What cannot be removed is in the way of the command that comes next, which says so.
         for (name, path) in entries(folder) {
             let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { remove_plan(&name, &path) };
@@ -134,7 +138,19 @@ fn is_barren(folder: &Path, depth: usize) -> bool {
         _ => false,
     };
     entries(folder).iter().all(|(name, path)| {
-        if path.is_dir() { depth > 0 && is_barren(path, depth - 1) } else { is_plan(name, path) }
+        let is_leftover = name.starts_with('.')
+            && if path.is_dir() {
+                is_ours(path)
+            } else {
+                name.ends_with(".writing") && Claim::is_lock_file(path)
+            };
+        if is_leftover {
+            true
+        } else if path.is_dir() {
+            depth > 0 && is_barren(path, depth - 1)
+        } else {
+            is_plan(name, path)
+        }
     })
 }
 

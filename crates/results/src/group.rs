@@ -2,7 +2,7 @@
 
 use crate::RunCaveat;
 use crate::error::ResultsError;
-use crate::sums::write_sealed;
+use crate::sums::{check_sealed, write_sealed};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -43,6 +43,7 @@ impl Group {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(ResultsError::io("read", &path)(error)),
         };
+        check_sealed(folder, GROUP_FILE)?;
         serde_json::from_slice(&bytes).map(Some).map_err(|source| ResultsError::Json { path, source })
     }
 

@@ -61,7 +61,8 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
                 let problem = |run: &String| (dir.clone(), format!("{run} has no result"));
                 inspection.problems.extend(missing.map(problem));
             }
-            Ok(None) => {}
+            // Said with the other files of the folder.
+            Ok(None) | Err(ResultsError::Damaged { .. }) => {}
             Err(error) => inspection.problems.push((dir.clone(), error.to_string())),
         }
         // The seeds of one label are not looked at again where the whole comparison is mixed.

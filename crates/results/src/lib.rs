@@ -52,7 +52,7 @@ pub use manifest::{
 pub use packets::{PacketBrief, PacketGroup, PacketTable};
 pub use read::RunResult;
 pub use runs::{find_groups, find_runs};
-pub use sums::{SUMS_FILE, remove_sealed, write_sealed};
+pub use sums::{SUMS_FILE, check_sealed, remove_sealed, write_sealed};
 pub use writer::{RunWriter, store_run};
 
 /// Name of the manifest file; its presence makes a folder a complete run.

@@ -99,6 +99,20 @@ pub(crate) fn check(folder: &Path, name: &str, sum: &str) -> io::Result<Option<F
     digest::check(folder, &FileInfo { name: name.to_owned(), bytes, sha256: sum.to_owned() })
 }
 
+/// Refuses a file of `folder` that does not agree with its checksum there. A file without checksum is as good as can be
+/// known.
+///
+/// # Errors
+/// If the content differs, or the checksums are damaged.
+pub fn check_sealed(folder: &Path, name: &str) -> Result<(), ResultsError> {
+    let Some(sums) = Sums::read(folder)? else { return Ok(()) };
+    let Some(sum) = sums.get(name) else { return Ok(()) };
+    match check(folder, name, sum).map_err(ResultsError::io("read", &folder.join(name)))? {
+        None => Ok(()),
+        Some(fault) => Err(ResultsError::Damaged { path: folder.to_path_buf(), fault }),
+    }
+}
+
 /// Writes files into `folder`, each whole or not at all, and their checksums. `runs` are the folders of the runs that
 /// they were made of, relative to `folder`. A process that is killed meanwhile leaves files without checksum, never with
 /// a wrong one.

@@ -232,8 +232,10 @@ impl Change {
                     let (_, after) = rest.split_once('"').expect("it ends");
                     let older = format!("{before}\"bufferlab_version\": \"0.0.9\"{after}");
                     fs::write(&path, older).expect("writable");
-                    // As that version would have left it.
-                    drop(fs::remove_file(path.with_file_name("SHA256SUMS")));
+                }
+                // As that version would have left it.
+                for name in desk.files(out).keys().filter(|name| name.ends_with("SHA256SUMS")) {
+                    fs::remove_file(desk.path(&format!("{out}/{name}"))).expect("removable");
                 }
             }
         }

@@ -56,6 +56,25 @@ fn the_demonstration_runs_and_its_packets_are_judged_as_in_the_simulator() {
     captures_hold_what_was_lost(&folder.path().join("captures"), &text);
 }
 
+#[test]
+fn runs_of_other_content_are_refused_by_the_testbed_too() {
+    if !allowed("other content in a folder of the testbed") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("demo");
+    let run = |more: &[&str]| {
+        let args = ["testbed", "run", "demo", "--policies", "dt", "--seeds", "2", "--out"];
+        let output = Command::new(PROGRAM).args(args).arg(&out).args(more).output().expect("it starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).replace("\n  │ ", " "))
+    };
+    assert_eq!(run(&["--set", "duration=300 ms"]).0, Some(0));
+    let (code, said) = run(&["--set", "duration=400 ms"]);
+    assert!(code == Some(1) && said.contains("`duration` was \"300 ms\" and is \"400 ms\""), "{said}");
+    assert!(said.contains("--replace") && said.contains("--out"), "{said}");
+    assert_eq!(run(&["--set", "duration=400 ms", "--replace"]).0, Some(0));
+}
+
 /// A file for every port of both runs, whole, with a comment for what was lost under Dynamic Thresholds.
 fn captures_hold_what_was_lost(folder: &Path, text: &str) {
     for policy in ["dt", "losspass"] {
