@@ -121,9 +121,8 @@ pub fn plan_compare(
             Err(why) => failed.push((variant.label(), Arc::new(why))),
         }
     }
-    if jobs.is_empty()
-        && let Some((_, why)) = failed.pop()
-    {
+    if jobs.is_empty() && !failed.is_empty() {
+        let (_, why) = failed.swap_remove(0);
         // Nothing else refers to it.
         return Err(Arc::into_inner(why).expect("it was just made"));
     }

@@ -68,11 +68,11 @@ fn runs_of_other_content_are_refused_by_the_testbed_too() {
         let output = Command::new(PROGRAM).args(args).arg(&out).args(more).output().expect("it starts");
         (output.status.code(), String::from_utf8_lossy(&output.stderr).replace("\n  │ ", " "))
     };
-    assert_eq!(run(&["--set", "duration=300 ms"]).0, Some(0));
-    let (code, said) = run(&["--set", "duration=400 ms"]);
-    assert!(code == Some(1) && said.contains("`duration` was \"300 ms\" and is \"400 ms\""), "{said}");
+    assert_eq!(run(&["--set", "duration=1200 ms"]).0, Some(0));
+    let (code, said) = run(&["--set", "duration=1300 ms"]);
+    assert!(code == Some(1) && said.contains("`duration` was \"1.2 s\" and is \"1.3 s\""), "{said}");
     assert!(said.contains("--replace") && said.contains("--out"), "{said}");
-    assert_eq!(run(&["--set", "duration=400 ms", "--replace"]).0, Some(0));
+    assert_eq!(run(&["--set", "duration=1300 ms", "--replace"]).0, Some(0));
 }
 
 /// A file for every port of both runs, whole, with a comment for what was lost under Dynamic Thresholds.
@@ -277,7 +277,7 @@ fn a_run_and_a_switch_print_their_results_as_json() {
     let (_folder, file) = switch_of_nothing();
     let line = format!(
         "ip link add no0 type veth peer name no1 && ip link set no0 up && ip link set no1 up && \
-         exec {PROGRAM} switch {} --for '300 ms' --keep-awake --json",
+         exec {PROGRAM} switch {} --for '1200 ms' --keep-awake --json",
         file.display()
     );
     let output =

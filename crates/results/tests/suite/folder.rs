@@ -227,7 +227,7 @@ fn a_folder_of_runs_is_claimed_by_one_at_a_time() {
         }
     });
     assert!(seen.into_inner() > 0, "nobody ever had it");
-    assert_eq!(listing(temp.path()), ["deep"]);
+    assert!(listing(temp.path()).is_empty(), "nor above it");
 }
 
 #[test]
