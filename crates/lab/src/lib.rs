@@ -45,7 +45,7 @@ pub use limits::{LIMITS, RUNS, SEEDS};
 pub use listed::listed_values;
 pub use memory::{MemoryBudget, TooMuchMemory, fits, format_memory, memory_budget, set_memory_limit};
 pub use panic::{Panicked, caught};
-pub use plan::{Destination, Load, Plan, plan_compare, plan_run, prepare_group};
+pub use plan::{Destination, Load, LoadNamed, Plan, plan_compare, plan_run, prepare_group};
 pub use sweep::{
     SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary, sweep_schema,
 };

@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// them.
 pub type Load<'a> = dyn Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> + 'a;
 
+/// Loads what a run of a folder should be by the folder's name and the seed; `None` for a name that is not known.
+pub type LoadNamed<'a> = dyn Fn(&str, u64) -> Option<Result<Loaded, LoadError>> + 'a;
+
 /// What is to be done.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -226,7 +229,7 @@ pub(crate) fn variant_of(run: &Present, compared: &[Variant]) -> Option<Variant>
 pub fn prepare_group(
     to: Destination<'_>,
     jobs: &[Job],
-    load: &dyn Fn(&str, u64) -> Option<Result<Loaded, LoadError>>,
+    load: &LoadNamed<'_>,
 ) -> Result<Vec<PathBuf>, PlanError> {
     let known = |run: &Present| load(&run.folder, run.seed);
     group::check(to.out, Layout::Policies, jobs, to.replace, known)?.carry_out()
