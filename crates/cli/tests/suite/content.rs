@@ -422,7 +422,7 @@ fn readers_of_a_mixed_folder_say_so_and_print_no_mean() {
         &["verify", "mix"],
     ] {
         let output = desk.output(args);
-        let said = (text(&output.stdout) + &text(&output.stderr)).replace("\n  │ ", " ");
+        let said = (text(&output.stdout) + text(&output.stderr).as_str()).replace("\n  │ ", " ");
         assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
         assert!(said.contains(words) && !said.contains("Mean over"), "{args:?}: {said}");
     }

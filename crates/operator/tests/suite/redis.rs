@@ -120,7 +120,8 @@ impl Redis {
             ["HGETALL", key] => {
                 let fields = self.databases.get(&database).and_then(|keys| keys.get(*key));
                 let fields = fields.cloned().unwrap_or_default();
-                let pairs: String = fields.iter().map(|(name, value)| bulk(name) + bulk(value).as_str()).collect();
+                let pairs: String =
+                    fields.iter().map(|(name, value)| bulk(name) + bulk(value).as_str()).collect();
                 format!("*{}\r\n{pairs}", 2 * fields.len())
             }
             ["SCAN", _, "MATCH", pattern, ..] => {
