@@ -18,6 +18,7 @@ from ._toml import Value
 from .comparisons import Caveat, Cell, Comparison, Estimate, compare, repeat
 from .congestion import Ack, CongestionControl, Hop, Path, Window, own_congestion_controls
 from .exceptions import (
+    ArgumentError,
     BufferlabError,
     BufferlabWarning,
     ConfigurationError,
@@ -32,6 +33,7 @@ from .exceptions import (
     RunError,
     ScenarioError,
     SweepError,
+    UnknownNameError,
     WorkloadError,
 )
 from .explanations import explain
@@ -64,6 +66,7 @@ from .tuning import Confirmation, OneOf, Proposal, Real, Tuning, Whole, tune
 
 __all__ = [
     "Ack",
+    "ArgumentError",
     "Arrival",
     "Buffer",
     "BufferlabError",
@@ -114,6 +117,7 @@ __all__ = [
     "Table",
     "Trial",
     "Tuning",
+    "UnknownNameError",
     "Value",
     "Verdict",
     "Weight",

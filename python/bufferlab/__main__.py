@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from . import _bufferlab
-from ._variants import register_file, texts
+from ._variants import register_file, text_of, texts
 from .comparisons import Comparison, compare
-from .exceptions import BufferlabError, BufferlabWarning, SweepError
+from .exceptions import ArgumentError, BufferlabError, BufferlabWarning, SweepError
+from .executors import How
 from .explanations import explained
+from .policy import policy_names
 from .reproduction import Reproduction, reproduced
 from .runs import run
 from .scenario import Scenario
@@ -135,7 +137,7 @@ def _scenario(args: argparse.Namespace) -> Scenario:
 def _pair(option: str, text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip() or not value.strip():
-        raise ValueError(f"{option} {text}: expected a key, = and a value, such as switch.buffer=2 MB")
+        raise ArgumentError(f"{option} {text}: expected a key, = and a value, such as switch.buffer=2 MB")
     return key.strip(), value.strip()
 
 
@@ -153,7 +155,7 @@ def _run(args: argparse.Namespace) -> None:
     scenario = _scenario(args)
     if args.packets is not None:
         scenario = scenario._set_text("output.packets", args.packets)
-    variant = None if args.variant is None else texts([args.variant])[0]
+    variant = None if args.variant is None else text_of("--variant", args.variant)
     folder = args.out or Path("results") / (scenario.name if variant is None else f"{scenario.name}-{_as_folder(variant)}")
     run(scenario, seed=args.seed, variant=variant, out=folder, replace=args.replace, verify=args.verify)
     print((folder / "comparison.json").read_text() if args.json else Comparison(folder).text, end="")
@@ -191,13 +193,15 @@ def _sweep(args: argparse.Namespace) -> None:
         done = sweep_grid(
             scenario,
             [(key, _bufferlab.vary_values(values)) for key, values in vary],
-            _policies(args),
+            policy_names(_policies(args)),
             variants,
-            seeds=args.seeds,
-            out=args.out or Path("results") / f"{scenario.name}-sweep",
-            replace=args.replace,
-            jobs=args.jobs,
-            verify=args.verify,
+            How.checked(
+                seeds=args.seeds,
+                out=args.out or Path("results") / f"{scenario.name}-sweep",
+                replace=args.replace,
+                jobs=args.jobs,
+                verify=args.verify,
+            ),
         )
     except SweepError as error:
         if error.sweep is None:
@@ -253,6 +257,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for file in args.own:
                 register_file(file)
             _COMMANDS[args.command](args)
+    except ArgumentError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     except BufferlabError as error:
         print(f"error: {error}", file=sys.stderr)
         if "unknown policy" in str(error) and not args.own:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from . import _bufferlab
+from . import _arguments, _bufferlab
 
 Quantity = Union[str, float]
 """Text with a unit, or a number in the base unit."""
@@ -113,7 +113,8 @@ class Derivation:
         for answer in self.answers:
             if answer.name == name:
                 return answer.value
-        raise KeyError(f"{name}: answers are {', '.join(answer.name for answer in self.answers) or 'none'}")
+        known = [answer.name for answer in self.answers]
+        raise _arguments.unknown("name", "answer", name, known)
 
     def __str__(self) -> str:
         return self.text

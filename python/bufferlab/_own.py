@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from . import _bufferlab
+from . import _arguments, _bufferlab
+from .exceptions import ArgumentError
 
 if TYPE_CHECKING:
     from ._bufferlab import Loaded
@@ -90,36 +91,39 @@ def register(own: OwnClass) -> OwnClass:
 
     Raises
     ------
-    TypeError
+    ArgumentError
         If the class is none of these, lacks its name or the method that it must have, or defines a method that is called nearly like one of its
-        kind.
-    ValueError
-        If the name is taken or breaks the rules of names, or a parameter is declared wrong.
+        kind; if the name is taken or breaks the rules of names, or a parameter is declared wrong. (It is a ``TypeError`` and a ``ValueError``, too.)
     """
     if not (isinstance(own, type) and issubclass(own, Own) and own._kind):
-        raise TypeError(
+        raise ArgumentError(
             "an own class is a subclass of bufferlab.Policy, bufferlab.CongestionControl, bufferlab.MarkingRule or bufferlab.Workload, "
             f"not {own!r}"
         )
     name = getattr(own, "name", None)
     if not isinstance(name, str):
-        raise TypeError(f"{own.__name__} has no name: add name = \"{own._example}\" to the class")
+        raise ArgumentError(f"{own.__name__} has no name: add name = \"{own._example}\" to the class")
     method, arguments = own._required
     if getattr(own, method) is getattr(own._base, method):
-        raise TypeError(f"{own.__name__} does not define {method}({arguments})")
+        raise ArgumentError(f"{own.__name__} does not define {method}({arguments})")
     known = _registered.get((own._kind, name))
     if known is own:
         return own
     _refuse_misspelt_methods(own)
     if known is not None and (known.__module__, known.__qualname__) != (own.__module__, own.__qualname__):
-        raise ValueError(
+        raise ArgumentError(
             f"the name \"{name}\" belongs to {known.__module__}.{known.__qualname__}; choose another for {own.__qualname__}"
         )
     title = own.title or own.__name__
     document = inspect.cleandoc(own.__dict__.get("__doc__") or "").partition("\n")[0]
     summary = own.summary or document or f"{title}, an own {own._kind}."
     hooks = [hook for hook in own._hooks if getattr(own, hook) is not getattr(own._base, hook)]
-    own._enter(title, summary, _parameters(own), hooks)
+    try:
+        own._enter(title, summary, _parameters(own), hooks)
+    except ArgumentError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentError(f"{own.__name__}: {error}") from error
     _bufferlab.set_own_code(_written(own))
     _registered[own._kind, name] = own
     return own
@@ -152,7 +156,7 @@ def _refuse_misspelt_methods(own: type[Own]) -> None:
                 continue
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
             if near:
-                raise TypeError(
+                raise ArgumentError(
                     f"{owner.__name__} defines {name}, which nobody calls: did you mean {near[0]}? "
                     "(A method of your own needs a name that is less like it, or one that begins with _.)"
                 )
@@ -163,9 +167,13 @@ def registered(kind: str) -> dict[str, type[Own]]:
     return {name: own for (of, name), own in _registered.items() if of == kind}
 
 
-def named(own: str | type[Own]) -> str:
+def named(argument: str, own: str | type[Own]) -> str:
     """The name of a class, which is registered if it is not yet; a name is itself."""
-    return own if isinstance(own, str) else register(own).name
+    if isinstance(own, str):
+        return _arguments.text(argument, own)
+    if not isinstance(own, type):
+        raise _arguments.refuse(argument, own, "a name, or a class")
+    return register(own).name
 
 
 def _parameters(own: type[Own]) -> list[_PlainParameter]:
@@ -213,7 +221,7 @@ def _parameter(own: type[Own], name: str, given: Any, hint: Any) -> _PlainParame
     elif isinstance(default, str):
         kind = "choice"
         if not choices:
-            raise ValueError(
+            raise ArgumentError(
                 f"{own.__name__}.{name}: a word needs its choices: param({default!r}, choices=[...]), or unit=\"bytes\" or \"time\""
             )
     elif isinstance(default, int) and hint is not float:
@@ -221,7 +229,7 @@ def _parameter(own: type[Own], name: str, given: Any, hint: Any) -> _PlainParame
     elif isinstance(default, (int, float)):
         kind, default = "ratio", float(default)
     else:
-        raise ValueError(f"{own.__name__}.{name}: a parameter is a number, a flag or a text, not {default!r}")
+        raise ArgumentError(f"{own.__name__}.{name}: a parameter is a number, a flag or a text, not {default!r}")
     return (name, default, kind, declared.min, declared.max, choices, declared.doc)
 
 

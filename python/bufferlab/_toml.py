@@ -7,7 +7,11 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, Any, Union
+
+from ._arguments import mapping, refuse
+from ._arguments import text as _text
+from .exceptions import ArgumentError
 
 if TYPE_CHECKING:
     from ._own import Own
@@ -22,59 +26,84 @@ Value = Union[
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def key(name: str) -> str:
+_DEPTH_MAX = 64
+"""Most lists and tables inside each other."""
+
+
+def key(name: str, at: str = "the scenario") -> str:
     """A key, quoted where it must be."""
-    return name if _BARE.fullmatch(name) else _string(name)
+    if not isinstance(name, str):
+        raise refuse(at, name, "keys that are text")
+    return name if _BARE.fullmatch(name) else _string(name, at)
 
 
-def _string(text: str) -> str:
+def _string(text: str, at: str) -> str:
     # JSON's escapes are TOML's, except that TOML wants DEL escaped, too.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(_text(at, text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def value(item: Value) -> str:
-    """A value on one line.
+def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
+    """A value on one line; ``at`` names it in errors.
 
     >>> value({"name": "abm", "alpha": 0.5})
     '{ name = "abm", alpha = 0.5 }'
     >>> value([1, 2.5, True, "10 Gb/s"])
     '[1, 2.5, true, "10 Gb/s"]'
+
+    Raises
+    ------
+    ArgumentError
+        If a scenario has no such value.
     """
+    if _depth > _DEPTH_MAX:
+        raise ArgumentError(f"{at} has more than {_DEPTH_MAX} lists and tables inside each other", "", at)
     if isinstance(item, type):
         from ._own import named
 
-        return _string(named(item))
-    # numpy's numbers and the like say what they are by `item`.
-    plain = getattr(item, "item", None)
-    if callable(plain) and not isinstance(item, (str, int, float, Mapping, Sequence)):
-        item = plain()
+        return _string(named(at, item), at)
+    item = _plain(item)
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, str):
-        return _string(item)
+        return _string(item, at)
     if isinstance(item, int):
+        if not -(1 << 63) <= item < 1 << 63:
+            raise refuse(at, item, "a whole number of at most 64 bits")
         return str(int(item))
     if isinstance(item, float):
-        if not math.isfinite(item):
-            return {math.inf: "inf", -math.inf: "-inf"}.get(item, "nan")
-        return repr(float(item))
+        if math.isnan(item):
+            raise refuse(at, item, "a number")
+        return repr(float(item)) if math.isfinite(item) else "inf" if item > 0 else "-inf"
     if isinstance(item, os.PathLike):
-        return _string(os.fspath(item))
+        return _string(os.fspath(item), at)
     if isinstance(item, Mapping):
-        entries = ", ".join(f"{key(name)} = {value(inner)}" for name, inner in item.items())
+        entries = ", ".join(f"{key(name, at)} = {value(inner, f'{at}.{name}', _depth + 1)}" for name, inner in item.items())
         return f"{{ {entries} }}" if entries else "{}"
     if isinstance(item, Sequence) and not isinstance(item, (bytes, bytearray)):
-        return f"[{', '.join(value(inner) for inner in item)}]"
-    raise TypeError(
-        f"a scenario has text, numbers, booleans, lists and tables, not {type(item).__name__} ({item!r})"
-    )
+        return f"[{', '.join(value(inner, f'{at}[{place}]', _depth + 1) for place, inner in enumerate(item))}]"
+    raise refuse(at, item, "text, a number, a truth value, a list or a dictionary")
 
 
-def dumps(tables: Mapping[str, Value]) -> str:
+def _plain(item: Any) -> Any:
+    """An array of NumPy, pandas or Arrow as a list, a number of theirs as a number; anything else is itself."""
+    if isinstance(item, (str, int, float, Mapping, Sequence)):
+        return item
+    for convert in ("tolist", "to_pylist", "item"):
+        method = getattr(item, convert, None)
+        if callable(method):
+            try:
+                return method()
+            except (TypeError, ValueError):
+                continue
+    return item
+
+
+def dumps(tables: Mapping[str, Value], at: str = "tables") -> str:
     """A document, one line per top-level key.
 
     >>> print(dumps({"name": "x", "switch": {"policy": "abm"}}), end="")
     name = "x"
     switch = { policy = "abm" }
     """
-    return "".join(f"{key(name)} = {value(item)}\n" for name, item in tables.items())
+    entries = mapping(at, tables, '{"switch": {"policy": "dt"}}').items()
+    return "".join(f"{key(name, at)} = {value(item, str(name))}\n" for name, item in entries)

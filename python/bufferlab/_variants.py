@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard, Union
 
+from . import _arguments, _bufferlab
 from ._own import Own, register
+from .exceptions import ArgumentError
 from .policy import Policy, policy_name
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["VariantLike", "register_file", "texts"]
+__all__ = ["VariantLike", "register_file", "text_of", "texts"]
 
 VariantLike = Union[str, "type[Policy]"]
 """``"dt(alpha=0.5)"``, ``"label: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or the class of an own policy."""
@@ -31,19 +33,21 @@ def texts(variants: Sequence[VariantLike]) -> list[str]:
     >>> texts(["dt(alpha=0.5)", "low: abm"])
     ['dt(alpha=0.5)', 'low: abm']
     """
-    if isinstance(variants, str):
-        raise TypeError(f"variants is a list: write variants=[{variants!r}]")
-    return [_text(variant) for variant in variants]
+    given = _arguments.items("variants", variants, '["dt(alpha=0.5)", "abm"]')
+    return [text_of(f"variants[{place}]", variant) for place, variant in enumerate(given)]
 
 
-def _text(variant: VariantLike) -> str:
+def text_of(argument: str, variant: VariantLike) -> str:
+    """One variant as the extension module takes it."""
     if not isinstance(variant, str):
-        return policy_name(variant)
+        return policy_name(argument, variant)
+    variant = _arguments.text(argument, variant)
     found = _OF_A_FILE.fullmatch(variant)
     if found is None:
+        _bufferlab.check_variant(argument, variant)
         return variant
-    policy = _class_of(Path(found["file"].strip()), found["name"])
-    return f"{found['label']}{policy_name(policy)}{found['rest']}"
+    policy = _class_of(argument, Path(found["file"].strip()), found["name"])
+    return f"{found['label']}{policy_name(argument, policy)}{found['rest']}"
 
 
 def register_file(path: Path) -> list[type[Own]]:
@@ -51,23 +55,23 @@ def register_file(path: Path) -> list[type[Own]]:
     _demand(path)
     found = [value for value in vars(_module(path)).values() if _is_own(value, path) and isinstance(value.__dict__.get("name"), str)]
     if not found:
-        raise ValueError(f"{path} defines nothing of its own: a subclass of bufferlab.Policy, CongestionControl, MarkingRule or Workload with a name")
+        raise ArgumentError(f"{path} defines nothing of its own: a subclass of bufferlab.Policy, CongestionControl, MarkingRule or Workload with a name")
     return [register(own) for own in found]
 
 
 def _demand(path: Path) -> None:
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file; the path is relative to the current folder")
+        raise ArgumentError(f"{path}: there is no such file; the path is relative to the current folder")
 
 
-def _class_of(path: Path, name: str) -> type[Policy]:
+def _class_of(argument: str, path: Path, name: str) -> type[Policy]:
     _demand(path)
     own = getattr(_module(path), name, None)
     if isinstance(own, type) and issubclass(own, Policy):
         return own
     known = [key for key, value in vars(_module(path)).items() if _is_own(value, path) and issubclass(value, Policy)]
     hint = f"it has {', '.join(known)}" if known else "it has no subclass of bufferlab.Policy"
-    raise ValueError(f"{path} has no policy {name}: {hint}")
+    raise ArgumentError(f"{path} has no policy {name}: {hint}", "", argument)
 
 
 def _is_own(value: object, path: Path) -> TypeGuard[type[Own]]:
@@ -77,13 +81,13 @@ def _is_own(value: object, path: Path) -> TypeGuard[type[Own]]:
 def _module(path: Path) -> ModuleType:
     """The module in a file, under its own name: worker processes import it by that."""
     if not path.stem.isidentifier():
-        raise ValueError(f"{path}: {path.stem!r} is no name of a module; rename the file, such as {_as_module(path)}.py")
+        raise ArgumentError(f"{path}: {path.stem!r} is no name of a module; rename the file, such as {_as_module(path)}.py")
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     module = importlib.import_module(path.stem)
     if Path(module.__file__ or "").resolve() != path.resolve():
-        raise ValueError(f"{path}: another module is called {path.stem} ({module.__file__}); rename the file")
+        raise ArgumentError(f"{path}: another module is called {path.stem} ({module.__file__}); rename the file")
     return module
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from . import _bufferlab
+from . import _arguments, _bufferlab
 from .exceptions import ConformanceError
 from .policy import PolicyLike, policy_name
 
@@ -91,9 +91,15 @@ def conformance(
     >>> print(conformance("dt", effort="quick").failures)
     ()
     """
-    name = policy_name(policy)
-    length, seeds = (6, 40) if effort == "full" else (4, 6)
+    name = policy_name("policy", policy)
+    length, seeds = (6, 40) if _arguments.choice("effort", effort, ("quick", "full")) == "full" else (4, 6)
     plain, text = _bufferlab.check_policy(
-        name, dict(parameters or {}), length, seeds, other_limits, most_evictions, vectors
+        name,
+        {} if parameters is None else _arguments.mapping("parameters", parameters, '{"alpha": 0.5}'),
+        length,
+        seeds,
+        _arguments.flag("other_limits", other_limits),
+        _arguments.optional_whole("most_evictions", most_evictions),
+        _arguments.optional_path("vectors", vectors, "the path of a file"),
     )
     return Conformance(name, tuple(Check(*fields) for fields in plain), text)

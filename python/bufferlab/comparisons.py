@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union
 
-from . import _bufferlab
-from ._folders import TemporaryFolder
+from . import _arguments, _bufferlab
+from ._folders import Parcel, TemporaryFolder
 from ._variants import VariantLike, texts
-from .executors import ExecutorOption, carry_out
-from .policy import policy_name
+from .exceptions import ArgumentError, ResultsError, UnknownNameError
+from .executors import ExecutorOption, How, carry_out
+from .policy import policy_names
 from .progress import ProgressOption
-from .runs import Metric, Run, warn
+from .runs import Metric, Run, metric_called, warn
 from .scenario import ScenarioLike, as_scenario
 from .table import Table
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Caveat", "Cell", "Comparison", "Estimate", "PolicyChoice", "compare", "repeat"]
 
-PolicyChoice = Union["PolicyName", Literal["all"], "type[Policy]"]
-"""A policy of the registry, the class of an own one (its name works, too, but no type checker knows it), or all that fit the scenario."""
+PolicyChoice = Union["PolicyName", Literal["all"], str, "type[Policy]"]
+"""A policy by its name (editors complete those of the registry), the class of an own one, or all that fit the scenario."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,9 @@ class Caveat:
 class Comparison:
     """The runs of a folder, compared; the first policy is the baseline.
 
+    Pickling a comparison without ``out`` copies its runs (at most 256 MiB) into the pickle, so that another process can read them; one with
+    ``out`` travels as the path of its folder.
+
     >>> from bufferlab import compare
     >>> comparison = compare("scenarios/star-incast.toml", policies=["dt", "cs"], seeds=2)
     >>> comparison.policies, comparison.seeds
@@ -91,10 +95,12 @@ class Comparison:
         keep: TemporaryFolder | None = None,
         _write: bool = False,
     ) -> None:
-        self.folder = Path(folder)
+        self.folder = _arguments.path("folder", folder)
         """Where the runs are."""
         self._keep = keep
-        report = _bufferlab.report(self.folder, list(policies), _write)
+        order = _arguments.items("policies", policies, '["dt", "abm"]')
+        order = [_arguments.text(f"policies[{place}]", name) for place, name in enumerate(order)]
+        report = _bufferlab.report(self.folder, order, _write)
         self.policies: tuple[str, ...] = tuple(report[0])
         """The policies in order, the baseline first."""
         self.seeds: tuple[int, ...] = tuple(report[1])
@@ -111,26 +117,69 @@ class Comparison:
         """How many of the runs that :func:`compare` was asked for were there already."""
         self._cells = {plain[0]: {cell[0]: _cell(cell) for cell in cells} for plain, cells in report[2]}
 
+    def _parcel(self) -> Parcel:
+        return Parcel(self.folder, self._keep)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name not in ("folder", "_keep")}
+        return {**state, "parcel": self._parcel()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parcel: Parcel = state.pop("parcel")
+        self.folder, self._keep = parcel.path, parcel.keep
+        vars(self).update(state)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both compare the same policies and seeds and have the same numbers, wherever their runs are."""
+        if not isinstance(other, Comparison):
+            return NotImplemented
+        return (self.policies, self.seeds, self._cells) == (other.policies, other.seeds, other._cells)
+
+    def __hash__(self) -> int:
+        return hash((self.policies, self.seeds, self.text))
+
     def metric(self, id: str) -> Metric:
-        """What the metric ``id`` is."""
-        for metric in self.metrics:
-            if metric.id == id:
-                return metric
-        raise KeyError(id)
+        """What the metric ``id`` is.
+
+        Raises
+        ------
+        UnknownNameError
+            If the runs have no such metric.
+        """
+        return metric_called("id", id, self.metrics)
 
     def __getitem__(self, metric: str) -> dict[str, Cell]:
         """A metric by its stable name: a cell per policy."""
+        if not (isinstance(metric, str) and metric in self._cells):
+            raise _arguments.unknown("metric", "metric", metric, self._cells)
         return self._cells[metric]
 
     def run(self, policy: str, seed: int) -> Run:
-        """One of its runs."""
+        """One of its runs.
+
+        Raises
+        ------
+        UnknownNameError
+            If it has no such policy, or no run of it with this seed.
+        """
         runs = self.runs()
-        if (policy, seed) not in runs:
-            raise KeyError((policy, seed))
+        known = list(dict.fromkeys(label for label, _ in runs))
+        if policy not in known:
+            raise _arguments.unknown("policy", "policy", policy, known)
+        seeds = sorted(of for label, of in runs if label == policy)
+        seed = _arguments.whole("seed", seed)
+        if seed not in seeds:
+            raise UnknownNameError(f"seed: {policy} has no run with seed {seed}", f"it has {', '.join(map(str, seeds))}", "seed")
         return runs[policy, seed]
 
     def runs(self) -> dict[tuple[str, int], Run]:
-        """Its runs by policy and seed."""
+        """Its runs by policy and seed.
+
+        Raises
+        ------
+        ResultsError
+            If its folder has no runs any more, or is not on this machine.
+        """
         found: dict[tuple[str, int], Run] = {}
         for manifest in sorted(self.folder.glob("**/manifest.json")):
             parts = manifest.parent.relative_to(self.folder).parts
@@ -139,6 +188,11 @@ class Comparison:
             run = Run(manifest.parent, keep=self._keep)
             named = run.manifest.get("variant") is not None or len(parts) < 2
             found[run.label if named else parts[0], run.seed] = run
+        if not found:
+            raise ResultsError(
+                f"{self.folder} has no runs any more",
+                "they were removed, or another machine has them: choose `out` in a folder that both see, or compare again",
+            )
         return found
 
     def table(self) -> Table:
@@ -156,12 +210,21 @@ class Comparison:
 
     def report(self, path: str | os.PathLike[str] | None = None) -> Path:
         """Writes the report, one HTML file that works offline, to ``path``, or into its folder; answers where it is."""
+        to = _arguments.optional_path("path", path, "the path of a file")
         _bufferlab.report(self.folder, list(self.policies), True)
         written = self.folder / "report.html"
-        return written if path is None else Path(shutil.copyfile(written, path))
+        return written if to is None else copy_report(written, to)
 
     def __repr__(self) -> str:
         return f"Comparison({', '.join(self.policies)}; seeds {', '.join(map(str, self.seeds))})\n{self.text}"
+
+
+def copy_report(written: Path, to: Path) -> Path:
+    """Copies a report to where the caller wants it."""
+    try:
+        return Path(shutil.copyfile(written, to))
+    except OSError as error:
+        raise ResultsError(f"{to}: {error.strerror or error}", "name a file in a folder that you may write to") from error
 
 
 def _cell(plain: _bufferlab._Cell) -> Cell:
@@ -215,6 +278,8 @@ def compare(
 
     Raises
     ------
+    ArgumentError
+        If an argument is wrong.
     ScenarioError
         If the scenario cannot be read.
     RunError
@@ -233,12 +298,12 @@ def compare(
     >>> compare("scenarios/star-incast.toml", variants=["dt(alpha=0.5)", "high: dt(alpha=4)"]).policies
     ('dt(alpha=0.5)', 'high')
     """
-    default: tuple[PolicyChoice, ...] = () if variants else ("dt", "cs", "abm")
-    chosen = default if policies is None else policies
-    if not chosen and not variants:
-        raise ValueError("policies is empty: name at least one, or use `repeat` for the scenario's own")
-    names = [policy_name(policy) for policy in chosen]
-    return _compare(scenario, names, texts(variants), seeds, out, replace, executor, jobs, verify, progress)
+    others = texts(variants)
+    default = [] if others else ["dt", "cs", "abm"]
+    names = default if policies is None else policy_names(policies)
+    if not names and not others:
+        raise ArgumentError("policies is empty: name at least one, or use `repeat` for the scenario's own", "", "policies")
+    return _compare(scenario, names, others, seeds, out, replace, executor, jobs, verify, progress)
 
 
 def repeat(
@@ -274,24 +339,17 @@ def _compare(
     progress: ProgressOption,
 ) -> Comparison:
     scenario = as_scenario(scenario)
+    how = How.checked(seeds=seeds, out=out, replace=replace, executor=executor, jobs=jobs, verify=verify, progress=progress)
     warn(scenario)
-    keep = TemporaryFolder() if out is None else None
-    folder = Path(out) if out is not None else keep.path / "runs" if keep else Path()
+    keep = TemporaryFolder() if how.out is None else None
+    folder = how.out if how.out is not None else keep.path / "runs" if keep else Path()
     # The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
-    with _bufferlab.Claim(folder) if policies or variants or seeds > 1 else nullcontext():
+    with _bufferlab.Claim(folder) if policies or variants or how.seeds > 1 else nullcontext():
         # Only a run checks its identities.
         planned, order, kept, left_out, refused = _bufferlab.plan(
-            scenario._source(), policies, variants, seeds, folder, replace, not verify, None
+            scenario._source(), policies, variants, how.seeds, folder, how.replace, not how.verify, None
         )
-        errors = carry_out(
-            planned,
-            executor=executor,
-            at_a_time=jobs,
-            retries=2,
-            shared=False,
-            verify=verify,
-            progress=progress,
-        )
+        errors = carry_out(planned, how)
         failed = [*refused, *(error for error in errors if error is not None)]
         if failed and all(error is not None for error in errors) and not kept:
             raise failed[0]

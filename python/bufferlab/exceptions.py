@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .sweeps import Sweep
 
 __all__ = [
+    "ArgumentError",
     "BufferlabError",
     "BufferlabWarning",
     "ConfigurationError",
@@ -24,6 +25,7 @@ __all__ = [
     "RunError",
     "ScenarioError",
     "SweepError",
+    "UnknownNameError",
     "WorkloadError",
 ]
 
@@ -46,6 +48,37 @@ class BufferlabError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\nhelp: {self.help}" if self.help else self.message
+
+
+class ArgumentError(BufferlabError, TypeError, ValueError):
+    """An argument of a call is wrong: its type, its range, or a name that nothing has. Nothing was begun.
+
+    >>> import bufferlab
+    >>> try:
+    ...     bufferlab.repeat("scenarios/star-incast.toml", seeds=-1)
+    ... except bufferlab.ArgumentError as error:
+    ...     print(error)
+    seeds is -1 (int), expected a whole number, 1 or more
+    """
+
+    def __init__(self, message: str, help: str = "", argument: str = "") -> None:
+        super().__init__(message, help)
+        self.args = (message, help, argument)
+        self.argument = argument
+        """Name of the argument."""
+
+
+class UnknownNameError(ArgumentError, KeyError):
+    """A name that nothing has: of a policy, a metric, an experiment. The help says which one is near.
+
+    >>> import bufferlab
+    >>> try:
+    ...     bufferlab.policy_info("amb")
+    ... except bufferlab.UnknownNameError as error:
+    ...     print(error)
+    name: there is no policy "amb"
+    help: did you mean "abm"?
+    """
 
 
 @dataclass(frozen=True)
@@ -246,18 +279,20 @@ class ResultsError(BufferlabError):
 
 
 class SweepError(BufferlabError):
-    """Some runs of a sweep failed; the others are complete."""
+    """Some runs of a sweep failed, or all of them; the others are complete."""
 
-    def __init__(self, failed: Sequence[str], sweep: Sweep | None = None) -> None:
-        super().__init__(
-            f"{len(failed)} {'run' if len(failed) == 1 else 'runs'} failed:\n" + "\n".join(failed),
-            "the other points are complete; mend the cause and repeat the call with the same `out`: only what is missing will run",
-        )
-        self.args = (tuple(failed),)
+    def __init__(self, failed: Sequence[str], sweep: Sweep | None = None, help: str = "") -> None:
+        super().__init__(f"{len(failed)} {'run' if len(failed) == 1 else 'runs'} failed:\n" + "\n".join(failed), help)
+        self.args = (tuple(failed), None, help)
         self.failed = tuple(failed)
         """What failed, and why."""
         self.sweep = sweep
-        """What is there nevertheless; lost when the error is pickled."""
+        """What is there nevertheless; ``None`` after the error was pickled, if its runs are more than a pickled object carries."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An error must arrive: without results, if they are too large to travel.
+        travels = self.sweep is not None and self.sweep._parcel().fits()
+        return (type(self), (self.failed, self.sweep if travels else None, self.help))
 
 
 class DomainError(BufferlabError, ValueError):

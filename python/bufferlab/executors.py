@@ -14,8 +14,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
+import signal
+import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -23,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, Union
 
-from . import _bufferlab, _own
+from . import _arguments, _bufferlab, _own
 from .exceptions import BufferlabError, RunError, ScenarioError
 from .progress import ProgressOption, relay
 
@@ -126,6 +129,9 @@ def _version_in_words(version: tuple[str, str | None]) -> str:
 class _Processes:
     """Processes of this machine. When one dies, the pool of the standard library is lost as a whole: the next submission makes a new one."""
 
+    #: How long an interrupted worker may take to end its run and to remove its files (s); a class in Python may never return.
+    GRACE = 2.0
+
     def __init__(self, workers: int | None) -> None:
         self._workers = workers
         self._lock = threading.Lock()
@@ -133,19 +139,71 @@ class _Processes:
 
     def _new(self) -> ProcessPoolExecutor:
         # Not forked: a copy of a process with threads is no sound process.
-        return ProcessPoolExecutor(self._workers, mp_context=multiprocessing.get_context("spawn"))
+        spawn = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self._workers, mp_context=spawn, initializer=_heed_interruptions)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
         with self._lock:
             try:
-                return self._pool.submit(fn, *args)
+                return self._pool.submit(_interruptible, fn, *args)
             except BrokenExecutor:
                 self._pool.shutdown(wait=False)
                 self._pool = self._new()
-                return self._pool.submit(fn, *args)
+                return self._pool.submit(_interruptible, fn, *args)
 
     def close(self) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def abort(self) -> None:
+        """Ends the runs under way. Whoever interrupts this process alone has not interrupted its workers."""
+        # The list that the pool keeps is gone as soon as it shuts down.
+        workers = list((getattr(self._pool, "_processes", None) or {}).values())
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            _interrupt(worker)
+        deadline = time.monotonic() + self.GRACE
+        for worker in workers:
+            worker.join(max(deadline - time.monotonic(), 0.0))
+        for worker in workers:
+            if worker.is_alive():
+                worker.kill()
+        self._pool.shutdown(wait=True)
+
+
+def _interrupt(worker: Any) -> None:
+    """Ctrl-C for one process; where there is no such signal, its end."""
+    try:
+        if sys.platform == "win32":
+            worker.terminate()
+        else:
+            os.kill(worker.pid, signal.SIGINT)
+    except (OSError, TypeError):
+        # It has ended by itself, or has not begun.
+        pass
+
+
+_is_busy = False
+"""Whether this worker does a run: only then an interruption is for it."""
+
+
+def _heed_interruptions() -> None:
+    """An idle worker ends with its pool; an interruption would end it with a traceback."""
+
+    def interrupt(number: int, frame: object) -> None:
+        if _is_busy:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+
+
+def _interruptible(fn: Callable[..., Any], *args: Any) -> Any:
+    """Does work that an interruption ends, in a worker."""
+    global _is_busy
+    _is_busy = True
+    try:
+        return fn(*args)
+    finally:
+        _is_busy = False
 
 
 def told(error: BaseException) -> str:
@@ -153,63 +211,125 @@ def told(error: BaseException) -> str:
     return error.message if isinstance(error, BufferlabError) else f"{type(error).__name__}: {error}"
 
 
+@dataclass(frozen=True)
+class How:
+    """How several runs are done: the arguments that `compare`, `repeat`, `sweep` and `reproduce` share, checked."""
+
+    seeds: int
+    out: Path | None
+    replace: bool
+    executor: ExecutorOption
+    jobs: int | None
+    verify: bool
+    retries: int
+    shared: bool
+    tell: Callable[[float, int, int, int], None] | None
+    """Receives the progress."""
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        seeds: int = 1,
+        out: str | os.PathLike[str] | None = None,
+        replace: bool = False,
+        executor: ExecutorOption = "threads",
+        jobs: int | None = None,
+        verify: bool = False,
+        retries: int = 2,
+        shared: bool = False,
+        progress: ProgressOption = None,
+    ) -> How:
+        """The arguments as they are used.
+
+        Raises
+        ------
+        ArgumentError
+            If one of them is wrong.
+        """
+        return cls(
+            seeds=_arguments.whole("seeds", seeds, least=1, most=_U32_MAX),
+            out=_arguments.optional_path("out", out),
+            replace=_arguments.flag("replace", replace),
+            executor=_executor(executor),
+            jobs=_arguments.optional_whole("jobs", jobs, least=1, most=JOBS_MAX),
+            verify=_arguments.flag("verify", verify),
+            retries=_arguments.whole("retries", retries, most=_U32_MAX),
+            shared=_arguments.flag("shared", shared),
+            tell=relay(progress),
+        )
+
+
+_U32_MAX = (1 << 32) - 1
+
+JOBS_MAX = 4096
+"""Most runs at the same time in one process or in processes of one machine."""
+
+
+def _executor(option: Any) -> ExecutorOption:
+    """A place where runs are done.
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither a known word nor an object with ``submit``.
+    """
+    if isinstance(option, str):
+        if option in ("threads", "processes"):
+            return option  # type: ignore[return-value]
+        near = _bufferlab.suggestion(option, ["threads", "processes"])
+        help = "Ray, joblib and others need an adapter: any object with `submit` that answers futures is an executor"
+        raise _arguments.refuse(
+            "executor", option, '"threads", "processes" or an object with `submit`', help if near is None else f'did you mean "{near}"?'
+        )
+    if isinstance(option, type) or not callable(getattr(option, "submit", None)):
+        raise _arguments.refuse("executor", option, '"threads", "processes" or an object with `submit`')
+    executor: Executor = option
+    return executor
+
+
 @contextmanager
-def _opened(option: ExecutorOption, jobs: int | None) -> Iterator[Executor]:
-    """The executor itself; one that was made here is closed."""
-    if option == "processes":
-        processes = _Processes(jobs)
-        try:
-            yield processes
-        finally:
-            processes.close()
-    elif isinstance(option, str):
-        raise ValueError(f'executor is {option!r}, expected "threads", "processes" or an object with `submit`')
-    elif callable(getattr(option, "submit", None)):
-        yield option
-    else:
-        raise TypeError(f"executor is {option!r}, expected an object with `submit`")
+def _opened(how: How) -> Iterator[Executor]:
+    """The executor itself; one that was made here is closed, at once if something is raised."""
+    if not isinstance(how.executor, str):
+        yield how.executor
+        return
+    # More processes than one machine can start are of no use to it.
+    workers = how.jobs if how.jobs is None or sys.platform != "win32" else min(how.jobs, 61)
+    processes = _Processes(workers)
+    try:
+        yield processes
+    except BaseException:
+        processes.abort()
+        raise
+    processes.close()
 
 
-def carry_out(
-    jobs: Sequence[_bufferlab._Job],
-    *,
-    executor: ExecutorOption,
-    at_a_time: int | None,
-    retries: int,
-    shared: bool,
-    verify: bool,
-    progress: ProgressOption,
-) -> list[BaseException | None]:
+def carry_out(jobs: Sequence[_bufferlab._Job], how: How) -> list[BaseException | None]:
     """Does all jobs and puts their results into their folders as they come; what befell each, in their order.
 
     A run whose scenario is at fault fails for good. Anything else (a worker that died, a disk that was full) is tried again up to ``retries``
     times.
     """
-    if executor == "threads":
-        return list(_bufferlab.execute(list(jobs), at_a_time or 0, verify, relay(progress)))
+    if how.executor == "threads":
+        return list(_bufferlab.execute(list(jobs), how.jobs or 0, how.verify, how.tell))
     version = _bufferlab.version()
 
     def unit(index: int) -> tuple[Unit]:
         loaded, folder, caveats = jobs[index]
-        shown = os.path.abspath(folder) if shared else None
-        return (_unit(loaded, caveats, verify, version, shown),)
+        shown = os.path.abspath(folder) if how.shared else None
+        return (_unit(loaded, caveats, how.verify, version, shown),)
 
     def store(index: int, files: list[tuple[str, bytes]] | None) -> None:
         if files is not None:
             _bufferlab.store(jobs[index][1], files)
 
-    with _opened(executor, at_a_time) as opened:
-        return _Courier(opened, run_unit, len(jobs), unit, store, retries, relay(progress)).deliver()
+    with _opened(how) as opened:
+        return _Courier(opened, run_unit, len(jobs), unit, store, how.retries, how.tell).deliver()
 
 
 def take_elsewhere(
-    jobs: Sequence[tuple[_bufferlab.Loaded, str]],
-    keep: Callable[[int, bytes], None],
-    *,
-    executor: ExecutorOption,
-    at_a_time: int | None,
-    retries: int,
-    progress: ProgressOption,
+    jobs: Sequence[tuple[_bufferlab.Loaded, str]], keep: Callable[[int, bytes], None], how: How
 ) -> list[BaseException | None]:
     """Does runs of which only some numbers are wanted, and keeps those as they come; what befell each, in their order."""
     version = _bufferlab.version()
@@ -218,8 +338,8 @@ def take_elsewhere(
         loaded, wanted = jobs[index]
         return _unit(loaded, (), False, version, None), wanted
 
-    with _opened(executor, at_a_time) as opened:
-        return _Courier(opened, take_unit, len(jobs), unit, keep, retries, relay(progress)).deliver()
+    with _opened(how) as opened:
+        return _Courier(opened, take_unit, len(jobs), unit, keep, how.retries, how.tell).deliver()
 
 
 def _unit(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from . import _bufferlab
-from ._variants import VariantLike, texts
+from . import _arguments, _bufferlab
+from ._variants import VariantLike, text_of
 from .exceptions import BufferlabError
 from .runs import Run
 from .scenario import ScenarioLike, as_scenario
@@ -50,6 +50,8 @@ def explain(
 
     Raises
     ------
+    ArgumentError
+        If an argument is wrong.
     BufferlabError
         If the run has no such event.
 
@@ -67,6 +69,23 @@ def explain(
     return found
 
 
+EVENTS = ("drop", "mark", "eviction", "loss", "pause")
+"""What can be explained."""
+
+COUNT_MAX = 100_000
+"""Most events that one call explains: each has the opinion of every policy."""
+
+_SECONDS_MAX = 1e9
+"""More than 30 years: more nanoseconds than this are no time of a simulation."""
+
+
+def seconds(argument: str, value: str | float) -> float:
+    """A time in seconds: text with its unit, or a number."""
+    if isinstance(value, str):
+        value = _bufferlab.quantity(argument, _arguments.text(argument, value), "time")
+    return _arguments.number(argument, value, least=0.0, most=_SECONDS_MAX)
+
+
 def explained(
     scenario: ScenarioLike | Run,
     variant: VariantLike | None,
@@ -79,15 +98,14 @@ def explained(
 ) -> tuple[str, str]:
     """The same as a JSON document (``bufferlab schema explanations``) and as the text of the command line."""
     source = scenario.scenario if isinstance(scenario, Run) else as_scenario(scenario)
-    run_as = None if variant is None else texts([variant])[0]
-    seconds = _bufferlab.quantity(after, "time") if isinstance(after, str) else float(after)
+    run_as = None if variant is None else text_of("variant", variant)
     wanted = {
-        "event": event,
-        "switch": switch,
-        "port": port,
-        "after_ns": round(seconds * 1e9),
-        "nth": nth,
-        "count": count,
+        "event": _arguments.choice("event", event, EVENTS),
+        "switch": _arguments.optional_text("switch", switch, "the name of a switch"),
+        "port": _arguments.optional_whole("port", port, most=(1 << 16) - 1),
+        "after_ns": round(seconds("after", after) * 1e9),
+        "nth": _arguments.whole("nth", nth, least=1),
+        "count": _arguments.whole("count", count, least=1, most=COUNT_MAX),
     }
     document, text = _bufferlab.explain(source._load_as(run_as), wanted)
     if not text:

@@ -15,6 +15,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union
 
+from . import _arguments
+from ._columns import base_units
 from .comparisons import Comparison
 from .exceptions import MissingExtraError
 from .runs import Metric, Run
@@ -43,6 +45,15 @@ def _axes(ax: Axes | None) -> Axes:
     return made
 
 
+def _numpy() -> Any:
+    """NumPy, which comes with matplotlib."""
+    try:
+        import numpy
+    except ImportError as error:
+        raise MissingExtraError("numpy", "plot") from error
+    return numpy
+
+
 def _lines(runs: Runs) -> dict[str, list[Run]]:
     """Runs by the label of their line."""
     if isinstance(runs, Run):
@@ -53,10 +64,13 @@ def _lines(runs: Runs) -> dict[str, list[Run]]:
         for policy in runs.policies:
             lines[policy] = [run for (label, _), run in found.items() if label == policy]
         return lines
+    expected = "a Run, a Comparison, a list of runs, or a dictionary of them"
     if isinstance(runs, Mapping):
-        return {label: [run] for label, run in runs.items()}
+        return {str(label): [_arguments.instance("runs", run, Run, expected)] for label, run in runs.items()}
+    if isinstance(runs, str) or not isinstance(runs, Iterable):
+        raise _arguments.refuse("runs", runs, expected)
     for run in runs:
-        lines.setdefault(run.policy, []).append(run)
+        lines.setdefault(_arguments.instance("runs", run, Run, expected).policy, []).append(run)
     return lines
 
 
@@ -72,15 +86,26 @@ def _where(table: Any, column: str, value: str) -> Any:
 
 def _column(runs: Iterable[Run], table: Literal["flows", "queries"], column: str, only: str | None) -> NDArray[Any]:
     """A column of several runs, without empty values; of one class if named."""
-    import numpy
-
+    numpy = _numpy()
     parts = []
     for run in runs:
         arrow: Any = run.table(table).arrow
+        if not (isinstance(column, str) and column in arrow.column_names):
+            raise _arguments.unknown("column", "column", column, arrow.column_names)
+        if not _is_numeric(arrow[column].type):
+            raise _arguments.refuse("column", column, "a column of numbers")
         if only is not None:
             arrow = _where(arrow, "class", only)
         parts.append(arrow[column].drop_null().to_numpy())
-    return numpy.concatenate(parts).astype(float) if parts else numpy.empty(0)
+    values: NDArray[Any] = numpy.concatenate(parts).astype(float) if parts else numpy.empty(0)
+    return values
+
+
+def _is_numeric(kind: Any) -> bool:
+    import pyarrow
+
+    types = pyarrow.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
 _QUANTITIES: dict[str, tuple[str, float]] = {
@@ -120,12 +145,16 @@ def cdf(
     >>> bufferlab.plot.cdf(run, column="slowdown").get_xlabel()
     'slowdown'
     """
-    import numpy
-
+    lines = _lines(runs)
+    table = "queries" if _arguments.choice("table", table, ("flows", "queries")) == "queries" else "flows"
+    only = _arguments.optional_text("traffic_class", traffic_class, "the name of a class")
+    tail = _arguments.flag("tail", tail)
+    column = _arguments.text("column", column, "the name of a column")
     ax = _axes(ax)
+    numpy = _numpy()
     title, factor = _QUANTITIES.get(column, (column, 1.0))
-    for label, of_line in _lines(runs).items():
-        values = numpy.sort(_column(of_line, table, column, traffic_class)) * factor
+    for label, of_line in lines.items():
+        values = numpy.sort(_column(of_line, table, column, only)) * factor
         if not len(values):
             continue
         rank = numpy.arange(1, len(values) + 1) / len(values)
@@ -161,15 +190,18 @@ def slowdown_by_size(
     traffic_class
         This class only.
     """
-    import numpy
-
+    lines = _lines(runs)
+    percentile = _arguments.number("percentile", percentile, least=0.0, most=100.0)
+    bins = _arguments.whole("bins", bins, least=1, most=1_000_000)
+    only = _arguments.optional_text("traffic_class", traffic_class, "the name of a class")
     ax = _axes(ax)
-    for label, of_line in _lines(runs).items():
+    numpy = _numpy()
+    for label, of_line in lines.items():
         sizes, slowdowns = [], []
         for run in of_line:
             flows: Any = run.flows.arrow.select(["class", "size_bytes", "slowdown"]).drop_null()
-            if traffic_class is not None:
-                flows = _where(flows, "class", traffic_class)
+            if only is not None:
+                flows = _where(flows, "class", only)
             sizes.append(flows["size_bytes"].to_numpy())
             slowdowns.append(flows["slowdown"].to_numpy())
         size, slowdown = numpy.concatenate(sizes), numpy.concatenate(slowdowns)
@@ -202,9 +234,13 @@ def occupancy(run: Run, *, switch: str | None = None, percent: bool = False, ax:
     percent
         In percent of the buffer instead of kilobytes.
     """
+    _arguments.instance("run", run, Run, "a Run")
+    percent = _arguments.flag("percent", percent)
+    names = run.manifest["names"]["switches"]
+    if switch is not None and switch not in names:
+        raise _arguments.unknown("switch", "switch", switch, names)
     ax = _axes(ax)
     series = _where(run.series.arrow, "scope", "switch")
-    names = run.manifest["names"]["switches"]
     for name in [switch] if switch is not None else series["switch"].unique().to_pylist():
         rows = _where(series, "switch", name)
         buffer = run.manifest["totals"]["buffer_bytes"][names.index(name)]
@@ -234,8 +270,9 @@ def compare(comparison: Comparison, metric: str, *, ax: Axes | None = None) -> A
     metric
         Stable name of the metric, such as ``short.slowdown_p99``.
     """
-    ax = _axes(ax)
+    _arguments.instance("comparison", comparison, Comparison, "a Comparison")
     cells = comparison[metric]
+    ax = _axes(ax)
     known = {policy: cell.estimate for policy, cell in cells.items() if cell.estimate is not None}
     for place, (policy, estimate) in enumerate(known.items()):
         error = None if estimate.half_width is None else [estimate.half_width]
@@ -257,34 +294,51 @@ def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = 
     x
         The key on the horizontal axis; the first one by default. Values such as ``"10 Gb/s"`` stand where their number is.
     """
+    from .sweeps import Sweep as Grid
+
+    grid: Sweep = _arguments.instance("sweep", sweep, Grid, "a Sweep")
+    key = grid.keys[0] if x is None else x
+    if key not in grid.keys:
+        raise _arguments.unknown("x", "varied key", key, grid.keys)
+    others = [other for other in grid.keys if other != key]
+    table = grid.table()
+    rows = [row for row in table.rows() if row["metric"] == metric and row["mean"] is not None]
+    if not rows:
+        raise _arguments.unknown("metric", "metric", metric, dict.fromkeys(map(str, table["metric"].to_pylist())), "no point of the sweep has it")
     ax = _axes(ax)
-    key = x or sweep.keys[0]
-    others = [other for other in sweep.keys if other != key]
+    words = list(dict.fromkeys(_word(row[key]) for row in rows))
+    places, are_numbers = _places(words)
     lines: dict[str, list[tuple[float, float, float]]] = {}
-    words: list[str] = []
-    title = metric
-    for row in sweep.table().rows():
-        if row["metric"] != metric or row["mean"] is None:
-            continue
-        title = _title(Metric(metric, row["group"], row["label"], row["unit"], 0, False))
-        value = str(row[key])
-        if value not in words:
-            words.append(value)
-        at = _number(value)
-        label = ", ".join([row["policy"], *(f"{_short(other)} = {row[other]}" for other in others)])
-        place = float(words.index(value)) if at is None else at
+    for row in rows:
+        label = ", ".join([row["policy"], *(f"{_short(other)} = {_word(row[other])}" for other in others)])
+        place = places[words.index(_word(row[key]))]
         lines.setdefault(label, []).append((place, row["mean"], row["ci95_half_width"] or 0.0))
-    if not lines:
-        raise KeyError(f"{metric}: no point of the sweep has it")
     for label, points in lines.items():
         points.sort()
-        places, means, halves = zip(*points)
-        ax.errorbar(places, means, yerr=halves, marker="o", capsize=3.0, label=label)
-    if any(_number(word) is None for word in words):
-        ax.set_xticks(range(len(words)), words)
+        at, means, halves = zip(*points)
+        ax.errorbar(at, means, yerr=halves, marker="o", capsize=3.0, label=label)
+    if not are_numbers:
+        ax.set_xticks(places, words)
     ax.set_xlabel(key)
-    ax.set_ylabel(title)
+    row = rows[0]
+    ax.set_ylabel(_title(Metric(metric, row["group"], row["label"], row["unit"], 0, False)))
     return _finish(ax)
+
+
+def _word(value: Any) -> str:
+    """A value of a varied key as an axis shows it."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _places(words: list[str]) -> tuple[list[float], bool]:
+    """Where values are on an axis, and whether they are the numbers there: in their unit if all have the same, in base units if all are of one
+    dimension, else in their order."""
+    numbers = [_number(word) for word in words]
+    known = [number for number in numbers if number is not None]
+    if len(known) == len(words) and len({word.partition(" ")[2] for word in words}) == 1:
+        return known, True
+    quantities = base_units(words)
+    return ([float(place) for place in range(len(words))] if quantities is None else [float(one) for one in quantities[1]]), False
 
 
 def _number(text: str) -> float | None:
@@ -306,6 +360,9 @@ def theory_figure(figure: Figure, *, ax: Axes | None = None) -> Axes:
     >>> plot.theory_figure(panel).get_xlabel() == panel.x.title
     True
     """
+    from .theory import Figure as Panel
+
+    _arguments.instance("figure", figure, Panel, "a Figure of theory.figure")
     ax = _axes(ax)
     for series in figure.series:
         ax.plot(series.x, series.y, label=series.name)
@@ -330,8 +387,10 @@ def _finish(ax: Axes) -> Axes:
 
 def _plain_ticks(ax: Axes) -> None:
     """On a logarithmic axis of few decades 1, 2 and 5 are labelled, in plain digits: powers of ten alone say too little there."""
-    from matplotlib import ticker
-
+    try:
+        from matplotlib import ticker
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "plot") from error
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         if axis.get_scale() == "log" and 1e-3 <= low and high / low < 1e3:
             axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -24,10 +24,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Union
 
-from . import _bufferlab
+from . import _arguments, _bufferlab
 from ._bufferlab import Arrival, Buffer, Departure, Verdict, Weight
 from ._own import Own, _PlainParameter, named, param, register, registered
 
@@ -172,6 +173,9 @@ Policy._hooks = (
     "threshold",
 )
 
+ARRIVALS_MAX = 1 << 32
+"""Most arrivals of a :func:`trial`: one byte of memory each."""
+
 PolicyLike = Union[str, "type[Policy]"]
 """A registered name, or the class of an own policy."""
 
@@ -181,9 +185,25 @@ def own_policies() -> dict[str, type[Policy]]:
     return {name: own for name, own in registered("policy").items() if issubclass(own, Policy)}
 
 
-def policy_name(policy: PolicyLike) -> str:
-    """The name of a policy; a class that is not registered yet is."""
-    return named(policy)
+def policy_name(argument: str, policy: PolicyLike, others: tuple[str, ...] = ()) -> str:
+    """The name of a policy; a class that is not registered yet is. ``others``: further words that the argument may be.
+
+    Raises
+    ------
+    UnknownNameError
+        If no policy is called so.
+    """
+    name = named(argument, policy)
+    if name not in others and not _bufferlab.is_policy(name):
+        known = [*others, *(info.name for info in _bufferlab.policies())]
+        raise _arguments.unknown(argument, "policy", name, known, "see bufferlab.policies()")
+    return name
+
+
+def policy_names(policies: Sequence[PolicyLike]) -> list[str]:
+    """The names of several policies, among which may be "all"."""
+    given = _arguments.items("policies", policies, '["dt", "abm"]')
+    return [policy_name(f"policies[{place}]", policy, ("all",)) for place, policy in enumerate(given)]
 
 
 @dataclass(frozen=True)
@@ -217,5 +237,8 @@ def trial(policy: PolicyLike, *, arrivals: int = 1_000_000, seed: int = 1, **par
     >>> trial("dt", arrivals=1000).verdicts == trial("dt", arrivals=1000).verdicts
     True
     """
-    verdicts, seconds = _bufferlab.run_trial(policy_name(policy), parameters, arrivals, seed)
+    name = policy_name("policy", policy)
+    arrivals = _arguments.whole("arrivals", arrivals, most=ARRIVALS_MAX)
+    seed = _arguments.whole("seed", seed)
+    verdicts, seconds = _bufferlab.run_trial(name, parameters, arrivals, seed)
     return Trial(verdicts, seconds)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO, Union
 
+from . import _arguments
+
 __all__ = ["Progress", "ProgressOption"]
 
 
@@ -50,6 +52,8 @@ class _Bar:
 
 def relay(option: ProgressOption) -> Callable[[float, int, int, int], None] | None:
     """Receives the progress of runs: the sum of the fractions done, complete runs, packet-hops, runs. ``None`` if it is not wanted."""
+    if option is not None and not callable(option):
+        option = _arguments.instance("progress", option, bool, "True, False, None or a function")
     if option is None:
         option = sys.stderr is not None and sys.stderr.isatty()
     if option is False:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import _bufferlab
+from . import _arguments, _bufferlab
 
 __all__ = ["Parameter", "PolicyInfo", "policies", "policy_info"]
 
@@ -55,13 +55,19 @@ def policies() -> dict[str, PolicyInfo]:
 def policy_info(name: str) -> PolicyInfo:
     """A policy by its name or by another name of it.
 
+    Raises
+    ------
+    UnknownNameError
+        If no policy is called so.
+
     >>> [parameter.name for parameter in policy_info("dt").parameters]
     ['alpha']
     """
-    for info in policies().values():
+    known = policies()
+    for info in known.values():
         if name in (info.name, *info.aliases):
             return info
-    raise KeyError(name)
+    raise _arguments.unknown("name", "policy", name, known, "see bufferlab.policies()")
 
 
 def _info(info: _bufferlab.PolicyInfo) -> PolicyInfo:

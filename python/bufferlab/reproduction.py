@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from . import _bufferlab
+from . import _arguments, _bufferlab
 from ._folders import TemporaryFolder
-from .executors import ExecutorOption, take_elsewhere, told
-from .progress import ProgressOption, relay
+from .exceptions import ArgumentError
+from .executors import ExecutorOption, How, take_elsewhere, told
+from .progress import ProgressOption
 
 __all__ = ["Experiment", "JudgedClaim", "Reproduction", "experiments", "reproduce"]
 
@@ -60,6 +61,9 @@ class Reproduction:
     """The verdicts on the statements."""
     failures: tuple[str, ...]
     """Runs that failed, and why."""
+
+
+_U32_MAX = (1 << 32) - 1
 
 
 def experiments() -> dict[str, Experiment]:
@@ -143,25 +147,26 @@ def reproduced(
 ) -> tuple[list[Reproduction], str]:
     """What :func:`reproduce` answers, and the same as JSON, as ``bufferlab reproduce --json`` prints it."""
     if not names:
-        raise TypeError('reproduce() takes the names of experiments or papers, or "all"')
+        raise ArgumentError('reproduce() takes the names of experiments or papers, or "all"', "bufferlab.experiments() has them", "names")
+    how = How.checked(executor=executor, jobs=jobs, retries=retries, progress=progress)
+    folder = _arguments.path("out", out, "the path of a folder")
+    own = _arguments.optional_path("registry", registry)
     wanted = {
-        "names": list(names),
-        "out": Path(out),
-        "registry": None if registry is None else Path(registry),
-        "paper_scale": scale == "paper",
-        "profile": profile,
-        "seeds": seeds,
-        "first_seed": first_seed,
-        "threads": jobs or 0,
+        "names": [_arguments.text(f"names[{place}]", name, "the name of an experiment") for place, name in enumerate(names)],
+        "out": folder,
+        "registry": own,
+        "paper_scale": _arguments.choice("scale", scale, ("quick", "paper")) == "paper",
+        "profile": None if profile is None else _arguments.choice("profile", profile, ("paper", "artifact")),
+        "seeds": _arguments.optional_whole("seeds", seeds, least=1, most=_U32_MAX),
+        "first_seed": _arguments.whole("first_seed", first_seed, most=_U32_MAX),
+        "threads": how.jobs or 0,
     }
-    with _bufferlab.Claim(Path(out)):
-        if executor == "threads":
-            done, document = _bufferlab.reproduce(wanted, relay(progress))
+    with _bufferlab.Claim(folder):
+        if how.executor == "threads":
+            done, document = _bufferlab.reproduce(wanted, how.tell)
         else:
             plan = _bufferlab.ReproductionPlan(wanted)
-            errors = take_elsewhere(
-                plan.jobs, plan.keep, executor=executor, at_a_time=jobs, retries=retries, progress=progress
-            )
+            errors = take_elsewhere(plan.jobs, plan.keep, how)
             done, document = plan.finish([(index, told(error)) for index, error in enumerate(errors) if error is not None])
     found = [
         Reproduction(name, figure, title, folder, tuple(JudgedClaim(*verdict) for verdict in verdicts), tuple(failures))

@@ -6,21 +6,18 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
-from . import _bufferlab
-from ._folders import TemporaryFolder
-from ._variants import VariantLike, texts
+from . import _arguments, _bufferlab
+from ._folders import Parcel, TemporaryFolder
+from ._variants import VariantLike, text_of
 from .exceptions import BufferlabWarning, ResultsError
 from .progress import ProgressOption, relay
 from .scenario import Scenario, ScenarioLike, as_scenario
-from .table import Table
-
-if TYPE_CHECKING:
-    from .table import TableName
+from .table import Table, TableName
 
 __all__ = ["Metric", "Run", "Summary", "run"]
 
@@ -61,13 +58,15 @@ class Summary(Mapping[str, "float | None"]):
 
     def metric(self, id: str) -> Metric:
         """What the number ``id`` is."""
-        for metric in self.metrics:
-            if metric.id == id:
-                return metric
-        raise KeyError(id)
+        return metric_called("id", id, self.metrics)
 
     def __getitem__(self, id: str) -> float | None:
+        if id not in self:
+            raise _arguments.unknown("id", "metric", id, self._values)
         return self._values[id]
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and id in self._values
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -84,30 +83,70 @@ class Summary(Mapping[str, "float | None"]):
         return "Summary\n" + "\n".join(lines)
 
 
+def metric_called(argument: str, id: str, metrics: Iterable[Metric]) -> Metric:
+    """The metric with a stable name.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    known = {metric.id: metric for metric in metrics}
+    if not (isinstance(id, str) and id in known):
+        raise _arguments.unknown(argument, "metric", id, known)
+    return known[id]
+
+
 class Run:
     """A finished run: its tables, its numbers, what was run.
 
-    Tables are read when they are asked for, and kept. A run without a folder of its own (``out=None``) lives in a temporary one, which goes
-    with the last object that refers to it.
+    The tables are read when they are first needed, and kept. A run without ``out`` has a temporary folder, which is removed with the last
+    object that refers to it. Pickling such a run copies its files (at most 256 MiB) into the pickle, so that another process can read them;
+    a run with ``out`` travels as the path of its folder.
     """
 
     def __init__(
         self, folder: str | os.PathLike[str], *, keep: TemporaryFolder | None = None
     ) -> None:
-        self.folder = Path(folder)
+        self.folder = _arguments.path("folder", folder)
         """Where it is."""
         self._keep = keep
         self._tables: dict[str, Table] = {}
         self._summary: Summary | None = None
         try:
             text = (self.folder / "manifest.json").read_text(encoding="utf-8")
+            self.manifest: dict[str, Any] = json.loads(text)
+            """What was run, with what, and what the folder holds."""
         except (FileNotFoundError, NotADirectoryError) as error:
             raise ResultsError(
                 f"{self.folder} has no manifest.json: not a complete run",
                 "give the folder of a finished run, or run the scenario again",
             ) from error
-        self.manifest: dict[str, Any] = json.loads(text)
-        """What was run, with what, and what the folder holds."""
+        except OSError as error:
+            raise ResultsError(f"{self.folder / 'manifest.json'}: {error.strerror}", "make it readable") from error
+        except ValueError as error:
+            raise ResultsError(
+                f"{self.folder / 'manifest.json'}: {error}",
+                "the file was changed or damaged after the run: run the scenario again",
+            ) from error
+
+    def _parcel(self) -> Parcel:
+        return Parcel(self.folder, self._keep)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"parcel": self._parcel(), "manifest": self.manifest}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parcel: Parcel = state["parcel"]
+        self.folder, self._keep, self.manifest = parcel.path, parcel.keep, state["manifest"]
+        self._tables, self._summary = {}, None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both ran the same scenario with the same version and came to the same tables, wherever they are."""
+        return self.manifest == other.manifest if isinstance(other, Run) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.label, self.seed, self.manifest["scenario_name"]))
 
     @property
     def seed(self) -> int:
@@ -128,15 +167,25 @@ class Run:
     @property
     def scenario(self) -> Scenario:
         """What ran, every default filled in."""
-        return Scenario.from_file(self.folder / "scenario.toml")
+        return Scenario._of_run(self.folder / "scenario.toml", self._keep)
 
     @property
     def tables(self) -> tuple[str, ...]:
         """Names of the tables."""
         return tuple(table["name"] for table in self.manifest["tables"])
 
-    def table(self, name: TableName) -> Table:
-        """A table by its name; ``packets`` is there if the scenario has ``output.packets``."""
+    def table(self, name: TableName | str) -> Table:
+        """A table by its name; ``packets`` is there if the scenario has ``output.packets``.
+
+        Raises
+        ------
+        UnknownNameError
+            If no table is called so.
+        ResultsError
+            If the run has no such table, or its file cannot be read.
+        """
+        if name not in self.tables and name not in get_args(TableName):
+            raise _arguments.unknown("name", "table", name, self.tables)
         if name == "packets" and name not in self.tables:
             raise ResultsError(
                 f"{self.folder} has no table packets", 'record it: scenario.set("output.packets", "all")'
@@ -253,6 +302,10 @@ def run(
     ('dt', 2, 133)
     """
     scenario = as_scenario(scenario)
+    seed = _arguments.optional_whole("seed", seed)
+    out = _arguments.optional_path("out", out)
+    replace, verify = _arguments.flag("replace", replace), _arguments.flag("verify", verify)
+    tell = relay(progress)
     if seed is not None:
         scenario = scenario.set("seed", seed)
     warn(scenario)
@@ -261,10 +314,10 @@ def run(
         keep = TemporaryFolder()
         folder = keep.path / "run"
     else:
-        folder = Path(out)
-    run_as = None if variant is None else texts([variant])[0]
+        folder = out
+    run_as = None if variant is None else text_of("variant", variant)
     planned, *_ = _bufferlab.plan(scenario._source(), [], [], 1, folder, replace, False, run_as)
-    [error] = _bufferlab.execute(planned, 1, verify, relay(progress))
+    [error] = _bufferlab.execute(planned, 1, verify, tell)
     if error is not None:
         raise error
     result = Run(folder, keep=keep)

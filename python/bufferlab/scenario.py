@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, overload
 
-from . import _bufferlab, _own, _toml
+from . import _arguments, _bufferlab, _own, _toml
+from ._folders import Parcel, TemporaryFolder
 from ._toml import Value
 from .exceptions import Problem, ScenarioError
+from .shipped import scenarios
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -52,7 +54,7 @@ class Scenario:
     'abm'
     """
 
-    __slots__ = ("_loaded", "_overrides", "_path", "_text")
+    __slots__ = ("_keep", "_loaded", "_overrides", "_path", "_text")
 
     def __init__(
         self,
@@ -61,26 +63,39 @@ class Scenario:
         name: str = "scenario",
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        self._place(Path(folder or ".").absolute() / f"{name}.toml", _toml.dumps(tables), ())
+        self._place(_place_of(name, folder), _toml.dumps(tables), ())
 
-    def _place(self, path: Path, text: str | None, overrides: tuple[tuple[str, str], ...]) -> None:
+    def _place(
+        self, path: Path, text: str | None, overrides: tuple[tuple[str, str], ...], keep: TemporaryFolder | None = None
+    ) -> None:
         self._path = path
         self._text = text
         self._overrides = overrides
+        self._keep = keep
+        """The temporary folder that has the file."""
         self._loaded: _bufferlab.Loaded | None = None
 
     @classmethod
     def from_file(
         cls, path: str | os.PathLike[str], changes: Mapping[str, Value] | None = None, **top: Value
     ) -> Scenario:
-        """The scenario in a TOML file, with changes as in :meth:`with_`.
+        """The scenario in a TOML file, or the one of this name that comes with the package, with changes as in :meth:`with_`.
 
+        >>> Scenario.from_file("star-incast").name
+        'star-incast'
         >>> Scenario.from_file("scenarios/star-incast.toml", duration="1 ms").name
         'star-incast'
         """
         scenario = cls.__new__(cls)
-        scenario._place(Path(path), None, ())
+        scenario._place(_file_of("path", path), None, ())
         return scenario.with_(changes, **top)
+
+    @classmethod
+    def _of_run(cls, path: Path, keep: TemporaryFolder | None) -> Scenario:
+        """The scenario in the folder of a run, which lives as long as the scenario."""
+        scenario = cls.__new__(cls)
+        scenario._place(path, None, (), keep)
+        return scenario
 
     @classmethod
     def from_toml(
@@ -96,11 +111,11 @@ class Scenario:
         7
         """
         scenario = cls.__new__(cls)
-        scenario._place(Path(folder or ".").absolute() / f"{name}.toml", text, ())
+        scenario._place(_place_of(name, folder), _arguments.text("text", text, "a scenario in TOML"), ())
         return scenario
 
     @overload
-    def set(self, key: Literal["switch.policy"], value: PolicyName | type[Policy] | Mapping[str, Value]) -> Scenario: ...
+    def set(self, key: Literal["switch.policy"], value: PolicyName | str | type[Policy] | Mapping[str, Value]) -> Scenario: ...
     @overload
     def set(self, key: str, value: Value) -> Scenario: ...
     def set(self, key: str, value: Value) -> Scenario:
@@ -113,14 +128,13 @@ class Scenario:
         >>> star.set("switch.policy", {"name": "abm", "alpha": 0.25}).set("duration", "2 ms").duration_seconds
         0.002
         """
-        changed = type(self).__new__(type(self))
-        changed._place(self._path, self._text, (*self._overrides, (key, _toml.value(value))))
-        return changed
+        key = _arguments.text("key", key, 'a dotted key, such as "switch.buffer"')
+        return self._set_text(key, _toml.value(value, key))
 
     def _set_text(self, key: str, value: str) -> Scenario:
         """The same with a value as the command line has it: TOML, or a bare word for a string."""
         changed = type(self).__new__(type(self))
-        changed._place(self._path, self._text, (*self._overrides, (key, value)))
+        changed._place(self._path, self._text, (*self._overrides, (key, value)), self._keep)
         return changed
 
     def with_(self, changes: Mapping[str, Value] | None = None, **top: Value) -> Scenario:
@@ -131,12 +145,15 @@ class Scenario:
         3
         """
         scenario = self
-        for key, value in {**(changes or {}), **top}.items():
+        given = {} if changes is None else _arguments.mapping("changes", changes, '{"switch.policy": "abm"}')
+        for key, value in {**given, **top}.items():
             scenario = scenario.set(key, value)
         return scenario
 
     def _load(self) -> _bufferlab.Loaded:
         if self._loaded is None:
+            if self._text is None:
+                _demand(self._path)
             self._loaded = _bufferlab.load(self._path, self._text, list(self._overrides))
         return self._loaded
 
@@ -198,40 +215,114 @@ class Scenario:
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
     def __getstate__(self) -> _State:
-        # Files stay files: another process finds them by their absolute path. Own classes come along.
+        # Files stay files: another process finds them by their absolute path. Where it does not, it takes the content as it was here. Own
+        # classes come along.
+        packed, resolved = None, None
         try:
-            packed = _own.pack(self._load())
+            loaded = self._load()
         except ScenarioError:
-            packed = None
-        return (self._path.absolute(), self._text, self._overrides, packed)
+            pass
+        else:
+            packed = _own.pack(loaded)
+            if self._text is None:
+                resolved = (loaded.resolved, loaded.inputs)
+        folder = None if self._keep is None else Parcel(self._path.parent, self._keep)
+        return (self._path.absolute(), self._text, self._overrides, packed, folder, resolved)
 
     def __setstate__(self, state: _State) -> None:
-        path, text, overrides, packed = state
+        path, text, overrides, packed, folder, resolved = state
         _own.unpack(packed)
-        self._place(path, text, overrides)
+        if folder is not None:
+            self._place(folder.path / path.name, text, overrides, folder.keep)
+        elif text is None and resolved is not None and not path.is_file():
+            keep = TemporaryFolder()
+            written, inputs = resolved
+            for name, content in (*inputs, (path.name, written.encode())):
+                (keep.path / name).write_bytes(content)
+            self._place(keep.path / path.name, None, (), keep)
+        else:
+            self._place(path, text, overrides)
+
+    def _content(self) -> object:
+        """What equal scenarios have in common: every key and every file; the way it is written, where it cannot be read."""
+        try:
+            loaded = self._load()
+        except ScenarioError:
+            return (self._path.absolute(), self._text, self._overrides)
+        return (loaded.resolved, tuple(loaded.inputs))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same: every key with its default, and the files that they refer to."""
+        return self._content() == other._content() if isinstance(other, Scenario) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._content())
 
     def __repr__(self) -> str:
         changes = "".join(f", {key}={value}" for key, value in self._overrides)
         return f"Scenario({self._path.name}{changes})"
 
 
-_State = tuple[Path, Union[str, None], tuple[tuple[str, str], ...], Union[bytes, None]]
+_State = tuple[
+    Path,
+    Union[str, None],
+    tuple[tuple[str, str], ...],
+    Union[bytes, None],
+    Union[Parcel, None],
+    Union[tuple[str, list[tuple[str, bytes]]], None],
+]
+"""Path, text, changes, own classes, the temporary folder of the path, and the content of a file with the files that it refers to."""
 
 ScenarioLike = Union[Scenario, str, "os.PathLike[str]", Mapping[str, Value]]
-"""A scenario, the path of its file, or its tables."""
+"""A scenario, the path of its file, the name of one that comes with the package, or its tables."""
 
 
 def as_scenario(scenario: ScenarioLike) -> Scenario:
     """What every function makes of its first argument: a path is read, a dictionary described.
 
-    >>> as_scenario("scenarios/star-incast.toml").name
+    >>> as_scenario("star-incast").name
     'star-incast'
     """
     if isinstance(scenario, Scenario):
         return scenario
     if isinstance(scenario, Mapping):
         return Scenario(scenario)
-    return Scenario.from_file(scenario)
+    found = Scenario.__new__(Scenario)
+    found._place(_file_of("scenario", scenario), None, ())
+    return found
+
+
+def _place_of(name: str, folder: str | os.PathLike[str] | None) -> Path:
+    """Where a scenario without a file would be."""
+    name = _arguments.text("name", name, "a name")
+    if not name or "/" in name or "\0" in name:
+        raise _arguments.refuse("name", name, "a name without a slash")
+    start = _arguments.optional_path("folder", folder)
+    return (start or Path(".")).absolute() / f"{name}.toml"
+
+
+def _file_of(argument: str, path: str | os.PathLike[str]) -> Path:
+    """The file at a path; of a name without a file, the scenario that comes with the package."""
+    found = _arguments.path(argument, path, "a Scenario, the path of its file, a name of bufferlab.scenarios(), or a dictionary")
+    if _is_name(found) and not found.exists():
+        return scenarios().get(str(found), found)
+    return found
+
+
+def _is_name(path: Path) -> bool:
+    return path.name == str(path) and path.suffix == ""
+
+
+def _demand(path: Path) -> None:
+    """The file must be there; else the error says what could be meant."""
+    if path.exists():
+        return
+    known = scenarios()
+    near = _bufferlab.suggestion(path.stem, list(known))
+    help = "the path is relative to the current folder; bufferlab.scenarios() has the scenarios that come with the package, by name"
+    if near is not None:
+        help = f'did you mean "{near}"? {help[0].upper()}{help[1:]}'
+    raise ScenarioError._of([("there is no such file", "", str(path), None, help)])
 
 
 def schema() -> dict[str, Any]:

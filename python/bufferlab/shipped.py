@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from . import _bufferlab
+from . import _arguments, _bufferlab
 from ._folders import TemporaryFolder
 
 __all__ = ["scenarios"]
 
-_unpacked: TemporaryFolder | None = None
+_unpacked: tuple[TemporaryFolder, dict[str, Path]] | None = None
 """Where they are while the interpreter runs, once they were asked for."""
 
 
@@ -41,8 +41,13 @@ def scenarios(folder: str | os.PathLike[str] | None = None) -> dict[str, Path]:
     'mine'
     """
     global _unpacked
-    if folder is None:
-        if _unpacked is None:
-            _unpacked = TemporaryFolder()
-        folder = _unpacked.path
+    if folder is not None:
+        return _unpack(_arguments.path("folder", folder, "the path of a folder"))
+    if _unpacked is None:
+        temporary = TemporaryFolder()
+        _unpacked = temporary, _unpack(temporary.path)
+    return dict(_unpacked[1])
+
+
+def _unpack(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(_bufferlab.unpack_scenarios(folder))}

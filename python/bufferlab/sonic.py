@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import time
 import warnings
@@ -21,10 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _bufferlab
+from . import _arguments, _bufferlab
 from ._folders import TemporaryFolder
 from .comparisons import Comparison, compare
-from .exceptions import BufferlabWarning, ConfigurationError
+from .exceptions import ArgumentError, BufferlabWarning, ConfigurationError, ResultsError
+from .executors import How
+from .explanations import seconds
 from .progress import ProgressOption
 from .scenario import Scenario
 
@@ -47,6 +50,8 @@ __all__ = [
 
 _ENDINGS = {".json", ".ini", ".txt"}
 _BYTES_MAX = 64 << 20
+_U8_MAX = (1 << 8) - 1
+_U32_MAX = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -164,14 +169,19 @@ class Recommendation:
 class WhatIf:
     """A scenario of a configuration, and what is compared in it."""
 
-    def __init__(self, plan: _bufferlab.SonicWhatIf) -> None:
+    def __init__(self, plan: _bufferlab.SonicWhatIf, question: tuple[Configuration, dict[str, Any]]) -> None:
         self._plan = plan
+        self._question = question
         self.scenario = plan.scenario()
         """The scenario file: write it where you like, `bufferlab run` plays it."""
         self.choices = tuple(Choice(*plain) for plain in plan.choices())
         """What is compared, today's configuration first."""
         self.notes = tuple(plan.notes())
         """What was simplified."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        configuration, arguments = self._question
+        return (_ask_again, (configuration, arguments))
 
     def run(
         self,
@@ -203,9 +213,10 @@ class WhatIf:
         RunError, ResultsError
             As :func:`bufferlab.compare`.
         """
-        keep = TemporaryFolder() if out is None else None
-        folder = keep.path if keep is not None else Path(os.fspath(out or ""))
-        self._plan.write(folder, replace)
+        how = How.checked(seeds=seeds, out=out, replace=replace, jobs=jobs, progress=progress)
+        keep = TemporaryFolder() if how.out is None else None
+        folder = keep.path if keep is not None else how.out or Path()
+        self._plan.write(folder, how.replace)
         path = folder / "what-if.toml"
         with warnings.catch_warnings():
             # What the scenario warns of is among the notes.
@@ -243,6 +254,9 @@ class Probe:
         """A probe of another kind on the same chip, whose packets and kept groups both see."""
         return Probe(self._chip, probe)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise _not_pickled("a probe", "it has a simulated chip with its packets: make it where you use it, with `Configuration.probe`")
+
     def request(self, **request: Any) -> Mapping[str, Any]:
         """Any request of ``bufferlab sonic probe``; answers its answer.
 
@@ -251,7 +265,11 @@ class Probe:
         ConfigurationError
             A request that makes no sense.
         """
-        answer: Mapping[str, Any] = json.loads(self._chip.answer(json.dumps(request)))
+        try:
+            line = json.dumps(request, default=_plain_number, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"request: {error}", "give numbers and text", "request") from error
+        answer: Mapping[str, Any] = json.loads(self._chip.answer(line))
         if not answer["success"]:
             raise ConfigurationError(str(answer.get("error", "the request failed")), "see `probe` in docs/operators.md")
         return answer
@@ -297,12 +315,21 @@ class Probe:
 class Configuration:
     """The configuration of one chip. Made by :func:`read`."""
 
-    def __init__(self, plain: _bufferlab.SonicConfiguration, chip: str | None) -> None:
+    def __init__(
+        self, plain: _bufferlab.SonicConfiguration, chip: str | None, source: tuple[list[tuple[str, bytes]], str] | None = None
+    ) -> None:
         self._plain = plain
+        self._source = source
+        """The files that it was read from, and its name among their chips; a running switch has none."""
         self.chip = chip
         """The chip family by name, where it was named."""
         self.problems = tuple(plain.problems())
         """What was not understood."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._source is None:
+            raise _not_pickled("a configuration of a running switch", "save its databases as files, and read those")
+        return (_read_again, (*self._source, self.chip))
 
     def explain(self) -> Explanation:
         """What it means: the memory, and every limit on the way of every class."""
@@ -324,7 +351,10 @@ class Configuration:
         ConfigurationError
             An unknown rule or chip, or no reason.
         """
-        found = json.loads(self._plain.lint(self.chip, list((allow or {}).items()), round_trip_us))
+        given = {} if allow is None else _arguments.mapping("allow", allow, '{"SB008": "hosts mark by delay"}')
+        rules = [(_arguments.text("allow", rule), _arguments.text(f'allow["{rule}"]', why, "a reason")) for rule, why in given.items()]
+        round_trip_us = _arguments.number("round_trip_us", round_trip_us, least=0.0)
+        found = json.loads(self._plain.lint(self.chip, rules, round_trip_us))
         return tuple(_finding(plain) for plain in found)
 
     def predict(self, *, packet_bytes: int = 64) -> Prediction:
@@ -335,7 +365,7 @@ class Configuration:
         ConfigurationError
             An unknown chip, or pools without sizes.
         """
-        plain, text = self._plain.predict(self.chip, packet_bytes)
+        plain, text = self._plain.predict(self.chip, _packet_bytes(packet_bytes))
         return Prediction(json.loads(plain), text)
 
     def vectors(self, *, packet_bytes: int = 64) -> Vectors:
@@ -346,13 +376,14 @@ class Configuration:
         ConfigurationError
             As :meth:`predict`.
         """
-        text_of_json, text, qos_params = self._plain.vectors(self.chip, packet_bytes)
+        text_of_json, text, qos_params = self._plain.vectors(self.chip, _packet_bytes(packet_bytes))
         plain = json.loads(text_of_json)
         return Vectors(plain["groups"], plain["queues"], plain, text, qos_params)
 
     def probe(self, probe: str, *, packet_bytes: int = 64) -> Probe:
         """A simulated chip that answers probes of one kind."""
-        return Probe(self._plain.probe(self.chip, packet_bytes), probe)
+        probe = _arguments.choice("probe", probe, PROBES)
+        return Probe(self._plain.probe(self.chip, _packet_bytes(packet_bytes)), probe)
 
     def diff(self, other: Configuration) -> Difference:
         """What a change from this configuration to another one means.
@@ -362,6 +393,7 @@ class Configuration:
         ConfigurationError
             An unknown chip.
         """
+        _arguments.instance("other", other, Configuration, "a Configuration of sonic.read")
         plain, text = self._plain.diff(other._plain, self.chip if self.chip is not None else other.chip)
         read = json.loads(plain)
         return Difference(read["new_errors"], read, text)
@@ -400,11 +432,66 @@ class Configuration:
         ------
         ConfigurationError
             Traffic that does not fit, or a configuration with other ports.
+        ArgumentError
+            If an argument is wrong.
         """
-        size = int(_bufferlab.quantity(request, "size")) if isinstance(request, str) else request
-        seconds = _bufferlab.quantity(duration, "time") if isinstance(duration, str) else duration
-        other = against._plain if against is not None else None
-        return WhatIf(self._plain.what_if(self.chip, other, traffic, leaves, load, fan_in, size, seconds))
+        question = {
+            "against": against,
+            "traffic": traffic,
+            "leaves": leaves,
+            "load": load,
+            "fan_in": fan_in,
+            "request": request,
+            "duration": duration,
+        }
+        if isinstance(request, str):
+            request = int(_bufferlab.quantity("request", _arguments.text("request", request), "size"))
+        if against is not None:
+            _arguments.instance("against", against, Configuration, "a Configuration of sonic.read")
+        plan = self._plain.what_if(
+            self.chip,
+            against._plain if against is not None else None,
+            _arguments.choice("traffic", traffic, TRAFFIC),
+            _arguments.optional_whole("leaves", leaves, least=1),
+            _arguments.number("load", load, least=0.0),
+            _arguments.optional_whole("fan_in", fan_in, least=1),
+            _arguments.optional_whole("request", request, least=1),
+            None if duration is None else seconds("duration", duration),
+        )
+        return WhatIf(plan, (self, question))
+
+
+PROBES = ("pfc_xoff", "pfc_xon", "ingress_drop", "egress_drop", "headroom_pool")
+"""What a probe can look for."""
+
+TRAFFIC = ("rdma-tcp", "incast", "web-search", "storage")
+"""The traffic of a what-if."""
+
+_PACKET_BYTES_MAX = 65_536
+
+
+def _packet_bytes(value: int) -> int:
+    return _arguments.whole("packet_bytes", value, least=1, most=_PACKET_BYTES_MAX)
+
+
+def _plain_number(value: Any) -> int:
+    """A number of NumPy, as JSON has it."""
+    return operator.index(value)
+
+
+def _not_pickled(what: str, help: str) -> ArgumentError:
+    return ArgumentError(f"{what} cannot be pickled or copied", help)
+
+
+def _ask_again(configuration: Configuration, arguments: dict[str, Any]) -> WhatIf:
+    """The what-if that was pickled."""
+    return configuration.what_if(**arguments)
+
+
+def _read_again(files: list[tuple[str, bytes]], name: str, chip: str | None) -> Configuration:
+    """The configuration that was pickled."""
+    found = dict(_bufferlab.sonic_read(files, None))
+    return Configuration(found[name], chip, (files, name))
 
 
 @dataclass(frozen=True)
@@ -469,9 +556,20 @@ class Tuner:
         lossless: bool = False,
         journal: str | os.PathLike[str] | None = None,
     ) -> None:
-        path = None if journal is None else Path(os.fspath(journal))
-        self._tuner = _bufferlab.SonicTuner(redis, apply, down, up, hold, faults, lossless, path)
+        self._tuner = _bufferlab.SonicTuner(
+            _arguments.text("redis", redis, "the Redis of a switch, such as \"localhost:6379\""),
+            _arguments.flag("apply", apply),
+            _arguments.whole("down", down, most=_U8_MAX),
+            _arguments.whole("up", up, most=_U8_MAX),
+            _arguments.whole("hold", hold, most=_U32_MAX),
+            _arguments.whole("faults", faults, most=_U32_MAX),
+            _arguments.flag("lossless", lossless),
+            None if journal is None else _arguments.path("journal", journal, "the path of a file"),
+        )
         self._start = time.monotonic()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise _not_pickled("a tuner", "it has a connection and a journal: make it in the process that tunes")
 
     def __enter__(self) -> Tuner:
         return self
@@ -497,7 +595,8 @@ class Tuner:
         at
             When the counters were read (seconds, from any beginning); now by default.
         """
-        events: list[Mapping[str, Any]] = json.loads(self._tuner.step(time.monotonic() - self._start if at is None else at))
+        now = time.monotonic() - self._start if at is None else _arguments.number("at", at)
+        events: list[Mapping[str, Any]] = json.loads(self._tuner.step(now))
         return events
 
     def revert(self) -> list[Mapping[str, Any]]:
@@ -529,9 +628,9 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _files(paths: Sequence[str | os.PathLike[str]]) -> list[tuple[str, bytes]]:
+def _files(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
     files: list[Path] = []
-    for path in map(Path, paths):
+    for path in paths:
         if not path.is_dir():
             files.append(path)
             continue
@@ -561,10 +660,14 @@ def read_chips(
     ConfigurationError
         A file or database that cannot be read.
     """
-    if not paths and redis is None:
+    given = [_arguments.path(f"paths[{place}]", path) for place, path in enumerate(paths)]
+    redis = _arguments.optional_text("redis", redis, "the Redis of a switch, such as \"localhost:6379\"")
+    chip = _arguments.optional_text("chip", chip, "the name of a chip family")
+    if not given and redis is None:
         raise ConfigurationError("there is nothing to read", "give files, folders, or redis=\"host:port\"")
-    found = _bufferlab.sonic_read(_files(paths), redis)
-    return {name: Configuration(plain, chip) for name, plain in found}
+    files = _files(given)
+    found = _bufferlab.sonic_read(files, redis)
+    return {name: Configuration(plain, chip, (files, name) if redis is None else None) for name, plain in found}
 
 
 def read(*paths: str | os.PathLike[str], redis: str | None = None, chip: str | None = None) -> Configuration:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow
 import pyarrow.csv
 
-from . import _bufferlab, _toml
-from ._folders import TemporaryFolder
+from . import _arguments, _bufferlab, _toml
+from ._columns import columns_of
+from ._folders import Parcel, TemporaryFolder
 from ._toml import Value
 from ._variants import VariantLike, texts
 from .comparisons import Comparison, PolicyChoice
-from .exceptions import ResultsError, SweepError
-from .executors import ExecutorOption, carry_out, told
-from .policy import policy_name
+from .exceptions import ArgumentError, ResultsError, SweepError
+from .executors import ExecutorOption, How, carry_out, told
+from .policy import policy_names
 from .progress import ProgressOption
 from .runs import warn
 from .scenario import Scenario, ScenarioLike, as_scenario
@@ -30,7 +32,8 @@ __all__ = ["Sweep", "sweep"]
 class Sweep:
     """What a sweep has found: a folder with a run for every point, policy and seed.
 
-    ``Sweep(folder)`` opens a sweep that was done before, by Python or by the command line.
+    ``Sweep(folder)`` opens a sweep that was done before, by Python or by the command line. Pickling a sweep without ``out`` copies its runs (at
+    most 256 MiB) into the pickle, so that another process can read them; one with ``out`` travels as the path of its folder.
 
     Raises
     ------
@@ -39,7 +42,7 @@ class Sweep:
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, text: str = "", kept: int = 0, keep: TemporaryFolder | None = None) -> None:
-        self.folder = Path(folder)
+        self.folder = _arguments.path("folder", folder)
         """Where the runs are, with ``sweep.csv`` and ``sweep.html``."""
         self.keys = _varied_keys(self.folder)
         """The varied keys."""
@@ -49,18 +52,52 @@ class Sweep:
         """How many runs were there already."""
         self._keep = keep
 
+    def _parcel(self) -> Parcel:
+        return Parcel(self.folder, self._keep)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"parcel": self._parcel(), "keys": self.keys, "text": self.text, "kept": self.kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parcel: Parcel = state["parcel"]
+        self.folder, self._keep = parcel.path, parcel.keep
+        self.keys, self.text, self.kept = state["keys"], state["text"], state["kept"]
+
     def table(self) -> Table:
-        """One row per point, metric and policy, with a column for every varied key: mean, interval, change against the baseline."""
+        """One row per point, metric and policy, with a column for every varied key: mean, interval, change against the baseline.
+
+        A key whose values are all numbers has a column of numbers, one of truth values a column of these. Sizes, rates and times keep their text
+        and have a second column in base units: ``switch.buffer_bytes``, ``topology.rate_bps``, ``duration_seconds``.
+        """
         words = [*self.keys, "metric", "group", "label", "unit", "policy"]
         numbers = ["mean", "ci95_half_width", "change", "change_ci95_half_width"]
         types = {word: pyarrow.string() for word in words} | {number: pyarrow.float64() for number in numbers}
         options = pyarrow.csv.ConvertOptions(column_types=types)
-        return Table(pyarrow.csv.read_csv(self.folder / "sweep.csv", convert_options=options), name="sweep")
+        path = self.folder / "sweep.csv"
+        try:
+            read = pyarrow.csv.read_csv(path, convert_options=options)
+        except OSError as error:
+            raise ResultsError(f"{path}: {error.strerror or error}", "name the folder of a finished sweep") from error
+        except pyarrow.ArrowException as error:
+            raise ResultsError(f"{path}: {error}", "the file was changed or damaged after the sweep: run the sweep again") from error
+        varied = [columns_of(key, read[key].to_pylist()) for key in self.keys]
+        columns: dict[str, Any] = {key: of_key[key] for key, of_key in zip(self.keys, varied)}
+        for of_key in varied:
+            columns.update(of_key)
+        columns.update((name, read[name]) for name in read.column_names if name not in self.keys)
+        return Table(pyarrow.table(columns), name="sweep")
 
     def points(self) -> dict[str, Comparison]:
         """The points of the sweep that have results, by the name of their folder: each is a comparison of its own. Points of an earlier sweep over other
         keys in the same folder are left out."""
-        found = json.loads((self.folder / "sweep.json").read_text(encoding="utf-8"))
+        path = self.folder / "sweep.json"
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ResultsError(
+                f"{path}: {error}",
+                "the sweep was removed or damaged, or another machine has it: choose `out` in a folder that both see, or repeat the sweep",
+            ) from error
         names = sorted(point["folder"] for point in found["points"])
         return {name: Comparison(self.folder / name, keep=self._keep) for name in names}
 
@@ -83,7 +120,7 @@ def _varied_keys(folder: Path) -> tuple[str, ...]:
 
 def sweep(
     scenario: ScenarioLike,
-    vary: Mapping[str, Sequence[Value]],
+    vary: Mapping[str, Iterable[Value]],
     *,
     policies: Sequence[PolicyChoice] = (),
     variants: Sequence[VariantLike] = (),
@@ -154,62 +191,51 @@ def sweep(
         with dask.distributed.Client("scheduler:8786") as client:
             sweep("scenario.toml", {"workload.0.load": loads}, seeds=10, out="results/loads", executor=client)
     """
-    grid = [(key, [_toml.value(value) for value in values]) for key, values in vary.items()]
-    names = [policy_name(policy) for policy in policies]
-    return sweep_grid(
-        as_scenario(scenario),
-        grid,
-        names,
-        texts(variants),
-        seeds=seeds,
-        out=out,
-        replace=replace,
-        executor=executor,
-        jobs=jobs,
-        retries=retries,
-        shared=shared,
-        verify=verify,
-        progress=progress,
+    how = How.checked(
+        seeds=seeds, out=out, replace=replace, executor=executor, jobs=jobs, retries=retries, shared=shared, verify=verify, progress=progress
     )
+    return sweep_grid(as_scenario(scenario), _grid(vary), policy_names(policies), texts(variants), how)
+
+
+def _grid(vary: Mapping[str, Iterable[Value]]) -> list[tuple[str, list[str]]]:
+    """The varied keys with their values as a scenario writes them."""
+    grid = []
+    for key, values in _arguments.mapping("vary", vary, '{"switch.buffer": ["1 MB", "2 MB"]}').items():
+        key = _arguments.text("vary", key, "dotted keys, such as \"switch.buffer\"")
+        given = _arguments.items(f'vary["{key}"]', values, '["1 MB", "2 MB"]')
+        if not given:
+            raise ArgumentError(f'vary["{key}"] is empty', "name at least one value", "vary")
+        grid.append((key, [_toml.value(value, f'vary["{key}"][{place}]') for place, value in enumerate(given)]))
+    if not grid:
+        raise ArgumentError("vary is empty", "name at least one key, such as {\"switch.buffer\": [\"1 MB\", \"2 MB\"]}", "vary")
+    return grid
 
 
 def sweep_grid(
-    scenario: Scenario,
-    grid: list[tuple[str, list[str]]],
-    policies: list[str],
-    variants: list[str],
-    *,
-    seeds: int = 1,
-    out: str | os.PathLike[str] | None = None,
-    replace: bool = False,
-    executor: ExecutorOption = "threads",
-    jobs: int | None = None,
-    retries: int = 2,
-    shared: bool = False,
-    verify: bool = False,
-    progress: ProgressOption = None,
+    scenario: Scenario, grid: list[tuple[str, list[str]]], policies: list[str], variants: list[str], how: How
 ) -> Sweep:
     """The same with values, policies and variants as text, as the command line has them."""
     warn(scenario)
-    keep = TemporaryFolder() if out is None else None
-    folder = Path(out) if out is not None else keep.path / "sweep" if keep else Path()
+    keep = TemporaryFolder() if how.out is None else None
+    folder = how.out if how.out is not None else keep.path / "sweep" if keep else Path()
     with _bufferlab.Claim(folder):
-        plan = _bufferlab.SweepPlan(scenario._source(), grid, policies, variants, seeds, folder, replace)
+        plan = _bufferlab.SweepPlan(scenario._source(), grid, policies, variants, how.seeds, folder, how.replace)
         planned = plan.jobs
         failed = list(plan.failed)
-        errors = carry_out(
-            planned,
-            executor=executor,
-            at_a_time=jobs,
-            retries=retries,
-            shared=shared,
-            verify=verify,
-            progress=progress,
-        )
+        errors = carry_out(planned, how)
         for place, error in zip(plan.places, errors):
             if error is not None:
                 failed.append(f"{place}: {told(error)}")
         result = Sweep(folder, text=plan.finish(), kept=plan.kept, keep=keep)
     if failed:
-        raise SweepError(failed, result)
+        raise SweepError(failed, result, _what_to_do(result, how))
     return result
+
+
+def _what_to_do(result: Sweep, how: How) -> str:
+    """What helps after some runs of a sweep failed."""
+    if not any(path.is_dir() and not path.name.startswith(".") for path in result.folder.iterdir()):
+        return "no point has results: change the scenario or `vary`"
+    if how.out is None:
+        return "the other points are complete: `error.sweep` has them; with `out`, a repeated call runs only what is missing"
+    return "the other points are complete: mend the cause and repeat the call with the same `out`, which runs only what is missing"

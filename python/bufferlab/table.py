@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from . import _arguments
 from ._names import TableName
 from .exceptions import MissingExtraError, ResultsError
 
@@ -41,6 +42,8 @@ class Table:
     @classmethod
     def from_parquet(cls, path: str | os.PathLike[str], *, name: str) -> Table:
         """Reads a Parquet file as one batch of memory."""
+        name = _arguments.text("name", name, "the name of a table")
+        path = _arguments.path("path", path, "the path of a file")
         try:
             return cls(pq.read_table(os.fspath(path)), name=name)
         except FileNotFoundError as error:
@@ -48,7 +51,7 @@ class Table:
                 f"there is no table {name}: {os.fspath(path)} is missing",
                 "give the folder of a finished run, or run the scenario again",
             ) from error
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OSError) as error:
             raise ResultsError(
                 f"{os.fspath(path)}: {error}",
                 "the file was changed or damaged after the run: run the scenario again",
@@ -114,6 +117,8 @@ class Table:
             yield from batch.to_pylist()
 
     def __getitem__(self, column: str) -> pa.ChunkedArray[Any]:
+        if not isinstance(column, str) or column not in self.arrow.column_names:
+            raise _arguments.unknown("column", "column", column, self.columns)
         return self.arrow.column(column)
 
     def __len__(self) -> int:

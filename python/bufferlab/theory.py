@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import _bufferlab, _calculators
+from . import _arguments, _bufferlab, _calculators
 from ._calculators import *  # noqa: F403
 from ._derivations import Answer, Check, Derivation, Line, Quantity, Verification
 
@@ -101,7 +101,15 @@ def figure(name: str) -> tuple[Figure, ...]:
     >>> from bufferlab import theory
     >>> len(theory.figure("abm-5"))
     8
+
+    Raises
+    ------
+    UnknownNameError
+        If no figure is called so; :func:`figures` has them.
     """
+    known = figures()
+    if not (isinstance(name, str) and name in known):
+        raise _arguments.unknown("name", "figure", name, known)
 
     def panel(plain: _bufferlab._Panel) -> Figure:
         name, title, note, x, y, series = plain

@@ -18,14 +18,17 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 import pyarrow as pa
 
-from . import _bufferlab, _toml
+from . import _arguments, _bufferlab, _toml
+from ._columns import columns_of
 from ._folders import TemporaryFolder
 from ._toml import Value
 from .comparisons import Estimate
-from .exceptions import BufferlabError, MissingExtraError, ResultsError, ScenarioError
+from .exceptions import ArgumentError, BufferlabError, MissingExtraError, ResultsError, ScenarioError
+from .executors import JOBS_MAX
+from .policy import policy_name
 from .progress import ProgressOption, relay
 from .registry import policy_info
-from .runs import Metric, Run, warn
+from .runs import Metric, Run, metric_called, warn
 from .scenario import Scenario, ScenarioLike, as_scenario
 from .table import Table
 
@@ -105,7 +108,7 @@ class OneOf:
         return f"OneOf({', '.join(map(repr, self.values))})"
 
 
-Dimension = Union[Real, Whole, OneOf, "tuple[float, float]", "list[Real | Whole | OneOf | tuple[float, float]]"]
+Dimension = Union[Real, Whole, OneOf, "tuple[float, float]", "Sequence[Real | Whole | OneOf | tuple[float, float]]"]
 """What a key may become: a range, a choice, ``(low, high)`` for :class:`Real`, or a list of these where the key takes a list (α by priority)."""
 
 _Plain = Union[Real, Whole, OneOf]
@@ -209,11 +212,12 @@ class Tuning:
 
     @property
     def table(self) -> Table:
-        """A row per proposal, the scenario as it was first: its values, the mean of every objective over the seeds, its error."""
+        """A row per proposal, the scenario as it was first: its values (as columns of :meth:`Sweep.table`), the mean of every objective over the
+        seeds, its error."""
         rows = [self.baseline, *self.trials]
-        columns: dict[str, list[Any]] = {"number": [trial.number for trial in rows]}
+        columns: dict[str, Any] = {"number": [trial.number for trial in rows]}
         for key in self._search.space:
-            columns[key] = [_toml.value(trial.values[key]) if key in trial.values else None for trial in rows]
+            columns.update(columns_of(key, [_toml.value(trial.values[key]) if key in trial.values else None for trial in rows]))
         for metric in self.objectives:
             columns[metric.id] = [trial.mean(metric.id) for trial in rows]
         columns["error"] = [None if trial.error is None else trial.error.message for trial in rows]
@@ -227,8 +231,7 @@ class Tuning:
         RunError
             If one of them does not run.
         """
-        if seeds < 1:
-            raise ValueError("seeds is at least 1")
+        seeds = _arguments.whole("seeds", seeds, least=1, most=SEEDS_MAX)
         metric = self.objectives[0]
         first = self._search.seeds[-1] + 1
         fresh = tuple(range(first, first + seeds))
@@ -257,6 +260,10 @@ class Tuning:
         ax
             Where to draw; a new figure if not given.
         """
+        kept = {**dict.fromkeys(self._search.metrics)}
+        for argument, given in (("x", x), ("y", y)):
+            if given is not None and given not in kept:
+                raise _arguments.unknown(argument, "metric of the search", given, kept)
         y = y or self.objectives[0].id
         x = x or next((id for id in self._search.metrics if id != y), y)
         try:
@@ -368,10 +375,20 @@ def tune(
             import optuna
     except ImportError as error:
         raise MissingExtraError("optuna", "tune") from error
-    if trials < 1 or seeds < 1 or at_once < 1:
-        raise ValueError("trials, seeds and at_once are at least 1")
-    wanted = (objective,) if isinstance(objective, str) else tuple(objective)
-    search = _Search(as_scenario(scenario), policy, space, seeds, tuple(dict.fromkeys((*wanted, *watch))), jobs, out)
+    trials = _arguments.whole("trials", trials, least=1)
+    seeds = _arguments.whole("seeds", seeds, least=1, most=SEEDS_MAX)
+    at_once = _arguments.whole("at_once", at_once, least=1)
+    jobs = _arguments.whole("jobs", jobs, most=JOBS_MAX)
+    folder = _arguments.optional_path("out", out)
+    if sampler is not None:
+        _arguments.instance("sampler", sampler, optuna.samplers.BaseSampler, "a sampler of Optuna, or None")
+    relay(progress)
+    wanted = (objective,) if isinstance(objective, str) else tuple(_metrics("objective", objective))
+    watched = _metrics("watch", watch)
+    if not wanted:
+        raise ArgumentError("objective is empty: name at least one metric", "", "objective")
+    called = None if policy is None else policy_name("policy", policy)
+    search = _Search(as_scenario(scenario), called, space, seeds, tuple(dict.fromkeys((*wanted, *watched))), jobs, folder)
     [baseline] = search.measure([search.base], search.seeds, search.metrics, progress)
     if baseline.error is not None:
         raise baseline.error
@@ -402,6 +419,15 @@ def tune(
     return Tuning(study, objectives, tuple(done), baseline, search)
 
 
+SEEDS_MAX = (1 << 32) - 1
+"""Most seeds of a proposal."""
+
+
+def _metrics(argument: str, given: Sequence[str]) -> list[str]:
+    names = _arguments.items(argument, given, '["all.goodput_gbps"]')
+    return [_arguments.text(f"{argument}[{place}]", name, "the name of a metric") for place, name in enumerate(names)]
+
+
 class _Search:
     """What may change, and how a proposal is measured."""
 
@@ -415,13 +441,14 @@ class _Search:
         jobs: int,
         out: str | os.PathLike[str] | None,
     ) -> None:
+        space = _arguments.mapping("space", space, '{"alpha": Real(0.25, 16)}')
         if not space:
-            raise ValueError("space is empty: name at least one parameter")
+            raise ArgumentError("space is empty: name at least one parameter", "", "space")
         self.policy = policy or scenario.policy
         self.base = scenario if self.policy == scenario.policy else scenario.set("switch.policy", self.policy)
         self.base.check()
         warn(self.base)
-        self.space = {key: _dimensions(key, given) for key, given in space.items()}
+        self.space = {_arguments.text("space", key, "names of parameters"): _dimensions(key, given) for key, given in space.items()}
         self._own = {name for name in self.space if "." not in name}
         known = [parameter.name for parameter in policy_info(self.policy).parameters]
         for name in self._own:
@@ -443,12 +470,7 @@ class _Search:
         """The metrics of the objectives, known once the baseline has run."""
         found = []
         for id in wanted:
-            metric = next((metric for metric in self.known if metric.id == id), None)
-            if metric is None:
-                raise BufferlabError(
-                    f'there is no metric "{id}" in runs of {self.base.name}',
-                    "`list(bufferlab.run(scenario).summary)` names them",
-                )
+            metric = metric_called("objective", id, self.known)
             if metric.better == 0:
                 raise BufferlabError(
                     f"{id} is neither better when it is less nor when it is more",
@@ -522,24 +544,37 @@ class _Search:
         return Proposal(-1, {}, found, None, scenario)
 
 
-def _dimensions(key: str, given: Dimension) -> _Plain | list[_Plain]:
-    if isinstance(given, list):
-        return [_dimension(key, one) for one in given]
+def _dimensions(key: str, given: Any) -> _Plain | list[_Plain]:
+    # A pair of numbers is a range; any other sequence is a list of dimensions.
+    if isinstance(given, Sequence) and not isinstance(given, (str, tuple)):
+        return [_dimension(f"{key}[{place}]", one) for place, one in enumerate(given)]
     return _dimension(key, given)
 
 
-def _dimension(key: str, given: Real | Whole | OneOf | tuple[float, float]) -> _Plain:
+def _dimension(key: str, given: Any) -> _Plain:
     if isinstance(given, tuple) and len(given) == 2:
         given = Real(*given)
-    if not isinstance(given, (Real, Whole, OneOf)):
-        raise TypeError(f"{key}: expected Real, Whole, OneOf, (low, high) or a list of these, not {given!r}")
+    argument = f'space["{key}"]'
     if isinstance(given, OneOf):
         if not given.values:
-            raise ValueError(f"{key}: OneOf has nothing to choose from")
-    elif not given.low < given.high:
-        raise ValueError(f"{key}: low {given.low} is not less than high {given.high}")
-    elif given.log and given.low <= 0:
-        raise ValueError(f"{key}: with log, low must be above 0, not {given.low}")
+            raise ArgumentError(f"{argument}: OneOf has nothing to choose from", "", argument)
+        return given
+    if not isinstance(given, (Real, Whole)):
+        raise _arguments.refuse(argument, given, "Real, Whole, OneOf, (low, high) or a list of these")
+    for bound in ("low", "high"):
+        value = getattr(given, bound)
+        if isinstance(given, Whole):
+            _arguments.whole(f"{argument}.{bound}", value, least=-(1 << 53), most=1 << 53)
+        else:
+            _arguments.number(f"{argument}.{bound}", value)
+    if isinstance(given, Whole):
+        _arguments.whole(f"{argument}.step", given.step, least=1, most=1 << 53)
+    _arguments.flag(f"{argument}.log", given.log)
+    _arguments.text(f"{argument}.unit", given.unit, "a unit")
+    if not given.low < given.high:
+        raise ArgumentError(f"{argument}: low {given.low} is not less than high {given.high}", "", argument)
+    if given.log and given.low <= 0:
+        raise ArgumentError(f"{argument}: with log, low must be above 0, not {given.low}", "", argument)
     return given
 
 

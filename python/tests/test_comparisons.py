@@ -73,8 +73,8 @@ def test_a_policy_named_twice_and_none_at_all_are_refused(star: Scenario) -> Non
         compare(star, ["dt", "dt"])
     with pytest.raises(ValueError, match="policies is empty"):
         compare(star, [])
-    with pytest.raises(ValueError, match="no policy is called"):
-        compare(star, ["dd"])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match=r"policies\[0\]: there is no policy"):
+        compare(star, ["dd"])
 
 
 def test_a_comparison_outlives_its_temporary_folder_only_while_somebody_looks(star: Scenario) -> None:

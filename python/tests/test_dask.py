@@ -1,15 +1,16 @@
-"""A sweep on a Dask cluster of which a worker is killed in the middle equals the local one."""
+"""Dask: a sweep of which a worker is killed in the middle equals the local one, and tasks return runs."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
-from bufferlab import Progress, Scenario, sweep
+from bufferlab import Progress, Run, Scenario, compare, run, sweep
 
 from .folders import same_results
 
@@ -40,3 +41,21 @@ def test_sixty_four_points_on_two_workers_of_which_one_is_killed(star: Scenario,
     assert len(grid_here.points()) == 64
     assert grid_there.text == grid_here.text
     same_results(tmp_path / "here", tmp_path / "there")
+
+
+def test_a_task_returns_a_run_that_outlives_its_worker(star: Scenario) -> None:
+    here = run(star)
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, distributed.Client(cluster) as client:
+        future = client.submit(run, star)
+        compared = client.submit(compare, star, ["dt", "cs"], seeds=2)
+        first, second = sorted(client.scheduler_info()["workers"])
+        # A task on the one worker reads what the other one has run.
+        moved = client.submit(attrgetter("flows"), client.submit(run, star, seed=2, workers=first), workers=second)
+        there, both, flows = (future.result(timeout=120) for future in (future, compared, moved))
+    assert there.flows == here.flows and there.summary == here.summary
+    assert sorted(both.runs()) == [("cs", 1), ("cs", 2), ("dt", 1), ("dt", 2)]
+    assert both.run("dt", 1).flows == here.flows and both.table().num_rows > 0
+    assert flows == run(star, seed=2).flows

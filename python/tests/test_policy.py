@@ -282,7 +282,7 @@ def test_a_hook_that_raises_ends_the_run_too(star: Scenario) -> None:
 
 
 def test_comparisons_and_sweeps_take_own_policies_by_class_and_name(star: Scenario) -> None:
-    comparison = bufferlab.compare(star, ["dt", PythonDt, "py-lqd"], seeds=2)  # type: ignore[list-item]
+    comparison = bufferlab.compare(star, ["dt", PythonDt, "py-lqd"], seeds=2)
     assert comparison.policies == ("dt", "py-dt", "py-lqd")
     change = comparison["switches.lost_percent"]["py-dt"].change
     assert change is not None and change.mean == 0.0
@@ -373,9 +373,9 @@ def test_a_class_that_cannot_be_a_policy_is_refused_with_the_reason() -> None:
             name = "wordy"
             mode: str = "soft"
 
-    with pytest.raises(ValueError, match="no drop reason \"full\"; known: buffer-full, over-threshold"):
+    with pytest.raises(ValueError, match=r"there is no reason of a drop \"full\"\nhelp: choose one of: buffer-full, over-threshold"):
         Verdict.drop("full")
-    with pytest.raises(ValueError, match='an end is "head" or "tail"'):
+    with pytest.raises(ValueError, match='there is no end of a queue "middle"\nhelp: choose one of: head, tail'):
         Verdict.evict(0, "middle")  # type: ignore[arg-type]
 
 

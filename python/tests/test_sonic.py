@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from bufferlab import ConfigurationError, sonic
+from bufferlab import ArgumentError, ConfigurationError, sonic
 
 ROOT = Path(__file__).parents[2]
 SWITCH = ROOT / "testdata" / "sonic" / "switch"
@@ -194,7 +194,6 @@ def test_mistakes_are_named_with_what_to_do(tmp_path: Path) -> None:
         (lambda: sonic.read(), "nothing to read"),
         (lambda: sonic.read(redis="127.0.0.1:1"), "CONFIG_DB"),
         (lambda: sonic.read(SWITCH).predict(), "chip is not known"),
-        (lambda: sonic.read(SWITCH, chip="trident3").what_if(traffic="rain"), "rain"),
         (lambda: sonic.read(SWITCH, chip="trident3").what_if(fan_in=9), "fan-in of 9"),
         (lambda: sonic.read(SWITCH, chip="trident3").what_if(leaves=3), "3 leaves"),
         (lambda: sonic.Tuner("127.0.0.1:1"), "CONFIG_DB"),
@@ -203,3 +202,8 @@ def test_mistakes_are_named_with_what_to_do(tmp_path: Path) -> None:
         with pytest.raises(ConfigurationError, match=part) as raised:
             call()
         assert raised.value.help
+
+
+def test_unknown_traffic_is_a_wrong_argument() -> None:
+    with pytest.raises(ArgumentError, match=r'traffic is .insast. .*\nhelp: did you mean "incast"'):
+        sonic.read(SWITCH, chip="trident3").what_if(traffic="insast")

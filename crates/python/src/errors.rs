@@ -2,8 +2,10 @@
 //! subclassed and pickled like any other.
 
 use crate::own::Raised;
+use crate::words;
 use bufferlab_core::PolicyFailure;
 use bufferlab_lab::{PlanError, RunError};
+use bufferlab_params::suggestion;
 use bufferlab_report::ReportError;
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::{A_VARIANT, COMMAND_LINE, LoadError, Problem};
@@ -12,7 +14,57 @@ use bufferlab_theory::forms::DomainError;
 use bufferlab_workload::SourceError;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use std::path::Path;
+
+/// An `ArgumentError`: `argument` names what was given to a call.
+pub(crate) fn argument(py: Python<'_>, argument: &str, message: &str, help: &str) -> PyErr {
+    let fields = (message, words::in_python(help), argument);
+    raised(py, "ArgumentError", |class| class.call1(fields))
+}
+
+/// An `UnknownNameError`: no `kind` is called `name`; one of `known` may be meant.
+pub(crate) fn unknown<'a>(
+    py: Python<'_>,
+    argument: &str,
+    kind: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> PyErr {
+    let help = match suggestion(name, known.clone()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("choose one of: {}", known.into_iter().collect::<Vec<_>>().join(", ")),
+    };
+    let message = format!("{argument}: there is no {kind} \"{name}\"");
+    raised(py, "UnknownNameError", |class| class.call1((message, help, argument)))
+}
+
+/// An `ArgumentError` about a value that is not what was expected.
+#[cold]
+pub(crate) fn not_expected(argument: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    let py = value.py();
+    let refused = py.import("bufferlab._arguments").and_then(|module| module.getattr("refuse"));
+    let error = refused.and_then(|refuse| refuse.call1((argument, value, expected)));
+    error.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// A whole number of at most `bits` bits from Python.
+pub(crate) fn whole(argument: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
+    let found = if value.is_instance_of::<PyBool>() { None } else { value.extract::<u64>().ok() };
+    found.filter(|number| *number <= most).ok_or_else(|| {
+        let expected = match most {
+            u64::MAX => "a whole number, 0 or more".to_owned(),
+            most => format!("a whole number from 0 to {most}"),
+        };
+        not_expected(argument, value, &expected)
+    })
+}
+
+/// What a class that shows a moment of a run answers to `pickle` and `copy`.
+pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
+    let message = format!("{class} cannot be pickled or copied: it shows a moment of a run");
+    argument(py, "", &message, "keep the numbers that you need")
+}
 
 /// A problem as Python's `Problem` takes it: message, key, file, line, help.
 pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>);
@@ -30,7 +82,7 @@ pub(crate) fn plain(problem: &Problem) -> Plain {
         problem.key().to_owned(),
         file,
         line,
-        problem.help_text().map(str::to_owned),
+        problem.help_text().map(words::in_python),
     )
 }
 
@@ -49,17 +101,17 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
         return PyKeyboardInterrupt::new_err(());
     }
     if let RunError::Simulation(SimError::PolicyFailed(failed)) = error {
-        return policy(py, error.to_string(), error.hint(), failed);
+        return policy(py, error.to_string(), &words::in_python(error.hint()), failed);
     }
     if let RunError::Simulation(SimError::MarkingFailed(failed)) = error {
-        return marking(py, error.to_string(), error.hint(), failed);
+        return marking(py, error.to_string(), &words::in_python(error.hint()), failed);
     }
     if let RunError::Simulation(SimError::ControlFailed(failed)) = error {
-        return control(py, error.to_string(), error.hint(), failed);
+        return control(py, error.to_string(), &words::in_python(error.hint()), failed);
     }
     if let RunError::Simulation(SimError::Traffic(SourceError::Own(own))) = error {
         let raised = Raised::of(own.cause.as_deref());
-        let fields = (error.to_string(), error.hint(), &own.workload, traceback(raised));
+        let fields = (error.to_string(), words::in_python(error.hint()), &own.workload, traceback(raised));
         return caused(py, self::raised(py, "WorkloadError", |class| class.call1(fields)), raised);
     }
     with_help(py, "RunError", &error.to_string(), error.hint())
@@ -141,13 +193,7 @@ pub(crate) fn domain(py: Python<'_>, error: &DomainError) -> PyErr {
 
 /// The exception `class` with a message and what to do.
 pub(crate) fn with_help(py: Python<'_>, class: &str, message: &str, help: &str) -> PyErr {
-    // Options of the command line are arguments here.
-    let help = help
-        .replace(" with --out", " with `out`")
-        .replace(" --out ", " out=")
-        .replace("--replace", "replace=True")
-        .replace("--verify", "verify=True");
-    raised(py, class, |class| class.call1((message, help)))
+    raised(py, class, |class| class.call1((message, words::in_python(help))))
 }
 
 /// If the exception cannot be made, what prevented it is raised.

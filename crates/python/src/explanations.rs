@@ -9,7 +9,6 @@ use bufferlab_results::{ExplanationRecord, explanations_json};
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Simulation};
 use bufferlab_units::Time;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::io;
 
@@ -44,7 +43,7 @@ pub(crate) fn explain(
     wanted: Wanted,
 ) -> PyResult<(String, String)> {
     let scenario = loaded.inner.scenario.clone();
-    let request = request(&wanted, &scenario.topology.switches)?;
+    let request = request(py, &wanted, &scenario.topology.switches)?;
     let relay = Relay::empty();
     relay.expect(1);
     let done = attend(py, &relay, None, || explained(&scenario, request, &relay))?;
@@ -68,19 +67,21 @@ fn explained(
     Ok(sink.0.iter().map(|one| ExplanationRecord::new(one, switches, &classes)).collect())
 }
 
-fn request(wanted: &Wanted, switches: &[String]) -> PyResult<ExplainRequest> {
+/// What can be explained, by its name in Python.
+const EVENTS: [&str; 5] = ["drop", "mark", "eviction", "loss", "pause"];
+
+fn request(py: Python<'_>, wanted: &Wanted, switches: &[String]) -> PyResult<ExplainRequest> {
     let event = match wanted.event.as_str() {
         "drop" => ExplainedEvent::Drop,
         "mark" => ExplainedEvent::Mark,
         "eviction" => ExplainedEvent::Eviction,
         "loss" => ExplainedEvent::Loss,
         "pause" => ExplainedEvent::Pause,
-        other => return Err(PyValueError::new_err(format!("no event is called \"{other}\""))),
+        other => return Err(errors::unknown(py, "event", "event", other, EVENTS)),
     };
     let index = |name: &String| {
         let found = switches.iter().position(|known| known == name);
-        let missing =
-            || PyValueError::new_err(format!("there is no switch \"{name}\": {}", switches.join(", ")));
+        let missing = || errors::unknown(py, "switch", "switch", name, switches.iter().map(String::as_str));
         found.map(|at| at as u32).ok_or_else(missing)
     };
     Ok(ExplainRequest {

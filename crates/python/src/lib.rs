@@ -17,6 +17,7 @@ mod runs;
 mod scenario;
 mod sonic;
 mod theory;
+mod words;
 mod workload;
 
 use pyo3::prelude::*;
@@ -38,7 +39,7 @@ mod _bufferlab {
         Arrival, Buffer, Departure, Verdict, Weight, check_policy, register_policy, run_trial,
     };
     #[pymodule_export]
-    use super::registry::{PolicyInfo, policies};
+    use super::registry::{PolicyInfo, is_policy, policies};
     #[pymodule_export]
     use super::reproduction::{ReproductionPlan, experiments, reproduce, take, unpack_scenarios};
     #[pymodule_export]
@@ -46,7 +47,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::runs::execute;
     #[pymodule_export]
-    use super::scenario::{Loaded, load, schema};
+    use super::scenario::{Loaded, check_variant, load, schema};
     #[pymodule_export]
     use super::sonic::{SonicConfiguration, SonicProbe, SonicTuner, SonicWhatIf, sonic_read};
     #[pymodule_export]
@@ -54,7 +55,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::workload::{Flow, register_workload};
     #[pymodule_export]
-    use super::{set_own_code, version};
+    use super::{in_python_words, set_own_code, suggestion, version};
 }
 
 /// Says when own code that was registered has been written (seconds since 1970): runs from before it are not taken for its runs.
@@ -69,4 +70,16 @@ fn set_own_code(seconds: f64) {
 #[pyfunction]
 fn version() -> (&'static str, Option<&'static str>) {
     (env!("CARGO_PKG_VERSION"), bufferlab_lab::commit())
+}
+
+/// The known name that is nearest to `written`, if any is near.
+#[pyfunction]
+fn suggestion(written: &str, known: Vec<String>) -> Option<String> {
+    bufferlab_params::suggestion(written, known.iter().map(String::as_str))
+}
+
+/// A hint of the command line in the words of the package.
+#[pyfunction]
+fn in_python_words(hint: &str) -> String {
+    words::in_python(hint)
 }

@@ -3,6 +3,7 @@
 //! The first thing that goes wrong is kept, with time and traceback, and the rule marks nothing from then on: whoever drives the switch then
 //! ends the run ([`MarkingRule::take_failure`]).
 
+use crate::errors;
 use crate::own::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::policy::{Buffer, lend, switch};
 use bufferlab_core::mark::Moment;
@@ -145,6 +146,10 @@ pub(crate) struct Markable(core::Markable);
 
 #[pymethods]
 impl Markable {
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(errors::not_pickled(py, "Markable"))
+    }
+
     /// When (ps).
     #[getter]
     fn now_ps(&self) -> u64 {

@@ -4,7 +4,7 @@ use crate::errors;
 use crate::scenario::{Loaded, variant};
 use bufferlab_lab::{Destination, Job, PolicyChoice, SweepRequest, Vary, plan_compare, plan_run};
 use bufferlab_scenario::{Changes, LoadError, Variant, load_changed};
-use pyo3::exceptions::{PyBaseException, PyValueError};
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -31,17 +31,19 @@ fn plain(job: Job) -> PlainJob {
 }
 
 /// Policies, then variants.
-fn choices(names: &[String], variants: &[String]) -> PyResult<Vec<PolicyChoice>> {
+fn choices(py: Python<'_>, names: &[String], variants: &[String]) -> PyResult<Vec<PolicyChoice>> {
     let policy = |name: &String| {
-        PolicyChoice::of(name)
-            .ok_or_else(|| PyValueError::new_err(format!("no policy is called \"{name}\": see policies()")))
+        let known = bufferlab_core::policies();
+        let known = known.iter().map(|info| info.name).collect::<Vec<_>>();
+        PolicyChoice::of(name).ok_or_else(|| errors::unknown(py, "policies", "policy", name, known))
     };
-    let others = variants.iter().map(|text| variant(text).map(PolicyChoice::One));
+    let others = variants.iter().map(|text| variant(py, "variants", text).map(PolicyChoice::One));
     names.iter().map(policy).chain(others).collect()
 }
 
-fn at_least_one(seeds: u32) -> PyResult<NonZero<u32>> {
-    NonZero::new(seeds).ok_or_else(|| PyValueError::new_err("seeds is 0, expected 1 or more"))
+fn at_least_one(py: Python<'_>, seeds: u32) -> PyResult<NonZero<u32>> {
+    NonZero::new(seeds)
+        .ok_or_else(|| errors::argument(py, "seeds", "seeds is 0, expected a whole number, 1 or more", ""))
 }
 
 /// Plans a comparison of `policies` and `variants` (of the scenario's own policy alone if there is none, or as `run_as` says) with `seeds` seeds in `out`.
@@ -60,8 +62,9 @@ pub(crate) fn plan(
     run_as: Option<&str>,
 ) -> PyResult<PlainPlan> {
     let to = Destination { out: &out, replace };
-    let (choices, seeds, load) = (choices(&policies, &variants)?, at_least_one(seeds)?, loader(source));
-    let own = run_as.map(variant).transpose()?;
+    let (choices, seeds, load) =
+        (choices(py, &policies, &variants)?, at_least_one(py, seeds)?, loader(source));
+    let own = run_as.map(|text| variant(py, "variant", text)).transpose()?;
     let plan = if choices.is_empty() {
         let load = |_: Option<&Variant>, then: &[(String, String)]| load(own.as_ref(), then);
         plan_run(&load, seeds, to)
@@ -83,11 +86,11 @@ pub(crate) fn is_finished(loaded: &Loaded, out: PathBuf) -> bool {
 
 /// The values of a key as the command line has them: `0.2,0.4`, `["1 MB", "2 MB"]`.
 #[pyfunction]
-pub(crate) fn vary_values(text: &str) -> PyResult<Vec<String>> {
+pub(crate) fn vary_values(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
     let values = bufferlab_lab::listed_values(text);
     let is_empty = values.iter().any(String::is_empty);
     if is_empty {
-        Err(PyValueError::new_err(format!("{text}: one of the values is empty")))
+        Err(errors::argument(py, "vary", &format!("{text}: one of the values is empty"), ""))
     } else {
         Ok(values)
     }
@@ -145,8 +148,8 @@ impl SweepPlan {
         let request = SweepRequest {
             scenario_file: source.0.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             vary: vary.into_iter().map(|(key, values)| Vary { key, values }).collect(),
-            policies: choices(&policies, &variants)?,
-            seeds: at_least_one(seeds)?,
+            policies: choices(py, &policies, &variants)?,
+            seeds: at_least_one(py, seeds)?,
             out,
             replace,
         };

@@ -6,15 +6,16 @@ mod trial;
 mod verdict;
 mod view;
 
+use crate::errors;
 use crate::own::{InPython, PlainParameter, Raised, declared, keep, keywords};
 use adapter::PythonPolicy;
 use bufferlab_core::{
     BuildError, ParamKind, ParamValue, Params, Policy, PolicyInfo, Profile, SwitchShape, replace_policy,
 };
 use bufferlab_units::BitRate;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyBool, PyDict, PyType};
 
 pub(crate) use check::check_policy;
 pub(crate) use trial::run_trial;
@@ -94,48 +95,66 @@ pub(crate) fn switch<'py>(py: Python<'py>, shape: &SwitchShape) -> PyResult<Boun
 }
 
 /// The parameters of `info` as Python gives them, checked: ratios, whole numbers (bytes, picoseconds), flags, words.
-fn given(info: &PolicyInfo, values: &Bound<'_, PyDict>) -> PyResult<Vec<(String, ParamValue)>> {
+fn given(
+    py: Python<'_>,
+    info: &PolicyInfo,
+    values: &Bound<'_, PyDict>,
+) -> PyResult<Vec<(String, ParamValue)>> {
     let mut given = Vec::new();
     for (name, value) in values {
-        let name: String = name.extract()?;
+        let wrong = || errors::not_expected("parameters", &name, "names of parameters");
+        let name: String = name.extract().map_err(|_| wrong())?;
         let param = info.params.iter().find(|param| param.name == name);
-        let param =
-            param.ok_or_else(|| PyValueError::new_err(format!("{} has no parameter {name:?}", info.name)))?;
-        let value = match param.kind {
-            ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } | ParamKind::Measure { .. } => {
-                ParamValue::Ratio(value.extract()?)
-            }
-            ParamKind::RatioPerPriority { .. } => match value.extract::<f64>() {
-                Ok(ratio) => ParamValue::RatioPerPriority(vec![ratio].into()),
-                Err(_) => ParamValue::RatioPerPriority(value.extract::<Vec<f64>>()?.into()),
-            },
-            ParamKind::Bytes { .. } => ParamValue::Bytes(value.extract()?),
-            ParamKind::Time { .. } => ParamValue::Time(bufferlab_units::Time(value.extract()?)),
-            ParamKind::Count { .. } => ParamValue::Count(value.extract()?),
-            ParamKind::Flag => ParamValue::Flag(value.extract()?),
-            ParamKind::Choice(_) => ParamValue::Choice(value.extract::<String>()?.into()),
-            ParamKind::Rate { .. } => ParamValue::Rate(BitRate(value.extract()?)),
-            ParamKind::Text => ParamValue::Text(value.extract::<String>()?.into()),
-            ParamKind::BytesPerPort { .. }
-            | ParamKind::List(_)
-            | ParamKind::Profiles
-            | ParamKind::Tables(_)
-            | ParamKind::Texts
-            | ParamKind::Pairs { .. }
-            | ParamKind::File
-            | ParamKind::FlowSizes(_)
-            | ParamKind::Nodes { .. } => {
-                return Err(PyTypeError::new_err(format!("{name} can be set in scenarios only")));
-            }
-        };
-        param.check(&value).map_err(|why| PyValueError::new_err(format!("{name}: {why}")))?;
+        let param = param.ok_or_else(|| {
+            let known: Vec<_> = info.params.iter().map(|param| param.name).collect();
+            errors::unknown(py, "parameters", &format!("parameter of {}", info.name), &name, known)
+        })?;
+        let value = plain(param.kind, &value)
+            .ok_or_else(|| errors::not_expected(&name, &value, &param.expected().to_string()))?
+            .ok_or_else(|| {
+                errors::argument(py, &name, &format!("{name} can be set in scenarios only"), "")
+            })?;
+        param.check(&value).map_err(|why| errors::argument(py, &name, &format!("{name}: {why}"), ""))?;
         given.push((name, value));
     }
     Ok(given)
 }
 
+/// A value of a kind; `None` if it is another one, `Some(None)` if only scenarios can write such values.
+fn plain(kind: ParamKind, value: &Bound<'_, PyAny>) -> Option<Option<ParamValue>> {
+    let whole = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<u64>().ok() };
+    let ratio = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };
+    let word = || value.extract::<String>().ok();
+    let value = match kind {
+        ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } | ParamKind::Measure { .. } => {
+            ParamValue::Ratio(ratio()?)
+        }
+        ParamKind::RatioPerPriority { .. } => match ratio() {
+            Some(ratio) => ParamValue::RatioPerPriority(vec![ratio].into()),
+            None => ParamValue::RatioPerPriority(value.extract::<Vec<f64>>().ok()?.into()),
+        },
+        ParamKind::Bytes { .. } => ParamValue::Bytes(whole()?),
+        ParamKind::Time { .. } => ParamValue::Time(bufferlab_units::Time(whole()?)),
+        ParamKind::Count { .. } => ParamValue::Count(whole()?),
+        ParamKind::Flag => ParamValue::Flag(value.extract().ok()?),
+        ParamKind::Choice(_) => ParamValue::Choice(word()?.into()),
+        ParamKind::Rate { .. } => ParamValue::Rate(BitRate(whole()?)),
+        ParamKind::Text => ParamValue::Text(word()?.into()),
+        ParamKind::BytesPerPort { .. }
+        | ParamKind::List(_)
+        | ParamKind::Profiles
+        | ParamKind::Tables(_)
+        | ParamKind::Texts
+        | ParamKind::Pairs { .. }
+        | ParamKind::File
+        | ParamKind::FlowSizes(_)
+        | ParamKind::Nodes { .. } => return Some(None),
+    };
+    Some(Some(value))
+}
+
 /// The policy called `name`.
-fn find(name: &str) -> PyResult<&'static PolicyInfo> {
-    bufferlab_core::find_policy(name)
-        .ok_or_else(|| PyValueError::new_err(format!("no policy is called {name:?}; register it first")))
+fn find(py: Python<'_>, name: &str) -> PyResult<&'static PolicyInfo> {
+    let known = || bufferlab_core::policies().iter().map(|info| info.name).collect::<Vec<_>>();
+    bufferlab_core::find_policy(name).ok_or_else(|| errors::unknown(py, "policy", "policy", name, known()))
 }

@@ -46,3 +46,9 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     };
     bufferlab_core::policies().into_iter().map(of).collect()
 }
+
+/// Whether a policy has this name, or another name of it is this.
+#[pyfunction]
+pub(crate) fn is_policy(name: &str) -> bool {
+    bufferlab_core::find_policy(name).is_some()
+}

@@ -1,6 +1,7 @@
 //! Result folders: numbers of a run, reports of a folder. Tables are Parquet, which Python reads itself.
 
 use crate::errors;
+use crate::words;
 use bufferlab_report::{Better, Caveat, Cell, Estimate, Metric, MetricComparison, Report, run_summary};
 use bufferlab_results::{RunResult, store_run};
 use pyo3::prelude::*;
@@ -64,7 +65,7 @@ pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bo
     let row = |row: MetricComparison| (metric(row.metric), row.cells.into_iter().map(cell).collect());
     let caveat = |caveat: &Caveat| {
         let record = caveat.record();
-        (record.id, record.message, record.advice)
+        (record.id, record.message, words::in_python(&record.advice))
     };
     let comparison = report.comparison;
     Ok((

@@ -5,11 +5,13 @@ use crate::scenario::Loaded;
 use crate::{control, marking, policy};
 use bufferlab_lab::{Execution, Job, Progress, Watcher};
 use bufferlab_results::RunCaveat;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use std::cell::RefCell;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -23,7 +25,14 @@ pub(crate) struct Relay {
     /// By run: whether a policy, a marking rule or a congestion control decides in Python.
     in_python: Vec<bool>,
     /// The results are not needed any more.
-    stopped: AtomicBool,
+    stopped: Arc<AtomicBool>,
+    /// The same of the run whose policy, in Python, has begun these.
+    outer: Option<Arc<AtomicBool>>,
+}
+
+thread_local! {
+    /// Of the runs that this thread works for: whether their results are not needed any more.
+    static CURRENT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
 impl Relay {
@@ -40,8 +49,22 @@ impl Relay {
         Self {
             runs: Mutex::new(vec![(0.0, 0); jobs.len()]),
             in_python: jobs.iter().map(in_python).collect(),
-            stopped: AtomicBool::new(false),
+            stopped: Arc::default(),
+            outer: CURRENT.with_borrow(Clone::clone),
         }
+    }
+
+    /// Does work of these runs: runs that it begins end with them.
+    fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        let before = CURRENT.replace(Some(Arc::clone(&self.stopped)));
+        let done = work();
+        CURRENT.set(before);
+        done
+    }
+
+    /// Whether the run whose policy has begun these is over: a signal reaches the thread that waits for that one.
+    fn is_orphaned(&self) -> bool {
+        self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))
     }
 
     /// For runs of built-in policies, as many as [`Self::expect`] will say.
@@ -80,11 +103,13 @@ impl Watcher for Relay {
     /// A run whose verdicts, marks or windows are Python's holds the interpreter throughout: asking for it at every decision would cost more than the decision.
     /// It gives way to other threads whenever that code runs, as Python code does.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
-        if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
+        self.within(|| {
+            if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
+        });
     }
 
     fn goes_on(&self) -> bool {
-        !self.stopped.load(Ordering::Relaxed)
+        !self.stopped.load(Ordering::Relaxed) && !self.is_orphaned()
     }
 }
 
@@ -128,7 +153,7 @@ pub(crate) fn attend<T: Send>(
             let work = scope.spawn(|| {
                 // Dropped when the work is done or panics: either ends the waiting.
                 let _alive = alive;
-                work()
+                relay.within(work)
             });
             let mut interruption = None;
             while ended.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -155,6 +180,9 @@ fn job((loaded, dir, caveats): PlainJob<'_>) -> Job {
 
 fn look_up(py: Python<'_>, relay: &Relay, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
+    if relay.is_orphaned() {
+        return Err(PyKeyboardInterrupt::new_err(()));
+    }
     tell(py, relay, progress)
 }
 

@@ -1,10 +1,10 @@
 //! Scenarios: loaded, checked, described.
 
 use crate::errors::{self, Plain};
+use crate::words;
 use bufferlab_lab::RunError;
 use bufferlab_scenario::{Changes, Variant, VariantName, load_changed};
 use bufferlab_sim::Simulation;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -126,9 +126,20 @@ fn each_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// What a text says as a variant.
-pub(crate) fn variant(text: &str) -> PyResult<Variant> {
-    Variant::parse(text).map_err(|mistake| PyValueError::new_err(mistake.to_string()))
+/// What a text says as a variant; `argument` names it in the error.
+pub(crate) fn variant(py: Python<'_>, argument: &str, text: &str) -> PyResult<Variant> {
+    Variant::parse(text).map_err(|mistake| {
+        // What is wrong, the place in the text, and, behind "help: ", what to do.
+        let shown = words::in_python(&mistake.to_string());
+        let (message, help) = shown.split_once("help: ").unwrap_or((&shown, ""));
+        errors::argument(py, argument, &format!("{argument}: {}", message.trim_end()), help)
+    })
+}
+
+/// Raises if a text is no variant.
+#[pyfunction]
+pub(crate) fn check_variant(py: Python<'_>, argument: &str, text: &str) -> PyResult<()> {
+    variant(py, argument, text).map(drop)
 }
 
 /// Loads the file `path`, or `text` as if it stood there, with overrides: dotted key, TOML value; then as a variant.
@@ -141,7 +152,7 @@ pub(crate) fn load(
     overrides: Vec<(String, String)>,
     as_variant: Option<&str>,
 ) -> PyResult<Loaded> {
-    let chosen = as_variant.map(variant).transpose()?;
+    let chosen = as_variant.map(|text| variant(py, "variant", text)).transpose()?;
     let changes = Changes { overrides: &overrides, variant: chosen.as_ref(), then: &[] };
     let loaded = py.detach(|| load_changed(&path, text, &changes));
     match loaded {

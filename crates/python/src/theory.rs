@@ -8,9 +8,8 @@ use bufferlab_theory::calculators::{CALCULATORS, CalculatorError, CalculatorInfo
 use bufferlab_theory::figures::{self, FIGURES, Figure, Scale};
 use bufferlab_theory::forms::DomainError;
 use bufferlab_units::{BitRate, Time};
-use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict};
 
 /// Name, formula, the formula with its numbers, result, source.
 type Line = (String, String, String, String, String);
@@ -56,13 +55,16 @@ fn question(
     name: &str,
     values: &Bound<'_, PyDict>,
 ) -> PyResult<(&'static CalculatorInfo, Vec<(String, ParamValue)>)> {
-    let info = CALCULATORS.find(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+    let info = CALCULATORS
+        .find(name)
+        .ok_or_else(|| errors::argument(py, "name", &format!("there is no calculator \"{name}\""), ""))?;
     let mut given = Vec::new();
     for (name, value) in values {
         let name: String = name.extract()?;
         let param = info.param(&name);
-        let param =
-            param.ok_or_else(|| PyTypeError::new_err(format!("{} has no parameter {name}", info.name)))?;
+        let param = param.ok_or_else(|| {
+            errors::argument(py, &name, &format!("{} has no parameter {name}", info.name), "")
+        })?;
         if value.is_none() && param.default.is_absent() {
             continue;
         }
@@ -87,9 +89,9 @@ fn plain(derivation: Derivation) -> Plain {
 fn refused(py: Python<'_>, info: &CalculatorInfo, error: &CalculatorError) -> PyErr {
     match error {
         CalculatorError::Domain(error) => errors::domain(py, error),
-        CalculatorError::Parameter(error) => PyValueError::new_err(error.to_string()),
+        CalculatorError::Parameter(error) => errors::argument(py, "", &error.to_string(), ""),
         CalculatorError::Rule(rule) => {
-            PyTypeError::new_err(format!("{}() takes {rule}", info.name.replace('-', "_")))
+            errors::argument(py, "", &format!("{}() takes {rule}", info.name.replace('-', "_")), "")
         }
     }
 }
@@ -101,11 +103,11 @@ fn parameter(
     kind: ParamKind,
     value: &Bound<'_, PyAny>,
 ) -> PyResult<ParamValue> {
-    let wrong = || {
-        let found =
-            value.get_type().name().map_or_else(|_| "another type".to_owned(), |name| name.to_string());
-        PyTypeError::new_err(format!("{}: expected {}, found {found}", param.name, kind.expected()))
-    };
+    let wrong = || errors::not_expected(param.name, value, &kind.expected());
+    // A truth value is a number to Python, and never meant as one.
+    if value.is_instance_of::<PyBool>() && !matches!(kind, ParamKind::Flag) {
+        return Err(wrong());
+    }
     if let Ok(text) = value.extract::<String>() {
         return match kind {
             ParamKind::Bytes { .. }
@@ -113,7 +115,7 @@ fn parameter(
             | ParamKind::Time { .. }
             | ParamKind::Choice(_)
             | ParamKind::Text => parse_parameter(kind, &text)
-                .map_err(|error| PyValueError::new_err(format!("{}: {error}", param.name))),
+                .map_err(|error| errors::argument(py, param.name, &format!("{}: {error}", param.name), "")),
             _ => Err(wrong()),
         };
     }
@@ -182,7 +184,8 @@ type Panel = (String, String, String, Axis, Axis, Vec<Series>);
 /// The panels of a figure.
 #[pyfunction]
 pub(crate) fn theory_figure(py: Python<'_>, name: &str) -> PyResult<Vec<Panel>> {
-    let entry = figures::find(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+    let known = FIGURES.iter().map(|entry| entry.name);
+    let entry = figures::find(name).ok_or_else(|| errors::unknown(py, "name", "figure", name, known))?;
     let panels = py.detach(|| entry.panels());
     let panels =
         panels.map_err(|error| errors::with_help(py, "BufferlabError", &error.to_string(), "report it"))?;
@@ -194,14 +197,17 @@ pub(crate) fn theory_figure(py: Python<'_>, name: &str) -> PyResult<Vec<Panel>> 
     Ok(panels.into_iter().map(panel).collect())
 }
 
-/// A quantity with its unit in the base unit: bytes, bits/s or seconds for `dimension` "size", "rate" or "time".
+/// A quantity with its unit in the base unit: bytes, bits/s or seconds for `dimension` "size", "rate" or "time". `argument` names it in the
+/// error.
 #[pyfunction]
-pub(crate) fn quantity(text: &str, dimension: &str) -> PyResult<f64> {
-    let wrong = |error: QuantityError| PyValueError::new_err(error.to_string());
+pub(crate) fn quantity(py: Python<'_>, argument: &str, text: &str, dimension: &str) -> PyResult<f64> {
+    let wrong = |error: QuantityError| {
+        errors::argument(py, argument, &format!("{argument} is \"{text}\": {error}"), "")
+    };
     match dimension {
         "size" => parse_size(text).map(|bytes| bytes as f64).map_err(wrong),
         "rate" => parse_rate(text).map(|rate| rate.0 as f64).map_err(wrong),
         "time" => parse_time(text).map(|time| time.as_secs_f64()).map_err(wrong),
-        other => Err(PyValueError::new_err(format!("no dimension is called \"{other}\""))),
+        other => Err(errors::unknown(py, "dimension", "dimension", other, ["size", "rate", "time"])),
     }
 }

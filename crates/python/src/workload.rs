@@ -1,5 +1,6 @@
 //! Own workloads, written in Python: a registered class, an instance of it per entry of a scenario, its flows once per run.
 
+use crate::errors;
 use crate::own::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use bufferlab_params::{Fault, Faults, Params};
 use bufferlab_units::{RandomStream, Time};
@@ -9,12 +10,13 @@ use bufferlab_workload::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A flow that a workload in Python sends.
-#[pyclass(frozen, get_all, module = "bufferlab._bufferlab")]
+#[pyclass(frozen, get_all, eq, hash, module = "bufferlab._bufferlab")]
+#[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Flow {
     /// When its data is there (ps).
     start_ps: u64,
@@ -34,8 +36,37 @@ pub(crate) struct Flow {
 impl Flow {
     #[new]
     #[pyo3(signature = (start_ps, src, dst, size, *, tag = None, query = None))]
-    fn new(start_ps: u64, src: u32, dst: u32, size: u64, tag: Option<String>, query: Option<u32>) -> Self {
-        Self { start_ps, src, dst, size, tag, query }
+    fn new(
+        start_ps: &Bound<'_, PyAny>,
+        src: &Bound<'_, PyAny>,
+        dst: &Bound<'_, PyAny>,
+        size: &Bound<'_, PyAny>,
+        tag: Option<&Bound<'_, PyAny>>,
+        query: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let number = |name, given| errors::whole(name, given, u32::MAX.into()).map(|number| number as u32);
+        let text = |given: &Bound<'_, PyAny>| {
+            given.extract::<String>().map_err(|_| errors::not_expected("tag", given, "text"))
+        };
+        Ok(Self {
+            start_ps: errors::whole("start_ps", start_ps, u64::MAX)?,
+            src: number("src", src)?,
+            dst: number("dst", dst)?,
+            size: errors::whole("size", size, u64::MAX)?,
+            tag: tag.map(text).transpose()?,
+            query: query.map(|given| number("query", given)).transpose()?,
+        })
+    }
+
+    /// `tag` and `query` are keywords to whoever makes one.
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((u64, u32, u32, u64), Bound<'py, PyDict>)> {
+        let keywords = PyDict::new(py);
+        keywords.set_item("tag", self.tag.as_deref())?;
+        keywords.set_item("query", self.query)?;
+        Ok(((self.start_ps, self.src, self.dst, self.size), keywords))
     }
 
     fn __repr__(&self) -> String {

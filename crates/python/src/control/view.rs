@@ -1,19 +1,38 @@
 //! What a congestion control in Python sees: an ACK, and the window that it moves.
 
+use crate::errors;
 use bufferlab_transport::{self as transport, AckEvent, HopReport};
 use bufferlab_units::Time;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 /// The window of a flow. What a method writes into it holds when the method returns.
-#[pyclass(module = "bufferlab._bufferlab")]
+#[pyclass(eq, module = "bufferlab._bufferlab")]
+#[derive(PartialEq)]
 pub(crate) struct Window(pub(super) transport::Window);
 
 #[pymethods]
 impl Window {
     #[new]
-    #[pyo3(signature = (size, slow_start_threshold = f64::INFINITY, pacing_gap_ps = 0))]
-    fn new(size: f64, slow_start_threshold: f64, pacing_gap_ps: u64) -> Self {
-        Self(transport::Window { size, slow_start_threshold, pacing_gap: Time(pacing_gap_ps) })
+    #[pyo3(signature = (size, slow_start_threshold = None, pacing_gap_ps = None))]
+    fn new(
+        size: &Bound<'_, PyAny>,
+        slow_start_threshold: Option<&Bound<'_, PyAny>>,
+        pacing_gap_ps: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let size = segments("size", size)?;
+        let threshold = slow_start_threshold.map(|given| segments("slow_start_threshold", given));
+        let gap = pacing_gap_ps.map(|given| errors::whole("pacing_gap_ps", given, u64::MAX));
+        Ok(Self(transport::Window {
+            size,
+            slow_start_threshold: threshold.transpose()?.unwrap_or(f64::INFINITY),
+            pacing_gap: Time(gap.transpose()?.unwrap_or(0)),
+        }))
+    }
+
+    fn __getnewargs__(&self) -> (f64, f64, u64) {
+        let transport::Window { size, slow_start_threshold, pacing_gap } = self.0;
+        (size, slow_start_threshold, pacing_gap.0)
     }
 
     /// The congestion window (segments); less than 1 counts as 1.
@@ -45,21 +64,31 @@ impl Window {
     }
 
     #[setter]
-    fn set_pacing_gap_ps(&mut self, gap: u64) {
-        self.0.pacing_gap = Time(gap);
+    fn set_pacing_gap_ps(&mut self, gap: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.pacing_gap = Time(errors::whole("pacing_gap_ps", gap, u64::MAX)?);
+        Ok(())
     }
 
     /// One segment per delivered segment below the slow-start threshold, one per window above it (RFC 5681).
-    fn grow(&mut self, delivered: u32) {
-        let delivered = f64::from(delivered);
+    fn grow(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
+        let delivered = f64::from(errors::whole("delivered", delivered, u32::MAX.into())? as u32);
         let is_slow_start = self.0.size < self.0.slow_start_threshold;
         self.0.size += if is_slow_start { delivered } else { delivered / self.0.size };
+        Ok(())
     }
 
     fn __repr__(&self) -> String {
         let transport::Window { size, slow_start_threshold, pacing_gap } = self.0;
         format!("Window({size} segments, threshold {slow_start_threshold}, gap {pacing_gap})")
     }
+}
+
+/// A number of segments, which may be infinite.
+fn segments(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let found = if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };
+    found
+        .filter(|segments| *segments >= 0.0)
+        .ok_or_else(|| errors::not_expected(argument, value, "a number of segments, 0 or more"))
 }
 
 impl Window {
@@ -113,6 +142,10 @@ impl Ack {
 
 #[pymethods]
 impl Ack {
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(errors::not_pickled(py, "Ack"))
+    }
+
     /// When it came (ps).
     #[getter]
     fn now_ps(&self) -> u64 {
@@ -179,6 +212,10 @@ pub(crate) struct Hop(HopReport);
 
 #[pymethods]
 impl Hop {
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(errors::not_pickled(py, "Hop"))
+    }
+
     /// What the packet left behind in its egress queue (bytes).
     #[getter]
     fn queue_bytes(&self) -> u32 {

@@ -237,7 +237,7 @@ impl Policy for PythonPolicy {
                 return Ok(None);
             }
             let pair =
-                answer.extract::<(u16, String)>().and_then(|(queue, end)| Ok((queue, parse_end(&end)?)));
+                answer.extract::<(u16, String)>().and_then(|(queue, end)| Ok((queue, parse_end(py, &end)?)));
             let (queue, end) =
                 pair.map_err(|_| nonsense(&answer, "(queue, \"head\" or \"tail\"), or None"))?;
             Ok(Some((QueueId(queue), end)))

@@ -3,7 +3,6 @@
 use super::{find, given};
 use bufferlab_conformance::vectors::VectorFile;
 use bufferlab_conformance::{Check, Effort, Finding, Options, check};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -14,7 +13,9 @@ type PlainCheck = (String, u64, &'static str, String, Option<String>);
 /// Runs the suite over the policy `name`; answers every claim, and the report as text. The interpreter is held: the verdicts may be its own.
 #[pyfunction]
 #[pyo3(signature = (name, parameters, length, seeds, other_limits, most_evictions, vectors))]
+#[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
 pub(crate) fn check_policy(
+    py: Python<'_>,
     name: &str,
     parameters: &Bound<'_, PyDict>,
     length: u32,
@@ -23,14 +24,17 @@ pub(crate) fn check_policy(
     most_evictions: Option<usize>,
     vectors: Option<PathBuf>,
 ) -> PyResult<(Vec<PlainCheck>, String)> {
-    let info = find(name)?;
+    let info = find(py, name)?;
     let vectors = vectors.map(|path| VectorFile::load(&path)).transpose();
     let options = Options {
-        params: given(info, parameters)?,
+        params: given(py, info, parameters)?,
         other_limits,
         most_evictions,
         effort: Effort { exhaustive_length: length, random_seeds: 0..seeds },
-        vectors: vectors.map_err(|error| PyValueError::new_err(error.to_string()))?.into_iter().collect(),
+        vectors: vectors
+            .map_err(|error| crate::errors::argument(py, "vectors", &format!("vectors: {error}"), ""))?
+            .into_iter()
+            .collect(),
     };
     let report = check(info, &options);
     Ok((report.checks.iter().map(plain).collect(), report.to_string()))

@@ -4,7 +4,6 @@ use super::{find, given};
 use bufferlab_core::{Admission, Packet, SwitchConfig, Tags};
 use bufferlab_units::{BitRate, RandomStream, Time};
 use cpu_time::ThreadTime;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -25,14 +24,14 @@ pub(crate) fn run_trial<'py>(
     arrivals: u64,
     seed: u64,
 ) -> PyResult<(Bound<'py, PyBytes>, f64)> {
-    let info = find(name)?;
+    let info = find(py, name)?;
     let config = SwitchConfig {
         max_packet: 1_500,
         seed,
         ..SwitchConfig::new(BUFFER, vec![BitRate::gbps(10); PORTS]).with_queues(QUEUES)
     };
-    let built = config.build(info.name, &given(info, parameters)?);
-    let mut switch = built.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let built = config.build(info.name, &given(py, info, parameters)?);
+    let mut switch = built.map_err(|error| crate::errors::argument(py, "policy", &error.to_string(), ""))?;
     let mut stream = RandomStream::new(seed, "trial", 0);
     let mut verdicts = Vec::with_capacity(arrivals as usize);
     let mut now = Time::ZERO;

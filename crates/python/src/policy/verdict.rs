@@ -1,8 +1,9 @@
 //! A policy's answer, as Python gives it.
 
+use crate::errors;
 use bufferlab_core::{self as core, Account, DropReason, End, QueueId};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// What a policy may answer: the others are the switch's own.
 const REASONS: &[DropReason] = &[
@@ -37,20 +38,35 @@ impl Verdict {
 
     /// Refuse it, for this reason: which limit bound.
     #[staticmethod]
-    fn drop(reason: &str) -> PyResult<Self> {
+    fn drop(py: Python<'_>, reason: &str) -> PyResult<Self> {
         let written = reason.replace('_', "-");
         let known = REASONS.iter().find(|known| known.name() == written);
         known.map(|&reason| Self(core::Verdict::Drop(reason))).ok_or_else(|| {
-            let names: Vec<_> = REASONS.iter().map(|reason| reason.name()).collect();
-            PyValueError::new_err(format!("no drop reason {reason:?}; known: {}", names.join(", ")))
+            let names = REASONS.iter().map(|reason| reason.name());
+            errors::unknown(py, "reason", "reason of a drop", reason, names)
         })
     }
 
     /// Drop one stored packet of `queue` first, from its "head" or "tail", then ask again.
     #[staticmethod]
     #[pyo3(signature = (queue, end = "tail"))]
-    fn evict(queue: u16, end: &str) -> PyResult<Self> {
-        Ok(Self(core::Verdict::Evict { victim: QueueId(queue), end: parse_end(end)? }))
+    fn evict(queue: &Bound<'_, PyAny>, end: &str) -> PyResult<Self> {
+        let victim = QueueId(errors::whole("queue", queue, u16::MAX.into())? as u16);
+        Ok(Self(core::Verdict::Evict { victim, end: parse_end(queue.py(), end)? }))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, class) = (slf.py(), slf.get_type());
+        Ok(match slf.get().0 {
+            core::Verdict::Admit(account) => {
+                let name = if account == Account::Headroom { "ADMIT_TO_HEADROOM" } else { "ADMIT" };
+                (py.import("builtins")?.getattr("getattr")?, (class, name).into_pyobject(py)?)
+            }
+            core::Verdict::Drop(reason) => (class.getattr("drop")?, (reason.name(),).into_pyobject(py)?),
+            core::Verdict::Evict { victim, end } => {
+                (class.getattr("evict")?, (victim.0, end_name(end)).into_pyobject(py)?)
+            }
+        })
     }
 
     fn __repr__(&self) -> String {
@@ -59,7 +75,7 @@ impl Verdict {
             core::Verdict::Admit(_) => "Verdict.ADMIT".to_owned(),
             core::Verdict::Drop(reason) => format!("Verdict.drop({:?})", reason.name()),
             core::Verdict::Evict { victim, end } => {
-                format!("Verdict.evict({}, {:?})", victim.0, if end == End::Head { "head" } else { "tail" })
+                format!("Verdict.evict({}, {:?})", victim.0, end_name(end))
             }
         }
     }
@@ -75,11 +91,15 @@ impl Verdict {
     }
 }
 
+fn end_name(end: End) -> &'static str {
+    if end == End::Head { "head" } else { "tail" }
+}
+
 /// "head" or "tail".
-pub(super) fn parse_end(end: &str) -> PyResult<End> {
+pub(super) fn parse_end(py: Python<'_>, end: &str) -> PyResult<End> {
     match end {
         "head" => Ok(End::Head),
         "tail" => Ok(End::Tail),
-        other => Err(PyValueError::new_err(format!("an end is \"head\" or \"tail\", not {other:?}"))),
+        other => Err(errors::unknown(py, "end", "end of a queue", other, ["head", "tail"])),
     }
 }

@@ -3,9 +3,11 @@
 //! The buffer is not copied. It is lent to the calling thread for the time of one call, and [`Buffer`] reads it there; an object that somebody
 //! keeps for later finds nothing and says so.
 
+use crate::errors;
 use bufferlab_core::{self as core, IngressId, QueueId, Tags};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 scoped_tls::scoped_thread_local!(static LENT: core::Buffer);
 
@@ -21,6 +23,10 @@ pub(crate) struct Arrival(pub(super) core::Arrival);
 
 #[pymethods]
 impl Arrival {
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(errors::not_pickled(py, "Arrival"))
+    }
+
     /// When (ps).
     #[getter]
     fn now_ps(&self) -> u64 {
@@ -117,6 +123,10 @@ pub(crate) struct Departure(pub(super) core::Departure);
 
 #[pymethods]
 impl Departure {
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(errors::not_pickled(py, "Departure"))
+    }
+
     /// When its transmission starts (ps).
     #[getter]
     fn now_ps(&self) -> u64 {
@@ -186,9 +196,14 @@ fn nothing_lent() -> PyErr {
     PyRuntimeError::new_err("the buffer can be read only within the call that was given it")
 }
 
-/// The same for something of a queue.
+/// The same for something of a queue, which the argument `name` numbers.
 #[inline]
-fn of_queue<R>(queue: usize, get: impl FnOnce(&core::Buffer, QueueId) -> R) -> PyResult<R> {
+fn of_queue<R>(
+    name: &'static str,
+    queue: &Bound<'_, PyAny>,
+    get: impl FnOnce(&core::Buffer, QueueId) -> R,
+) -> PyResult<R> {
+    let queue = errors::whole(name, queue, u64::MAX)? as usize;
     read(|buffer| {
         let queues = usize::from(buffer.ports()) * usize::from(buffer.queues_per_port());
         if queue < queues {
@@ -206,6 +221,10 @@ fn beyond(what: &str, found: usize, count: usize) -> PyErr {
 
 #[pymethods]
 impl Buffer {
+    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
+        Err(errors::not_pickled(py, "Buffer"))
+    }
+
     /// B: what policies divide (bytes).
     #[getter]
     fn capacity(&self) -> PyResult<u64> {
@@ -243,22 +262,24 @@ impl Buffer {
     }
 
     /// Whether so many more bytes fit: Q + size <= B.
-    fn fits(&self, size: u32) -> PyResult<bool> {
+    fn fits(&self, size: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let size = errors::whole("size", size, u32::MAX.into())? as u32;
         read(|buffer| buffer.fits(size))
     }
 
     /// Bytes of an egress queue.
-    fn queue_bytes(&self, queue: usize) -> PyResult<u64> {
-        of_queue(queue, core::Buffer::shared_queue_bytes)
+    fn queue_bytes(&self, queue: &Bound<'_, PyAny>) -> PyResult<u64> {
+        of_queue("queue", queue, core::Buffer::shared_queue_bytes)
     }
 
     /// Packets of an egress queue.
-    fn queue_packets(&self, queue: usize) -> PyResult<usize> {
-        of_queue(queue, core::Buffer::queue_packets)
+    fn queue_packets(&self, queue: &Bound<'_, PyAny>) -> PyResult<usize> {
+        of_queue("queue", queue, core::Buffer::queue_packets)
     }
 
     /// Bytes of an egress port.
-    fn port_bytes(&self, port: usize) -> PyResult<u64> {
+    fn port_bytes(&self, port: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let port = errors::whole("port", port, u64::MAX)? as usize;
         read(|buffer| {
             let ports = usize::from(buffer.ports());
             if port < ports {
@@ -270,8 +291,8 @@ impl Buffer {
     }
 
     /// Bytes that came through an ingress queue and are still stored.
-    fn ingress_bytes(&self, ingress: usize) -> PyResult<u64> {
-        of_queue(ingress, |buffer, queue| buffer.ingress_bytes(IngressId(queue.0)))
+    fn ingress_bytes(&self, ingress: &Bound<'_, PyAny>) -> PyResult<u64> {
+        of_queue("ingress", ingress, |buffer, queue| buffer.ingress_bytes(IngressId(queue.0)))
     }
 
     /// Bytes of every egress queue, in order.
@@ -296,27 +317,37 @@ impl Buffer {
 }
 
 /// A factor such as alpha as switches compute with it: fixed point with 32 binary places, so that verdicts are the same everywhere.
-#[pyclass(frozen, module = "bufferlab._bufferlab")]
+#[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
+#[derive(PartialEq, Eq)]
 pub(crate) struct Weight(core::Weight);
 
 #[pymethods]
 impl Weight {
     #[new]
-    fn new(factor: f64) -> PyResult<Self> {
-        if factor.is_finite() && factor >= 0.0 {
-            Ok(Self(core::Weight::from_f64(factor)))
-        } else {
-            Err(pyo3::exceptions::PyValueError::new_err(format!("a weight is at least 0, not {factor}")))
-        }
+    fn new(factor: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let given = if factor.is_instance_of::<PyBool>() { None } else { factor.extract::<f64>().ok() };
+        let given = given.filter(|factor| factor.is_finite() && *factor >= 0.0);
+        given
+            .map(|factor| Self(core::Weight::from_f64(factor)))
+            .ok_or_else(|| errors::not_expected("factor", factor, "a number, 0 or more"))
     }
 
     /// factor * bytes, rounded down.
-    fn of(&self, bytes: u64) -> u64 {
-        self.0.of(bytes)
+    fn of(&self, bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
+        Ok(self.0.of(errors::whole("bytes", bytes, u64::MAX)?))
     }
 
     fn __float__(&self) -> f64 {
         self.0.as_f64()
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.0.0
+    }
+
+    /// 32 binary places behind the point are a number of Python as they are.
+    fn __getnewargs__(&self) -> (f64,) {
+        (self.0.as_f64(),)
     }
 
     fn __repr__(&self) -> String {

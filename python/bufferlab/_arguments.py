@@ -1,0 +1,182 @@
+"""Checks of arguments: each raises an :class:`ArgumentError` that names the argument, what it was and what was expected."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import _bufferlab
+from .exceptions import ArgumentError, UnknownNameError
+
+__all__ = [
+    "choice",
+    "flag",
+    "instance",
+    "items",
+    "mapping",
+    "number",
+    "optional_path",
+    "optional_text",
+    "optional_whole",
+    "path",
+    "refuse",
+    "shown",
+    "text",
+    "unknown",
+    "whole",
+]
+
+_SHOWN_MAX = 60
+"""Characters of a value in a message."""
+
+
+def shown(value: object) -> str:
+    """A value for a message: one line, and not a long one."""
+    try:
+        written = " ".join(repr(value).split())
+    except Exception:
+        written = f"an object of {type(value).__qualname__}"
+    return written if len(written) <= _SHOWN_MAX else f"{written[: _SHOWN_MAX - 1]}…"
+
+
+def refuse(argument: str, value: object, expected: str, help: str = "") -> ArgumentError:
+    """The error about an argument that is not what was expected."""
+    kind = "" if value is None else f" ({type(value).__name__})"
+    return ArgumentError(f"{argument} is {shown(value)}{kind}, expected {expected}", help, argument)
+
+
+def unknown(argument: str, kind: str, name: object, known: Iterable[str], help: str = "") -> UnknownNameError:
+    """The error about a name that nothing has, with the nearest name that something has."""
+    names = list(known)
+    near = _bufferlab.suggestion(str(name), names) if _is_text(name) else None
+    if near is not None:
+        help = f'did you mean "{near}"?'
+    elif not help:
+        help = f"choose one of: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}" if names else "there is none"
+    written = f'"{name}"' if isinstance(name, str) else shown(name)
+    return UnknownNameError(f"{argument}: there is no {kind} {written}", help, argument)
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is text that can be written: a lone surrogate cannot."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 1) -> int:
+    """A whole number, also of NumPy; no truth value."""
+    expected = f"a whole number, {least} or more" if most >= (1 << 32) - 1 else f"a whole number from {least} to {most}"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise refuse(argument, value, expected) from None
+    if isinstance(value, bool):
+        raise refuse(argument, value, expected)
+    if number > most and number >= least:
+        raise refuse(argument, value, f"a whole number from {least} to {most}")
+    if number < least:
+        raise refuse(argument, value, expected)
+    return number
+
+
+def optional_whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 1) -> int | None:
+    """A whole number, or ``None``."""
+    return None if value is None else whole(argument, value, least=least, most=most)
+
+
+def number(argument: str, value: Any, *, least: float = -math.inf, most: float = math.inf) -> float:
+    """A finite number between two bounds, also of NumPy; no truth value and no text."""
+    if math.isinf(most):
+        expected = "a finite number" if math.isinf(least) else f"a number, {least:g} or more"
+    else:
+        expected = f"a number from {least:g} to {most:g}"
+    if isinstance(value, (bool, str, bytes, bytearray)) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
+        raise refuse(argument, value, expected)
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise refuse(argument, value, expected) from None
+    if not (math.isfinite(found) and least <= found <= most):
+        raise refuse(argument, value, expected)
+    return found
+
+
+def flag(argument: str, value: Any) -> bool:
+    """``True`` or ``False``, also of NumPy."""
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise refuse(argument, value, "True or False")
+
+
+def text(argument: str, value: Any, expected: str = "text") -> str:
+    """Text that can be written as UTF-8."""
+    if not _is_text(value):
+        raise refuse(argument, value, expected)
+    return str(value)
+
+
+def optional_text(argument: str, value: Any, expected: str = "text") -> str | None:
+    """Text, or ``None``."""
+    return None if value is None else text(argument, value, expected)
+
+
+def choice(argument: str, value: Any, known: Sequence[str]) -> str:
+    """One of several words; a near miss is suggested."""
+    expected = ", ".join(f'"{word}"' for word in known[:-1]) + f' or "{known[-1]}"'
+    if isinstance(value, str) and value in known:
+        return value
+    near = _bufferlab.suggestion(value, list(known)) if _is_text(value) else None
+    raise refuse(argument, value, expected, "" if near is None else f'did you mean "{near}"?')
+
+
+def path(argument: str, value: Any, expected: str = "the path of a file or folder") -> Path:
+    """A path: text or ``os.PathLike``."""
+    try:
+        found = os.fspath(value)
+    except TypeError:
+        raise refuse(argument, value, expected) from None
+    if not _is_text(found) or not found or "\0" in found:
+        raise refuse(argument, value, expected)
+    return Path(found)
+
+
+def optional_path(argument: str, value: Any, expected: str = "the path of a folder") -> Path | None:
+    """A path, or ``None``."""
+    return None if value is None else path(argument, value, expected)
+
+
+def items(argument: str, value: Any, example: str) -> list[Any]:
+    """The elements of a list. Text, which is a sequence of letters to Python, is refused."""
+    expected = f"a list, such as {argument.rpartition('.')[2]}={example}" if argument.isidentifier() else f"a list, such as {example}"
+    if isinstance(value, (str, bytes, bytearray)):
+        raise refuse(argument, value, expected, f"write {argument}=[{shown(value)}]" if argument.isidentifier() else f"write [{shown(value)}]")
+    if isinstance(value, (Mapping, type)) or not isinstance(value, Iterable):
+        raise refuse(argument, value, expected)
+    try:
+        return list(value)
+    except TypeError:
+        # An array of NumPy without dimensions says that it can be iterated, and cannot.
+        raise refuse(argument, value, expected) from None
+
+
+def mapping(argument: str, value: Any, example: str) -> dict[Any, Any]:
+    """A dictionary, also in another form."""
+    if not isinstance(value, Mapping):
+        raise refuse(argument, value, f"a dictionary, such as {argument}={example}")
+    return dict(value)
+
+
+def instance(argument: str, value: Any, kind: type | tuple[type, ...], expected: str) -> Any:
+    """An object of a class."""
+    if not isinstance(value, kind):
+        raise refuse(argument, value, expected)
+    return value

@@ -1,0 +1,71 @@
+"""Columns of what was varied: numbers as numbers, quantities also in base units."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from . import _bufferlab
+
+__all__ = ["base_units", "columns_of"]
+
+_DIMENSIONS = (("size", "bytes", pa.int64()), ("rate", "bps", pa.int64()), ("time", "seconds", pa.float64()))
+
+
+def columns_of(name: str, written: list[str | None]) -> dict[str, pa.Array[Any]]:
+    """The columns for values that are written as a scenario has them, or without quotes.
+
+    >>> columns_of("alpha", ["0.5", "2", None])["alpha"].to_pylist()
+    [0.5, 2.0, None]
+    >>> {name: column.to_pylist() for name, column in columns_of("switch.buffer", ["900 KB", "1 MB"]).items()}
+    {'switch.buffer': ['900 KB', '1 MB'], 'switch.buffer_bytes': [900000, 1000000]}
+    """
+    plain = _plain(written)
+    if plain is not None:
+        return {name: plain}
+    words = [None if value is None else _unquoted(value) for value in written]
+    columns: dict[str, pa.Array[Any]] = {name: pa.array(words, pa.string())}
+    found = base_units([word for word in words if word is not None])
+    if found is not None:
+        unit, numbers = found
+        rest = iter(numbers)
+        kind = next(kind for _, of, kind in _DIMENSIONS if of == unit)
+        columns[f"{name}_{unit}"] = pa.array([None if word is None else next(rest) for word in words], kind)
+    return columns
+
+
+def base_units(words: list[str]) -> tuple[str, list[float]] | None:
+    """The quantities in their base unit (bytes, bits per second, seconds) with its name; ``None`` if they are not of one dimension."""
+    for dimension, unit, kind in _DIMENSIONS:
+        try:
+            numbers = [_bufferlab.quantity("value", word, dimension) for word in words]
+        except ValueError:
+            continue
+        return (unit, [int(number) for number in numbers] if pa.types.is_integer(kind) else numbers) if words else None
+    return None
+
+
+def _plain(written: list[str | None]) -> pa.Array[Any] | None:
+    """Truth values, whole numbers or numbers, if all values are."""
+    known = [value for value in written if value is not None]
+    if known and all(value in ("true", "false") for value in known):
+        return pa.array([None if value is None else value == "true" for value in written], pa.bool_())
+    for number, kind in ((int, pa.int64()), (float, pa.float64())):
+        try:
+            numbers = [None if value is None else number(value) for value in written]
+            return pa.array(numbers, kind) if known else None
+        except (ValueError, OverflowError, pa.ArrowInvalid):
+            continue
+    return None
+
+
+def _unquoted(value: str) -> str:
+    """Text without the quotes of TOML."""
+    if value.startswith('"'):
+        try:
+            return str(json.loads(value))
+        except ValueError:
+            return value
+    return value
