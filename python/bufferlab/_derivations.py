@@ -111,7 +111,7 @@ class Derivation:
     def __getitem__(self, name: str) -> float:
         """The value of an answer in its base unit."""
         for answer in self.answers:
-            if answer.name == name:
+            if isinstance(name, str) and answer.name == name:
                 return answer.value
         known = [answer.name for answer in self.answers]
         raise _arguments.unknown("name", "answer", name, known)

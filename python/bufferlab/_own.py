@@ -46,7 +46,15 @@ def param(
     bytes and picoseconds. A word has ``choices``. Numbers are at least 0 unless ``min`` says otherwise; ``min`` of a size is in bytes, of a time
     in picoseconds.
     """
-    return _Parameter(default, doc, min, max, unit, tuple(choices))
+    if not isinstance(default, (float, int, str)):
+        raise _arguments.refuse("default", default, "a number, a truth value or text")
+    _arguments.text("doc", doc)
+    bounds = [bound if bound is None else _arguments.number(name, bound) for name, bound in (("min", min), ("max", max))]
+    if unit is not None:
+        _arguments.choice("unit", unit, ("bytes", "time"))
+    given = _arguments.items("choices", choices, '["low", "high"]')
+    words = tuple(_arguments.text(f"choices[{place}]", word) for place, word in enumerate(given))
+    return _Parameter(default, doc, bounds[0], bounds[1], unit, words)
 
 
 _PlainParameter = tuple[str, Any, str, Union[float, None], Union[float, None], list[str], str]
@@ -171,8 +179,8 @@ def named(argument: str, own: str | type[Own]) -> str:
     """The name of a class, which is registered if it is not yet; a name is itself."""
     if isinstance(own, str):
         return _arguments.text(argument, own)
-    if not isinstance(own, type):
-        raise _arguments.refuse(argument, own, "a name, or a class")
+    if not (isinstance(own, type) and issubclass(own, Own) and own._kind):
+        raise _arguments.refuse(argument, own, "a name, or a subclass of bufferlab.Policy or its like")
     return register(own).name
 
 

@@ -7,7 +7,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 from ._arguments import mapping, refuse
 from ._arguments import text as _text
@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Value", "dumps", "key", "value"]
 
+class Array(Protocol):
+    """An array of NumPy, a column of pandas."""
+
+    def tolist(self) -> Any:
+        """Its elements."""
+
+
 Value = Union[
-    str, int, float, bool, "os.PathLike[str]", "type[Own]", Sequence["Value"], Mapping[str, "Value"]
+    str, int, float, bool, "os.PathLike[str]", "type[Own]", Array, Sequence["Value"], Mapping[str, "Value"]
 ]
-"""What a key of a scenario may be set to. The class of an own policy, congestion control or workload stands for its name."""
+"""What a key of a scenario may be set to. The class of an own policy, congestion control or workload stands for its name; an array is a list."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -52,42 +52,45 @@ def text_of(argument: str, variant: VariantLike) -> str:
 
 def register_file(path: Path) -> list[type[Own]]:
     """Registers every own class that a file defines, of whatever kind, and answers them."""
-    _demand(path)
-    found = [value for value in vars(_module(path)).values() if _is_own(value, path) and isinstance(value.__dict__.get("name"), str)]
+    _demand("path", path)
+    found = [value for value in vars(_module("path", path)).values() if _is_own(value, path) and isinstance(value.__dict__.get("name"), str)]
     if not found:
         raise ArgumentError(f"{path} defines nothing of its own: a subclass of bufferlab.Policy, CongestionControl, MarkingRule or Workload with a name")
     return [register(own) for own in found]
 
 
-def _demand(path: Path) -> None:
+def _demand(argument: str, path: Path) -> None:
     if not path.is_file():
-        raise ArgumentError(f"{path}: there is no such file; the path is relative to the current folder")
+        raise ArgumentError(f"{argument}: {path}: there is no such file", "the path is relative to the current folder", argument)
 
 
 def _class_of(argument: str, path: Path, name: str) -> type[Policy]:
-    _demand(path)
-    own = getattr(_module(path), name, None)
+    _demand(argument, path)
+    module = _module(argument, path)
+    own = getattr(module, name, None)
     if isinstance(own, type) and issubclass(own, Policy):
         return own
-    known = [key for key, value in vars(_module(path)).items() if _is_own(value, path) and issubclass(value, Policy)]
+    known = [key for key, value in vars(module).items() if _is_own(value, path) and issubclass(value, Policy)]
     hint = f"it has {', '.join(known)}" if known else "it has no subclass of bufferlab.Policy"
-    raise ArgumentError(f"{path} has no policy {name}: {hint}", "", argument)
+    raise ArgumentError(f"{argument}: {path} has no policy {name}: {hint}", "", argument)
 
 
 def _is_own(value: object, path: Path) -> TypeGuard[type[Own]]:
     return isinstance(value, type) and issubclass(value, Own) and value.__module__ == path.stem
 
 
-def _module(path: Path) -> ModuleType:
+def _module(argument: str, path: Path) -> ModuleType:
     """The module in a file, under its own name: worker processes import it by that."""
     if not path.stem.isidentifier():
-        raise ArgumentError(f"{path}: {path.stem!r} is no name of a module; rename the file, such as {_as_module(path)}.py")
+        raise ArgumentError(
+            f"{argument}: {path}: {path.stem!r} is no name of a module", f"rename the file, such as {_as_module(path)}.py", argument
+        )
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     module = importlib.import_module(path.stem)
     if Path(module.__file__ or "").resolve() != path.resolve():
-        raise ArgumentError(f"{path}: another module is called {path.stem} ({module.__file__}); rename the file")
+        raise ArgumentError(f"{argument}: {path}: another module is called {path.stem} ({module.__file__})", "rename the file", argument)
     return module
 
 

@@ -164,7 +164,7 @@ class Comparison:
         """
         runs = self.runs()
         known = list(dict.fromkeys(label for label, _ in runs))
-        if policy not in known:
+        if not (isinstance(policy, str) and policy in known):
             raise _arguments.unknown("policy", "policy", policy, known)
         seeds = sorted(of for label, of in runs if label == policy)
         seed = _arguments.whole("seed", seed)

@@ -183,13 +183,17 @@ def _interrupt(worker: Any) -> None:
 
 
 _is_busy = False
-"""Whether this worker does a run: only then an interruption is for it."""
+"""Whether this worker does a run: only then an interruption is raised."""
+_is_interrupted = False
+"""Whether this worker was interrupted: it begins no other run, although some are in its queue."""
 
 
 def _heed_interruptions() -> None:
     """An idle worker ends with its pool; an interruption would end it with a traceback."""
 
     def interrupt(number: int, frame: object) -> None:
+        global _is_interrupted
+        _is_interrupted = True
         if _is_busy:
             raise KeyboardInterrupt
 
@@ -201,6 +205,8 @@ def _interruptible(fn: Callable[..., Any], *args: Any) -> Any:
     global _is_busy
     _is_busy = True
     try:
+        if _is_interrupted:
+            raise KeyboardInterrupt
         return fn(*args)
     finally:
         _is_busy = False

@@ -36,6 +36,8 @@ Runs = Union[Run, Comparison, Mapping[str, Run], Sequence[Run]]
 
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
+        if not callable(getattr(ax, "errorbar", None)):
+            raise _arguments.refuse("ax", ax, "axes of matplotlib, or None")
         return ax
     try:
         from matplotlib import pyplot
@@ -237,7 +239,7 @@ def occupancy(run: Run, *, switch: str | None = None, percent: bool = False, ax:
     _arguments.instance("run", run, Run, "a Run")
     percent = _arguments.flag("percent", percent)
     names = run.manifest["names"]["switches"]
-    if switch is not None and switch not in names:
+    if switch is not None and not (isinstance(switch, str) and switch in names):
         raise _arguments.unknown("switch", "switch", switch, names)
     ax = _axes(ax)
     series = _where(run.series.arrow, "scope", "switch")
@@ -298,11 +300,11 @@ def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = 
 
     grid: Sweep = _arguments.instance("sweep", sweep, Grid, "a Sweep")
     key = grid.keys[0] if x is None else x
-    if key not in grid.keys:
+    if not (isinstance(key, str) and key in grid.keys):
         raise _arguments.unknown("x", "varied key", key, grid.keys)
     others = [other for other in grid.keys if other != key]
     table = grid.table()
-    rows = [row for row in table.rows() if row["metric"] == metric and row["mean"] is not None]
+    rows = [row for row in table.rows() if isinstance(metric, str) and row["metric"] == metric and row["mean"] is not None]
     if not rows:
         raise _arguments.unknown("metric", "metric", metric, dict.fromkeys(map(str, table["metric"].to_pylist())), "no point of the sweep has it")
     ax = _axes(ax)

@@ -65,7 +65,7 @@ def policy_info(name: str) -> PolicyInfo:
     """
     known = policies()
     for info in known.values():
-        if name in (info.name, *info.aliases):
+        if isinstance(name, str) and name in (info.name, *info.aliases):
             return info
     raise _arguments.unknown("name", "policy", name, known, "see bufferlab.policies()")
 

@@ -184,7 +184,7 @@ class Run:
         ResultsError
             If the run has no such table, or its file cannot be read.
         """
-        if name not in self.tables and name not in get_args(TableName):
+        if not isinstance(name, str) or name not in (*self.tables, *get_args(TableName)):
             raise _arguments.unknown("name", "table", name, self.tables)
         if name == "packets" and name not in self.tables:
             raise ResultsError(

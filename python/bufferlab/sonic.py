@@ -276,7 +276,8 @@ class Probe:
 
     def persist(self, src_port: int, dst_port: int, count: int, *, pg: int) -> None:
         """Keeps so many packets of a group in the switch whenever it is emptied: how a tester goes from group to group of a headroom pool."""
-        self.request(op="persist", src_port=src_port, dst_port=dst_port, value=count, pg=pg)
+        ports = _ports(src_port, dst_port)
+        self.request(op="persist", **ports, value=_arguments.whole("count", count), pg=_arguments.whole("pg", pg, most=_U8_MAX))
 
     def drain(self) -> None:
         """Empties the switch; nothing is kept any more."""
@@ -284,7 +285,7 @@ class Probe:
 
     def prepare(self, src_port: int, dst_port: int) -> None:
         """Empties the switch, but for what is kept."""
-        self.request(op="prepare", src_port=src_port, dst_port=dst_port)
+        self.request(op="prepare", **_ports(src_port, dst_port))
 
     def check(
         self,
@@ -301,13 +302,12 @@ class Probe:
         answer = self.request(
             op="check",
             probe=self.probe,
-            src_port=src_port,
-            dst_port=dst_port,
-            value=value,
-            attempts=attempts,
-            drain_buffer=drain_buffer,
-            iteration=iteration,
-            **traffic_keys,
+            **_ports(src_port, dst_port),
+            value=_arguments.whole("value", value),
+            attempts=_arguments.whole("attempts", attempts, least=1),
+            drain_buffer=_arguments.flag("drain_buffer", drain_buffer),
+            iteration=_arguments.whole("iteration", iteration),
+            **{name: _arguments.whole(name, key) for name, key in traffic_keys.items()},
         )
         return True, bool(answer["detected"])
 
@@ -468,6 +468,14 @@ TRAFFIC = ("rdma-tcp", "incast", "web-search", "storage")
 """The traffic of a what-if."""
 
 _PACKET_BYTES_MAX = 65_536
+
+
+def _ports(src_port: int, dst_port: int) -> dict[str, int]:
+    """The ports of a probe."""
+    return {
+        "src_port": _arguments.whole("src_port", src_port, most=_U32_MAX),
+        "dst_port": _arguments.whole("dst_port", dst_port, most=_U32_MAX),
+    }
 
 
 def _packet_bytes(value: int) -> int:

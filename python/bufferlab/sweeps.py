@@ -46,7 +46,7 @@ class Sweep:
         """Where the runs are, with ``sweep.csv`` and ``sweep.html``."""
         self.keys = _varied_keys(self.folder)
         """The varied keys."""
-        self.text = text
+        self.text = _arguments.text("text", text)
         """The headline metrics, as the command line prints them; empty where the sweep was opened from its folder."""
         self.kept = kept
         """How many runs were there already."""

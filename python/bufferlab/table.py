@@ -34,9 +34,9 @@ class Table:
     __slots__ = ("arrow", "name")
 
     def __init__(self, arrow: pa.Table, *, name: str = "table") -> None:
-        self.arrow = arrow
+        self.arrow: pa.Table = _arguments.instance("arrow", arrow, pa.Table, "a pyarrow.Table")
         """The table for pyarrow."""
-        self.name = name
+        self.name = _arguments.text("name", name)
         """What it is a table of."""
 
     @classmethod

@@ -130,7 +130,15 @@ class Proposal:
     """What ran, at the first seed."""
 
     def mean(self, metric: str) -> float | None:
-        """The mean over the seeds; ``None`` if a seed has no value."""
+        """The mean over the seeds; ``None`` if a seed has no value, or the proposal did not run.
+
+        Raises
+        ------
+        UnknownNameError
+            If the search did not keep this metric.
+        """
+        if not isinstance(metric, str) or (self.metrics and metric not in self.metrics):
+            raise _arguments.unknown("metric", "metric of the search", metric, self.metrics, "name it in `objective` or `watch`")
         values = [value for value in self.metrics.get(metric, ()) if value is not None]
         return fmean(values) if values and len(values) == len(self.metrics[metric]) else None
 
@@ -262,7 +270,7 @@ class Tuning:
         """
         kept = {**dict.fromkeys(self._search.metrics)}
         for argument, given in (("x", x), ("y", y)):
-            if given is not None and given not in kept:
+            if given is not None and not (isinstance(given, str) and given in kept):
                 raise _arguments.unknown(argument, "metric of the search", given, kept)
         y = y or self.objectives[0].id
         x = x or next((id for id in self._search.metrics if id != y), y)
@@ -272,6 +280,8 @@ class Tuning:
             raise MissingExtraError("matplotlib", "plot") from error
         if ax is None:
             ax = pyplot.subplots(layout="constrained")[1]
+        elif not callable(getattr(ax, "errorbar", None)):
+            raise _arguments.refuse("ax", ax, "axes of matplotlib, or None")
         units = {metric.id: metric.unit for metric in self._search.known}
 
         def places(trials: Sequence[Proposal]) -> tuple[list[float], list[float]]:

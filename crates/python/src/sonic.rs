@@ -7,9 +7,10 @@ use bufferlab_operator::tune::{Daemon, JournalFile, Keeper, Settings, recover};
 use bufferlab_operator::vectors::{self, Vectors};
 use bufferlab_operator::what_if::{check_scenario, recommend, write_scenario};
 use bufferlab_operator::{Kind, Model, Network, OperatorError, Traffic, WhatIf};
+use bufferlab_params::suggestion;
 use bufferlab_report::Report;
 use bufferlab_sonic::lint::{self, Allowance, Options};
-use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
+use bufferlab_sonic::silicon::{self, CHIPS, Chip, PredictError, chip_for};
 use bufferlab_sonic::{Config, Namespaces, Refusal, diff, explain};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -66,7 +67,13 @@ pub(crate) fn sonic_read(
 impl SonicConfiguration {
     /// The chip, which must be known.
     fn chip(&self, py: Python<'_>, name: Option<&str>) -> PyResult<&'static Chip> {
-        chip_for(&self.0, name).map_err(|error| not_predicted(py, &error))
+        chip_for(&self.0, name).map_err(|error| {
+            let known = CHIPS.iter().map(|chip| chip.name);
+            match name.and_then(|name| suggestion(name, known)) {
+                Some(near) => wrong(py, &error.message, &format!("did you mean \"{near}\"?")),
+                None => not_predicted(py, &error),
+            }
+        })
     }
 
     /// The chip; an unknown name is an error, an unknown switch is not.

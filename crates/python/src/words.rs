@@ -12,6 +12,7 @@ const COMMANDS: &[(&str, &str)] = &[
         "that `bufferlab run` or `bufferlab compare` has written",
         "that run(…, out=…) or compare(…, out=…) has written",
     ),
+    ("`bufferlab theory figure` lists them", "bufferlab.theory.figures() lists them"),
     ("`bufferlab sonic lint` does", "Configuration.lint() does"),
     ("`bufferlab check` says what a port needs", "the command `bufferlab check` says what a port needs"),
     ("the scenario that --only-write leaves", "`WhatIf.scenario`"),
