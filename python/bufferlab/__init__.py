@@ -3,7 +3,7 @@
 Everything that the command line does is a typed call here, on the same code: the same scenario and seed give the same bytes.
 
 >>> import bufferlab
->>> scenario = bufferlab.Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "abm"})
+>>> scenario = bufferlab.Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "cs"})
 >>> result = bufferlab.run(scenario, seed=1)
 >>> result.flows.num_rows
 140

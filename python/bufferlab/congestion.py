@@ -15,7 +15,7 @@
 ...
 ...     def on_congestion(self, event: str, flight: int, now_ps: int, window: Window) -> None:
 ...         window.slow_start_threshold = max(2.0, (1 - self.decrease) * window.size)
->>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="1 ms")
+>>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
 >>> bufferlab.run(star.set("transport.0.congestion_control", {"name": "gentle", "decrease": 0.25})).flows.num_rows > 0
 True
 

@@ -11,7 +11,7 @@
 ...
 ...     def marks(self, packet: Markable, buffer: Buffer) -> bool:
 ...         return packet.departing and packet.waited_ps > self.longer_than
->>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="1 ms")
+>>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
 >>> dctcp = star.set("transport.0.congestion_control", "dctcp")
 >>> run = bufferlab.run(dctcp.set("switch.ecn", {"kind": "waited", "longer_than": "20 us"}))
 >>> any(run.queues["marked_packets"].to_pylist())

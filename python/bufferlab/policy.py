@@ -15,7 +15,7 @@
 ...         if buffer.queue_bytes(arrival.queue) + arrival.size > self.part * buffer.free:
 ...             return Verdict.DROP
 ...         return Verdict.ADMIT
->>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="1 ms")
+>>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
 >>> bufferlab.run(star.set("switch.policy", {"name": "half-of-free", "part": 0.25})).policy
 'half-of-free'
 

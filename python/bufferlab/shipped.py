@@ -35,7 +35,7 @@ def scenarios(folder: str | os.PathLike[str] | None = None) -> dict[str, Path]:
     --------
     >>> from bufferlab import Scenario, run, scenarios
     >>> star = scenarios()["star-incast"]
-    >>> run(Scenario.from_file(star, duration="1 ms")).flows.num_rows > 0
+    >>> run(Scenario.from_file(star, duration="4 ms")).flows.num_rows > 0
     True
     >>> Scenario({"extends": str(star), "name": "mine", "switch": {"policy": "cs"}}).name
     'mine'

@@ -5,7 +5,7 @@
 >>> [finding.rule for finding in switch.lint() if finding.severity == "error"]
 []
 >>> switch.vectors().groups[0]["pause"]
-{'formula': 4116, 'simulated': 4117}
+{'formula': 4116, 'simulated': 4116}
 
 ``docs/operators.md`` says what the answers mean.
 """

@@ -257,7 +257,7 @@ class Subjects:
     """Objects whose methods are called, and a valid call of everything."""
 
     def __init__(self, folder: Path) -> None:
-        star = Scenario.from_file("scenarios/star-incast.toml", duration="1 ms")
+        star = Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
         self.star = star
         self.folder = folder
         self.run = bufferlab.run(star, out=folder / "run")

@@ -39,3 +39,10 @@ def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
 
 def test_there_are_notebooks() -> None:
     assert len(NOTEBOOKS) >= 5
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_needs_nothing_of_the_repository(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+    assert "../" not in code, "an installed package has no repository beside it: use names of bufferlab.scenarios()"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,3 +102,53 @@ def test_a_run_draws_itself_alone(star: Scenario) -> None:
     assert len(plot.cdf(run(star)).get_lines()) == 1
     assert len(plot.cdf({"first": run(star), "second": run(star, seed=2)}).get_lines()) == 2
     assert len(plot.cdf([run(star), run(star, seed=2)]).get_lines()) == 1
+
+
+WITHOUT = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("numpy", "matplotlib", "pandas", "polars", "optuna"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+import bufferlab
+from bufferlab import plot, theory
+
+star = bufferlab.Scenario.from_file("star-incast", duration="1 ms")
+run = bufferlab.run(star)
+compared = bufferlab.compare(star, ["dt"])
+grid = bufferlab.sweep(star, {"seed": [1]})
+metric = "all.flows"
+calls = [
+    lambda: plot.cdf(run),
+    lambda: plot.slowdown_by_size(run),
+    lambda: plot.occupancy(run),
+    lambda: plot.compare(compared, metric),
+    lambda: plot.sweep(grid, metric),
+    lambda: plot.theory_figure(theory.figure("abm-5")[0]),
+    lambda: theory.figure("abm-5")[0].plot(),
+    lambda: run.flows.to_pandas(),
+    lambda: run.flows.to_polars(),
+    lambda: bufferlab.tune(star, space={"alpha": (0.1, 1)}),
+]
+for number, call in enumerate(calls):
+    try:
+        call()
+    except bufferlab.MissingExtraError as error:
+        assert "pip install" in error.help
+    else:
+        raise SystemExit(f"call {number} needs no extra")
+"""
+
+
+def test_without_extras_every_call_names_the_command_that_installs_them() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_sizes_in_two_units_are_in_their_order_on_the_axis(star: Scenario) -> None:
+    grid = sweep(star, {"switch.buffer": ["900 KB", "1 MB"]})
+    axes = plot.sweep(grid, "all.flows")
+    assert list(axes.get_xticks()) == [900_000, 1_000_000]

@@ -132,3 +132,15 @@ def test_warnings_point_to_the_code_that_asked(star: Scenario) -> None:
         with pytest.warns(BufferlabWarning) as caught:
             ask()
         assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_shipped_name_is_a_scenario_and_an_unknown_one_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert bufferlab.run(Scenario.from_file("star-incast", duration="4 ms")).policy == "dt"
+    with pytest.raises(ScenarioError, match='did you mean "star-incast"') as caught:
+        bufferlab.run("star-incest")
+    assert "bufferlab.scenarios()" in str(caught.value)
+    # A file of that name comes first.
+    (tmp_path / "star-incast").write_text('this is = "no scenario')
+    with pytest.raises(ScenarioError, match="star-incast"):
+        bufferlab.run("star-incast")

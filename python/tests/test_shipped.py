@@ -28,7 +28,7 @@ def test_all_of_them_load_from_wherever_they_are(tmp_path: Path, monkeypatch: py
 
 def test_they_stay_where_they_are_until_the_interpreter_ends() -> None:
     assert scenarios() == scenarios()
-    assert bufferlab.run(Scenario.from_file(scenarios()["star-incast"], duration="1 ms"), progress=False).flows.num_rows > 0
+    assert bufferlab.run(Scenario.from_file(scenarios()["star-incast"], duration="4 ms"), progress=False).flows.num_rows > 0
 
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:

@@ -295,3 +295,30 @@ def test_a_sweep_is_opened_again_from_its_folder(star: Scenario, tmp_path: Path)
     assert again.table().arrow == done.table().arrow and list(again.points()) == list(done.points())
     with pytest.raises(ResultsError, match="sweep.csv"):
         Sweep(tmp_path)
+
+
+def test_varied_numbers_are_numbers_and_quantities_have_base_units(star: Scenario) -> None:
+    table = sweep(star, {"switch.policy.alpha": [0.5, 2, 16]}).table()
+    alphas = table.to_pandas()["switch.policy.alpha"]
+    assert sorted(set(alphas)) == [0.5, 2.0, 16.0] and alphas.dtype == float
+    whole = sweep(star, {"workload.incast.fan_in": [3, 5]}).table().to_polars()
+    assert whole["workload.incast.fan_in"].dtype.is_integer()
+    sizes = sweep(star, {"switch.buffer": ["900 KB", "1 MB"], "duration": ["500 us", "1 ms"]}).table()
+    assert sizes.columns[:4] == ["switch.buffer", "duration", "switch.buffer_bytes", "duration_seconds"]
+    assert set(sizes["switch.buffer_bytes"].to_pylist()) == {900_000, 1_000_000}
+    assert set(sizes["duration_seconds"].to_pylist()) == {0.0005, 0.001}
+    names = sweep(star, {"transport.0.congestion_control": ["newreno", "cubic"]}).table()
+    assert set(names["transport.0.congestion_control"].to_pylist()) == {"newreno", "cubic"}
+
+
+def test_the_help_of_a_failed_sweep_fits_what_is_there(star: Scenario, tmp_path: Path) -> None:
+    grid: dict[str, Sequence[Value]] = {"switch.buffer": ["200 KB", "1 B"]}
+    with pytest.raises(SweepError) as caught:
+        sweep(star, {"switch.bufer": [1, 2]})
+    assert caught.value.help.startswith("no point has results")
+    with pytest.raises(SweepError) as caught:
+        sweep(star, grid)
+    assert "with `out`" in caught.value.help
+    with pytest.raises(SweepError) as caught:
+        sweep(star, grid, out=tmp_path / "grid")
+    assert "the same `out`" in caught.value.help

@@ -90,7 +90,7 @@ def test_no_hint_of_a_library_names_an_option_in_python() -> None:
 
 
 def test_the_hints_of_errors_have_words_of_python(tmp_path: Path) -> None:
-    star = bufferlab.Scenario.from_file("star-incast", duration="1 ms")
+    star = bufferlab.Scenario.from_file("star-incast", duration="4 ms")
     bufferlab.run(star, out=tmp_path / "run")
     with pytest.raises(bufferlab.ResultsError) as caught:
         bufferlab.run(star.set("name", "another"), out=tmp_path / "run")

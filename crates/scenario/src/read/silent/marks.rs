@@ -6,7 +6,7 @@ use super::idle::{data_mask, priorities, priorities_are_unknown, used};
 use super::switches::key_at;
 use crate::model::SwitchSpec;
 use bufferlab_core::{
-    Admission, Ecn, POLICIES, Packet, Policy, Profile, Scheduler, Switch, SwitchConfig, Tags,
+    Admission, Ecn, MARKING_RULES, POLICIES, Packet, Policy, Profile, Scheduler, Switch, SwitchConfig, Tags,
 };
 use bufferlab_units::{BitRate, Time};
 
@@ -94,7 +94,9 @@ fn longest_unmarked(
     priority: u8,
 ) -> Option<u64> {
     // A custom policy or rule may have state that a trial would change.
-    let is_built_in = POLICIES.iter().any(|info| info.name == switch.policy);
+    let rule = &switch.ecn.as_ref()?.kind;
+    let is_built_in = POLICIES.iter().any(|info| info.name == switch.policy)
+        && MARKING_RULES.iter().any(|info| info.name == rule);
     if !is_built_in || rates.len() < 2 || switch.classifier.is_some() {
         return None;
     }
