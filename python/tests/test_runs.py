@@ -25,9 +25,9 @@ from .folders import same_results
 def test_the_command_line_writes_the_same_bytes(cli: Path, tmp_path: Path) -> None:
     """Everything but the time that it took, and the revision of a build that may be older than the other."""
     by_python, by_command = tmp_path / "python", tmp_path / "command"
-    scenario = Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "abm"}, seed=3)
+    scenario = Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "cs"}, seed=3)
     run(scenario, out=by_python)
-    arguments = ["--set", "switch.policy=abm", "--set", "seed=3", "--out", str(by_command)]
+    arguments = ["--set", "switch.policy=cs", "--set", "seed=3", "--out", str(by_command)]
     subprocess.run([cli, "run", "scenarios/star-incast.toml", *arguments], check=True, capture_output=True)
     same_results(by_python, by_command)
 

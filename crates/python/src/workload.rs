@@ -14,6 +14,9 @@ use pyo3::types::{PyDict, PyType};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// Start (ps), sender, receiver, size (bytes): what makes a flow without a tag and a query.
+type Positional = (u64, u32, u32, u64);
+
 /// A flow that a workload in Python sends.
 #[pyclass(frozen, get_all, eq, hash, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq, Hash)]
@@ -59,10 +62,7 @@ impl Flow {
     }
 
     /// `tag` and `query` are keywords to whoever makes one.
-    fn __getnewargs_ex__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<((u64, u32, u32, u64), Bound<'py, PyDict>)> {
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Positional, Bound<'py, PyDict>)> {
         let keywords = PyDict::new(py);
         keywords.set_item("tag", self.tag.as_deref())?;
         keywords.set_item("query", self.query)?;
