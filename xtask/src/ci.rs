@@ -27,7 +27,7 @@ pub const STEPS: &[Step] = &[
     Step { name: "clippy", run: || passed(clippy()) },
     Step { name: "test", run: || passed(skips::listen(&mut cargo(&["test", "--workspace", "--locked"]))) },
     Step { name: "dctcp", run: dctcp },
-    Step { name: "fuzz", run: || passed(fuzz("dev", FUZZ_STEP)) },
+    Step { name: "fuzz", run: || passed(fuzz_step()) },
     Step { name: "circuits", run: hardware::check },
     Step { name: "doc", run: || passed(doc()) },
     Step { name: "smoke", run: || passed(smoke(Build::Dev)) },
@@ -44,8 +44,17 @@ fn passed(result: Result<(), String>) -> Result<Outcome, String> {
 /// The scenario that the smoke run plays: the one that the documentation starts with.
 const SMOKE: &str = "scenarios/star-incast.toml";
 
-/// A minute of the search: always the same cases, and no more of them on a faster machine, so that what has passed passes again.
-const FUZZ_STEP: &[&str] = &["--seed", "1", "--cases", "1500", "--budget", "60s"];
+/// Searches of the step `fuzz`: always the same cases, and no more of them on a faster machine, so that what has passed passes again; …
+const FUZZ_FIXED: &[&[&str]] = &[
+    &["--seed", "1", "--cases", "700", "--budget", "25s"],
+    &["--subject", "parsers", "--seed", "1", "--cases", "60", "--budget", "12s"],
+];
+/// … and cases that nobody has tried, of a seed that is printed, with faults of the system.
+const FUZZ_FRESH: &[&[&str]] = &[
+    &["--fresh", "--budget", "20s"],
+    &["--subject", "parsers", "--fresh", "--budget", "10s"],
+    &["--fresh", "--budget", "15s", "faults"],
+];
 
 /// The step called `name`.
 #[must_use]
@@ -210,13 +219,42 @@ pub fn smoke(build: Build) -> Result<(), String> {
     if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
 }
 
-/// Scenarios that nobody would write, in a build of this profile: "dev", which the tests have built, or "search", which is faster by far.
+/// The search with the fixed seed, and the one with a fresh seed.
+fn fuzz_step() -> Result<(), String> {
+    program(Build::Dev)?;
+    FUZZ_FIXED.iter().chain(FUZZ_FRESH).try_for_each(|options| fuzz("dev", options))
+}
+
+/// Scenarios that nobody would write, damaged files and failing systems, in a build of this profile: "dev", which the tests have built, or
+/// "search", which is faster by far.
 ///
 /// # Errors
 /// If a case goes wrong.
 pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
     let run = ["run", "--quiet", "--locked", "--package", "bufferlab-fuzz", "--profile", profile, "--"];
     spawn(cargo(&run).args(options))
+}
+
+/// Everything that searches, in turn, for a given time; with the program and the search in the build of searches.
+///
+/// # Errors
+/// If something goes wrong.
+pub fn soak(options: &[&str]) -> Result<(), String> {
+    let build = [
+        "build",
+        "--profile",
+        "search",
+        "--locked",
+        "--package",
+        "bufferlab-cli",
+        "--package",
+        "bufferlab-fuzz",
+    ];
+    spawn(&mut cargo(&build))?;
+    let folder = target()?.join("search");
+    let program = folder.join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX));
+    let search = folder.join(format!("bufferlab-fuzz{}", std::env::consts::EXE_SUFFIX));
+    spawn(Command::new(search).arg("soak").arg("--program").arg(program).args(options).current_dir(root()))
 }
 
 /// The program, built if need be.

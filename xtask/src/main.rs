@@ -22,9 +22,12 @@ cargo xtask bench                the fixed set of runs, as docs/benchmark.md and
 cargo xtask dist [--wheel]       the program or the wheel, compiled with the profile of a training run, in target/dist (docs/performance.md)
 cargo xtask instructions [--record]
                                  instructions per packet-hop against xtask/instructions.toml, or record them (docs/performance.md)
-cargo xtask fuzz [--seed N] [--budget 10m] [--cases N] [--jobs N]
-                                 scenarios that nobody would write, with every check on; `fuzz play FILE` repeats one;
-                                 without options a minute of it in the build of the tests
+cargo xtask fuzz [--subject scenarios|parsers] [--seed N|--fresh] [--budget 10m] [--cases N] [--jobs N]
+                                 scenarios that nobody would write and damaged files, with every check on; `play FILE`, `input FILE` and
+                                 `batch SEED N` repeat a case; `faults` lets calls of the program fail, `fault SEED N` repeats one;
+                                 without options the step of `ci` in the build of the tests (docs/vectors.md)
+cargo xtask soak [--budget 2h] [--seed N] [--resume]
+                                 all searches, faults and kills in turn, with fresh seeds; a table of cases and findings in target/soak
 cargo xtask headroom-search [NETWORKS [SEED]]
                                  try to lose a lossless packet with the model's headroom (1000, 1; docs/lossless.md)
 cargo xtask hardware [STEP] [--quick] [CIRCUIT...]
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         ["headroom-search", networks] => headroom_search(networks, "1"),
         ["headroom-search", networks, seed] => headroom_search(networks, seed),
         ["fuzz", _, ..] => ci::fuzz("search", &arguments[1..]),
+        ["soak", ref options @ ..] => ci::soak(options),
         ["hardware", ref arguments @ ..] => hardware::run(arguments),
         ["tidy"] => tidy::check(),
         ["smoke", "--release"] => ci::smoke(python::Build::Release),

@@ -26,6 +26,8 @@ pub(crate) const BASES: &[Base] = &[
     alone("star", include_str!("bases/star.toml")),
     alone("leaf-spine", include_str!("bases/leaf-spine.toml")),
     alone("lossless", include_str!("bases/lossless.toml")),
+    alone("racks", include_str!("bases/racks.toml")),
+    alone("lossless-ports", include_str!("bases/lossless-ports.toml")),
     alone("open-loop", include_str!("bases/open-loop.toml")),
     alone("graph", include_str!("bases/graph.toml")),
     with_file(

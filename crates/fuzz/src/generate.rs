@@ -2,6 +2,7 @@
 
 use crate::bases::BASES;
 use crate::case::{Case, Splice};
+use crate::compose::compose;
 use crate::values::{Dice, parameters, value};
 use bufferlab_document::spec::{KeySpec, Kind, TableSpec};
 use bufferlab_units::RandomStream;
@@ -48,9 +49,13 @@ const PIECES: &[&str] = &[
     "\u{80}",
 ];
 
-/// Case `number` of a seed.
+/// Case `number` of a seed: of three cases one changes keys one at a time, at their limits, and two combine options.
 #[must_use]
 pub fn generate(seed: u64, number: u64) -> Case {
+    if number.is_multiple_of(3) { single(seed, number) } else { compose(seed, number) }
+}
+
+fn single(seed: u64, number: u64) -> Case {
     let mut stream = RandomStream::new(seed, "fuzz", number);
     let mut dice = Dice(&mut stream);
     let base = dice.pick(BASES);

@@ -1,6 +1,7 @@
 //! What becomes of a case, and whether that is as it should be.
 
 use crate::case::Case;
+use crate::guard;
 use bufferlab_metrics::{
     DelayRow, DropRow, Explanation, FlowRow, HistogramRow, LinkRow, PacketRow, PauseCycleRow, PauseRow,
     PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, RunSink, SeriesRow, WatchdogRow,
@@ -8,15 +9,14 @@ use bufferlab_metrics::{
 use bufferlab_scenario::{LoadError, Loaded, load_text};
 use bufferlab_sim::{ExplainRequest, SimError, Simulation};
 use miette::{GraphicalReportHandler, GraphicalTheme};
-use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::{self, Debug};
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::io;
-use std::panic::{self, AssertUnwindSafe};
+use std::num::NonZero;
 use std::path::Path;
-use std::sync::Once;
 use std::time::{Duration, Instant};
 
 /// How long a case may run; then it is stopped, which is no fault. What breaks is verified from its first event on.
@@ -70,9 +70,27 @@ pub enum Fault {
     Differs(String),
     /// The resolved scenario is refused, resolves to another one, or runs otherwise.
     Resolved(String),
+    /// Several threads give other tables than one.
+    Threads(String),
+    /// `check` accepts the scenario, and `run` refuses it.
+    Disagrees(String),
 }
 
 impl Fault {
+    /// A word for its kind, for counts.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Panic(_) => "panic",
+            Self::Broken(_) => "identity",
+            Self::Failed(_) => "failure",
+            Self::Differs(_) => "repetition",
+            Self::Resolved(_) => "resolved",
+            Self::Threads(_) => "threads",
+            Self::Disagrees(_) => "check",
+        }
+    }
+
     /// Whether it is probably the same mistake as `other`: of its kind, and at its place.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
@@ -90,6 +108,8 @@ impl fmt::Display for Fault {
             Self::Broken(what) | Self::Failed(what) => f.write_str(what),
             Self::Differs(what) => write!(f, "two runs differ: {what}"),
             Self::Resolved(what) => write!(f, "the resolved scenario {what}"),
+            Self::Threads(what) => write!(f, "several threads: {what}"),
+            Self::Disagrees(what) => write!(f, "`check` accepts what `run` refuses: {what}"),
         }
     }
 }
@@ -114,33 +134,74 @@ impl Extra {
     }
 }
 
-/// Takes out the changes that the loader refuses, runs what is left, and looks whether all is in order. Answers the case that ran.
+/// A case that was tried.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The changes that the loader accepts.
+    pub case: Case,
+    /// How the case ended.
+    pub result: Result<Outcome, Fault>,
+    /// Whether several threads shared it.
+    pub is_divided: bool,
+}
+
+/// Takes out the changes that the loader refuses, and runs what is left with every identity verified. Where the network can be divided, the
+/// tables of one, two and three threads are compared.
 ///
-/// `number` decides what else is tried: every fourth case runs twice, every fourth from its resolved text, every fourth explains losses.
-///
-/// # Errors
-/// What is wrong.
-pub fn judge(case: &Case, number: u64, budget: Budget) -> (Case, Result<Outcome, Fault>) {
+/// `number` selects further trials: every fourth case runs twice, every fourth from its resolved text, every fourth explains losses, and every
+/// second runs on several threads.
+#[must_use]
+pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     let mut fitting = case.clone();
+    let mut is_divided = false;
     let result = guarded(|| {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
         let loaded = repaired(&mut fitting, folder.path());
         let more = Extra::of(number);
         let explain = more == Extra::Explained;
-        let (outcome, rows) = run(&loaded, explain, budget)?;
-        if more == Extra::Twice && outcome == Outcome::Ran {
+        let (outcome, rows) = run(&loaded, Way { explain, ..Way::VERIFIED }, budget)?;
+        if outcome != Outcome::Ran {
+            return Ok(outcome);
+        }
+        if more == Extra::Twice {
             // One that comes to the end of its time this once has said nothing.
-            let (ended, again) = run(&loaded, explain, budget)?;
-            if ended == Outcome::Ran && again != rows {
-                return Err(Fault::Differs(format!("rows hash to {rows:x} and {again:x}")));
+            let (ended, again) = run(&loaded, Way::VERIFIED, budget)?;
+            if let Some(table) = again.differs_from(&rows).filter(|_| ended == Outcome::Ran) {
+                return Err(Fault::Differs(format!("table {table}")));
             }
         }
-        if more == Extra::Resolved && outcome == Outcome::Ran {
-            from_resolved(&loaded, folder.path(), rows, budget)?;
+        if more == Extra::Resolved {
+            from_resolved(&loaded, folder.path(), &rows, budget)?;
+        }
+        if number % 2 == 1 {
+            is_divided = on_threads(&loaded, &rows, budget)?;
         }
         Ok(outcome)
     });
-    (fitting, result)
+    Judged { case: fitting, result, is_divided }
+}
+
+/// Compares runs on one, two and three threads, and one thread with the verified run. Whether the network could be divided.
+fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, Fault> {
+    let can_be_divided = Simulation::new(&loaded.scenario)
+        .is_ok_and(|simulation| simulation.needs_one_thread(&loaded.scenario).is_none());
+    if !can_be_divided {
+        return Ok(false);
+    }
+    let (ended, one) = run(loaded, Way::on(1), budget)?;
+    if ended != Outcome::Ran {
+        return Ok(false);
+    }
+    if let Some(table) = one.differs_from(verified) {
+        return Err(Fault::Threads(format!("table {table} differs without verification")));
+    }
+    for count in [2, 3] {
+        let (ended, several) = run(loaded, Way::on(count), budget)?;
+        if let Some(table) = several.differs_from(&one).filter(|_| ended == Outcome::Ran) {
+            return Err(Fault::Threads(format!("table {table} differs on {count} threads")));
+        }
+    }
+    Ok(true)
 }
 
 /// The case without what the loader refuses; every refusal is drawn, as the command line would.
@@ -183,42 +244,62 @@ fn draw(error: &LoadError) {
     }
 }
 
-/// How it ended, and a hash of all rows.
-fn run(loaded: &Loaded, explain: bool, budget: Budget) -> Result<(Outcome, u64), Fault> {
-    let mut simulation = match Simulation::new(&loaded.scenario) {
-        Ok(simulation) => simulation,
-        Err(error) => return refused(&error),
-    };
-    simulation.set_verify(true);
-    if explain {
-        simulation.explain(ExplainRequest::losses(20));
-    }
-    let mut rows = Rows(DefaultHasher::new());
-    let start = Instant::now();
-    let ended = simulation
-        .run_while(&mut rows, &mut |at| at.packet_hops < budget.hops && start.elapsed() < budget.time);
-    match ended {
-        Ok(totals) => {
-            format!("{totals:?}").hash(&mut rows.0);
-            Ok((Outcome::Ran, rows.0.finish()))
-        }
-        Err(error) => refused(&error),
+/// How a case runs.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    verify: bool,
+    explain: bool,
+    threads: usize,
+}
+
+impl Way {
+    const VERIFIED: Self = Self { verify: true, explain: false, threads: 1 };
+
+    const fn on(threads: usize) -> Self {
+        Self { verify: false, explain: false, threads }
     }
 }
 
-/// Whether an error of the engine is an answer or a fault.
-fn refused(error: &SimError) -> Result<(Outcome, u64), Fault> {
+/// How it ended, and hashes of all tables.
+fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fault> {
+    let mut rows = Rows::default();
+    // Construction is what `check` does: what it refuses, `check` refuses, too.
+    let Ok(mut simulation) = Simulation::new(&loaded.scenario) else { return Ok((Outcome::Refused, rows)) };
+    simulation.set_verify(way.verify);
+    if way.explain {
+        simulation.explain(ExplainRequest::losses(20));
+    }
+    let start = Instant::now();
+    let threads = NonZero::new(way.threads).expect("ways have a thread or more");
+    let ended = simulation.run_on(threads, &loaded.scenario, &mut rows, &mut |at| {
+        at.packet_hops < budget.hops && start.elapsed() < budget.time
+    });
+    match ended {
+        Ok(mut totals) => {
+            // The packets that were alive at once are counted by thread.
+            totals.peak_packets = 0;
+            rows.totals = format!("{totals:?}");
+            Ok((Outcome::Ran, rows))
+        }
+        Err(error) => Ok((stopped(&error)?, rows)),
+    }
+}
+
+/// Whether an error of a run that had begun is an answer or a fault.
+fn stopped(error: &SimError) -> Result<Outcome, Fault> {
     match error {
-        SimError::Interrupted => Ok((Outcome::Stopped, 0)),
+        SimError::Interrupted => Ok(Outcome::Stopped),
+        // How many flows and packets live at once depends on the course of the run.
+        SimError::TooLarge { .. } | SimError::CardFull(_) => Ok(Outcome::Refused),
         SimError::Broken { .. } | SimError::LostTrack { .. } => Err(Fault::Broken(error.to_string())),
         SimError::PolicyFailed(_) | SimError::MarkingFailed(_) | SimError::ControlFailed(_) => {
             Err(Fault::Failed(error.to_string()))
         }
-        _ => Ok((Outcome::Refused, 0)),
+        _ => Err(Fault::Disagrees(error.to_string())),
     }
 }
 
-fn from_resolved(loaded: &Loaded, folder: &Path, rows: u64, budget: Budget) -> Result<(), Fault> {
+fn from_resolved(loaded: &Loaded, folder: &Path, rows: &Rows, budget: Budget) -> Result<(), Fault> {
     let path = folder.join("resolved.toml");
     for input in &loaded.inputs {
         fs::write(folder.join(&input.name), &input.content)
@@ -234,27 +315,42 @@ fn from_resolved(loaded: &Loaded, folder: &Path, rows: u64, budget: Budget) -> R
     if loaded.resolved.lines().count() != again.resolved.lines().count() {
         return Err(Fault::Resolved("resolves to a longer or shorter one".to_owned()));
     }
-    match run(&again, false, budget)? {
-        (Outcome::Ran, found) if found != rows => Err(Fault::Resolved("runs otherwise".to_owned())),
-        _ => Ok(()),
+    let (ended, found) = run(&again, Way::VERIFIED, budget)?;
+    match found.differs_from(rows).filter(|_| ended == Outcome::Ran) {
+        Some(table) => Err(Fault::Resolved(format!("runs otherwise: table {table} differs"))),
+        None => Ok(()),
     }
 }
 
-/// Rows, hashed as they are printed.
-struct Rows(DefaultHasher);
+/// Rows, hashed by table as they are printed, and the totals.
+#[derive(Debug, Default)]
+struct Rows {
+    tables: BTreeMap<&'static str, DefaultHasher>,
+    totals: String,
+}
 
 impl Rows {
     #[expect(clippy::unnecessary_wraps, reason = "what a sink answers")]
-    fn add(&mut self, row: &impl Debug) -> io::Result<()> {
-        format!("{row:?}").hash(&mut self.0);
+    fn add(&mut self, table: &'static str, row: &impl Debug) -> io::Result<()> {
+        format!("{row:?}").hash(self.tables.entry(table).or_default());
         Ok(())
+    }
+
+    /// The first table that differs; nothing where all are equal.
+    fn differs_from(&self, other: &Self) -> Option<String> {
+        let hash = |rows: &Self, table: &str| rows.tables.get(table).map(|hasher| hasher.finish());
+        let tables = self.tables.keys().chain(other.tables.keys());
+        let table = tables.copied().find(|table| hash(self, table) != hash(other, table));
+        table.map(str::to_owned).or_else(|| {
+            (self.totals != other.totals).then(|| format!("of totals ({} and {})", self.totals, other.totals))
+        })
     }
 }
 
 macro_rules! hashed {
     ($($method:ident: $Row:ty),* $(,)?) => {
         impl RunSink for Rows {
-            $(fn $method(&mut self, row: &$Row) -> io::Result<()> { self.add(row) })*
+            $(fn $method(&mut self, row: &$Row) -> io::Result<()> { self.add(stringify!($method), row) })*
         }
     };
 }
@@ -266,22 +362,7 @@ hashed! {
     packet: PacketRow,
 }
 
-thread_local! {
-    static LAST_PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
 /// `work`, with a panic as a fault that says where it was.
 fn guarded(work: impl FnOnce() -> Result<Outcome, Fault>) -> Result<Outcome, Fault> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        panic::set_hook(Box::new(|info| {
-            let place = info.location().map_or_else(String::new, ToString::to_string);
-            let payload = info.payload();
-            let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-            LAST_PANIC.set(Some(format!("at {place}: {}", text.unwrap_or_default())));
-        }));
-    });
-    panic::catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(Fault::Panic(LAST_PANIC.take().unwrap_or_default())))
+    guard::guarded(work).unwrap_or_else(|panic| Err(Fault::Panic(panic)))
 }

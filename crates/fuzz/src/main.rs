@@ -1,46 +1,77 @@
 //! `cargo xtask fuzz`: a search for cases that go wrong.
 
-use bufferlab_fuzz::search::{Search, search, work};
-use bufferlab_fuzz::{Budget, Case, judge};
+use bufferlab_fuzz::faults::{self, Faults};
+use bufferlab_fuzz::search::{Finding, Search, Subject, search, work, write_summary};
+use bufferlab_fuzz::{Budget, Case, judge, parsers};
 use clap::{Parser, Subcommand};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Scenarios that nobody would write, run with every check on.
+/// Scenarios that nobody would write, and files that nobody would send, with every check on.
 #[derive(Parser)]
 #[command(name = "cargo xtask fuzz", disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Task>,
+    /// Search scenarios, or the readers of files, requests and answers.
+    #[arg(long, value_enum, default_value = "scenarios")]
+    subject: Subject,
     /// Seed of the cases.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Draw the seed from the clock.
+    #[arg(long, conflicts_with = "seed")]
+    fresh: bool,
     /// How long to search: 90s, 10m, 2h.
     #[arg(long, default_value = "10m", value_parser = span)]
     budget: Duration,
-    /// How many cases at most.
+    /// How many cases at most; of parsers, batches of inputs.
     #[arg(long, default_value_t = u64::MAX)]
     cases: u64,
     /// Processes at a time; by default as many as there are cores.
     #[arg(long)]
     jobs: Option<u64>,
-    /// Folder for cases that go wrong.
+    /// Folder for cases that go wrong, and for the summary.
     #[arg(long, default_value = "target/fuzz")]
     out: PathBuf,
 }
 
 #[derive(Subcommand)]
 enum Task {
-    /// Play a case that was written down.
+    /// Play a scenario that was written down.
     Play {
         /// Its file.
         file: PathBuf,
     },
+    /// Read an input that was written down; its name begins with its reader.
+    Input {
+        /// Its file.
+        file: PathBuf,
+    },
+    /// Repeat a batch of inputs; each is written into the folder before it is read.
+    Batch { seed: u64, number: u64 },
+    /// Let single calls of the program fail, take its memory, and kill it.
+    Faults {
+        /// The program.
+        #[arg(long, default_value = "target/debug/bufferlab")]
+        program: PathBuf,
+        /// Where to begin in the order of faults.
+        #[arg(long, default_value_t = 0)]
+        from: usize,
+    },
+    /// Inject one fault of the order of a seed again.
+    Fault {
+        seed: u64,
+        number: usize,
+        /// The program.
+        #[arg(long, default_value = "target/debug/bufferlab")]
+        program: PathBuf,
+    },
     /// What the search's own processes do.
     #[command(hide = true)]
-    Work { seed: u64, from: u64, step: u64, until: u64, out: PathBuf },
+    Work { subject: Subject, seed: u64, from: u64, step: u64, until: u64, out: PathBuf },
 }
 
 /// "90s", "10m", "2h".
@@ -70,38 +101,142 @@ fn main() -> ExitCode {
 
 /// Whether all is in order.
 fn run(arguments: Arguments) -> io::Result<bool> {
-    match arguments.command {
-        Some(Task::Work { seed, from, step, until, out }) => {
-            work(seed, from, step, until, &out).map(|()| true)
+    match &arguments.command {
+        Some(Task::Work { subject, seed, from, step, until, out }) => {
+            work(*subject, *seed, (*from..*until).step_by(*step as usize), out).map(|()| true)
         }
-        Some(Task::Play { file }) => {
-            let text = std::fs::read_to_string(&file)?;
-            let case = Case::from_toml(&text).map_err(io::Error::other)?;
-            let mut good = true;
-            for number in 0..4 {
-                let (ran, result) = judge(&case, number, Budget::default());
-                match result {
-                    Ok(outcome) => {
-                        println!("{} ({} of {} changes)", outcome.word(), ran.set.len(), case.set.len())
-                    }
-                    Err(fault) => {
-                        println!("{fault}");
-                        good = false;
-                    }
-                }
+        Some(Task::Play { file }) => play(file),
+        Some(Task::Input { file }) => match parsers::input(file) {
+            Ok(answer) => {
+                println!("{answer}");
+                Ok(true)
             }
-            Ok(good)
+            Err(wrong) => {
+                println!("{wrong}");
+                Ok(false)
+            }
+        },
+        Some(Task::Batch { seed, number }) => {
+            std::fs::create_dir_all(&arguments.out)?;
+            let trace = arguments.out.join(format!("{}-last.bin", parsers::target_of(*number)));
+            println!("each input is written to {} before it is read", trace.display());
+            let report = parsers::batch(*seed, *number, &arguments.out, Some(&trace))?;
+            println!("{:?}", report.outcomes);
+            show(&report.findings);
+            Ok(report.findings.is_empty())
         }
-        None => {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-            let Arguments { seed, budget, cases, jobs, out, .. } = arguments;
-            let found =
-                search(&Search { seed, time: budget, cases, jobs: jobs.unwrap_or(cores).max(1), out })?;
-            println!("{}", found.summary());
-            for fault in &found.faults {
-                println!("  {fault}");
+        Some(Task::Faults { program, from }) => inject(&arguments, program, *from),
+        Some(Task::Fault { seed, number, program }) => {
+            let (what, report) = faults::repeat(&program.canonicalize()?, *seed, *number)?;
+            println!("{what}");
+            show(&report.findings);
+            Ok(report.findings.is_empty())
+        }
+        None => look(&arguments),
+    }
+}
+
+fn play(file: &Path) -> io::Result<bool> {
+    let text = std::fs::read_to_string(file)?;
+    let case = Case::from_toml(&text).map_err(io::Error::other)?;
+    let mut good = true;
+    for number in 0..4 {
+        let judged = judge(&case, number, Budget::default());
+        match judged.result {
+            Ok(outcome) => {
+                println!("{} ({} of {} changes)", outcome.word(), judged.case.set.len(), case.set.len());
             }
-            Ok(found.faults.is_empty())
+            Err(fault) => {
+                println!("{fault}");
+                good = false;
+            }
         }
     }
+    Ok(good)
+}
+
+/// Searches, says what was found, and writes the summary.
+fn look(arguments: &Arguments) -> io::Result<bool> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let Arguments { subject, budget, cases, ref out, .. } = *arguments;
+    let seed = if arguments.fresh { fresh_seed() } else { arguments.seed };
+    let options = Search {
+        subject,
+        seed,
+        time: budget,
+        cases,
+        jobs: arguments.jobs.unwrap_or(cores).max(1),
+        out: out.clone(),
+    };
+    let again =
+        format!("cargo xtask fuzz --subject {} --seed {seed} --cases {cases} --budget 1h", subject.word());
+    eprintln!("{} of seed {seed}; repeat: {again}", subject.word());
+    let found = search(&options)?;
+    println!("{}", found.in_words());
+    show(&found.findings);
+    let summary = found.summary(&options);
+    if let Some(reached) = summary.coverage {
+        let ((options, all), (pairs, possible)) = (reached.options, reached.pairs);
+        println!(
+            "options that ran: {options} of {all}; pairs: {pairs} of {possible}; triples: {}; never: {}",
+            reached.triples,
+            in_short(&found.coverage.missing())
+        );
+    }
+    let path = out.join(format!("summary-{}-{seed}.json", subject.word()));
+    write_summary(&path, &summary)?;
+    println!("summary: {}", path.display());
+    if !found.findings.is_empty() {
+        println!("repeat the search: {again}");
+    }
+    Ok(found.findings.is_empty())
+}
+
+fn show(findings: &[Finding]) {
+    for finding in findings {
+        println!("  {}: {}\n    repeat: {}", finding.kind, finding.what, finding.replay);
+    }
+}
+
+/// Injects faults and says what came of them.
+fn inject(arguments: &Arguments, program: &Path, from: usize) -> io::Result<bool> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let seed = if arguments.fresh { fresh_seed() } else { arguments.seed };
+    let options = Faults {
+        program: program.canonicalize()?,
+        seed,
+        time: arguments.budget,
+        most: usize::try_from(arguments.cases).unwrap_or(usize::MAX),
+        from,
+        jobs: arguments.jobs.unwrap_or(cores).max(1),
+    };
+    eprintln!("faults of seed {seed}; repeat: cargo xtask fuzz --seed {seed} faults --from {from}");
+    let injected = faults::inject(&options)?;
+    if let Some(why) = &injected.skipped {
+        eprintln!("skipped: no call fails, because {why}; only kills and memory are tried");
+    }
+    for (kind, count) in &injected.report.outcomes {
+        println!("{count:6} {kind}");
+    }
+    println!(
+        "{} of {} faults, {} findings",
+        injected.done - from,
+        injected.all,
+        injected.report.findings.len()
+    );
+    show(&injected.report.findings);
+    Ok(injected.report.findings.is_empty())
+}
+
+fn in_short(labels: &[&str]) -> String {
+    const SHOWN: usize = 12;
+    let shown = labels.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    if labels.len() > SHOWN { format!("{shown} and {} more", labels.len() - SHOWN) } else { shown }
+}
+
+/// Another one at each call.
+fn fresh_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    // Short enough to be typed.
+    now.map_or(0, |since| since.as_nanos() as u64 >> 10) % 1_000_000_000
 }

@@ -15,7 +15,7 @@ pub fn minimise(case: &Case, number: u64, fault: &Fault, budget: Budget) -> Case
                 None => drop(without.set.remove(at)),
                 Some(at) => drop(without.splices.remove(at)),
             }
-            let (_, result) = judge(&without, number, budget);
+            let result = judge(&without, number, budget).result;
             result.is_err_and(|found| found.is_like(fault)).then_some(without)
         });
         match smaller {

@@ -164,7 +164,7 @@ fn of_kind(dice: &mut Dice<'_>, kind: Kind) -> String {
         Kind::CountOrNames { .. } => dice.count(1, 12).to_string(),
         Kind::Counts { min, max } => list((0..some).map(|_| dice.count(min, max).to_string())),
         Kind::Pairs { .. } => list((0..some).map(|_| list((0..2).map(|_| quoted(dice.pick(&TEXTS[..5])))))),
-        Kind::List(kind) => list((0..some).map(|_| param_value(dice, *kind))),
+        Kind::List(kind) => list((0..some).map(|_| of_param(dice, *kind))),
         Kind::Sizes => list((0..some).map(|_| quoted(dice.pick(SIZES)))),
         Kind::Values { .. } => list((0..some).map(|n| n.to_string())),
         Kind::Settings { .. } => "{}".to_owned(),
@@ -174,9 +174,34 @@ fn of_kind(dice: &mut Dice<'_>, kind: Kind) -> String {
     }
 }
 
-/// The kind of a parameter; profiles are tables that the format declares, and have an empty list here.
-fn param_value(dice: &mut Dice<'_>, kind: ParamKind) -> String {
-    Kind::for_parameter(kind).map_or_else(|| "[]".to_owned(), |kind| of_kind(dice, kind))
+/// A value for a parameter of this kind.
+pub(crate) fn of_param(dice: &mut Dice<'_>, kind: ParamKind) -> String {
+    match Kind::for_parameter(kind) {
+        Some(kind) => of_kind(dice, kind),
+        // Profiles are tables, which the format declares and not the parameter.
+        None => format!("[{}]", inline(dice, bufferlab_scenario::profile_format())),
+    }
+}
+
+/// A value for a required parameter that makes a small network and a little traffic.
+pub(crate) fn modest(dice: &mut Dice<'_>, param: &ParamInfo) -> String {
+    match param.kind {
+        ParamKind::Count { min, max } => {
+            let most = if dice.one_in(2) { 3 } else { 12 };
+            (min + dice.0.below(most)).min(max).to_string()
+        }
+        ParamKind::Rate { .. } => quoted(dice.pick(&RATES[4..10])),
+        ParamKind::Time { .. } => quoted(dice.pick(&TIMES[2..7])),
+        ParamKind::Bytes { .. } => quoted(dice.pick(&SIZES[7..14])),
+        ParamKind::Ratio { .. } | ParamKind::RatioAbove { .. } => quoted(dice.pick(&["0.5", "0.9", "1/4"])),
+        ParamKind::File | ParamKind::FlowSizes(_) | ParamKind::Text if !dice.one_in(4) => {
+            match param.default {
+                ParamValue::Required(example) => example.to_owned(),
+                _ => of_param(dice, param.kind),
+            }
+        }
+        _ => of_param(dice, param.kind),
+    }
 }
 
 fn name(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> &'static str {
@@ -200,7 +225,7 @@ pub(crate) fn parameters(dice: &mut Dice<'_>, params: &'static [ParamInfo]) -> V
         // Computed ones are often asked for where two exclude each other.
         let may = if matches!(param.default, ParamValue::Derived(..)) { 3 } else { 6 };
         if must || dice.one_in(may) {
-            parts.push(format!("{} = {}", param.name, param_value(dice, param.kind)));
+            parts.push(format!("{} = {}", param.name, of_param(dice, param.kind)));
         }
     }
     parts
@@ -211,7 +236,7 @@ fn param_table(dice: &mut Dice<'_>, info: &'static TableInfo) -> String {
 }
 
 /// A table in one line: what must be written, and some of the rest.
-fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
+pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     let mut parts = Vec::new();
     for key in spec.keys {
         if key.presence_is_required() || dice.one_in(4) {

@@ -1,6 +1,6 @@
 //! Cases that once went wrong.
 
-use bufferlab_fuzz::{Budget, Case, generate, judge};
+use bufferlab_fuzz::{Budget, Case, Judged, generate, judge};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn what_once_went_wrong_is_in_order() {
         let text = fs::read_to_string(&file).expect("readable");
         let case = Case::from_toml(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         for number in 0..4 {
-            if let (_, Err(fault)) = judge(&case, number, SHORT) {
+            if let Err(fault) = judge(&case, number, SHORT).result {
                 panic!("{}: {fault}", file.display());
             }
         }
@@ -39,7 +39,7 @@ fn a_case_is_the_same_for_its_number_and_is_read_again_as_it_was_written() {
 fn some_cases_of_each_kind_run() {
     let mut ran = 0;
     for number in 0..60 {
-        let (case, result) = judge(&generate(11, number), number, Budget::default());
+        let Judged { case, result, .. } = judge(&generate(11, number), number, Budget::default());
         match result {
             Ok(outcome) => ran += u32::from(outcome == bufferlab_fuzz::Outcome::Ran && !case.set.is_empty()),
             Err(fault) => panic!("case {number}: {fault}\n{}", case.to_toml()),

@@ -61,3 +61,9 @@ pub fn has_own_entries() -> bool {
 pub fn format() -> &'static bufferlab_document::spec::TableSpec {
     &format::ROOT
 }
+
+/// The table of a buffer profile as data: the parameter `profiles` of a policy is a list of it.
+#[must_use]
+pub fn profile_format() -> &'static bufferlab_document::spec::TableSpec {
+    &format::PROFILE
+}

@@ -1,0 +1,126 @@
+//! Which faults there are: every call of every command, in an order by a seed.
+
+use super::bench::{Bench, TRIALS, Trial};
+use super::disturb::Disturbance;
+use bufferlab_units::RandomStream;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Source of the library that lets calls fail.
+const SOURCE: &str = include_str!("shim.c");
+/// Kinds of calls and the errors that they end with, by Linux's numbers; 0: a short one. A signal interrupts slow calls only (EINTR), so
+/// files are not opened or renamed with it.
+const ERRORS: &[(&str, &[i32])] = &[
+    ("open", &[EIO, EMFILE]),
+    ("create", &[EIO, ENOSPC]),
+    ("write", &[EIO, ENOSPC, EINTR, 0]),
+    ("read", &[EIO, EINTR, 0]),
+    ("rename", &[EIO, ENOSPC]),
+    ("mkdir", &[EIO, ENOSPC]),
+    ("remove", &[EIO]),
+    ("sync", &[EIO]),
+];
+const EINTR: i32 = 4;
+const EIO: i32 = 5;
+const EMFILE: i32 = 24;
+const ENOSPC: i32 = 28;
+/// Address space in which a command is tried (MiB), and the step: from too little to begin with to enough.
+const MEMORY_MIB: std::ops::Range<u64> = 16..400;
+const MEMORY_STEP_MIB: usize = 6;
+/// Kills of each command.
+const KILLS: u64 = 20;
+
+/// The library that lets calls fail.
+#[derive(Debug)]
+pub(crate) struct Shim {
+    _folder: TempDir,
+    pub(super) library: PathBuf,
+}
+
+impl Shim {
+    /// Compiles it.
+    ///
+    /// # Errors
+    /// Why that is not possible here.
+    pub(super) fn build() -> Result<Self, String> {
+        if !cfg!(target_os = "linux") {
+            return Err("calls fail under Linux only".to_owned());
+        }
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let (source, library) = (folder.path().join("shim.c"), folder.path().join("shim.so"));
+        fs::write(&source, SOURCE).map_err(|error| error.to_string())?;
+        let compiler = Command::new("cc")
+            .args(["-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-o"])
+            .args([&library, &source])
+            .arg("-ldl")
+            .output()
+            .map_err(|error| format!("no C compiler: {error}"))?;
+        if !compiler.status.success() {
+            return Err(format!("the C compiler failed: {}", String::from_utf8_lossy(&compiler.stderr)));
+        }
+        Ok(Self { _folder: folder, library })
+    }
+}
+
+/// A fault: a command, and what happens to it.
+#[derive(Debug)]
+pub(crate) struct Point {
+    pub(super) trial: &'static Trial,
+    pub(super) what: Disturbance,
+}
+
+/// All faults.
+///
+/// # Errors
+/// If a command fails undisturbed.
+pub(super) fn points(program: &Path, shim: Option<&Shim>, seed: u64) -> io::Result<Vec<Point>> {
+    let mut all = Vec::new();
+    for trial in TRIALS {
+        let mut push = |what| all.push(Point { trial, what });
+        if let Some(shim) = shim {
+            let counts = counts(program, shim, trial)?;
+            for (op, errors) in ERRORS {
+                let count = counts.get(*op).copied().unwrap_or_default();
+                for (&error, at) in errors.iter().flat_map(|error| (1..=count).map(move |at| (error, at))) {
+                    push(Disturbance::Call { op, error, at, sticky: false });
+                    if error == ENOSPC {
+                        push(Disturbance::Call { op, error, at, sticky: true });
+                    }
+                }
+            }
+        }
+        MEMORY_MIB.step_by(MEMORY_STEP_MIB).for_each(|mib| push(Disturbance::Memory { mib }));
+        (0..KILLS).for_each(|number| push(Disturbance::Kill { number }));
+    }
+    shuffle(&mut all, seed);
+    Ok(all)
+}
+
+fn shuffle(all: &mut [Point], seed: u64) {
+    let mut stream = RandomStream::new(seed, "faults", 0);
+    for last in (1..all.len()).rev() {
+        all.swap(last, stream.below(last as u64 + 1) as usize);
+    }
+}
+
+/// How many calls of each kind an undisturbed command makes.
+fn counts(program: &Path, shim: &Shim, trial: &Trial) -> io::Result<BTreeMap<String, u64>> {
+    let bench = Bench::new(program, trial)?;
+    let log = bench.beside("log");
+    let mut command = bench.command(program, trial.command);
+    Disturbance::Call { op: "none", error: 0, at: 0, sticky: false }.apply(&mut command, &bench, shim, &log);
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(super::bench::told(trial.command, &output)));
+    }
+    let text = fs::read_to_string(&log)?;
+    let count = |line: &str| {
+        let (op, count) = line.strip_prefix("count ")?.split_once(' ')?;
+        Some((op.to_owned(), count.trim().parse().ok()?))
+    };
+    Ok(text.lines().filter_map(count).collect())
+}

@@ -1,0 +1,205 @@
+//! Every option of the scenario format as data: a key with a value, or one of the words that a key accepts.
+//!
+//! The list follows from the declaration of the format and from the registries, so a new key, policy or parameter is
+//! drawn, and counted in the coverage of pairs, without a change here.
+
+use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
+use bufferlab_params::{Card, ParamInfo, ParamKind, ParamValue};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// An option of a case.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// Name in reports: `switch.policy=dt`, `switch.policy=dt.alpha`, `switch.hardware.slices`.
+    pub(crate) label: String,
+    /// Dotted key that the option sets.
+    pub(crate) path: String,
+    /// The option that must be set before this one.
+    pub(crate) parent: Option<usize>,
+    /// How its value is drawn.
+    pub(crate) what: What,
+}
+
+/// How the value of an option is drawn.
+#[derive(Debug)]
+pub(crate) enum What {
+    /// A value of the key.
+    Key(&'static KeySpec),
+    /// A value of the parameter.
+    Param(&'static ParamInfo),
+    /// Always this TOML value.
+    Fixed(String),
+    /// The name of an entry and its required parameters, as a table; `key` names the entry.
+    Entry {
+        key: &'static str,
+        params: &'static [ParamInfo],
+        name: &'static str,
+        /// Keys of the table that do not depend on the entry, which must survive.
+        keep: &'static [KeySpec],
+    },
+    /// A list of one table.
+    List(&'static TableSpec),
+    /// A list of one buffer profile.
+    Profiles,
+}
+
+/// All options, parents before children.
+pub(crate) static OPTIONS: LazyLock<Vec<Choice>> = LazyLock::new(|| {
+    let mut all = Vec::new();
+    table(&mut all, bufferlab_scenario::format(), "", None);
+    all
+});
+
+/// The options by their path: options of one path exclude each other.
+pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock::new(|| {
+    let mut slots: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
+    for (index, choice) in OPTIONS.iter().enumerate() {
+        slots.entry(choice.path.as_str()).or_default().push(index);
+    }
+    slots
+});
+
+/// Whether two options can be part of one case: neither replaces the other, or what the other depends on.
+pub(crate) fn can_meet(first: usize, second: usize) -> bool {
+    let line = |from: usize| std::iter::successors(Some(from), |&at| OPTIONS[at].parent);
+    let excludes = |a: usize, b: usize| a != b && OPTIONS[a].path == OPTIONS[b].path;
+    first != second && !line(first).any(|a| line(second).any(|b| excludes(a, b)))
+}
+
+fn table(all: &mut Vec<Choice>, spec: &'static TableSpec, path: &str, parent: Option<usize>) {
+    for spec_key in spec.keys {
+        key(all, spec_key, spec, path, parent);
+    }
+    for variant in spec.variants {
+        for spec_key in variant.keys {
+            key(all, spec_key, spec, path, parent);
+        }
+    }
+}
+
+fn key(
+    all: &mut Vec<Choice>,
+    key: &'static KeySpec,
+    spec: &'static TableSpec,
+    at: &str,
+    parent: Option<usize>,
+) {
+    let path = if at.is_empty() { key.name.to_owned() } else { format!("{at}.{}", key.name) };
+    let fixed = |all: &mut Vec<Choice>, word: &str, value: String| {
+        let what = What::Fixed(value);
+        all.push(Choice { label: format!("{path}={word}"), path: path.clone(), parent, what });
+    };
+    match key.kind {
+        Kind::Table(below) => table(all, below, &path, parent),
+        Kind::Tables(below) => {
+            let mut parent = parent;
+            if !matches!(key.presence, Presence::Required) {
+                let what = What::List(below);
+                all.push(Choice { label: path.clone(), path: path.clone(), parent, what });
+                parent = Some(all.len() - 1);
+            }
+            table(all, below, &format!("{path}.0"), parent);
+        }
+        // The table begins anew with another entry: what it has beside the entry's parameters must be written again.
+        Kind::Tag(catalog) => {
+            for card in catalog.cards(false) {
+                let what =
+                    What::Entry { key: key.name, params: card.params, name: card.name, keep: spec.keys };
+                entry(
+                    all,
+                    &card,
+                    Choice { label: format!("{path}={}", card.name), path: at.to_owned(), parent, what },
+                );
+            }
+        }
+        Kind::Entry(catalog) => {
+            for card in catalog.cards(false) {
+                let what = What::Entry { key: "name", params: card.params, name: card.name, keep: &[] };
+                let label = format!("{path}={}", card.name);
+                entry(all, &card, Choice { label, path: path.clone(), parent, what });
+            }
+        }
+        Kind::Name(catalog) => {
+            for card in catalog.cards(false) {
+                fixed(all, card.name, format!("\"{}\"", card.name));
+            }
+        }
+        Kind::Words(words) => {
+            words.iter().for_each(|word| fixed(all, word.name, format!("\"{}\"", word.name)))
+        }
+        Kind::WordOrTables { words, .. } => {
+            words.iter().for_each(|word| fixed(all, word.name, format!("\"{}\"", word.name)));
+            all.push(Choice { label: path.clone(), path: path.clone(), parent, what: What::Key(key) });
+        }
+        Kind::CountOrWord { words, .. } => {
+            words.iter().for_each(|word| fixed(all, word, format!("\"{word}\"")));
+            all.push(Choice { label: path.clone(), path: path.clone(), parent, what: What::Key(key) });
+        }
+        Kind::Flag => ["true", "false"].into_iter().for_each(|word| fixed(all, word, word.to_owned())),
+        _ => all.push(Choice { label: path.clone(), path: path.clone(), parent, what: What::Key(key) }),
+    }
+}
+
+/// An entry and its parameters.
+fn entry(all: &mut Vec<Choice>, card: &Card, choice: Choice) {
+    let (label, path) = (choice.label.clone(), choice.path.clone());
+    all.push(choice);
+    let parent = Some(all.len() - 1);
+    for param in card.params.iter().filter(|param| !matches!(param.default, ParamValue::Required(_))) {
+        let path = format!("{path}.{}", param.name);
+        let mut push = |label: String, what| all.push(Choice { label, path: path.clone(), parent, what });
+        let label = format!("{label}.{}", param.name);
+        match param.kind {
+            ParamKind::Choice(words) => {
+                for word in words {
+                    push(format!("{label}={}", word.name), What::Fixed(format!("\"{}\"", word.name)));
+                }
+            }
+            ParamKind::Flag => {
+                for word in ["true", "false"] {
+                    push(format!("{label}={word}"), What::Fixed(word.to_owned()));
+                }
+            }
+            ParamKind::Profiles => push(label, What::Profiles),
+            _ => push(label, What::Param(param)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_policy_family_and_key_of_the_format_is_an_option() {
+        let labels: BTreeSet<_> = OPTIONS.iter().map(|choice| choice.label.as_str()).collect();
+        assert_eq!(labels.len(), OPTIONS.len(), "two options have one label");
+        for info in bufferlab_core::POLICIES.iter() {
+            assert!(labels.contains(format!("switch.policy={}", info.name).as_str()), "{}", info.name);
+        }
+        for wanted in [
+            "switch.hardware.slices",
+            "switch.hardware.slice_by=ingress",
+            "switch.hardware.family=tomahawk",
+            "switch.pfc.priorities",
+            "topology.kind=leaf_spine",
+            "workload.0.kind=poisson",
+            "transport.0.congestion_control=dctcp",
+            "switch.policy=sonic-dt.profiles",
+            "fault.0.interval",
+        ] {
+            assert!(labels.contains(wanted), "{wanted} is no option: {labels:#?}");
+        }
+    }
+
+    #[test]
+    fn options_that_replace_each_other_cannot_meet() {
+        let find = |label: &str| OPTIONS.iter().position(|choice| choice.label == label).expect(label);
+        let (dt, alpha) = (find("switch.policy=dt"), find("switch.policy=dt.alpha"));
+        let (abm, slices) = (find("switch.policy=abm"), find("switch.hardware.slices"));
+        assert!(can_meet(dt, alpha) && can_meet(alpha, slices) && can_meet(abm, slices));
+        assert!(!can_meet(dt, abm) && !can_meet(alpha, abm) && !can_meet(dt, dt));
+    }
+}

@@ -1,0 +1,297 @@
+//! Whatever reads bytes from outside, given damaged ones: no panic, no abort, bounded time and memory.
+//!
+//! A batch is a number of inputs for one target. They are changes of small valid files, and of earlier inputs of the batch that got an
+//! answer of a new shape (its text without names and numbers): a cheap stand-in for coverage, which reaches code behind the first check.
+
+mod mutate;
+mod requests;
+mod targets;
+
+use crate::guard::guarded;
+use crate::search::{Finding, Report};
+use crate::values::Dice;
+use bufferlab_units::RandomStream;
+use cpu_time::ProcessTime;
+use mutate::mutate;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+use targets::TARGETS;
+
+pub(crate) use targets::Desk;
+
+/// Inputs that a batch keeps to change them again.
+const KEPT_MAX: usize = 64;
+/// Memory that reading an input may take (KiB).
+const MEMORY_MAX_KIB: u64 = 256 << 10;
+/// Attempts to make an input smaller that goes wrong, …
+const SMALLER_ATTEMPTS: u32 = 400;
+/// … and the time for them: the whole batch has to end before it counts as hung.
+const SMALLER_FOR: Duration = Duration::from_secs(5);
+
+/// A reader.
+pub(crate) struct Target {
+    /// Its name on the command line and in reports.
+    pub(crate) name: &'static str,
+    /// Small valid inputs.
+    pub(crate) seeds: fn() -> Vec<Vec<u8>>,
+    /// What its format is made of.
+    pub(crate) words: &'static [&'static str],
+    /// Inputs of a batch.
+    pub(crate) inputs: u64,
+    /// Time that reading an input may take (s), of the processor.
+    pub(crate) seconds: u64,
+    /// Reads an input: the refusal in words, where there is one.
+    pub(crate) read: fn(&mut Desk, &[u8]) -> Result<(), String>,
+}
+
+/// The target of a batch.
+#[must_use]
+pub fn target_of(number: u64) -> &'static str {
+    target(number).name
+}
+
+/// Names of all targets.
+pub fn targets() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().map(|target| target.name)
+}
+
+fn target(number: u64) -> &'static Target {
+    &TARGETS[(number % TARGETS.len() as u64) as usize]
+}
+
+/// What is wrong with how an input was read: its kind, and in words.
+type Wrong = (&'static str, String);
+
+/// Reads one input. Answers the refusal, where there is one.
+fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), String>, Wrong> {
+    forget_peak();
+    let before = peak_kib().unwrap_or_default();
+    let start = ProcessTime::now();
+    let answer =
+        guarded(|| (target.read)(desk, input)).map_err(|panic| ("panic", format!("panic {panic}")))?;
+    let took = start.elapsed();
+    if took > Duration::from_secs(target.seconds) {
+        return Err(("time", format!("{:.1} s for {} B", took.as_secs_f64(), input.len())));
+    }
+    let grown = peak_kib().unwrap_or_default().saturating_sub(before);
+    if grown > MEMORY_MAX_KIB {
+        return Err(("memory", format!("{} MiB for {} B", grown >> 10, input.len())));
+    }
+    Ok(answer)
+}
+
+/// Batch `number` of a seed. `trace`: a file that gets every input before it is read, to find the one that ends the process.
+///
+/// # Errors
+/// If an input that goes wrong cannot be written into `out`.
+pub fn batch(seed: u64, number: u64, out: &Path, trace: Option<&Path>) -> io::Result<Report> {
+    run(target(number), seed, number, out, trace)
+}
+
+fn run(target: &Target, seed: u64, number: u64, out: &Path, trace: Option<&Path>) -> io::Result<Report> {
+    let mut stream = RandomStream::new(seed, "parsers", number);
+    let mut dice = Dice(&mut stream);
+    let mut desk = Desk::new()?;
+    let mut kept = (target.seeds)();
+    let seeds = kept.len();
+    let mut shapes = BTreeSet::new();
+    let mut report = Report::default();
+    let mut kinds = BTreeSet::new();
+    for index in 0..target.inputs {
+        // A seed as it is shows that the target accepts anything.
+        let input = match kept.get(index as usize).filter(|_| index < seeds as u64) {
+            Some(seed) => seed.clone(),
+            None => mutate(&mut dice, &kept, target.words),
+        };
+        if let Some(trace) = trace {
+            fs::write(trace, &input)?;
+        }
+        let word = match judge(target, &mut desk, &input) {
+            Ok(answer) => {
+                if shapes.insert(shape(&answer)) && kept.len() < seeds + KEPT_MAX {
+                    kept.push(input);
+                }
+                if answer.is_ok() { "accepted" } else { "refused" }
+            }
+            Err((kind, what)) => {
+                if kinds.insert((kind, what.lines().next().unwrap_or_default().to_owned())) {
+                    let input = smaller(target, &mut desk, input, kind);
+                    report.findings.push(write_down(
+                        target,
+                        &input,
+                        (seed, number, index),
+                        kind,
+                        &what,
+                        out,
+                    )?);
+                }
+                "wrong"
+            }
+        };
+        *report.outcomes.entry(format!("{} {word}", target.name)).or_default() += 1;
+    }
+    Ok(report)
+}
+
+/// An answer without what is in quotes and without numbers.
+fn shape(answer: &Result<(), String>) -> u64 {
+    let text = answer.as_ref().err().map_or("", String::as_str);
+    let mut hasher = DefaultHasher::new();
+    let mut is_quoted = false;
+    for c in text.chars().take(400) {
+        is_quoted ^= matches!(c, '"' | '`');
+        if !is_quoted && !c.is_ascii_digit() {
+            c.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// A smaller input that goes wrong in the same way.
+fn smaller(target: &Target, desk: &mut Desk, mut input: Vec<u8>, kind: &str) -> Vec<u8> {
+    let (mut attempts, start) = (0, Instant::now());
+    let mut part = input.len() / 2;
+    let goes_on = |attempts| attempts < SMALLER_ATTEMPTS && start.elapsed() < SMALLER_FOR;
+    while part > 0 && goes_on(attempts) {
+        let mut at = 0;
+        while at < input.len() && goes_on(attempts) {
+            attempts += 1;
+            let mut without = input.clone();
+            without.drain(at..input.len().min(at + part));
+            match judge(target, desk, &without) {
+                Err((found, _)) if found == kind => input = without,
+                _ => at += part,
+            }
+        }
+        part /= 2;
+    }
+    input
+}
+
+fn write_down(
+    target: &Target,
+    input: &[u8],
+    (seed, number, index): (u64, u64, u64),
+    kind: &str,
+    what: &str,
+    out: &Path,
+) -> io::Result<Finding> {
+    fs::create_dir_all(out)?;
+    let path = out.join(format!("{}-{seed}-{number}-{index}.bin", target.name));
+    fs::write(&path, input)?;
+    let first = what.lines().next().unwrap_or_default();
+    Ok(Finding {
+        kind: kind.to_owned(),
+        what: format!("{}: {first}", target.name),
+        replay: format!("cargo xtask fuzz input {}", path.display()),
+    })
+}
+
+/// Reads a file as an input of the target that its name begins with.
+///
+/// # Errors
+/// No such target, an unreadable file, or what went wrong.
+pub fn input(path: &Path) -> Result<String, String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let fits = |target: &&Target| name.strip_prefix(target.name).is_some_and(|rest| rest.starts_with('-'));
+    let target = TARGETS.iter().filter(fits).max_by_key(|target| target.name.len()).ok_or_else(|| {
+        let known: Vec<_> = targets().collect();
+        format!("{name}: the name must begin with one of {} and a hyphen", known.join(", "))
+    })?;
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
+    let bytes = fs::read(path).map_err(failed)?;
+    let mut desk = Desk::new().map_err(failed)?;
+    match judge(target, &mut desk, &bytes) {
+        Ok(Ok(())) => Ok("accepted".to_owned()),
+        Ok(Err(refusal)) => Ok(format!("refused: {refusal}")),
+        Err((kind, what)) => Err(format!("{kind}: {what}")),
+    }
+}
+
+/// The most memory that this process has had since [`forget_peak`] (KiB); nothing where the system does not say.
+fn peak_kib() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// The peak begins again at what the process has now.
+fn forget_peak() {
+    // Where this is not Linux the peak is not known either.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// The memory and the panics of a process are those of all its threads: tests that look at them take turns.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    fn turn() -> MutexGuard<'static, ()> {
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fragile(_: &mut Desk, input: &[u8]) -> Result<(), String> {
+        assert!(!input.contains(&b'!'), "no exclamation");
+        if input.contains(&b'~') {
+            let hog = vec![1_u8; 300 << 20];
+            return Err(format!("{} bytes", hog.iter().filter(|byte| **byte == 1).count()));
+        }
+        input.is_ascii().then_some(()).ok_or_else(|| "not ASCII".to_owned())
+    }
+
+    const FRAGILE: Target = Target {
+        name: "fragile",
+        seeds: || vec![b"plain text".to_vec()],
+        words: &["!"],
+        inputs: 60,
+        seconds: 1,
+        read: fragile,
+    };
+
+    #[test]
+    fn a_reader_that_panics_is_caught_with_the_smallest_input() {
+        let _turn = turn();
+        let out = tempfile::tempdir().expect("a folder");
+        let report = run(&FRAGILE, 1, 1, out.path(), None).expect("writable");
+        assert_eq!(report, run(&FRAGILE, 1, 1, out.path(), None).expect("writable"), "a batch is repeatable");
+        let finding = report.findings.iter().find(|finding| finding.kind == "panic").expect("it panics");
+        assert!(finding.what.contains("no exclamation"), "{finding:?}");
+        let file = finding.replay.rsplit(' ').next().expect("a file");
+        assert_eq!(fs::read(file).expect("it is written"), b"!");
+    }
+
+    #[test]
+    fn a_reader_that_takes_too_much_memory_is_caught() {
+        if peak_kib().is_none() {
+            eprintln!("skipped: the system does not tell the peak of memory");
+            return;
+        }
+        let _turn = turn();
+        let mut desk = Desk::new().expect("a folder");
+        assert_eq!(judge(&FRAGILE, &mut desk, b"small"), Ok(Ok(())));
+        let (kind, what) = judge(&FRAGILE, &mut desk, b"~").expect_err("300 MiB");
+        assert_eq!(kind, "memory", "{what}");
+    }
+
+    #[test]
+    fn every_target_accepts_its_seeds() {
+        let _turn = turn();
+        let mut refused = Vec::new();
+        for target in TARGETS {
+            let mut desk = Desk::new().expect("a folder");
+            for (index, seed) in (target.seeds)().iter().enumerate() {
+                let answer = judge(target, &mut desk, seed);
+                if answer != Ok(Ok(())) {
+                    refused.push(format!("{} {index}: {answer:?}", target.name));
+                }
+            }
+        }
+        assert!(refused.is_empty(), "{}", refused.join("\n"));
+    }
+}

@@ -1,0 +1,196 @@
+//! Processes that work through cases, and whoever watches them.
+
+use super::{Finding, Found, Report, Search, Subject, replay, write_down};
+use crate::generate::generate;
+use crate::parsers;
+use std::io::{self, BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+/// A case that has computed for so long and said nothing hangs.
+const HANGS_AFTER: Duration = Duration::from_secs(20);
+/// One that has said nothing for so long, too, whatever else the machine does.
+const LOST_AFTER: Duration = Duration::from_secs(300);
+/// The unit of times in /proc, by Linux's interface to programs.
+const TICKS_PER_SECOND: u64 = 100;
+/// Address space of a process (KiB): a case that wants more dies.
+const MEMORY_KIB: u64 = 4 << 20;
+/// How often the search says how far it is.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+
+/// A process and what it does.
+struct Worker {
+    child: Child,
+    /// The case that it announced, and when it last said something.
+    number: Option<u64>,
+    heard: Instant,
+    /// What it had computed by then.
+    computed: Duration,
+    /// Where it goes on when it has to be started anew.
+    next: u64,
+}
+
+/// A line of a worker, or `None`: it has ended.
+type Message = (usize, Option<String>);
+
+impl Worker {
+    /// It has said something.
+    fn note_sign_of_life(&mut self) {
+        (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
+    }
+
+    /// Whether its case has gone on for too long. A busy machine is no hang, where the time of a process is known.
+    fn hangs(&self) -> bool {
+        let silent = self.heard.elapsed();
+        let computed = cpu_time(&self.child).map_or(silent, |now| now.saturating_sub(self.computed));
+        computed > HANGS_AFTER || silent > LOST_AFTER
+    }
+}
+
+/// What a process has computed so far; `None` where the system does not say.
+fn cpu_time(child: &Child) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    // The second field is a name in parentheses, which may contain anything.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let tick = |index: usize| fields.split(' ').nth(index)?.parse::<u64>().ok();
+    Some(Duration::from_millis((tick(11)? + tick(12)?) * 1_000 / TICKS_PER_SECOND))
+}
+
+/// Searches until the time or the cases are used up.
+///
+/// # Errors
+/// If a process cannot be started or a case not be written down.
+pub fn search(options: &Search) -> io::Result<Found> {
+    let (sender, receiver) = mpsc::channel();
+    let mut workers = Vec::new();
+    for at in 0..options.jobs {
+        workers.push(start(options, at as usize, at, &sender)?);
+    }
+    let mut found = Found::default();
+    let begin = Instant::now();
+    let mut said = begin;
+    while begin.elapsed() < options.time && workers.iter().any(|worker| worker.next < options.cases) {
+        listen(options, &receiver, &mut workers, &mut found, &sender)?;
+        if said.elapsed() >= SAY_EVERY {
+            said = Instant::now();
+            eprintln!("{}: {}", in_words(begin.elapsed()), found.in_words());
+        }
+    }
+    for worker in &mut workers {
+        // It may have ended by itself.
+        let _ = worker.child.kill();
+        worker.child.wait()?;
+    }
+    found.seconds = begin.elapsed().as_secs();
+    Ok(found)
+}
+
+fn in_words(time: Duration) -> String {
+    format!("{} s", time.as_secs())
+}
+
+fn start(options: &Search, at: usize, from: u64, sender: &Sender<Message>) -> io::Result<Worker> {
+    let program = env::current_exe()?;
+    // A shell, because only it can bound the memory of what it becomes.
+    let bounded = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"");
+    let numbers = [options.seed, from, options.jobs, options.cases].map(|number| number.to_string());
+    let mut child = Command::new("sh")
+        .args(["-c", &bounded])
+        .arg(program)
+        .args(["work", options.subject.word()])
+        .args(numbers)
+        .arg(&options.out)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let sender = sender.clone();
+    thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            if sender.send((at, Some(line))).is_err() {
+                return;
+            }
+        }
+        let _ = sender.send((at, None));
+    });
+    Ok(Worker { child, number: None, heard: Instant::now(), computed: Duration::ZERO, next: from })
+}
+
+fn listen(
+    options: &Search,
+    receiver: &Receiver<Message>,
+    workers: &mut [Worker],
+    found: &mut Found,
+    sender: &Sender<Message>,
+) -> io::Result<()> {
+    match receiver.recv_timeout(Duration::from_millis(500)) {
+        Ok((at, Some(line))) => {
+            let worker = &mut workers[at];
+            worker.note_sign_of_life();
+            let mut words = line.splitn(3, ' ');
+            let (verb, number) = (words.next(), words.next().and_then(|word| word.parse::<u64>().ok()));
+            match (verb, number) {
+                (Some("begin"), Some(number)) => worker.number = Some(number),
+                (Some("end"), Some(number)) => {
+                    worker.next = number + options.jobs;
+                    let report = serde_json::from_str(words.next().unwrap_or_default());
+                    found.add(report.map_err(io::Error::other)?);
+                }
+                _ => {}
+            }
+        }
+        Ok((at, None)) => {
+            let worker = &mut workers[at];
+            let status = worker.child.wait()?;
+            let unfinished = worker.number.filter(|number| *number >= worker.next);
+            if let Some(number) = unfinished {
+                give_up(options, number, "death", &format!("the process died: {status}"), found)?;
+                *worker = start(options, at, number + options.jobs, sender)?;
+            }
+        }
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+    }
+    for worker in workers.iter_mut() {
+        let hangs = worker.number.filter(|number| *number >= worker.next && worker.hangs());
+        if let Some(number) = hangs {
+            give_up(options, number, "hang", &format!("no answer for {}", in_words(HANGS_AFTER)), found)?;
+            // Its end is heard next, and must not count twice.
+            worker.number = None;
+            worker.next = number + options.jobs;
+            worker.child.kill()?;
+        }
+    }
+    restart_killed(options, workers, sender)
+}
+
+/// Workers that were killed go on behind the case that hung.
+fn restart_killed(options: &Search, workers: &mut [Worker], sender: &Sender<Message>) -> io::Result<()> {
+    for (at, worker) in workers.iter_mut().enumerate() {
+        if worker.number.is_none() && worker.next < options.cases && worker.child.try_wait()?.is_some() {
+            *worker = start(options, at, worker.next, sender)?;
+        }
+    }
+    Ok(())
+}
+
+/// A case that cannot be made smaller, because it would hang or die again.
+fn give_up(options: &Search, number: u64, kind: &str, why: &str, found: &mut Found) -> io::Result<()> {
+    let (what, replay) = match options.subject {
+        Subject::Scenarios => {
+            let case = generate(options.seed, number);
+            let path = write_down(&options.out, options.seed, number, &case, why)?;
+            (why.to_owned(), replay(&path))
+        }
+        Subject::Parsers => {
+            let target = parsers::target_of(number);
+            (format!("{target}: {why}"), format!("cargo xtask fuzz batch {} {number}", options.seed))
+        }
+    };
+    let outcomes = [("wrong".to_owned(), 1)].into();
+    let findings = vec![Finding { kind: kind.to_owned(), what, replay }];
+    found.add(Report { outcomes, findings, ..Report::default() });
+    Ok(())
+}
