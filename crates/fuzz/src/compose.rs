@@ -6,7 +6,7 @@ use crate::options::{Choice, OPTIONS, SLOTS, What};
 use crate::pairs::scheduled;
 use crate::values::{Dice, inline, modest, of_param, value};
 use bufferlab_document::spec::KeySpec;
-use bufferlab_params::{ParamInfo, ParamValue};
+use bufferlab_params::{AUTO, ParamInfo, ParamKind, ParamValue};
 use bufferlab_units::RandomStream;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -159,6 +159,11 @@ fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String
             let mut parts = vec![head(key, name)];
             parts.extend(kept(parsed, &choice.path, key, keep));
             parts.extend(required(dice, params));
+            // Lossless priorities need room for what comes after a pause.
+            let is_lossless = choice.path == "switch.policy" && parsed["switch"].get("pfc").is_some();
+            let rooms = params.iter().filter(|param| matches!(param.kind, ParamKind::BytesPerPort { .. }));
+            let is_asked = is_lossless && !dice.one_in(4);
+            parts.extend(rooms.filter(|_| is_asked).map(|param| format!("{} = \"{AUTO}\"", param.name)));
             return vec![(choice.path.clone(), format!("{} }}", parts.join(", ")))];
         }
         What::List(spec) => format!("[{}]", inline(dice, spec)),

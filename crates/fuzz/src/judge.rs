@@ -181,6 +181,23 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     Judged { case: fitting, result, is_divided }
 }
 
+/// Runs a scenario verified, from its resolved text and on several threads. Answers how it ended, and whether several threads shared it.
+///
+/// # Errors
+/// What is wrong.
+pub(crate) fn judge_loaded(loaded: &Loaded, budget: Budget) -> Result<(Outcome, bool), Fault> {
+    let judged = guard::guarded(|| {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let (outcome, rows) = run(loaded, Way::VERIFIED, budget)?;
+        if outcome != Outcome::Ran {
+            return Ok((outcome, false));
+        }
+        from_resolved(loaded, folder.path(), &rows, budget)?;
+        Ok((outcome, on_threads(loaded, &rows, budget)?))
+    });
+    judged.unwrap_or_else(|panic| Err(Fault::Panic(panic)))
+}
+
 /// Compares runs on one, two and three threads, and one thread with the verified run. Whether the network could be divided.
 fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, Fault> {
     let can_be_divided = Simulation::new(&loaded.scenario)

@@ -5,8 +5,8 @@
 //!   again, so that what is left runs ([`judge()`]): with all identities verified, with overflow checks, within a budget of events, again
 //!   from its resolved text, and on several threads. [`Coverage`] counts the pairs of options that have run together.
 //! * [`parsers`] get damaged files, requests and answers.
-//! * `faults` lets single calls of the real program fail, and kills it.
-//! * `soak` does all of it in turn for a given time.
+//! * [`faults`] lets single calls of the real program fail, and kills it.
+//! * [`soak`] does all of it in turn for a given time.
 //!
 //! Searches ([`search`]) work in processes of their own, so that a case that hangs or dies takes only itself along. A case that goes
 //! wrong is made smaller ([`minimise()`]) and written down; `testdata/fuzz` holds those that were mended.
@@ -23,6 +23,7 @@ mod options;
 mod pairs;
 pub mod parsers;
 pub mod search;
+pub mod soak;
 mod values;
 
 pub use case::{Case, CaseError, Splice};

@@ -2,6 +2,7 @@
 
 use bufferlab_fuzz::faults::{self, Faults};
 use bufferlab_fuzz::search::{Finding, Search, Subject, search, work, write_summary};
+use bufferlab_fuzz::soak::{Soak, State, soak};
 use bufferlab_fuzz::{Budget, Case, judge, parsers};
 use clap::{Parser, Subcommand};
 use std::io;
@@ -60,6 +61,27 @@ enum Task {
         /// Where to begin in the order of faults.
         #[arg(long, default_value_t = 0)]
         from: usize,
+    },
+    /// Do all of it in turn, with fresh seeds, for the given time; the report is in the folder.
+    Soak {
+        /// The program.
+        #[arg(long, default_value = "target/debug/bufferlab")]
+        program: PathBuf,
+        /// How long: 10m, 2h.
+        #[arg(long, default_value = "2h", value_parser = span)]
+        budget: Duration,
+        /// Of all seeds [default: a fresh one].
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Go on where an earlier soak was ended.
+        #[arg(long)]
+        resume: bool,
+        /// Folder of the report and of cases that go wrong.
+        #[arg(long, default_value = "target/soak")]
+        out: PathBuf,
+        /// Processes at a time; by default as many as there are cores.
+        #[arg(long)]
+        jobs: Option<u64>,
     },
     /// Inject one fault of the order of a seed again.
     Fault {
@@ -132,6 +154,25 @@ fn run(arguments: Arguments) -> io::Result<bool> {
             show(&report.findings);
             Ok(report.findings.is_empty())
         }
+        Some(Task::Soak { program, budget, seed, resume, out, jobs }) => {
+            let state = if *resume { State::read(out)? } else { State::default() };
+            let seed = if *resume { state.seed } else { seed.unwrap_or_else(fresh_seed) };
+            let options = Soak {
+                program: program.canonicalize()?,
+                seed,
+                budget: *budget,
+                out: out.clone(),
+                scenarios: PathBuf::from("scenarios"),
+                jobs: jobs.unwrap_or_else(cores).max(1),
+            };
+            eprintln!(
+                "soak of seed {seed}; repeat: cargo xtask soak --seed {seed} --budget {}m",
+                budget.as_secs() / 60
+            );
+            let state = soak(&options, state)?;
+            println!("{}\nreport: {}", state.markdown(), out.join("report.md").display());
+            Ok(state.findings.is_empty())
+        }
         None => look(&arguments),
     }
 }
@@ -157,7 +198,6 @@ fn play(file: &Path) -> io::Result<bool> {
 
 /// Searches, says what was found, and writes the summary.
 fn look(arguments: &Arguments) -> io::Result<bool> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let Arguments { subject, budget, cases, ref out, .. } = *arguments;
     let seed = if arguments.fresh { fresh_seed() } else { arguments.seed };
     let options = Search {
@@ -165,7 +205,7 @@ fn look(arguments: &Arguments) -> io::Result<bool> {
         seed,
         time: budget,
         cases,
-        jobs: arguments.jobs.unwrap_or(cores).max(1),
+        jobs: arguments.jobs.unwrap_or_else(cores).max(1),
         out: out.clone(),
     };
     let again =
@@ -192,6 +232,10 @@ fn look(arguments: &Arguments) -> io::Result<bool> {
     Ok(found.findings.is_empty())
 }
 
+fn cores() -> u64 {
+    std::thread::available_parallelism().map_or(1, usize::from) as u64
+}
+
 fn show(findings: &[Finding]) {
     for finding in findings {
         println!("  {}: {}\n    repeat: {}", finding.kind, finding.what, finding.replay);
@@ -200,7 +244,6 @@ fn show(findings: &[Finding]) {
 
 /// Injects faults and says what came of them.
 fn inject(arguments: &Arguments, program: &Path, from: usize) -> io::Result<bool> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let seed = if arguments.fresh { fresh_seed() } else { arguments.seed };
     let options = Faults {
         program: program.canonicalize()?,
@@ -208,7 +251,7 @@ fn inject(arguments: &Arguments, program: &Path, from: usize) -> io::Result<bool
         time: arguments.budget,
         most: usize::try_from(arguments.cases).unwrap_or(usize::MAX),
         from,
-        jobs: arguments.jobs.unwrap_or(cores).max(1),
+        jobs: arguments.jobs.unwrap_or_else(cores).max(1),
     };
     eprintln!("faults of seed {seed}; repeat: cargo xtask fuzz --seed {seed} faults --from {from}");
     let injected = faults::inject(&options)?;

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use tempfile::TempDir;
 
 /// Folder of the results, below the folder of the commands.
@@ -155,13 +156,35 @@ pub(super) const TRIALS: &[Trial] = &[
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 /// A folder with the inputs of all commands.
+#[derive(Debug)]
 pub(super) struct Bench {
     folder: TempDir,
 }
 
+/// Folders in which everything before a trial has been done, by program and trial.
+type Templates = BTreeMap<(PathBuf, &'static str), Arc<Bench>>;
+static TEMPLATES: LazyLock<Mutex<Templates>> = LazyLock::new(Mutex::default);
+
 impl Bench {
     /// With what ran before the trial.
     pub(super) fn new(program: &Path, trial: &Trial) -> io::Result<Self> {
+        let key = (program.to_owned(), trial.name);
+        let known = || TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(&key).cloned();
+        let template = match found {
+            Some(template) => template,
+            None => {
+                let template = Arc::new(Self::prepared(program, trial)?);
+                known().insert(key, Arc::clone(&template));
+                template
+            }
+        };
+        let bench = Self { folder: tempfile::tempdir()? };
+        copy(template.folder.path(), bench.folder.path())?;
+        Ok(bench)
+    }
+
+    fn prepared(program: &Path, trial: &Trial) -> io::Result<Self> {
         let bench = Self { folder: tempfile::tempdir()? };
         bench.write("tiny.toml", TINY)?;
         bench.write("own/study/buffers.toml", STUDY)?;
@@ -228,6 +251,20 @@ pub(super) fn told(arguments: &[&str], output: &Output) -> String {
     let last: Vec<_> = said.lines().rev().take(6).collect();
     let last: Vec<_> = last.into_iter().rev().collect();
     format!("bufferlab {}: {}: {}", arguments.join(" "), output.status, last.join(" | "))
+}
+
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let place = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &place)?;
+        } else {
+            fs::copy(entry.path(), &place)?;
+        }
+    }
+    Ok(())
 }
 
 fn collect(folder: &Path, name: &str, files: &mut Files) -> io::Result<()> {

@@ -1,0 +1,256 @@
+//! All searches in turn for a given time, with fresh seeds: scenarios, parsers, faults and kills, and every shipped scenario on several threads.
+//!
+//! What was done is written down after every part, so a soak that was ended goes on where it was.
+
+mod shipped;
+
+use crate::faults::{self, Faults};
+use crate::pairs::{Coverage, Reached};
+use crate::search::{Finding, Report, Search, Subject, search};
+use bufferlab_units::RandomStream;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+/// Longest part: then the next kind has its turn.
+const PART_MAX: Duration = Duration::from_secs(240);
+/// Rounds in a budget, at least: every kind has several turns.
+const ROUNDS: u32 = 2;
+/// What of a round is whose, in percent.
+const SHARES: [(Kind, u32); 4] =
+    [(Kind::Scenarios, 40), (Kind::Parsers, 20), (Kind::Faults, 30), (Kind::Shipped, 10)];
+
+/// What a part searches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Scenarios,
+    Parsers,
+    Faults,
+    Shipped,
+}
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Soak {
+    /// The program whose calls fail.
+    pub program: PathBuf,
+    /// Of all seeds.
+    pub seed: u64,
+    /// How long all parts take together, those before a resumption included.
+    pub budget: Duration,
+    /// Folder of the report, of cases that go wrong, and of what is resumed.
+    pub out: PathBuf,
+    /// Folder of the shipped scenarios.
+    pub scenarios: PathBuf,
+    /// Processes at a time.
+    pub jobs: u64,
+}
+
+/// What was done so far.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct State {
+    /// Of all seeds.
+    pub seed: u64,
+    /// Time that parts took (s).
+    pub seconds: u64,
+    /// Parts that are done.
+    pub parts: u64,
+    /// Cases by what was searched and how they ended.
+    pub cases: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Scenarios that several threads shared.
+    pub divided: u64,
+    /// Faults of the order of the seed that were injected, and how many there are.
+    pub faults: (usize, usize),
+    /// Options of scenarios that ran together, in one go.
+    pub coverage: Option<Reached>,
+    /// What was left out, and why.
+    pub skipped: Vec<String>,
+    /// What went wrong.
+    pub findings: Vec<Finding>,
+}
+
+impl State {
+    /// Reads what an earlier soak has written into the folder.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(out: &Path) -> io::Result<Self> {
+        let text = fs::read_to_string(out.join("report.json"))?;
+        serde_json::from_str(&text).map_err(io::Error::other)
+    }
+
+    fn write(&self, out: &Path) -> io::Result<()> {
+        fs::create_dir_all(out)?;
+        let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
+        // Renamed: a soak that is killed leaves the report of its last part.
+        for (name, text) in [("report.json", text + "\n"), ("report.md", self.markdown())] {
+            fs::write(out.join(format!(".{name}")), text)?;
+            fs::rename(out.join(format!(".{name}")), out.join(name))?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, report: Report) {
+        let cases = self.cases.entry(name.to_owned()).or_default();
+        for (outcome, count) in report.outcomes {
+            *cases.entry(outcome).or_default() += count;
+        }
+        self.divided += report.divided;
+        for finding in report.findings {
+            // The same place goes wrong again and again: one example each.
+            if !self.findings.iter().any(|known| is_like(known, &finding)) {
+                self.findings.push(finding);
+            }
+        }
+    }
+
+    /// The table of cases and findings.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut text = format!(
+            "# Soak\n\nSeed {}, {} min, {} parts. {} scenarios ran on 1, 2 and 3 threads. {} of {} faults were injected.\n",
+            self.seed,
+            self.seconds / 60,
+            self.parts,
+            self.divided,
+            self.faults.0,
+            self.faults.1
+        );
+        // Writing into a string cannot fail.
+        if let Some(reached) = self.coverage {
+            let _ = writeln!(
+                text,
+                "Options that ran: {} of {}, pairs {} of {}, triples {}.",
+                reached.options.0, reached.options.1, reached.pairs.0, reached.pairs.1, reached.triples
+            );
+        }
+        for skipped in &self.skipped {
+            let _ = writeln!(text, "Skipped: {skipped}.");
+        }
+        text.push_str("\n| searched | ended | cases |\n|---|---|--:|\n");
+        for (name, outcomes) in &self.cases {
+            for (outcome, count) in outcomes {
+                let _ = writeln!(text, "| {name} | {outcome} | {count} |");
+            }
+        }
+        let _ = writeln!(text, "\n## Findings: {}\n", self.findings.len());
+        if !self.findings.is_empty() {
+            text.push_str("| kind | finding | repeat |\n|---|---|---|\n");
+        }
+        for Finding { kind, what, replay } in &self.findings {
+            let _ =
+                writeln!(text, "| {kind} | {} | `{replay}` |", what.replace('|', "\\|").replace('\n', " "));
+        }
+        text
+    }
+}
+
+/// Whether two findings are probably of one cause: of one kind, with words that differ in numbers only.
+fn is_like(first: &Finding, second: &Finding) -> bool {
+    let words = |finding: &Finding| -> String {
+        finding.what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
+    };
+    first.kind == second.kind && words(first) == words(second)
+}
+
+/// Goes on from `state` until the budget is used up; the report is written after every part.
+///
+/// # Errors
+/// If a process cannot be started, or the folder cannot be written.
+pub fn soak(options: &Soak, mut state: State) -> io::Result<State> {
+    state.seed = options.seed;
+    let before = Duration::from_secs(state.seconds);
+    let begin = Instant::now();
+    let mut coverage = Coverage::default();
+    let round = (options.budget / ROUNDS).min(PART_MAX * 100 / 40);
+    while before + begin.elapsed() < options.budget {
+        let (kind, share) = SHARES[(state.parts % SHARES.len() as u64) as usize];
+        let left = options.budget.saturating_sub(before + begin.elapsed());
+        let time = (round * share / 100).min(left).min(PART_MAX);
+        let seed = RandomStream::new(options.seed, "soak", state.parts).below(1_000_000_000);
+        match kind {
+            Kind::Scenarios | Kind::Parsers => {
+                look(options, &mut state, &mut coverage, kind, seed, time)?;
+            }
+            Kind::Faults => inject(options, &mut state, time)?,
+            Kind::Shipped => state.add("shipped scenarios", shipped::run(&options.scenarios, seed, time)?),
+        }
+        state.parts += 1;
+        state.seconds = (before + begin.elapsed()).as_secs();
+        state.coverage = Some(coverage.reached());
+        state.write(&options.out)?;
+        eprintln!(
+            "{} s: {kind:?} of seed {seed} done; {} findings so far",
+            state.seconds,
+            state.findings.len()
+        );
+    }
+    Ok(state)
+}
+
+fn look(
+    options: &Soak,
+    state: &mut State,
+    coverage: &mut Coverage,
+    kind: Kind,
+    seed: u64,
+    time: Duration,
+) -> io::Result<()> {
+    let subject = if kind == Kind::Scenarios { Subject::Scenarios } else { Subject::Parsers };
+    let out = options.out.clone();
+    let found = search(&Search { subject, seed, time, cases: u64::MAX, jobs: options.jobs, out })?;
+    coverage.merge(&found.coverage);
+    let report = Report {
+        outcomes: found.outcomes,
+        divided: found.divided,
+        findings: found.findings,
+        options: Vec::new(),
+    };
+    state.add(subject.word(), report);
+    Ok(())
+}
+
+/// Faults in the order of the soak's seed; when all are done, nothing is left to inject.
+fn inject(options: &Soak, state: &mut State, time: Duration) -> io::Result<()> {
+    let injected = faults::inject(&Faults {
+        program: options.program.clone(),
+        seed: options.seed,
+        time,
+        most: usize::MAX,
+        from: state.faults.0,
+        jobs: options.jobs,
+    })?;
+    state.faults = (injected.done, injected.all);
+    if let Some(why) = injected.skipped.filter(|why| !state.skipped.contains(why)) {
+        state.skipped.push(why);
+    }
+    state.add("faults", injected.report);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(what: &str) -> Finding {
+        Finding { kind: "panic".to_owned(), what: what.to_owned(), replay: "again".to_owned() }
+    }
+
+    #[test]
+    fn a_report_is_read_again_and_has_each_cause_once() {
+        let out = tempfile::tempdir().expect("a folder");
+        let mut state = State { seed: 9, seconds: 60, ..State::default() };
+        let findings = vec![finding("at a.rs:1: | x"), finding("at a.rs:22: | x"), finding("at b.rs:1: y")];
+        let report = Report { outcomes: [("ran".to_owned(), 5)].into(), findings, ..Report::default() };
+        state.add("scenarios", report.clone());
+        state.add("scenarios", report);
+        state.write(out.path()).expect("writable");
+        let again = State::read(out.path()).expect("it was written");
+        assert_eq!((again.seed, again.cases["scenarios"]["ran"], again.findings.len()), (9, 10, 2));
+        let page = fs::read_to_string(out.path().join("report.md")).expect("it was written");
+        assert!(page.contains("| scenarios | ran | 10 |") && page.contains("at a.rs:1: \\| x"), "{page}");
+    }
+}

@@ -1,0 +1,69 @@
+//! Every shipped scenario, shortened: verified, from its resolved text, on several threads.
+
+use crate::judge::{Budget, Outcome, judge_loaded};
+use crate::search::{Finding, Report};
+use bufferlab_scenario::{Loaded, load};
+use bufferlab_units::RandomStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+/// A case may take so much.
+const BUDGET: Budget = Budget { time: Duration::from_secs(10), hops: 200_000 };
+/// Parts of a scenario's duration that are tried, until one fits into the budget.
+const PARTS: [u64; 3] = [50, 500, 5_000];
+
+/// Tries the scenarios of a folder, beginning at one that the seed selects, until the time is used up; the first one is always tried.
+pub(super) fn run(folder: &Path, seed: u64, time: Duration) -> io::Result<Report> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    files.sort();
+    let first = RandomStream::new(seed, "shipped", 0).below(files.len().max(1) as u64) as usize;
+    files.rotate_left(first);
+    let begin = Instant::now();
+    let mut report = Report::default();
+    for path in files {
+        if begin.elapsed() > time {
+            break;
+        }
+        let (word, wrong) = one(&path, seed);
+        *report.outcomes.entry(word.to_owned()).or_default() += 1;
+        if let Some((kind, what)) = wrong {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            report.findings.push(Finding {
+                kind,
+                what: format!("{name}: {what}"),
+                replay: format!("cargo xtask same-threads --quick {name}"),
+            });
+        }
+    }
+    Ok(report)
+}
+
+type Wrong = Option<(String, String)>;
+
+fn one(path: &Path, seed: u64) -> (&'static str, Wrong) {
+    let mut word = "stopped";
+    for part in PARTS {
+        let loaded = match shortened(path, part, seed) {
+            Ok(loaded) => loaded,
+            Err(wrong) => return ("wrong", Some(("refused".to_owned(), wrong))),
+        };
+        match judge_loaded(&loaded, BUDGET) {
+            Err(fault) => return ("wrong", Some((fault.word().to_owned(), fault.to_string()))),
+            Ok((Outcome::Ran, true)) => return ("ran on 1, 2 and 3 threads", None),
+            Ok((Outcome::Ran, false)) => return ("ran", None),
+            Ok((outcome, _)) => word = outcome.word(),
+        }
+    }
+    (word, None)
+}
+
+/// A part of a scenario; one whose flows are listed does not take a shorter duration, and is as it is.
+fn shortened(path: &Path, part: u64, seed: u64) -> Result<Loaded, String> {
+    let whole = load(path, &[]).map_err(|error| error.in_lines())?;
+    let duration = format!("{} ns", (whole.scenario.duration.as_ns() / part).max(2_000));
+    let set = [("duration", duration), ("drain", "2 ms".to_owned()), ("seed", seed.to_string())];
+    let set = set.map(|(key, value)| (key.to_owned(), value));
+    Ok(load(path, &set).unwrap_or(whole))
+}
