@@ -1,8 +1,14 @@
 //! Names in messages: lists, and the one that was probably meant.
 
+/// Longest text that may be a misspelt name (bytes): comparing takes time by the product of the lengths.
+const MISSPELT_MAX: usize = 128;
+
 /// "did you mean …?": the known name that is nearest to `written`, if any is near.
 #[must_use]
 pub fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    if written.len() > MISSPELT_MAX {
+        return None;
+    }
     let written = written.to_lowercase();
     let scored = known.into_iter().filter_map(|name| {
         let lower = name.to_lowercase();
@@ -47,6 +53,7 @@ mod tests {
         let policies = ["dt", "abm", "abm-dt", "followlqd", "losspass"];
         let near = |written| suggestion(written, policies);
         assert_eq!(near("foo"), None);
+        assert_eq!(near("losspas".repeat(100_000).as_str()), None, "and it takes no time");
         assert_eq!(near("abmm").as_deref(), Some("abm"));
         assert_eq!(near("amb").as_deref(), Some("abm"));
         assert_eq!(suggestion("h7", ["h0", "h1"]), None);

@@ -28,6 +28,7 @@ mod group;
 mod inspect;
 mod manifest;
 mod packets;
+mod patient;
 mod read;
 mod runs;
 mod schema;

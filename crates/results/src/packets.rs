@@ -3,6 +3,7 @@
 use crate::cells::BatchReader;
 use crate::error::{ResultsError, TableError};
 use crate::manifest::NameTables;
+use crate::patient::Patient;
 use crate::read::RunResult;
 use crate::schema::table_file;
 use arrow_array::cast::AsArray;
@@ -192,7 +193,8 @@ impl PacketTable {
     ) -> Result<(), ResultsError> {
         let file = File::open(&self.path).map_err(ResultsError::io("read", &self.path))?;
         let visit = || -> Result<(), TableError> {
-            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+            let builder =
+                ParquetRecordBatchReaderBuilder::new_with_metadata(Patient(file), self.metadata.clone());
             let builder = builder.with_row_groups(vec![group]).with_projection(mask);
             for batch in builder.with_batch_size(BATCH_ROWS).build()? {
                 each(&batch?)?;

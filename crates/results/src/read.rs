@@ -5,6 +5,7 @@ use crate::digest::{self, FileFault, sha256};
 use crate::error::{ResultsError, TableError};
 use crate::explanations::ExplanationRecord;
 use crate::manifest::{FORMAT, FORMAT_VERSION, Manifest, NameTables, Timing};
+use crate::patient::Patient;
 use crate::schema::table_file;
 use crate::sums::{self, SUMS_FILE, Sums, has_its_digest};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, SCENARIO_FILE, TIMING_FILE};
@@ -229,7 +230,8 @@ pub(crate) fn visit_file<R: Record>(
 ) -> Result<(), ResultsError> {
     let file = File::open(path).map_err(ResultsError::io("read", path))?;
     let visit = || -> Result<(), TableError> {
-        let reader = ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(BATCH_ROWS).build()?;
+        let reader =
+            ParquetRecordBatchReaderBuilder::try_new(Patient(file))?.with_batch_size(BATCH_ROWS).build()?;
         for batch in reader {
             let batch = batch?;
             let mut cells = BatchReader::new(R::COLUMNS, names, &batch)?;
