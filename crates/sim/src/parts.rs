@@ -26,6 +26,7 @@
 mod exchange;
 mod merge;
 mod partition;
+mod patience;
 mod run;
 mod samples;
 

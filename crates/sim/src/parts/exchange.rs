@@ -1,5 +1,6 @@
 //! Where the threads of a run meet, and what they hand over.
 
+use super::patience::Patience;
 use super::samples::Sample;
 use crate::host::{FlowAccount, FlowNote, Retired};
 use crate::ids::{LinkId, PartId};
@@ -8,8 +9,7 @@ use crate::world::telemetry::Reports;
 use bufferlab_units::Time;
 use std::hint;
 use std::num::NonZero;
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -42,19 +42,12 @@ struct Notice {
     hops: AtomicU64,
 }
 
-/// Least and most looks of a part that waits. A look takes some 40 cycles. Where every part has a core,
-/// the others come within a few hundred looks, and waking a thread would take longer. Where other
-/// programs need the cores, the part that is late waits for this very core: looking 16,384 times per
-/// meeting took seven times the CPU time of one thread. So a wait that ends in sleep makes the next ones
-/// shorter, and one that does not makes them longer.
-const SPINS: Range<u32> = 64..4_096;
-
 /// What all parts of a run share.
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
-    /// How often a part that waits looks before it gives its core away: [`SPINS`].
-    spins: AtomicU32,
+    /// How often a part that waits looks before it gives its core away, by what its last waits came to.
+    patience: Patience,
     /// Parts that have come to the meeting that is next.
     arrived: AtomicUsize,
     /// Meetings that have taken place.
@@ -94,7 +87,7 @@ impl Exchange {
         let notices = || (0..parts).map(notice).collect();
         Self {
             parts,
-            spins: AtomicU32::new(if parts <= cores { SPINS.end } else { 0 }),
+            patience: Patience::new(parts <= cores),
             arrived: AtomicUsize::new(0),
             meetings: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -127,18 +120,14 @@ impl Exchange {
             return Ok(());
         }
         let has_met = || self.meetings.load(Ordering::Acquire) != meeting;
-        let spins = self.spins.load(Ordering::Relaxed);
-        for _ in 0..spins {
+        for _ in 0..self.patience.spins() {
             if has_met() {
-                // The part that is late has a core of its own again.
-                self.spins.store(SPINS.end.min(spins + spins / 16 + 1), Ordering::Relaxed);
+                self.patience.was_worth_it();
                 return Ok(());
             }
             hint::spin_loop();
         }
-        if spins > SPINS.start {
-            self.spins.store(SPINS.start.max(spins / 4), Ordering::Relaxed);
-        }
+        self.patience.was_in_vain();
         let mut asleep = locked(&self.asleep);
         *asleep += 1;
         while !has_met() && !self.broken.load(Ordering::Acquire) {
