@@ -269,4 +269,53 @@ mod tests {
             }
         }
     }
+
+    /// Pauses and resumes included: a paused queue charges its packets elsewhere.
+    #[test]
+    fn a_member_of_the_switchs_own_kind_agrees_about_lossless_packets() {
+        let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 4]).with_queues(2);
+        let config = SwitchConfig { max_packet: 1_500, lossless: 0b10, ..config };
+        for name in ["sonic-dt", "sonic-abm", "reverie"] {
+            // A pool that one queue can empty: some packets are refused, also of empty queues.
+            let params = [("headroom", 3_000), ("headroom_pool", 4_500)]
+                .map(|(name, bytes)| (name.to_owned(), ParamValue::Bytes(bytes)));
+            let mut switch = config.build(name, &params).expect("it fits");
+            let mut panel = Panel::new(&config.shape(), &config.hardware, (name, &params));
+            let mut stream = bufferlab_units::RandomStream::new(5, "panel", 0);
+            let mut verdicts = std::collections::BTreeMap::new();
+            for id in 0..20_000_u32 {
+                let now = Time::from_ns(u64::from(id) * 400);
+                while let Some(due) = switch.poll_timeout().filter(|due| *due <= now) {
+                    switch.handle_timeout(due, &mut panel);
+                }
+                let ports = [stream.below(4) as u16, stream.below(2) as u16];
+                let packet = Packet {
+                    id,
+                    size: 1_500,
+                    ingress_port: ports[0],
+                    egress_port: ports[1],
+                    priority: stream.below(2) as u8,
+                    ..Packet::default()
+                };
+                let headroom = switch.buffer().used(Account::Headroom);
+                let found = match switch.handle_arrival(now, &packet, &mut panel) {
+                    crate::Admission::Dropped(reason) => Verdict::Drop(reason),
+                    crate::Admission::Stored { .. } => {
+                        let in_headroom = switch.buffer().used(Account::Headroom) > headroom;
+                        Verdict::Admit(if in_headroom { Account::Headroom } else { Account::Shared })
+                    }
+                };
+                let own = panel.opinions().iter().find(|o| o.policy == name).expect("a member").verdict;
+                assert_eq!(own, found, "{name}, packet {id}");
+                *verdicts.entry(format!("{found:?}")).or_insert(0) += 1;
+                let rounds = if id / 500 % 2 == 0 { 1 } else { 2 };
+                for _ in 0..rounds {
+                    let _ = switch.poll_transmit(now, stream.below(4) as u16, &mut panel);
+                }
+            }
+            for seen in ["Admit(Shared)", "Admit(Headroom)", "Drop(HeadroomFull)"] {
+                assert!(verdicts.get(seen).is_some_and(|&count| count > 20), "{name}: {verdicts:?}");
+            }
+        }
+    }
 }

@@ -78,6 +78,24 @@ impl Weight {
 mod tests {
     use super::*;
 
+    /// At an exact tie, 2 × 1/3 × 42,804 = 28,536 for one, a threshold is one byte short, and never more.
+    #[test]
+    fn a_threshold_of_rounded_factors_is_short_by_one_byte_at_most() {
+        let two_thirds = Weight::from_f64(2.0).divided_by(Weight::from_fraction(3, 1));
+        assert_eq!(two_thirds.of(42_804), 28_535);
+        for n in 1..=64_u64 {
+            for share in 1..=8_u64 {
+                let gamma = Weight::from_fraction(share, 8);
+                let factor = Weight::from_f64(2.0).divided_by(Weight::from_fraction(n, 1)).times(gamma);
+                for free in (0..200_000_000_u64).step_by(1_234_567) {
+                    let exact = 2 * share * free / (8 * n);
+                    let found = factor.of(free);
+                    assert!(found == exact || found + 1 == exact, "2 / {n} x {share}/8 of {free} B: {found}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn factors_are_exact_where_binary_is() {
         assert_eq!(Weight::from_f64(0.5).of(60), 30);

@@ -55,7 +55,8 @@ record! {
         /// Ideal FCT: base round-trip time plus payload over the slower access link, or plus sending_ns where that is
         /// longer.
         ideal_ns: f64,
-        /// fct / ideal; empty unless finished.
+        /// fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets, whose sending_ns contains the gap
+        /// after the last one.
         slowdown: Option<f64>,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
@@ -207,7 +208,7 @@ record! {
         tx_bytes: u64,
         /// Packets sent with a congestion mark.
         marked_packets: u64,
-        /// Mean use over the arrival phase, 0 to 1.
+        /// Mean use over the arrival phase: a packet counts in full when it starts, so a phase of few packets can exceed 1.
         utilisation: f64,
         /// Bytes that asked for this port in the arrival phase, lost or not, as on the wire; empty for a host's link.
         offered_bytes: Option<u64>,

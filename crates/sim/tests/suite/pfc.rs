@@ -1,7 +1,8 @@
 //! Do pauses come when arithmetic says, protect what they are to protect, and close into circles only where they must?
 
-use crate::support::{Lab, Rows, run};
+use crate::support::{Lab, Rows, run, star};
 use bufferlab_metrics::PauseRow;
+use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 
 /// Every port has one queue, and it is lossless.
 fn switch(policy: &str, pfc: &str) -> String {
@@ -86,6 +87,25 @@ fn a_packet_that_reaches_the_threshold_pauses_one_packet_earlier() {
     assert_eq!((second.sent_pauses, second.sent_resumes), (expected, expected));
     // The two that still come, and not the one that pauses.
     assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
+}
+
+/// A packet that is lost pauses its sender at once, and `explain` shows the pause. Two senders fill one port; the headroom of both together is that of
+/// one packet.
+#[test]
+fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
+    let policy = r#"{ name = "sonic-dt", headroom = "15 KB", headroom_pool = "1500 B", lossless_static_threshold = "15001 B" }"#;
+    let scenario = Lab::new(&star(3, "10 Gb/s", "1 us"), &switch(policy, ""), &open_loop("10 Gb/s", 1_500))
+        .times("60 us", "1 ms")
+        .workloads(&bursts(&[(0, 2), (1, 2)], "60 us"));
+    let mut simulation = Simulation::new(&scenario).expect("it can be built");
+    let event = ExplainedEvent::Pause;
+    simulation.explain(ExplainRequest { event, ..ExplainRequest::losses(100) });
+    let mut found = Explanations::default();
+    simulation.run(&mut found, &mut |_| ()).expect("it runs");
+    let first: Vec<_> =
+        [0, 1].map(|port| found.0.iter().find(|row| row.port == port).map(|row| row.queue_bytes)).into();
+    // The 11th packet of one goes to headroom; that of the other one is lost, with ten stored.
+    assert!(first.contains(&Some(11 * 1_500)) && first.contains(&Some(10 * 1_500)), "{first:?}");
 }
 
 #[test]
