@@ -34,6 +34,7 @@ fn sweep(out: &Path, vary: &[usize], count: u64) -> SweepRequest {
         policies: Vec::new(),
         seeds: seeds(count),
         out: out.to_owned(),
+        replace: false,
     }
 }
 
