@@ -7,7 +7,7 @@ use bufferlab_metrics::{
     PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, RunSink, SeriesRow, WatchdogRow,
 };
 use bufferlab_scenario::{LoadError, Loaded, load_text};
-use bufferlab_sim::{ExplainRequest, SimError, Simulation};
+use bufferlab_sim::{ExplainRequest, MemoryEstimate, SimError, Simulation};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
@@ -277,9 +277,24 @@ impl Way {
     }
 }
 
+/// Memory that a case may take by its estimate (bytes). Commands refuse what is not free; a case is a run
+/// below the commands, in a process that has 4 GiB of addresses.
+const MEMORY_MAX: u64 = 1 << 30;
+
+fn takes_too_much(loaded: &Loaded, way: Way) -> bool {
+    let mut scenario = loaded.scenario.clone();
+    if way.explain {
+        scenario.output.explain_losses = Some(1);
+    }
+    MemoryEstimate::new(&scenario).bytes().saturating_mul(way.threads as u64) > MEMORY_MAX
+}
+
 /// How it ended, and hashes of all tables.
 fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fault> {
     let mut rows = Rows::default();
+    if takes_too_much(loaded, way) {
+        return Ok((Outcome::Refused, rows));
+    }
     // Construction is what `check` does: what it refuses, `check` refuses, too.
     let Ok(mut simulation) = Simulation::new(&loaded.scenario) else { return Ok((Outcome::Refused, rows)) };
     simulation.set_verify(way.verify);

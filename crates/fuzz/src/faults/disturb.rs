@@ -83,10 +83,12 @@ impl Disturbance {
     }
 }
 
+/// What a command leaves, by program and name of the command.
+type ExpectedByCommand = BTreeMap<(PathBuf, &'static str), Arc<Expected>>;
+
 /// What undisturbed commands leave, and what was there before them.
 type Expected = (Files, Files);
-static EXPECTED: LazyLock<Mutex<BTreeMap<(PathBuf, &'static str), Arc<Expected>>>> =
-    LazyLock::new(Mutex::default);
+static EXPECTED: LazyLock<Mutex<ExpectedByCommand>> = LazyLock::new(Mutex::default);
 
 fn expected(program: &Path, trial: &'static Trial) -> io::Result<Arc<Expected>> {
     let key = (program.to_owned(), trial.name);
