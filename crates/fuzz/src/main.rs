@@ -5,7 +5,7 @@ use bufferlab_fuzz::search::{Finding, Search, Subject, search, work, write_summa
 use bufferlab_fuzz::soak::{Soak, State, soak};
 use bufferlab_fuzz::{Budget, Case, judge, parsers};
 use clap::{Parser, Subcommand};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -256,7 +256,8 @@ fn inject(arguments: &Arguments, program: &Path, from: usize) -> io::Result<bool
     eprintln!("faults of seed {seed}; repeat: cargo xtask fuzz --seed {seed} faults --from {from}");
     let injected = faults::inject(&options)?;
     if let Some(why) = &injected.skipped {
-        eprintln!("skipped: no call fails, because {why}; only kills and memory are tried");
+        let line = format!("SKIPPED calls that fail: {why}; only kills and memory are tried");
+        writeln!(io::stderr(), "{line}")?;
     }
     for (kind, count) in &injected.report.outcomes {
         println!("{count:6} {kind}");

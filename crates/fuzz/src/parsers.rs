@@ -227,6 +227,7 @@ fn forget_peak() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
     /// The memory and the panics of a process are those of all its threads: tests that look at them take turns.
@@ -269,7 +270,8 @@ mod tests {
     #[test]
     fn a_reader_that_takes_too_much_memory_is_caught() {
         if peak_kib().is_none() {
-            eprintln!("skipped: the system does not tell the peak of memory");
+            let why = "SKIPPED the limit of a reader's memory: the system does not tell the peak";
+            let _ = writeln!(std::io::stderr(), "{why}");
             return;
         }
         let _turn = turn();

@@ -187,18 +187,43 @@ fn refuse_too_much(pools: &[u64], shape: &SwitchShape) -> Result<(), BuildError>
     Err(BuildError { param: HEADROOM.name, message })
 }
 
+/// `headroom` of every port (bytes).
+fn headroom_of_ports(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, BuildError> {
+    if params.value(HEADROOM.name) != &ParamValue::word(AUTO) {
+        return Ok(params.bytes_per_port(HEADROOM.name, shape.ingress_ports()));
+    }
+    if shape.lossless_queues() > 0 {
+        let message = "\"auto\" follows from cables, which a switch alone does not know: give a size";
+        return Err(BuildError { param: HEADROOM.name, message: message.to_owned() });
+    }
+    Ok(vec![0; shape.ingress_ports()])
+}
+
+/// Refuses a lossless ingress queue whose headroom holds no packet.
+fn refuse_too_little(
+    gates: &[Gate],
+    headroom_of_ports: &[u64],
+    shape: &SwitchShape,
+) -> Result<(), BuildError> {
+    let least = gates.iter().enumerate().filter(|(_, gate)| gate.lossless);
+    if let Some((queue, Gate { headroom: least, .. })) = least.min_by_key(|(_, gate)| gate.headroom)
+        && *least < shape.max_packet
+    {
+        let message = format!(
+            "{least} B of headroom hold no packet of {} B that comes after a pause; the switch has {} lossless ingress queues",
+            shape.max_packet,
+            shape.lossless_queues()
+        );
+        let of_profile = *least != headroom_of_ports[queue / shape.queues_per_port];
+        return Err(BuildError { param: if of_profile { "profiles" } else { "headroom" }, message });
+    }
+    Ok(())
+}
+
 impl Lossless {
     /// From the parameters above and the profiles.
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
-        let is_left_to_cables = params.value(HEADROOM.name) == &ParamValue::word(AUTO);
-        if is_left_to_cables && shape.lossless_queues() > 0 {
-            let message = "\"auto\" follows from cables, which a switch alone does not know: give a size";
-            return Err(BuildError { param: HEADROOM.name, message: message.to_owned() });
-        }
-        let headroom_of_ports = match is_left_to_cables {
-            true => vec![0; shape.ingress_ports()],
-            false => params.bytes_per_port(HEADROOM.name, shape.ingress_ports()),
-        };
+        let headroom_of_ports = headroom_of_ports(params, shape)?;
         let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
         refuse_at_lossy_ingress(
             params,
@@ -233,18 +258,7 @@ impl Lossless {
         };
         let gates: Vec<_> = (0..shape.ingress_queues()).map(gate).collect();
         let pools = pools(&gates, params, shape, insured);
-        let least = gates.iter().enumerate().filter(|(_, gate)| gate.lossless);
-        if let Some((queue, Gate { headroom: least, .. })) = least.min_by_key(|(_, gate)| gate.headroom)
-            && *least < shape.max_packet
-        {
-            let message = format!(
-                "{least} B of headroom hold no packet of {} B that comes after a pause; the switch has {} lossless ingress queues",
-                shape.max_packet,
-                shape.lossless_queues()
-            );
-            let of_profile = *least != headroom_of_ports[queue / shape.queues_per_port];
-            return Err(BuildError { param: if of_profile { "profiles" } else { "headroom" }, message });
-        }
+        refuse_too_little(&gates, &headroom_of_ports, shape)?;
         refuse_too_much(&pools, shape)?;
         let until_resumed = matches!(params.choice(HEADROOM_UNTIL.name), HeadroomUntil::Resumed);
         let resume_below = shape.accounting.resume_below;
