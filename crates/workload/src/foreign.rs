@@ -26,7 +26,17 @@ const DEPENDENT: &str = "its messages wait for each other, which a list of flows
                          the columns src, dst, size_bytes, start_ns";
 const TRACE: &str = "give it to a workload of `kind = \"trace\"`";
 
+/// A list of flows of this program.
+pub(crate) const LIST_OF_FLOWS: &str = "a list of flows";
+/// A packet trace of this program as text.
+pub(crate) const PACKET_TRACE: &str = "a packet trace";
+
 impl Foreign {
+    /// The tool whose file begins like this, where a file of `own` was expected.
+    pub(crate) fn but_not(content: &[u8], own: &str) -> Option<Self> {
+        Self::of(content).filter(|foreign| foreign.name != own)
+    }
+
     /// The message of an error that was first `problem`.
     pub(crate) fn message(self, problem: &str) -> String {
         format!("this looks like {}: {problem}", self.name)
@@ -122,8 +132,8 @@ fn of_columns(text: &str) -> Option<Foreign> {
     let is_list = has("start_ns") || has("start_ps");
     let is_trace = columns.iter().any(|column| column.starts_with("time_"));
     match (is_list, is_trace) {
-        (true, false) => found("a list of flows", "give it to a workload of `kind = \"flow_list\"`"),
-        (false, true) => found("a packet trace", TRACE),
+        (true, false) => found(LIST_OF_FLOWS, "give it to a workload of `kind = \"flow_list\"`"),
+        (false, true) => found(PACKET_TRACE, TRACE),
         _ => None,
     }
 }

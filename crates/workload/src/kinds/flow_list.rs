@@ -2,7 +2,7 @@
 
 use super::parts::counted;
 use crate::context::WorkloadContext;
-use crate::foreign::Foreign;
+use crate::foreign::{Foreign, LIST_OF_FLOWS};
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Queries, Workload, WorkloadInfo};
 use crate::{FlowListError, FlowSpec, SourceError, parse_flow_list};
@@ -68,7 +68,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
 /// What is wrong, at its line; a file of another tool has none.
 fn fault(error: &FlowListError, content: &[u8]) -> Fault {
     let is_own = matches!(error, FlowListError::Cell { .. } | FlowListError::FieldCount { .. });
-    if let Some(foreign) = Foreign::of(content).filter(|_| !is_own) {
+    if let Some(foreign) = Foreign::but_not(content, LIST_OF_FLOWS).filter(|_| !is_own) {
         return Fault::new("file", foreign.message(&error.to_string()), "this file").help(foreign.advice);
     }
     let text = match error {

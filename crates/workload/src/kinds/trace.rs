@@ -2,7 +2,7 @@
 
 use super::parts::{counted, paced};
 use crate::context::WorkloadContext;
-use crate::foreign::Foreign;
+use crate::foreign::{Foreign, PACKET_TRACE};
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Workload, WorkloadInfo};
 use crate::{
@@ -166,7 +166,7 @@ fn fault(error: &TraceError, content: &[u8]) -> Fault {
         error,
         TraceError::MissingColumn { .. } | TraceError::LineTooLong { .. } | TraceError::Empty { .. }
     ) || matches!(error, TraceError::Damaged { place: PacketPlace::Line(_), .. });
-    if let Some(foreign) = Foreign::of(content).filter(|_| may_be_foreign) {
+    if let Some(foreign) = Foreign::but_not(content, PACKET_TRACE).filter(|_| may_be_foreign) {
         return Fault::new("file", foreign.message(&error.to_string()), "this file").help(foreign.advice);
     }
     let message = match error {
