@@ -24,6 +24,7 @@ from bufferlab import (
     ResultsError,
     RunError,
     Scenario,
+    ScenarioError,
     Sweep,
     SweepError,
     Value,
@@ -313,9 +314,8 @@ def test_varied_numbers_are_numbers_and_quantities_have_base_units(star: Scenari
 
 def test_the_help_of_a_failed_sweep_fits_what_is_there(star: Scenario, tmp_path: Path) -> None:
     grid: dict[str, Sequence[Value]] = {"switch.buffer": ["200 KB", "1 B"]}
-    with pytest.raises(SweepError) as caught:
+    with pytest.raises(ScenarioError, match="unknown key"):
         sweep(star, {"switch.bufer": [1, 2]})
-    assert caught.value.help.startswith("no point has results")
     with pytest.raises(SweepError) as caught:
         sweep(star, grid)
     assert "with `out`" in caught.value.help

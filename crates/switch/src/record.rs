@@ -71,7 +71,7 @@ impl Recorded {
 
 /// Writes a record.
 ///
-/// A record must be readable however its switch ends, so lines reach the file whole, and [`Self::mark`] notes from time to time
+/// A record must be readable however its switch ends, so lines reach the file whole, and `mark` notes from time to time
 /// up to which moment none is missing.
 #[derive(Debug)]
 pub struct RecordWriter {
