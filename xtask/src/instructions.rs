@@ -92,7 +92,7 @@ pub fn check(record: bool) -> Result<(), String> {
     judged(&different, &recorded, &compiler)
 }
 
-/// The same of the program that tests have built: a step of what must pass. Without Valgrind it is skipped.
+/// Compares the instructions of the development build with the recorded ones. Skipped without Valgrind.
 ///
 /// # Errors
 /// As [`check`].

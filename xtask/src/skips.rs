@@ -79,7 +79,7 @@ fn pass_on(from: Option<impl Read>, mut to: impl Write) {
 /// How a step ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was done, but for what [`take`] says.
+    /// The step ran, except for the parts that [`take`] lists.
     Passed,
     /// This machine lacks what it needs, and nothing was done.
     Skipped,

@@ -94,7 +94,7 @@ fn load_from(paths: &[PathBuf], redis: Option<&str>) -> miette::Result<Vec<(Stri
     load_store(paths, redis.map(Store::new).as_mut())
 }
 
-/// The same with a server that is known already.
+/// Reads the configuration of a switch from files and, where `store` is given, from its databases.
 fn load_store(paths: &[PathBuf], store: Option<&mut Store>) -> miette::Result<Vec<(String, Config)>> {
     let mut namespaces = Namespaces::default();
     if let Some(store) = store {

@@ -43,7 +43,7 @@ struct Arguments {
 enum Task {
     /// Play a scenario that was written down.
     Play {
-        /// Its file.
+        /// File with the input.
         file: PathBuf,
     },
     /// Read an input that was written down; its name begins with its reader.

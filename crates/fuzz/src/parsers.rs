@@ -33,7 +33,7 @@ const SMALLER_FOR: Duration = Duration::from_secs(5);
 
 /// A reader.
 pub(crate) struct Target {
-    /// Its name on the command line and in reports.
+    /// Name of the reader on the command line and in reports.
     pub(crate) name: &'static str,
     /// Small valid inputs.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,

@@ -58,7 +58,7 @@ pub struct Search {
 /// Something that went wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its kind: `panic`, `identity`, `memory`, `lost result` …
+    /// Kind of the finding: `panic`, `identity`, `memory`, `lost result` …
     pub kind: String,
     /// What happened, in a line.
     pub what: String,

@@ -19,7 +19,7 @@ pub enum RunError {
     /// A loaded scenario names what no registry has.
     #[error("{0}; this is a bug in bufferlab, please report it")]
     Head(String),
-    /// It does not fit into memory.
+    /// The planned runs do not fit into memory.
     #[error(transparent)]
     Memory(Box<TooMuchMemory>),
     /// The program has a defect that this run met.

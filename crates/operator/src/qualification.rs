@@ -23,7 +23,7 @@ const QUANTA: f64 = 65_535.0 * 512.0;
 /// What the sender does with a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
-    /// It obeys. Packets stored are the pause point; those that leave before it may go on are the
+    /// The sender obeys pauses. Packets stored are the pause point; those that leave before it resumes are the
     /// resume point.
     Obeys,
     /// It does not. Packets stored before one is lost, and that one, are the point of the first loss.

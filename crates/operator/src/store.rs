@@ -141,7 +141,7 @@ impl Store {
         Self { network: Ok(network), ..Self::new(address) }
     }
 
-    /// The same server with other limits.
+    /// Connects to this server with other limits.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }

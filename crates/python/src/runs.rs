@@ -26,7 +26,7 @@ pub(crate) struct Relay {
     in_python: Vec<bool>,
     /// The results are not needed any more.
     stopped: Arc<AtomicBool>,
-    /// The same of the run whose policy, in Python, has begun these.
+    /// Whether the run is to stop whose Python policy started these runs; `None`: no policy did.
     outer: Option<Arc<AtomicBool>>,
 }
 

@@ -28,14 +28,14 @@ pub enum Difference {
     Key {
         /// Dotted; entries of a list are numbered from 0.
         key: String,
-        /// Its value in the first content as TOML; `None` if that lacks the key.
+        /// Value of the key in the first content as TOML; `None` if that lacks the key.
         old: Option<String>,
-        /// Its value in the second content.
+        /// Value of the key in the second content as TOML; `None` if that lacks the key.
         new: Option<String>,
     },
     /// An input file, such as a flow list, of other content or missing on one side.
     Input {
-        /// Its name in the folder of the run.
+        /// Name of the file in the folder of the run.
         name: String,
     },
     /// The program.

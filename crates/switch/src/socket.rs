@@ -55,7 +55,7 @@ const CARD_HEADER: usize = 10;
 /// An interface that is a port.
 pub(crate) struct Interface {
     pub(crate) name: String,
-    /// Its number in the kernel.
+    /// Interface index of the kernel.
     pub(crate) index: usize,
     /// Whether it worked when it was opened.
     pub(crate) state: LinkState,

@@ -19,7 +19,7 @@ use std::{env, fs, io};
 
 /// Set for this program outside and inside. Programs that it starts inside must not have it.
 pub const PLACE: &str = "BUFFERLAB_TESTBED_PLACE";
-/// Its value outside. Inside it is the number of the process outside.
+/// Value of the variable outside the sandbox. Inside, it is the number of the outer process.
 const OUTER: &str = "outer";
 
 /// How long what was asked to end may clear away what it has begun.

@@ -128,7 +128,7 @@ impl Comparison {
     }
 }
 
-/// The same flows on both sides, ours first.
+/// Pairs each flow of ours with the same flow of theirs.
 fn pairs<'a>(ours: &'a [Flow], theirs: &'a [Flow]) -> Result<Vec<(&'a Flow, &'a Flow)>, ValidationError> {
     let key = |flow: &Flow| (flow.start_ns, flow.src, flow.dst, flow.size_bytes);
     let (mut ours, mut theirs): (Vec<_>, Vec<_>) = (ours.iter().collect(), theirs.iter().collect());

@@ -163,7 +163,7 @@ fn in_quantiles(durations: &Durations, of: &str) -> String {
     format!("{} {of}: p50 {p50}, p99 {p99}, p99.9 {p999}, largest {largest}", durations.count())
 }
 
-/// The same for programs; `None`: there is none.
+/// Durations as a JSON record; `None` if no packet has one.
 fn durations(durations: &Durations) -> Option<records::StayRecord> {
     (durations.count() > 0).then(|| records::StayRecord {
         packets: durations.count(),

@@ -105,7 +105,7 @@ fn desk() -> Desk {
 struct Command {
     /// All of it.
     all: &'static [&'static str],
-    /// The same with fewer seeds, policies or points: runs of the first one would stay beside its own.
+    /// The command with fewer seeds, policies or points: runs of a fuller one would stay beside them.
     fewer: &'static [&'static str],
     /// Whether it keeps runs under their content, so that nothing is ever in the way.
     by_content: bool,

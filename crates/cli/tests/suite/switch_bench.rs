@@ -41,7 +41,7 @@ impl Bench {
         bench
     }
 
-    /// The same without waiting for it.
+    /// Starts a switch without waiting until it forwards.
     pub(crate) fn begin(ports: [&str; 2], more: &str, args: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let port = |name: &str| format!("[[port]]\ninterface = \"{name}\"\nrate = \"100 Mb/s\"\n");

@@ -67,7 +67,7 @@ const SWITCH: &[(&str, &str)] = &[
 /// A command that is disturbed.
 #[derive(Debug)]
 pub(super) struct Trial {
-    /// Its name in reports.
+    /// Name of the trial in reports.
     pub(super) name: &'static str,
     /// What ran in the folder before: earlier results.
     pub(super) before: &'static [&'static [&'static str]],

@@ -33,7 +33,7 @@ pub enum Disturbance {
     },
     /// The address space ends (MiB).
     Memory {
-        /// Its size.
+        /// Address space that the process may use (MiB).
         mib: u64,
     },
     /// SIGKILL after a while, which follows from the number.
@@ -44,7 +44,7 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    /// Its kind, for counts.
+    /// Kind of the disturbance, by which reports count.
     #[must_use]
     pub fn kind(self) -> String {
         match self {

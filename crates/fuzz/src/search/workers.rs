@@ -36,7 +36,7 @@ struct Worker {
 type Message = (usize, Option<String>);
 
 impl Worker {
-    /// It has said something.
+    /// Notes that the worker has answered.
     fn note_sign_of_life(&mut self) {
         (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
     }

@@ -111,22 +111,22 @@ pub trait Keeper: Debug + Send {
     /// The journal, if there is one.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The journal cannot be read.
     fn read(&mut self) -> io::Result<Option<Vec<u8>>>;
 
     /// Keeps a journal instead of the one before; after this it survives.
     ///
     /// # Errors
-    /// It cannot be kept: the one before may still be there, or the new one.
+    /// The journal cannot be written: the old content may still be there, or the new one.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Removes it; it is no error if there is none.
     ///
     /// # Errors
-    /// It cannot be removed.
+    /// The journal cannot be removed.
     fn remove(&mut self) -> io::Result<()>;
 
-    /// Its name in messages.
+    /// Name of the journal in messages.
     fn name(&self) -> String;
 }
 

@@ -16,7 +16,7 @@ pub(super) fn key(profile: &str) -> String {
 /// What became of a profile.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Back {
-    /// It was read as configured, after this process wrote it (`changed`: there was something else).
+    /// The configured value was read back. `changed`: another value had been there.
     Restored { changed: bool },
     /// Somebody else's value is there.
     Foreign(String),

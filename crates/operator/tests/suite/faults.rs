@@ -21,15 +21,15 @@ const PROFILES: [(&str, &str); 2] = [("egress_lossy_profile", "1"), ("second_los
 /// How one request fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
-    /// It is lost, and the connection is closed.
+    /// The request is lost, and the connection is closed.
     LostRequest,
-    /// It is carried out, but the connection is closed before the answer.
+    /// The request is executed, but the connection is closed before the answer.
     LostAnswer,
-    /// It is carried out, and the answer comes too late.
+    /// The request is executed, and the answer comes too late.
     LateAnswer,
-    /// It is carried out, and the answer is cut in the middle.
+    /// The request is executed, and the answer is cut in the middle.
     CutAnswer,
-    /// It comes to the server so many seconds later, when its client has given it up, with all that follows on the connection.
+    /// The request reaches the server this many seconds late, after its client has given up.
     LateRequest(u64),
     /// The server refuses it, and nothing else.
     Error(&'static str),

@@ -196,7 +196,7 @@ fn nothing_lent() -> PyErr {
     PyRuntimeError::new_err("the buffer can be read only within the call that was given it")
 }
 
-/// The same for something of a queue, which the argument `name` numbers.
+/// Reads a value of the queue that the argument `name` numbers.
 #[inline]
 fn of_queue<R>(
     name: &'static str,

@@ -9,7 +9,7 @@ use bufferlab_workload::FlowSpec;
 
 /// A packet on the wire (bytes); without headers, so that a flow of this size is one packet.
 const PACKET: u64 = 1_500;
-/// Its service at 1 Gb/s (us).
+/// Time to send a packet at 1 Gb/s (us).
 const SERVICE_US: f64 = 12.0;
 /// Hosts that send, each ten times as fast as a receiver's port: arrivals stay Poisson.
 const SENDERS: u64 = 40;

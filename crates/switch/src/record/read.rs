@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Why a record cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// It is no CSV, or not there.
+    /// The file is missing or no CSV.
     #[error("cannot read {}: {source}", path.display())]
     Csv {
         /// The file.
@@ -22,7 +22,7 @@ pub enum RecordError {
     Cell {
         /// The file.
         path: PathBuf,
-        /// Its line, from 1.
+        /// Line of the file, from 1.
         line: u64,
         /// The column.
         column: &'static str,

@@ -99,9 +99,9 @@ struct Gate {
     xon_offset: u64,
     lossless: bool,
     paused: bool,
-    /// It has just paused: the next demand is a pause, whatever the lengths are.
+    /// Whether the queue has just paused: the next demand is a pause, whatever the lengths are.
     must_pause: bool,
-    /// It pauses with the packet that reaches its threshold.
+    /// Whether the packet that reaches the threshold pauses the sender.
     pauses_early: bool,
     /// Size of the packet that was refused while the queue was empty (bytes); 0: none. It resumes when that one fits.
     refused: u32,

@@ -335,7 +335,7 @@ impl Pools {
                 <= self.lossy_ingress[usize::from(arrival.ingress.0)].of(self.ingress_free(slice, buffer))
     }
 
-    /// The same of a lossless arrival: its sender, which is not paused, may go on as before. `limit`: the threshold that
+    /// Whether a lossless arrival may bypass the queue without a pause. `limit`: the threshold that
     /// the queue has with the packet.
     #[inline]
     pub(crate) fn lets_lossless_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
