@@ -15,7 +15,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// Largest packets that the queue takes before it pauses its sender.
+/// Largest packets that the pool takes before the next one goes to headroom and pauses the sender.
 const BEFORE: u64 = 3;
 /// More packets on the way than this take too long.
 const PACKETS_MAX: u64 = 30_000;
@@ -140,7 +140,9 @@ impl Observer for Asks {
 /// Whether the switch loses a packet with so much headroom.
 fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let PacketMemory { largest, cell, .. } = cable.packets;
-    let threshold = BEFORE * cable.packets.occupied(largest);
+    // The worst case: the packets before the pause leave one byte below the threshold, so that the packet
+    // that asks for the pause does not fit and goes to headroom.
+    let threshold = BEFORE * cable.packets.occupied(largest) + 1;
     let config = SwitchConfig {
         hardware: Hardware { cell_bytes: cell.max(1), ..Hardware::IDEAL },
         lossless: 1,
