@@ -126,9 +126,16 @@ impl Variant {
         let seen = unquoted(written, start)?;
         let mut plus = Vec::new();
         let mut blank = true;
+        // The text is read once: a variant may be as long as a file.
+        let (mut looked, mut last_equals) = (start, None);
         for &(at, c, depth) in &seen {
+            if let Some(found) = written[looked..at].rfind('=') {
+                last_equals = Some(looked + found);
+            }
+            looked = at;
             // In a value (1e+3) a plus is one of many characters; behind a blank it begins a change.
-            let in_a_value = written[plus.last().map_or(start, |last| last + 1)..at].contains('=');
+            let part = plus.last().map_or(start, |last| last + 1);
+            let in_a_value = last_equals.is_some_and(|equals| equals >= part);
             let behind_a_bracket = written[..at].ends_with(')') && plus.is_empty();
             if c == '+' && depth == 0 && (blank || !in_a_value || behind_a_bracket) {
                 plus.push(at);
