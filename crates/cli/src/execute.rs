@@ -218,7 +218,7 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     if args.steady {
         return without_beginning(report, args.json);
     }
-    bufferlab_view::embed(&mut report);
+    bufferlab_view::embed(&mut report).map_err(error::results)?;
     let written = report.write().map_err(error::report)?;
     if let Some(folder) = &args.figures {
         let style = match args.style {
@@ -351,7 +351,7 @@ fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
 /// Writes the report and prints the summary.
 fn finish(out: &Path, order: &[String], as_json: bool) -> miette::Result<()> {
     let mut report = Report::load(out, order).map_err(error::report)?;
-    bufferlab_view::embed(&mut report);
+    bufferlab_view::embed(&mut report).map_err(error::results)?;
     let written = report.write().map_err(error::report)?;
     print(&if as_json { report.json().map_err(error::report)? } else { report.text() })?;
     clear_away(out);

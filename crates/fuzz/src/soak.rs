@@ -1,4 +1,5 @@
-//! All searches in turn for a given time, with fresh seeds: scenarios, parsers, faults and kills, and every shipped scenario on several threads.
+//! All searches in turn for a given time, with fresh seeds: scenarios, parsers, faults and kills,
+//! and every shipped scenario on several threads.
 //!
 //! What was done is written down after every part, so a soak that was ended goes on where it was.
 
@@ -19,9 +20,9 @@ use std::{fs, io};
 const PART_MAX: Duration = Duration::from_secs(240);
 /// Rounds in a budget, at least: every kind has several turns.
 const ROUNDS: u32 = 2;
-/// What of a round is whose, in percent.
+/// What of a round is whose, in percent. In two hours on two cores, every fault has its turn.
 const SHARES: [(Kind, u32); 4] =
-    [(Kind::Scenarios, 40), (Kind::Parsers, 20), (Kind::Faults, 30), (Kind::Shipped, 10)];
+    [(Kind::Scenarios, 30), (Kind::Parsers, 15), (Kind::Faults, 45), (Kind::Shipped, 10)];
 
 /// What a part searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +166,7 @@ pub fn soak(options: &Soak, mut state: State) -> io::Result<State> {
     let before = Duration::from_secs(state.seconds);
     let begin = Instant::now();
     let mut coverage = Coverage::default();
-    let round = (options.budget / ROUNDS).min(PART_MAX * 100 / 40);
+    let round = (options.budget / ROUNDS).min(PART_MAX * 100 / 45);
     while before + begin.elapsed() < options.budget {
         let (kind, share) = SHARES[(state.parts % SHARES.len() as u64) as usize];
         let left = options.budget.saturating_sub(before + begin.elapsed());

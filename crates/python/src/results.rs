@@ -52,7 +52,7 @@ pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bo
     let report = py.detach(|| {
         let mut report = Report::load(&dir, &order)?;
         if write {
-            bufferlab_view::embed(&mut report);
+            bufferlab_view::embed(&mut report)?;
             report.write()?;
         }
         Ok(report)

@@ -100,9 +100,11 @@ pub(crate) fn check(folder: &Path, written: &FileInfo) -> io::Result<Option<File
 fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut piece = vec![0; 1 << 16];
     loop {
-        match from.read(&mut piece)? {
-            0 => return Ok(()),
-            length => to.write_all(&piece[..length])?,
+        match from.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(length) => to.write_all(&piece[..length])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
 }

@@ -9,10 +9,11 @@ use crate::group::{GROUP_FILE, Group};
 use crate::manifest::FORMAT;
 use crate::schema::table_file;
 use crate::sums::{SUMS_FILE, Sums};
+use crate::whole::{remove_half, whole_of};
 use crate::{EXPLANATIONS_FILE, MANIFEST_FILE, REPORT_FILE, SCENARIO_FILE, SWEEP_FILE, TIMING_FILE};
 use bufferlab_metrics::Table;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// In a hidden folder that a run has made, until it is put into place.
@@ -320,8 +321,9 @@ fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
                 // Given up at once, and its file with it.
                 drop(Claim::of(&path, &path));
             }
-            if hidden(".partial").is_some_and(|of| is_half_of(folder, &of)) {
-                let _ = fs::remove_file(&path);
+            // Without the file, it may be somebody's.
+            if whole_of(&name).is_some_and(|whole| folder.join(whole).is_file()) {
+                remove_half(&path);
             }
         } else if let Some(run) = hidden(".partial") {
             let is_left = is_ours(&path) && claim(&run).is_ok_and(|_claim| clear(&path).is_ok());
@@ -342,77 +344,5 @@ fn remove_folder(path: &Path) -> Result<(), ResultsError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ResultsError::io("remove", path)(error)),
         _ => Ok(()),
-    }
-}
-
-/// Whether `name` is what [`write_whole`] calls a file on its way (name and process), and the folder has the file
-/// by now.
-fn is_half_of(folder: &Path, name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(whole, process)| {
-        !process.is_empty()
-            && process.bytes().all(|byte| byte.is_ascii_digit())
-            && folder.join(whole).is_file()
-    })
-}
-
-/// Writes a file beside its place and moves it there: whole or not at all. Two processes that write the same file do not meet.
-///
-/// # Errors
-/// If either fails.
-pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let mut file = WholeFile::create(path)?;
-    file.write_all(content.as_ref())?;
-    file.finish()
-}
-
-/// The same for what is written bit by bit: nothing is at the file's place before [`finish`](Self::finish), and nothing is left without it.
-#[derive(Debug)]
-pub struct WholeFile {
-    path: PathBuf,
-    partial: PathBuf,
-    file: BufWriter<File>,
-    is_finished: bool,
-}
-
-impl WholeFile {
-    /// Begins a file beside `path`.
-    ///
-    /// # Errors
-    /// If the system does not let it.
-    pub fn create(path: &Path) -> io::Result<Self> {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
-        let file = BufWriter::new(File::create(&partial)?);
-        Ok(Self { path: path.to_path_buf(), partial, file, is_finished: false })
-    }
-
-    /// Moves the file to its place.
-    ///
-    /// # Errors
-    /// If what is left cannot be written, or it cannot be moved.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.file.flush()?;
-        fs::rename(&self.partial, &self.path)?;
-        self.is_finished = true;
-        Ok(())
-    }
-}
-
-impl Write for WholeFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Drop for WholeFile {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            // What could not be written whole, on a full disk for instance, is of no use; the error says the rest.
-            let _ = fs::remove_file(&self.partial);
-        }
     }
 }

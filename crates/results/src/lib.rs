@@ -33,6 +33,7 @@ mod read;
 mod runs;
 mod schema;
 mod sums;
+mod whole;
 mod words;
 mod writer;
 
@@ -43,7 +44,7 @@ pub use error::{ResultsError, TableError};
 pub use explanations::{
     ExplanationRecord, HolderRecord, LeftOutRecord, OpinionRecord, explanations_json, explanations_schema,
 };
-pub use folder::{WholeFile, remove_leftovers, remove_run, write_whole};
+pub use folder::{remove_leftovers, remove_run};
 pub use group::{GROUP_FILE, Group};
 pub use inspect::{Inspection, inspect};
 pub use manifest::{
@@ -54,6 +55,7 @@ pub use packets::{PacketBrief, PacketGroup, PacketTable};
 pub use read::RunResult;
 pub use runs::{find_groups, find_runs};
 pub use sums::{SUMS_FILE, check_sealed, remove_sealed, write_sealed};
+pub use whole::{WholeFile, write_whole};
 pub use writer::{RunWriter, store_run};
 
 /// Name of the manifest file; its presence makes a folder a complete run.

@@ -6,8 +6,8 @@
 
 use crate::digest::{self, FileFault, sha256};
 use crate::error::ResultsError;
-use crate::folder::write_whole;
 use crate::manifest::FileInfo;
+use crate::whole::write_whole;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -125,8 +125,11 @@ pub fn write_sealed<C: AsRef<[u8]>>(
     runs: Option<&[String]>,
 ) -> Result<(), ResultsError> {
     fs::create_dir_all(folder).map_err(ResultsError::io("create", folder))?;
-    // What cannot be read is written anew: the files that it stood for are replaced, or found to lack a checksum.
-    let mut sums = Sums::read(folder).ok().flatten().unwrap_or_default();
+    // What is damaged is written anew: the files that it stood for are replaced, or found to lack a checksum.
+    let mut sums = match Sums::read(folder) {
+        Err(ResultsError::Damaged { .. }) => Sums::default(),
+        sums => sums?.unwrap_or_default(),
+    };
     let before = sums.clone();
     sums.0.retain(|name, _| !files.iter().any(|(file, _)| file == name));
     if runs.is_some() {
@@ -154,7 +157,11 @@ pub fn write_sealed<C: AsRef<[u8]>>(
 /// # Errors
 /// If one cannot be removed.
 pub fn remove_sealed(folder: &Path, files: &[&str]) -> Result<(), ResultsError> {
-    if let Some(mut sums) = Sums::read(folder).ok().flatten() {
+    let sums = match Sums::read(folder) {
+        Err(ResultsError::Damaged { .. }) => None,
+        sums => sums?,
+    };
+    if let Some(mut sums) = sums {
         sums.0.retain(|name, _| !files.contains(&name.as_str()) && !name.contains('/'));
         sums.write(folder)?;
     }

@@ -2,15 +2,23 @@
 
 use crate::ViewError;
 use crate::view::View;
-use bufferlab_results::{ExplanationRecord, RunResult, SCENARIO_FILE};
+use bufferlab_results::{ExplanationRecord, ResultsError, RunResult, SCENARIO_FILE};
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
+use std::fs;
 
 /// The scenario of a run, as it is in its folder.
 pub(crate) fn scenario(run: &RunResult) -> Result<Scenario, ViewError> {
     run.check_scenario()?;
-    Ok(bufferlab_scenario::load(&run.dir().join(SCENARIO_FILE), &[])?.scenario)
+    let path = run.dir().join(SCENARIO_FILE);
+    // Read here: a file that the system does not give is no mistake in the scenario.
+    let text = fs::read_to_string(&path).map_err(|source| ResultsError::Io {
+        action: "read",
+        path: path.clone(),
+        source,
+    })?;
+    Ok(bufferlab_scenario::load_text(&path, &text, &[])?.scenario)
 }
 
 /// Which losses.

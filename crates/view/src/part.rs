@@ -6,7 +6,7 @@ use crate::page;
 use crate::view::View;
 use bufferlab_metrics::{DropRow, Table};
 use bufferlab_report::Report;
-use bufferlab_results::RunResult;
+use bufferlab_results::{ResultsError, RunResult};
 use maud::html;
 use std::collections::BTreeMap;
 
@@ -15,14 +15,19 @@ const BYTES: usize = 1_500_000;
 /// Rows of a table that is read for a report at most: some seconds.
 const ROWS: u64 = 50_000_000;
 
-/// Gives a report of a single run whose packets were recorded the window into the buffer that lost most; any other report stays as it is.
+/// Gives a report of a single run whose packets were recorded the window into the buffer that lost
+/// most; any other report stays as it is.
 ///
-/// A window that cannot be made, of a run of another version for instance, leaves a sentence in its place: it never stands in a report's way.
-pub fn embed(report: &mut Report) {
-    let Some(run) = report.single_run() else { return };
+/// A run that cannot be repeated, one of another version for instance, leaves a sentence in the
+/// window's place.
+///
+/// # Errors
+/// If the run's files cannot be read.
+pub fn embed(report: &mut Report) -> Result<(), ResultsError> {
+    let Some(run) = report.single_run() else { return Ok(()) };
     let rows = run.result.manifest().rows(Table::Packets);
     if rows == 0 {
-        return;
+        return Ok(());
     }
     let part = if rows > ROWS { Ok(None) } else { part(&run.result) };
     report.window = Some(match part {
@@ -33,10 +38,12 @@ pub fn embed(report: &mut Report) {
             };
             text.into_string()
         }
+        Err(ViewError::Results(error)) => return Err(error),
         Err(error) => {
             html! { p { "It cannot be shown here: " (error) " (" (error.hint()) ")." } }.into_string()
         }
     });
+    Ok(())
 }
 
 /// The part with as much detail as there is room for; `None`: the smallest one is too large.

@@ -1,9 +1,10 @@
 //! One fault, and whether the command copes with it.
 
 use super::bench::{Bench, Files, Trial, is_hidden, told};
-use super::points::{Point, Shim};
+use super::points::{Point, Shim, limited};
 use crate::search::Finding;
 use bufferlab_units::RandomStream;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -77,7 +78,8 @@ impl Disturbance {
             .env("FAULT_STICKY", if sticky { "1" } else { "0" });
     }
 
-    /// Whether the command must do its work all the same: short and interrupted calls are none of its business.
+    /// Whether the command must do its work all the same: short and interrupted calls are none of
+    /// its business.
     const fn is_harmless(self) -> bool {
         matches!(self, Self::Call { error: 0 | 4, .. })
     }
@@ -141,9 +143,8 @@ fn disturbed(
             ended(&mut command, HANGS_AFTER)
         }
         Disturbance::Memory { mib } => {
-            let mut command = Command::new("sh");
-            let limited = format!("ulimit -v {}; exec \"$0\" \"$@\"", mib << 10);
-            bench.prepare(&mut command).args(["-c", &limited]).arg(program).args(trial.command);
+            let mut command = limited(program, mib);
+            bench.prepare(&mut command).args(trial.command);
             ended(&mut command, HANGS_AFTER)
         }
         Disturbance::Kill { number } => {
@@ -194,7 +195,8 @@ fn ended(command: &mut Command, patience: Duration) -> io::Result<Option<Output>
 
 type Wrong = (&'static str, String);
 
-/// What is wrong with how a disturbed command ended, with what it left, or with the same command afterwards.
+/// What is wrong with how a disturbed command ended, with what it left, or with the same command
+/// afterwards.
 fn wrong(
     program: &Path,
     bench: &Bench,
@@ -257,21 +259,37 @@ fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) ->
     }
 }
 
-/// A visible file that is neither the earlier nor the new one. Summaries of runs may be of those that are complete, but never cut.
+/// A visible file that is neither the earlier nor the new one. Summaries of runs may be of those
+/// that are complete, but never cut.
 fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str> {
     let is_known =
         |name: &str, content: &Vec<u8>| [before, whole].iter().any(|files| files.get(name) == Some(content));
-    let is_fine = |name: &str, content: &Vec<u8>| {
-        is_known(name, content) || is_summary(name, left) && is_uncut(name, content)
+    let is_fine = |name: &str, content: &Vec<u8>| match name.strip_suffix("SHA256SUMS") {
+        Some(folder) => are_sums_of(folder, content, left),
+        None => is_known(name, content) || is_summary(name, left) && is_uncut(name, content),
     };
     let mut visible = left.iter().filter(|(name, _)| !is_hidden(name));
     visible.find(|(name, content)| !is_fine(name, content)).map(|(name, _)| name.as_str())
 }
 
-/// Whether a file sums up runs: it is no part of a run, or the page of one, which is made of its tables and can be made again.
+/// Whether a file sums up runs: it is no part of a run, or the page of one, which is made of its
+/// tables and can be made again.
 fn is_summary(name: &str, files: &Files) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     file == "report.html" || !files.contains_key(&format!("{folder}/manifest.json"))
+}
+
+/// Whether every line of `SHA256SUMS` is the checksum of a file that is there: a page or a table
+/// may be newer than in both results, and its checksum may be missing, but is never another's.
+/// `folder` is empty, or ends with a slash.
+fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
+    let text = String::from_utf8_lossy(content);
+    let agrees = |line: &str| {
+        let (sum, name) = line.split_once("  ")?;
+        let file = files.get(&format!("{folder}{name}"))?;
+        (format!("{:x}", Sha256::digest(file)) == sum).then_some(())
+    };
+    text.ends_with('\n') && text.lines().all(|line| agrees(line).is_some())
 }
 
 /// Whether a file ends as its kind does.
@@ -310,7 +328,8 @@ fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
         .map(String::as_str)
 }
 
-/// The first file that is not as in an undisturbed result. Hidden leftovers count only where `exact`.
+/// The first file that is not as in an undisturbed result. Hidden leftovers count only where
+/// `exact`.
 fn difference<'f>(found: &'f Files, whole: &'f Files, exact: bool) -> Option<&'f str> {
     let surplus = found.keys().find(|name| !whole.contains_key(*name) && (exact || !is_hidden(name)));
     let changed =
@@ -340,6 +359,11 @@ mod tests {
         assert!(
             is_uncut("a.csv", b"x,y\n1,2\n") && !is_uncut("a.csv", b"x,y\n1") && !is_uncut("a.json", b"{")
         );
+        let sum = "cf4e2ca29a6d3e53c88a1a3fb0eb3ab8df4bc6f2f6bc3bbe6a1db6f3d5ca9ac3"; // of another file
+        assert!(!are_sums_of("first/", format!("{sum}  manifest.json\n").as_bytes(), &before));
+        let sum = format!("{:x}", Sha256::digest("old"));
+        assert!(are_sums_of("first/", format!("{sum}  manifest.json\n").as_bytes(), &before));
+        assert!(!are_sums_of("first/", format!("{sum}  manifest.json").as_bytes(), &before), "cut");
         let cut = files(&[("first/manifest.json", "ne")]);
         assert_eq!(partial(&cut, &before, &whole), Some("first/manifest.json"));
         assert_eq!(lost(&files(&[]), &before, &whole), Some("first/manifest.json"));

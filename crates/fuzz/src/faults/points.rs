@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// Source of the library that lets calls fail.
 const SOURCE: &str = include_str!("shim.c");
-/// Kinds of calls and the errors that they end with, by Linux's numbers; 0: a short one. A signal interrupts slow calls only (EINTR), so
-/// files are not opened or renamed with it.
+/// Kinds of calls and the errors that they end with, by Linux's numbers; 0: a short one. A signal
+/// interrupts slow calls only (EINTR), so files are not opened or renamed with it.
 const ERRORS: &[(&str, &[i32])] = &[
     ("open", &[EIO, EMFILE]),
     ("create", &[EIO, ENOSPC]),
@@ -28,7 +28,8 @@ const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
-/// Address space in which a command is tried (MiB), and the step: from too little to begin with to enough.
+/// Address space in which a command is tried (MiB), and the step: from too little for the program
+/// itself to enough.
 const MEMORY_MIB: std::ops::Range<u64> = 16..400;
 const MEMORY_STEP_MIB: usize = 6;
 /// Kills of each command.
@@ -79,6 +80,7 @@ pub(crate) struct Point {
 /// If a command fails undisturbed.
 pub(super) fn points(program: &Path, shim: Option<&Shim>, seed: u64) -> io::Result<Vec<Point>> {
     let mut all = Vec::new();
+    let memory: Vec<_> = MEMORY_MIB.step_by(MEMORY_STEP_MIB).filter(|&mib| is_loaded(program, mib)).collect();
     for trial in TRIALS {
         let mut push = |what| all.push(Point { trial, what });
         if let Some(shim) = shim {
@@ -93,11 +95,27 @@ pub(super) fn points(program: &Path, shim: Option<&Shim>, seed: u64) -> io::Resu
                 }
             }
         }
-        MEMORY_MIB.step_by(MEMORY_STEP_MIB).for_each(|mib| push(Disturbance::Memory { mib }));
+        memory.iter().for_each(|&mib| push(Disturbance::Memory { mib }));
         (0..KILLS).for_each(|number| push(Disturbance::Kill { number }));
     }
     shuffle(&mut all, seed);
     Ok(all)
+}
+
+/// Whether the system loads the program into so little memory. Where it does not, it ends the
+/// process, and there is nothing to test.
+fn is_loaded(program: &Path, mib: u64) -> bool {
+    let mut command = limited(program, mib);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// The program with so much address space.
+pub(super) fn limited(program: &Path, mib: u64) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", mib << 10);
+    command.args(["-c", &script]).arg(program);
+    command
 }
 
 fn shuffle(all: &mut [Point], seed: u64) {

@@ -188,7 +188,7 @@ fn leftovers_of_killed_runs_go_and_those_of_living_ones_stay() {
     let placed = write(&at("seed-7"), 7);
     fs::write(placed.join(".made-by-bufferlab"), "").unwrap();
     fs::write(at(".mine.writing"), "hard work").unwrap();
-    for name in ["report.html", ".report.html.77.partial", ".notes.77.partial"] {
+    for name in ["report.html", ".report.html.77-0.partial", ".notes.77-0.partial"] {
         fs::write(at(name), "half").unwrap();
     }
     assert_eq!(remove_leftovers(temp.path()), 2);
@@ -196,7 +196,7 @@ fn leftovers_of_killed_runs_go_and_those_of_living_ones_stay() {
     alive.finish(&totals(), Vec::new(), None).unwrap();
     assert_eq!(
         listing(temp.path()),
-        [".mine.writing", ".notes.77.partial", "dt", "report.html", "seed-5", "seed-7"]
+        [".mine.writing", ".notes.77-0.partial", "dt", "report.html", "seed-5", "seed-7"]
     );
     assert!(!placed.join(".made-by-bufferlab").exists());
 }

@@ -267,7 +267,7 @@ fn a_report_opens_its_parts_and_leads_to_them() {
 fn report_with_window(folder: &TempDir, overrides: &[(&str, &str)]) -> PathBuf {
     let dir = crate::support::run(folder, "star-incast.toml", overrides);
     let mut report = Report::load(&dir, &[]).expect("results");
-    bufferlab_view::embed(&mut report);
+    bufferlab_view::embed(&mut report).expect("a window");
     report.write().expect("written").remove(0)
 }
 
