@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// Every limit, by what input it is about.
 #[must_use]
-pub fn limits() -> [(&'static str, Vec<Limit>); 6] {
+pub fn limits() -> [(&'static str, Vec<Limit>); 7] {
     [
         ("Commands", bufferlab_lab::LIMITS.to_vec()),
         (
@@ -22,6 +22,7 @@ pub fn limits() -> [(&'static str, Vec<Limit>); 6] {
         ("Runs", bufferlab_sim::LIMITS.to_vec()),
         ("Pages of `view` and `play`", bufferlab_view::LIMITS.to_vec()),
         ("Configurations of switches", bufferlab_sonic::LIMITS.to_vec()),
+        ("Databases of switches", bufferlab_operator::LIMITS.to_vec()),
     ]
 }
 

@@ -12,6 +12,7 @@
 //! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
 
 pub mod bench;
+mod limits;
 mod model;
 mod network;
 pub mod probe;
@@ -24,6 +25,7 @@ pub mod vectors;
 pub mod what_if;
 
 pub use bench::Bench;
+pub use limits::LIMITS;
 pub use model::{GroupModel, Limit, Model, PRIORITIES, PortModel, QueueModel};
 pub use network::Network;
 pub use qualification::{Qualification, Sender};

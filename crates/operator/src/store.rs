@@ -29,9 +29,9 @@ use wire::System;
 /// Keys that one step of a scan looks at.
 const STEP: u32 = 1_000;
 /// A value is not longer (bytes).
-const VALUE_MAX: usize = 1 << 20;
+pub(crate) const VALUE_MAX: usize = 1 << 20;
 /// A key is not longer (bytes).
-const KEY_MAX: usize = 4_096;
+pub(crate) const KEY_MAX: usize = 4_096;
 /// Characters of a server's error that are shown.
 const SHOWN_MAX: usize = 300;
 
@@ -306,8 +306,12 @@ impl Store {
                 bytes += key.len();
                 found.push(key);
             }
-            if found.len() > KEYS_MAX || bytes > self.limits.dump_bytes {
+            if found.len() > KEYS_MAX {
                 return Err(self.error(database, format!("more than {KEYS_MAX} keys match {pattern}")));
+            }
+            if bytes > self.limits.dump_bytes {
+                let most = self.limits.dump_bytes;
+                return Err(self.error(database, format!("more than {most} B of keys match {pattern}")));
             }
             // A scan proceeds with every step, even where it finds nothing.
             if next == cursor && next != 0 {

@@ -48,6 +48,7 @@ fn list(numbers: std::ops::RangeInclusive<u32>, unit: &str) -> String {
 fn above(limit: Limit) -> Above {
     const VIEW: &str = "crates/view/tests/suite/http.rs";
     const SONIC: &str = "crates/sonic/tests/suite/hostile.rs";
+    const REDIS: &str = "crates/operator/tests/suite/hostile.rs";
     match limit.name {
         "seeds" => command(&["run", "tiny.toml", "--seeds", "10001"], "10001 are too many seeds"),
         "runs" => Above::Command(
@@ -143,6 +144,21 @@ fn above(limit: Limit) -> Above {
         }
         "ports in one key" => Above::Test(SONIC, "what_a_key_holds_is_bounded"),
         "problems of a configuration" => Above::Test(SONIC, "problems_beyond_the_limit_are_counted"),
+        "bytes of an answer"
+        | "elements of an answer"
+        | "lists within lists of an answer"
+        | "bytes of a line of an answer" => {
+            Above::Test(REDIS, "an_answer_without_an_end_is_refused_before_it_is_in_memory")
+        }
+        "bytes of a key" | "bytes of a value" | "bytes of a dump of a database" => {
+            Above::Test(REDIS, "long_keys_and_values_and_too_many_of_them_are_refused")
+        }
+        "steps of a scan of keys" | "seconds of a whole configuration" => {
+            Above::Test(REDIS, "a_scan_that_never_ends_is_ended")
+        }
+        "seconds until an answer is whole" => {
+            Above::Test(REDIS, "a_drip_and_silence_end_after_the_time_of_an_answer")
+        }
         other => panic!("\"{other}\" has no case: add one just above the limit"),
     }
 }

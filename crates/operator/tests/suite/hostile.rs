@@ -85,6 +85,33 @@ fn an_answer_without_an_end_is_refused_before_it_is_in_memory() {
 }
 
 #[test]
+fn long_keys_and_values_and_too_many_of_them_are_refused() {
+    let scan = |key: usize| {
+        let key = "k".repeat(key);
+        server(move |stream| {
+            stream.write_all(format!("*2\r\n$1\r\n0\r\n*1\r\n${}\r\n{key}\r\n", key.len()).as_bytes())
+        })
+    };
+    let keys = |key: usize, limits: Limits| {
+        let mut store = Store::new(&scan(key)).with_limits(limits);
+        store.keys(Database::Config, "*", &|_| true).map_err(|error| error.message)
+    };
+    assert!(keys(4_096, QUICK).is_ok_and(|keys| keys.len() == 1));
+    assert!(keys(4_097, QUICK).is_err_and(|message| message.contains("a key of 4097 B")));
+    let little = Limits { dump_bytes: 1_000, ..QUICK };
+    assert!(keys(1_001, little).is_err_and(|message| message.contains("more than 1000 B of keys")));
+    let fields = |value: usize| {
+        let value = "v".repeat(value);
+        let address = server(move |stream| {
+            stream.write_all(format!("*2\r\n$1\r\na\r\n${}\r\n{value}\r\n", value.len()).as_bytes())
+        });
+        Store::new(&address).with_limits(QUICK).fields(Database::Config, "k").map_err(|error| error.message)
+    };
+    assert!(fields(1 << 20).is_ok_and(|fields| fields.len() == 1));
+    assert!(fields((1 << 20) + 1).is_err_and(|message| message.contains("a value of 1048577 B")));
+}
+
+#[test]
 fn a_drip_and_silence_end_after_the_time_of_an_answer() {
     let drip = server(|stream| {
         loop {
