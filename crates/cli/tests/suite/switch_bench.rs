@@ -53,7 +53,9 @@ impl Bench {
         std::fs::write(folder.path().join("switch.toml"), text).expect("writable");
         let script = format!("{NETWORK}{more}\nexec '{PROGRAM}' switch switch.toml {args}");
         let output = |name| File::create(folder.path().join(name)).expect("writable");
-        let mut unshare = Command::new("unshare");
+        // Tests that run under nohup ignore SIGHUP, and what they start would ignore it, too.
+        let mut unshare = Command::new("env");
+        unshare.args(["--default-signal=HUP", "unshare"]);
         if !is_root() {
             unshare.args(["--user", "--map-root-user"]);
         }

@@ -341,8 +341,10 @@ fn wait_for_end(inside: &str, what: &str) {
 
 /// Starts a command of the testbed; its output is not looked at.
 fn start(words: &[&str], out: &Path) -> Child {
-    let mut command = Command::new(PROGRAM);
-    command.arg("testbed").args(words).current_dir(out).stdin(Stdio::null());
+    // Tests that run under nohup ignore SIGHUP, and what they start would ignore it, too.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", PROGRAM, "testbed"]);
+    command.args(words).current_dir(out).stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
