@@ -627,6 +627,7 @@ impl<P: Policy> Switch<P> {
         let pauses_empty = self.pausing[usize::from(ingress.0)] && self.buffer.ingress_bytes(ingress) == 0;
         if pauses_empty && !self.pausing_empty.contains(&ingress) {
             self.pausing_empty.push(ingress);
+            self.hooks = self.hooks.and(Hooks::PAUSE_EMPTY);
         }
     }
 
@@ -760,17 +761,27 @@ impl<P: Policy> Switch<P> {
 
     #[inline(never)]
     fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        if !self.pausing_empty.is_empty() {
-            self.demand_pauses_of_empty(now, observer);
-        }
-        if !self.hooks.contains(Hooks::PAUSE_PORT) {
+        // One question for most switches.
+        if !self.hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY)) {
             return self.demand_pause_of(now, ingress, observer);
+        }
+        if self.hooks.contains(Hooks::PAUSE_EMPTY) {
+            self.demand_pauses_of_empty(now, observer);
         }
         let queues = self.buffer.queues_per_port();
         let first = ingress.0 / queues * queues;
-        for queue in first..first + queues {
-            self.demand_pause_of(now, IngressId(queue), observer);
+        let of_port = self.hooks.contains(Hooks::PAUSE_PORT);
+        let asked = if of_port { first..first + queues } else { ingress.0..ingress.0 + 1 };
+        for queue in asked {
+            self.demand_pause_apart(now, IngressId(queue), observer);
         }
+    }
+
+    /// Asks the policy whether `ingress` pauses. A function of its own, so that the one place of most
+    /// switches can have the question inlined.
+    #[inline(never)]
+    fn demand_pause_apart<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
+        self.demand_pause_of(now, ingress, observer);
     }
 
     #[cold]
@@ -779,10 +790,13 @@ impl<P: Policy> Switch<P> {
         queues.retain(|&ingress| {
             let is_empty = self.buffer.ingress_bytes(ingress) == 0;
             if is_empty {
-                self.demand_pause_of(now, ingress, observer);
+                self.demand_pause_apart(now, ingress, observer);
             }
             is_empty && self.pausing[usize::from(ingress.0)]
         });
+        if queues.is_empty() {
+            self.hooks = self.hooks.without(Hooks::PAUSE_EMPTY);
+        }
         self.pausing_empty = queues;
     }
 

@@ -26,11 +26,19 @@ impl Hooks {
     pub const PASS: Self = Self(1 << 7);
     /// [`crate::Policy::pause_demand`] after a refusal, too: a sender whose packets are lost must stop.
     pub const PAUSE_REFUSED: Self = Self(1 << 8);
+    /// Set by a switch, not by policies: some ingress queues pause and are empty, and the policy is
+    /// asked about them after every event.
+    pub(crate) const PAUSE_EMPTY: Self = Self(1 << 9);
 
     /// Both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Without those of `other`.
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether all of `other` are wanted.

@@ -302,6 +302,7 @@ impl Lossless {
     }
 
     /// Whether the sender behind `ingress` is paused.
+    #[inline]
     pub(crate) fn is_paused(&self, ingress: IngressId) -> bool {
         self.gates[usize::from(ingress.0)].paused
     }
@@ -316,21 +317,20 @@ impl Lossless {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }
 
-    /// Where a lossless arrival goes that its threshold and the pool admit (`within`), or not. A queue with headroom in
-    /// use, and a paused one, use headroom only.
-    pub(crate) fn admit(
-        &mut self,
-        arrival: &Arrival,
-        within: bool,
-        with_it: Standing,
-        buffer: &Buffer,
-    ) -> Verdict {
+    /// Whether packets of `ingress` may be charged to the pool: those of a queue with headroom in
+    /// use, and of a paused one, are not.
+    #[inline]
+    pub(crate) fn uses_pool(&self, ingress: IngressId, buffer: &Buffer) -> bool {
+        let gate = &self.gates[usize::from(ingress.0)];
+        !(gate.paused && self.until_resumed) && buffer.ingress_headroom_bytes(ingress) == 0
+    }
+
+    /// Where a lossless arrival goes that its threshold or the pool does not admit, or whose queue
+    /// does not [use the pool](Self::uses_pool).
+    pub(crate) fn admit_beyond(&mut self, arrival: &Arrival, with_it: Standing, buffer: &Buffer) -> Verdict {
         let pool = self.pools[self.slice_of(arrival.ingress)];
         let gate = &mut self.gates[usize::from(arrival.ingress.0)];
         let held = buffer.ingress_headroom_bytes(arrival.ingress);
-        if within && !(gate.paused && self.until_resumed) && held == 0 {
-            return Verdict::Admit(Account::Shared);
-        }
         let size = u64::from(arrival.size);
         let refused = if held + size > gate.headroom || with_it.used + size > pool {
             DropReason::HeadroomFull

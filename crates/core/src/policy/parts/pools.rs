@@ -256,21 +256,41 @@ impl Pools {
         let (beyond, room) = self.needs(arrival, buffer);
         let within = beyond <= limit && room;
         if !self.fits_egress(arrival, buffer) {
-            if !within && self.dynamic.is_none() && self.lossless.pauses_refused() {
-                let with_it = self.standing(arrival.ingress, beyond, limit, buffer);
-                self.lossless.pause_refused(arrival, with_it, buffer);
-            }
-            return Verdict::Drop(DropReason::OverThreshold);
+            return self.refuse_at_egress(arrival, (beyond, limit), within, buffer);
         }
         if let Some(dynamic) = &mut self.dynamic {
             return dynamic.admit(arrival, beyond, limit, room, buffer);
         }
+        if within && self.lossless.uses_pool(arrival.ingress, buffer) {
+            return Verdict::Admit(Account::Shared);
+        }
+        self.admit_beyond(arrival, (beyond, limit), buffer)
+    }
+
+    #[inline(never)] // Most packets are within their thresholds: what those need is inlined.
+    fn admit_beyond(&mut self, arrival: &Arrival, (beyond, limit): (u64, u64), buffer: &Buffer) -> Verdict {
         let with_it = self.standing(arrival.ingress, beyond, limit, buffer);
-        self.lossless.admit(arrival, within, with_it, buffer)
+        self.lossless.admit_beyond(arrival, with_it, buffer)
+    }
+
+    /// The egress queue of a lossless arrival is too long. Its sender is paused if its ingress queue
+    /// is too long, too.
+    #[cold]
+    fn refuse_at_egress(
+        &mut self,
+        arrival: &Arrival,
+        (beyond, limit): (u64, u64),
+        within: bool,
+        buffer: &Buffer,
+    ) -> Verdict {
+        if !within && self.dynamic.is_none() && self.lossless.pauses_refused() {
+            let with_it = self.standing(arrival.ingress, beyond, limit, buffer);
+            self.lossless.pause_refused(arrival, with_it, buffer);
+        }
+        Verdict::Drop(DropReason::OverThreshold)
     }
 
     /// What an ingress queue of `length` bytes beyond its reserve is compared with.
-    #[inline]
     fn standing(&self, ingress: IngressId, length: u64, limit: u64, buffer: &Buffer) -> Standing {
         let slice = self.slice_of(ingress);
         let (room, used) = (self.ingress_room(slice, buffer), self.headroom_used(slice, buffer));

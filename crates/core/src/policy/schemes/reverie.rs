@@ -259,8 +259,43 @@ impl Reverie {
         }
     }
 
+    #[inline(never)] // Most packets satisfy Eq. 4: what those need is inlined.
+    fn admit_beyond(
+        &mut self,
+        arrival: &Arrival,
+        place: usize,
+        (weight, free): (Weight, u64),
+        buffer: &Buffer,
+    ) -> Verdict {
+        let slice = self.lossless.slice_of(arrival.ingress);
+        let filtered = self.comparable(place, weight, free);
+        let with_it = self.standing(slice, filtered, weight.of(free), buffer);
+        self.lossless.admit_beyond(arrival, with_it, buffer)
+    }
+
+    #[inline(never)] // Of lossless packets only: what all packets need is inlined.
+    fn pause_if_reached(&mut self, arrival: &Arrival, place: usize, buffer: &Buffer) {
+        let slice = self.lossless.slice_of(arrival.ingress);
+        let weight = self.weights[self.in_slice(slice, arrival.priority)];
+        let free = self.free(slice, buffer);
+        let filtered = self.comparable(place, weight, free);
+        if filtered >= weight.of(free) {
+            self.lossless.reach(arrival.ingress, filtered);
+        }
+    }
+
+    #[inline(never)] // Few ingress queues pause: what all packets need is inlined.
+    fn demand_while_paused(&mut self, ingress: IngressId, place: usize, buffer: &Buffer) -> PauseDemand {
+        let priority = (usize::from(ingress.0) % self.queues_per_port) as u8;
+        let slice = self.lossless.slice_of(ingress);
+        let weight = self.weights[self.in_slice(slice, priority)];
+        let free = self.free(slice, buffer);
+        let filtered = self.comparable(place, weight, free);
+        let standing = self.standing(slice, filtered, weight.of(free), buffer);
+        self.lossless.demand(ingress, standing, buffer)
+    }
+
     /// What a lossless queue with the filtered `length` is compared with.
-    #[inline]
     fn standing(&self, slice: usize, length: u64, limit: u64, buffer: &Buffer) -> Standing {
         let room = self.pools[slice].saturating_sub(self.held(slice, buffer));
         Standing { length, limit, room, used: self.headroom_used(slice, buffer) }
@@ -414,8 +449,10 @@ impl Policy for Reverie {
         let has_pool = has_pool || self.held(slice, buffer) + size <= self.pools[slice];
         let fits = has_pool && buffer.fits(arrival.size);
         if is_lossless {
-            let with_it = self.standing(slice, self.comparable(place, weight, free), weight.of(free), buffer);
-            self.lossless.admit(arrival, within && fits, with_it, buffer)
+            if within && fits && self.lossless.uses_pool(arrival.ingress, buffer) {
+                return Verdict::Admit(Account::Shared);
+            }
+            self.admit_beyond(arrival, place, (weight, free), buffer)
         } else if !fits {
             Verdict::Drop(DropReason::BufferFull)
         } else if within {
@@ -444,12 +481,7 @@ impl Policy for Reverie {
             self.observe(seen, (slice, arrival.priority), arrival.now, buffer);
         }
         if self.lossless.may_reach(arrival.ingress) {
-            let weight = self.weights[self.in_slice(slice, arrival.priority)];
-            let free = self.free(slice, buffer);
-            let filtered = self.comparable(seen.0, weight, free);
-            if filtered >= weight.of(free) {
-                self.lossless.reach(arrival.ingress, filtered);
-            }
+            self.pause_if_reached(arrival, seen.0, buffer);
         }
     }
 
@@ -479,17 +511,15 @@ impl Policy for Reverie {
     }
 
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
-        let priority = (usize::from(ingress.0) % self.queues_per_port) as u8;
         if !self.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }
-        let slice = self.lossless.slice_of(ingress);
-        let (weight, free) = (self.weights[self.in_slice(slice, priority)], self.free(slice, buffer));
         let place = self.first_lossless() + usize::from(ingress.0);
         self.follow(place, now);
-        let filtered = self.comparable(place, weight, free);
-        let standing = self.standing(slice, filtered, weight.of(free), buffer);
-        self.lossless.demand(ingress, standing, buffer)
+        if !self.lossless.is_paused(ingress) {
+            return PauseDemand::Resume;
+        }
+        self.demand_while_paused(ingress, place, buffer)
     }
 
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {

@@ -136,6 +136,18 @@ impl SonicDt {
         self.accounting.expressible(self.pause_limits[usize::from(ingress.0)].of(free))
     }
 
+    #[inline(never)] // Of lossless packets only: what all packets need is inlined.
+    fn pause_if_reached(&mut self, ingress: IngressId, buffer: &Buffer) {
+        let limit = self.pause_threshold(ingress, buffer);
+        self.pools.pause_if_reached(ingress, limit, buffer);
+    }
+
+    #[inline(never)] // Few ingress queues pause: what all packets need is inlined.
+    fn demand_while_paused(&mut self, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
+        let limit = self.pause_threshold(ingress, buffer);
+        self.pools.demand(ingress, limit, buffer)
+    }
+
     /// T of an egress queue for lossy packets from `ingress` (bytes): beyond it, they are lost.
     #[must_use]
     #[inline]
@@ -170,8 +182,7 @@ impl Policy for SonicDt {
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.pools.recount(arrival.queue, arrival.ingress, buffer);
         if self.pools.lossless.may_reach(arrival.ingress) {
-            let limit = self.pause_threshold(arrival.ingress, buffer);
-            self.pools.pause_if_reached(arrival.ingress, limit, buffer);
+            self.pause_if_reached(arrival.ingress, buffer);
         }
     }
 
@@ -208,8 +219,7 @@ impl Policy for SonicDt {
         if !self.pools.is_pausing(ingress) {
             return PauseDemand::Resume;
         }
-        let limit = self.pause_threshold(ingress, buffer);
-        self.pools.demand(ingress, limit, buffer)
+        self.demand_while_paused(ingress, buffer)
     }
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
