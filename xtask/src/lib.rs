@@ -17,11 +17,13 @@
 
 pub mod bench;
 pub mod ci;
+pub mod commits;
 pub mod dist;
 pub mod generate;
 pub mod hardware;
 pub mod instructions;
 pub mod mutants;
+pub mod prose;
 pub mod python;
 pub mod same_tables;
 pub mod site;

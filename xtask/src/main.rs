@@ -2,7 +2,9 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use xtask::{bench, ci, dist, generate, hardware, instructions, mutants, python, same_tables, tidy};
+use xtask::{
+    bench, ci, commits, dist, generate, hardware, instructions, mutants, prose, python, same_tables, tidy,
+};
 
 const USAGE: &str = "\
 cargo xtask ci                   everything that must pass before a change lands
@@ -33,6 +35,9 @@ cargo xtask headroom-search [NETWORKS [SEED]]
 cargo xtask hardware [STEP] [--quick] [CIRCUIT...]
                                  circuits against the policies: lint, cosim, prove, mutants, cost, depth (docs/circuits.md)
 cargo xtask site                 the documentation as a site, in target/site/html: search, menu, gallery; every link is checked
+cargo xtask commit-message FILE  whether the message of a commit keeps the rules; a hook: git config core.hooksPath .githooks
+cargo xtask prose [PART]         where the language breaks the rules that a program can check; --record writes lower numbers into
+                                 xtask/prose.csv, --sample SEED draws lines and sentences to be judged by a person
 cargo xtask tidy                 links, references, sizes, long functions, words, pages and vectors, the arrows between crates
 ";
 
@@ -51,6 +56,10 @@ fn headroom_search(networks: &str, seed: &str) -> Result<(), String> {
         "--nocapture",
     ];
     xtask::run(xtask::cargo(&test).env("HEADROOM_NETWORKS", networks).env("HEADROOM_SEED", seed))
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("\"{text}\", expected a number"))
 }
 
 fn main() -> ExitCode {
@@ -77,6 +86,11 @@ fn main() -> ExitCode {
         ["soak", ref options @ ..] => ci::soak(options),
         ["hardware", ref arguments @ ..] => hardware::run(arguments),
         ["tidy"] => tidy::check(),
+        ["commit-message", file] => commits::check_message(file),
+        ["prose", "--record"] => prose::record(),
+        ["prose", "--sample", seed] => number(seed).and_then(prose::show),
+        ["prose"] => prose::list(""),
+        ["prose", part] => prose::list(part),
         ["smoke", "--release"] => ci::smoke(python::Build::Release),
         ["python", "--release"] => python::check(python::Build::Release),
         [name] if ci::step(name).is_some() => ci::step(name).map_or(Ok(()), ci::run),

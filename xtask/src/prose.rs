@@ -1,0 +1,182 @@
+//! Is what people read plain English? The rules that a program can check, with a ratchet.
+//!
+//! `xtask/prose.csv` lists how often each rule is broken in each part of the repository. A part may
+//! break a rule less often than recorded, never more often: `cargo xtask prose --record` writes the
+//! lower numbers, and refuses higher ones.
+
+mod rules;
+mod sample;
+mod text;
+
+use crate::{output, read, root};
+use rules::{RULES, broken};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::process::Command;
+use text::Passage;
+
+pub use sample::{sample, show};
+
+/// The recorded numbers.
+const FILE: &str = "xtask/prose.csv";
+/// First line of the file.
+const HEADER: &str = "rule,part,broken\n";
+
+/// Number of broken rules, by rule and part of the repository.
+type Counts = BTreeMap<(String, String), usize>;
+
+/// Places where a rule is broken, by rule and part.
+type Places = BTreeMap<(String, String), Vec<String>>;
+
+/// Compares the repository with the recorded numbers.
+///
+/// # Errors
+/// If the files cannot be listed or read.
+pub fn check() -> Result<Vec<String>, String> {
+    Ok(compared(&places()?, &recorded()?))
+}
+
+/// Records lower numbers.
+///
+/// # Errors
+/// If a rule is broken more often than recorded, with the places; or if a file cannot be read or
+/// written.
+pub fn record() -> Result<(), String> {
+    let (places, before) = (places()?, recorded()?);
+    let is_first = before.is_empty();
+    let problems = if is_first { Vec::new() } else { compared(&places, &before) };
+    let worse: Vec<_> = problems.into_iter().filter(|problem| !problem.contains(BETTER)).collect();
+    if !worse.is_empty() {
+        return Err(worse.join("\n  "));
+    }
+    let mut text = HEADER.to_owned();
+    for ((rule, part), places) in &places {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{rule},{part},{}", places.len());
+    }
+    std::fs::write(root().join(FILE), text).map_err(|error| format!("{FILE}: {error}"))
+}
+
+/// Prints every place where a rule is broken, in parts that begin with `part`.
+///
+/// # Errors
+/// If the files cannot be listed or read.
+pub fn list(part: &str) -> Result<(), String> {
+    let mut sum = 0;
+    for ((rule, of), places) in places()?.iter().filter(|((_, of), _)| of.starts_with(part)) {
+        println!("{rule} in {of}: {}", places.len());
+        places.iter().for_each(|place| println!("  {place}"));
+        sum += places.len();
+    }
+    println!("{sum} places; the rules:");
+    RULES.iter().for_each(|rule| println!("  {}: {}", rule.name, rule.advice));
+    Ok(())
+}
+
+/// In problems that `--record` solves.
+const BETTER: &str = "run `cargo xtask prose --record`";
+
+fn compared(places: &Places, recorded: &Counts) -> Vec<String> {
+    let mut problems = Vec::new();
+    for (key, found) in places {
+        let (rule, part) = key;
+        let known = recorded.get(key).copied().unwrap_or(0);
+        if found.len() > known {
+            let shown = found.iter().take(SHOWN_MAX).map(|place| format!("\n    {place}"));
+            let shown: String = shown.collect();
+            let advice = RULES.iter().find(|r| r.name == rule).map_or("", |rule| rule.advice);
+            problems.push(format!(
+                "{part}: {} places break the rule {rule}, {known} did before: {advice}; \
+                 `cargo xtask prose {part}` lists all{shown}",
+                found.len()
+            ));
+        }
+    }
+    for ((rule, part), &known) in recorded {
+        let found = places.get(&(rule.clone(), part.clone())).map_or(0, Vec::len);
+        if found < known {
+            problems.push(format!("{part}: {found} places break {rule}, fewer than {known}: {BETTER}"));
+        }
+    }
+    problems
+}
+
+/// Places that a problem shows.
+const SHOWN_MAX: usize = 12;
+
+fn recorded() -> Result<Counts, String> {
+    let Ok(text) = read(FILE) else { return Ok(Counts::new()) };
+    let line = |(index, line): (usize, &str)| {
+        let fields: Vec<_> = line.split(',').collect();
+        let [rule, part, count] = fields[..] else {
+            return Err(format!("{FILE}:{}: \"{line}\", expected rule,part,broken", index + 1));
+        };
+        let count = count.parse().map_err(|error| format!("{FILE}:{}: {error}", index + 1))?;
+        Ok(((rule.to_owned(), part.to_owned()), count))
+    };
+    text.lines().enumerate().skip(1).map(line).collect()
+}
+
+fn places() -> Result<Places, String> {
+    let mut places = Places::new();
+    for passage in passages()? {
+        for (rule, line) in broken(&passage) {
+            let key = (rule.to_owned(), part_of(&passage.file));
+            let place = format!("{}:{}: {}", passage.file, line.number, line.text);
+            places.entry(key).or_default().push(place);
+        }
+    }
+    Ok(places)
+}
+
+/// Every comment, docstring, page and list of the repository that people write.
+///
+/// # Errors
+/// If the files cannot be listed.
+fn passages() -> Result<Vec<Passage>, String> {
+    let listed = output(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
+    let listed = String::from_utf8(listed).map_err(|_| "a file name is not UTF-8".to_owned())?;
+    let files = listed.split_terminator('\0');
+    Ok(files.flat_map(|file| text::passages(file, &read(file).unwrap_or_default())).collect())
+}
+
+/// A crate, or the first folder, or a file at the top.
+fn part_of(file: &str) -> String {
+    let mut parts = file.split('/');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(top @ ("crates" | "dev")), Some(name), Some(_)) => format!("{top}/{name}"),
+        (Some(top), Some(_), _) => top.to_owned(),
+        _ => file.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(count: usize) -> Places {
+        let places = (0..count).map(|line| format!("a.rs:{line}: x")).collect();
+        [(("filler".to_owned(), "crates/core".to_owned()), places)].into()
+    }
+
+    fn counts(count: usize) -> Counts {
+        [(("filler".to_owned(), "crates/core".to_owned()), count)].into()
+    }
+
+    #[test]
+    fn more_places_and_fewer_places_than_recorded_are_problems() {
+        assert_eq!(compared(&places(2), &counts(2)), Vec::<String>::new());
+        let more = compared(&places(3), &counts(2)).join("");
+        assert!(more.contains("3 places break the rule filler, 2 did before") && more.contains("a.rs:2"));
+        let fewer = compared(&places(1), &counts(2)).join("");
+        assert!(fewer.contains("1 places break filler, fewer than 2") && fewer.contains(BETTER), "{fewer}");
+        assert!(compared(&places(1), &Counts::new()).join("").contains("0 did before"));
+    }
+
+    #[test]
+    fn parts_are_crates_folders_and_files() {
+        assert_eq!(part_of("crates/core/src/lib.rs"), "crates/core");
+        assert_eq!(part_of("docs/policies/dt.md"), "docs");
+        assert_eq!(part_of("README.md"), "README.md");
+    }
+}

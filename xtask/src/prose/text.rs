@@ -1,0 +1,222 @@
+//! Text that people read: comments, docstrings, pages.
+
+/// Kind of text of a passage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A doc comment or a docstring.
+    Doc,
+    /// The help text of the command line.
+    Help,
+    /// Any other comment.
+    Comment,
+    /// A paragraph of a page.
+    Page,
+}
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// From 1.
+    pub(super) number: usize,
+    /// Columns of the line in the file.
+    pub(super) columns: usize,
+    /// Text without the markers of comments.
+    pub(super) text: String,
+}
+
+/// A comment or a paragraph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Passage {
+    pub(super) file: String,
+    pub(super) kind: Kind,
+    /// At least one.
+    pub(super) lines: Vec<Line>,
+}
+
+impl Passage {
+    /// All lines as one text.
+    #[cfg(test)]
+    pub(super) fn text(&self) -> String {
+        self.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The sentences of the passage, with the line that each begins in.
+    pub(super) fn sentences(&self) -> Vec<(Line, String)> {
+        let mut sentences: Vec<(Line, String)> = Vec::new();
+        let mut is_new = true;
+        for line in &self.lines {
+            for word in line.text.split_whitespace() {
+                if is_new {
+                    sentences.push((line.clone(), String::new()));
+                }
+                if let Some((_, sentence)) = sentences.last_mut() {
+                    if !sentence.is_empty() {
+                        sentence.push(' ');
+                    }
+                    sentence.push_str(word);
+                }
+                is_new = word.ends_with(['.', '?', '!']) && !ABBREVIATIONS.contains(&word);
+            }
+        }
+        sentences
+    }
+}
+
+const ABBREVIATIONS: &[&str] = &["e.g.", "i.e.", "Fig.", "Figs.", "Eq.", "No.", "vs.", "etc."];
+
+/// The passages of a file. Generated pages have none: their sources do.
+pub(super) fn passages(file: &str, text: &str) -> Vec<Passage> {
+    let is_generated = text.lines().take(5).any(|line| line.contains("<!-- generated"));
+    let is_foreign = file.contains("/vendor/") || file.starts_with("target/");
+    if is_generated || is_foreign {
+        return Vec::new();
+    }
+    match file.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "rs" => rust(file, text),
+        "py" | "pyi" => python(file, text),
+        "md" => page(file, text),
+        "toml" | "sh" => joined(file, text, &|line| Some((Kind::Comment, line.strip_prefix('#')?))),
+        _ => Vec::new(),
+    }
+}
+
+fn rust(file: &str, text: &str) -> Vec<Passage> {
+    let is_help = file.starts_with("crates/cli/src/args");
+    joined(file, text, &|line| {
+        let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let kind = if is_help { Kind::Help } else { Kind::Doc };
+        doc.map(|rest| (kind, rest)).or_else(|| Some((Kind::Comment, line.strip_prefix("//")?)))
+    })
+}
+
+/// Lines in a row that `comment` recognises, trimmed, are one passage.
+fn joined<'t>(
+    file: &str,
+    text: &'t str,
+    comment: &dyn Fn(&'t str) -> Option<(Kind, &'t str)>,
+) -> Vec<Passage> {
+    let mut passages: Vec<Passage> = Vec::new();
+    let (mut last, mut in_code) = (None, false);
+    for (index, whole) in text.lines().enumerate() {
+        let found = comment(whole.trim_start());
+        let Some((kind, said)) = found else {
+            (last, in_code) = (None, false);
+            continue;
+        };
+        in_code ^= said.trim_start().starts_with("```");
+        let is_text = !in_code && !said.trim_start().starts_with(['|', '`', '#', '!', '=', '-']);
+        let line = Line {
+            number: index + 1,
+            columns: whole.chars().count(),
+            text: if is_text { said.trim().to_owned() } else { String::new() },
+        };
+        match passages.last_mut().filter(|_| last == Some(kind)) {
+            Some(passage) => passage.lines.push(line),
+            None => passages.push(Passage { file: file.to_owned(), kind, lines: vec![line] }),
+        }
+        last = Some(kind);
+    }
+    passages
+}
+
+fn python(file: &str, text: &str) -> Vec<Passage> {
+    let mut passages = joined(file, text, &|line| Some((Kind::Comment, line.strip_prefix('#')?)));
+    let mut open: Option<Passage> = None;
+    for (index, whole) in text.lines().enumerate() {
+        let said = whole.trim();
+        let line = |text: &str| Line {
+            number: index + 1,
+            columns: whole.chars().count(),
+            text: text.trim().to_owned(),
+        };
+        match &mut open {
+            Some(passage) => {
+                let rest = said.split_once("\"\"\"");
+                passage.lines.push(line(rest.map_or(said, |(before, _)| before)));
+                if rest.is_some() {
+                    passages.extend(open.take());
+                }
+            }
+            None => {
+                let Some(begin) = said.strip_prefix("\"\"\"") else { continue };
+                let rest = begin.split_once("\"\"\"");
+                let lines = vec![line(rest.map_or(begin, |(before, _)| before))];
+                let passage = Passage { file: file.to_owned(), kind: Kind::Doc, lines };
+                if rest.is_some() { passages.push(passage) } else { open = Some(passage) }
+            }
+        }
+    }
+    passages
+}
+
+/// The paragraphs of a page, without headings, code, tables and lists of links.
+fn page(file: &str, text: &str) -> Vec<Passage> {
+    let mut passages: Vec<Passage> = Vec::new();
+    let (mut in_code, mut is_open) = (false, false);
+    for (index, whole) in text.lines().enumerate() {
+        let said = whole.trim();
+        let is_fence = said.starts_with("```");
+        in_code ^= is_fence;
+        if in_code || is_fence || said.is_empty() || said.starts_with(['#', '|', '<', '!']) {
+            is_open = false;
+            continue;
+        }
+        let begins = said.starts_with(['*', '-', '>']) || said.starts_with(|c: char| c.is_ascii_digit());
+        let text = said.trim_start_matches(['*', '-', '>', ' ']).to_owned();
+        let line = Line { number: index + 1, columns: whole.chars().count(), text };
+        match passages.last_mut().filter(|_| is_open && !begins) {
+            Some(passage) => passage.lines.push(line),
+            None => {
+                passages.push(Passage { file: file.to_owned(), kind: Kind::Page, lines: vec![line] });
+            }
+        }
+        is_open = true;
+    }
+    passages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(file: &str, text: &str) -> Vec<(Kind, String)> {
+        passages(file, text).iter().map(|passage| (passage.kind, passage.text())).collect()
+    }
+
+    #[test]
+    fn comments_of_rust_are_joined_by_kind() {
+        let text = "//! A crate.\n\n/// First\n/// second.\nfn f() {\n    // Why.\n    // Because.\n}\n";
+        let wanted = [
+            (Kind::Doc, "A crate.".to_owned()),
+            (Kind::Doc, "First second.".to_owned()),
+            (Kind::Comment, "Why. Because.".to_owned()),
+        ];
+        assert_eq!(said("crates/a/src/lib.rs", text), wanted);
+        assert_eq!(said("crates/cli/src/args.rs", "/// Run it.\n"), [(Kind::Help, "Run it.".to_owned())]);
+    }
+
+    #[test]
+    fn docstrings_and_comments_of_python_are_found() {
+        let text =
+            "\"\"\"A module.\"\"\"\ndef f():\n    \"\"\"First.\n\n    Second.\n    \"\"\"\n    # Why.\n";
+        let found = said("a.py", text);
+        let docs: Vec<_> = found.iter().map(|(kind, text)| (*kind, text.trim())).collect();
+        let wanted = [(Kind::Comment, "Why."), (Kind::Doc, "A module."), (Kind::Doc, "First.  Second.")];
+        assert_eq!(docs, wanted);
+    }
+
+    #[test]
+    fn pages_are_paragraphs_without_code_and_tables() {
+        let text = "# Title\n\nOne\ntwo.\n\n* item\n* other\n\n```\ncode\n```\n| a | b |\n";
+        let found: Vec<_> = said("a.md", text).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(found, ["One two.", "item", "other"]);
+        assert!(passages("a.md", "# Title\n<!-- generated by x -->\nOne.\n").is_empty());
+    }
+
+    #[test]
+    fn sentences_end_with_their_marks() {
+        let passage = &passages("a.md", "One, see Fig. 3. Two\nthree? Four")[0];
+        let found: Vec<_> = passage.sentences().into_iter().map(|(_, text)| text).collect();
+        assert_eq!(found, ["One, see Fig. 3.", "Two three?", "Four"]);
+    }
+}
