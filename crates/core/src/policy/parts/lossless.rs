@@ -379,7 +379,7 @@ impl Lossless {
         self.gates[usize::from(ingress.0)].paused && buffer.ingress_headroom_bytes(ingress) == 0
     }
 
-    /// The comparison for which [`Self::admit`] refused.
+    /// The comparison for which [`Self::admit_beyond`] refused.
     pub(crate) fn bound(
         &self,
         arrival: &Arrival,
