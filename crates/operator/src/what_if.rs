@@ -221,17 +221,33 @@ fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     Ok(choices)
 }
 
-/// Metrics of the table: name, heading, and whether every class has one.
-const COLUMNS: [(&str, &str, bool); 8] = [
-    ("switches.lost_packets.{}", "lost, {}", true),
-    ("pauses.lost_lossless_packets", "lossless lost", false),
-    ("pauses.number", "pauses", false),
-    ("pauses.paused_ms", "paused ms", false),
-    ("pauses.headroom_max_kb", "headroom KB", false),
-    ("short.slowdown_p99", "short p99 x", false),
-    ("class.{}.fct_p99_us", "{} FCT p99 us", true),
-    ("class.{}.qct_p99_ms", "{} QCT p99 ms", true),
+/// A column of the table for every metric of a pattern.
+struct Column {
+    /// Its ids; `{}` is a class.
+    pattern: &'static str,
+    /// Its heading; `{}` as in the pattern.
+    heading: &'static str,
+    /// Left out for a class that has a metric of this pattern.
+    unless: Option<&'static str>,
+}
+
+const fn column(pattern: &'static str, heading: &'static str) -> Column {
+    Column { pattern, heading, unless: None }
+}
+
+const COLUMNS: [Column; 8] = [
+    column("switches.lost_packets.{}", "lost, {}"),
+    column("pauses.lost_lossless_packets", "lossless lost"),
+    column("pauses.number", "pauses"),
+    column("pauses.paused_ms", "paused ms"),
+    column("pauses.headroom_max_kb", "headroom KB"),
+    column("short.slowdown_p99", "short p99 x"),
+    // Answers of queries are judged by the query.
+    Column { unless: Some(QUERIES), ..column("class.{}.fct_p99_us", "{} FCT p99 us") },
+    column(QUERIES, "{} QCT p99 ms"),
 ];
+
+const QUERIES: &str = "class.{}.qct_p99_ms";
 
 /// The table and the recommendation, for people.
 #[must_use]
@@ -288,22 +304,13 @@ fn table(comparison: &Comparison) -> String {
 /// The columns that have a value.
 fn columns(comparison: &Comparison) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for (id, heading, by_class) in COLUMNS {
-        let (before, behind) = id.split_once("{}").unwrap_or((id, ""));
-        for row in &comparison.metrics {
-            let class = match (
-                by_class,
-                row.metric.id.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind)),
-            ) {
-                (false, _) if row.metric.id == id => "",
-                (true, Some(class)) => class,
-                _ => continue,
-            };
-            // Answers of queries are judged by the query.
-            let of_query =
-                id.contains("fct_p99") && comparison.metric(&format!("class.{class}.qct_p99_ms")).is_some();
-            if !of_query && row.cells.iter().any(|cell| cell.estimate.is_some()) {
-                found.push((row.metric.id.clone(), heading.replace("{}", class)));
+    for column in &COLUMNS {
+        for row in comparison.metrics.iter().filter(|row| row.metric.pattern() == column.pattern) {
+            let class = row.metric.part().unwrap_or_default();
+            let filled = |pattern: &str| pattern.replace("{}", class);
+            let is_replaced = column.unless.is_some_and(|other| comparison.metric(&filled(other)).is_some());
+            if !is_replaced && row.cells.iter().any(|cell| cell.estimate.is_some()) {
+                found.push((row.metric.id.clone(), filled(column.heading)));
             }
         }
     }

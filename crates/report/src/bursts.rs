@@ -67,13 +67,32 @@ impl BurstBin {
         self.lossless as f64 / self.bursts as f64
     }
 
-    /// As in tables: `0.25 to 0.5 ms`.
+    /// Every bin, without bursts.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        (0..BINS as u64).map(|at| Self {
+            from_ns: at * BIN_NS,
+            to_ns: (at + 1 < BINS as u64).then(|| (at + 1) * BIN_NS),
+            bursts: 0,
+            lossless: 0,
+        })
+    }
+
+    /// In ids of metrics: `250_500us`, and `2000us_up` for the last one.
+    pub(crate) fn key(&self) -> String {
+        let us = |ns: u64| ns / 1_000;
+        match self.to_ns {
+            Some(to) => format!("{}_{}us", us(self.from_ns), us(to)),
+            None => format!("{}us_up", us(self.from_ns)),
+        }
+    }
+
+    /// As in tables: `0.25 to 0.5 ms`, and `2 ms and longer` for the last one.
     #[must_use]
     pub fn label(&self) -> String {
         let ms = |ns: u64| ns as f64 * 1e-6;
         match self.to_ns {
             Some(to) => format!("{} to {} ms", ms(self.from_ns), ms(to)),
-            None => format!("from {} ms", ms(self.from_ns)),
+            None => format!("{} ms and longer", ms(self.from_ns)),
         }
     }
 }
@@ -165,7 +184,7 @@ impl Bursts {
             bin.0 += 1;
             bin.1 += u64::from(lossless);
         }
-        let bins = bins.into_iter().enumerate().filter(|(_, (bursts, _))| *bursts > 0);
+        let bins = BurstBin::all().zip(bins).filter(|(_, (bursts, _))| *bursts > 0);
         let median = self.fates.get(self.fates.len() / 2).map_or(0, |fate| fate.0);
         Some(BurstGroup {
             class,
@@ -175,14 +194,7 @@ impl Bursts {
             sent_packets: self.sent_packets,
             lost_packets: self.lost_packets,
             absorbed_ns: best_cut(&self.fates),
-            bins: bins
-                .map(|(at, (bursts, lossless))| BurstBin {
-                    from_ns: at as u64 * BIN_NS,
-                    to_ns: (at + 1 < BINS).then(|| (at as u64 + 1) * BIN_NS),
-                    bursts,
-                    lossless,
-                })
-                .collect(),
+            bins: bins.map(|(bin, (bursts, lossless))| BurstBin { bursts, lossless, ..bin }).collect(),
         })
     }
 }
@@ -308,7 +320,7 @@ mod tests {
         let bursts = Bursts { fates, sent_packets: 10, lost_packets: 4 };
         let group = bursts.finish("burst".into(), 1_000_000_000).unwrap();
         let bins: Vec<_> = group.bins.iter().map(|bin| (bin.label(), bin.bursts, bin.lossless)).collect();
-        let wanted = [("0 to 0.25 ms", 2, 1), ("0.25 to 0.5 ms", 1, 1), ("from 2 ms", 1, 0)];
+        let wanted = [("0 to 0.25 ms", 2, 1), ("0.25 to 0.5 ms", 1, 1), ("2 ms and longer", 1, 0)];
         assert_eq!(bins, wanted.map(|(label, bursts, lossless)| (label.to_owned(), bursts, lossless)));
         assert_eq!((group.lossless_fraction(), group.lost_fraction()), (Some(0.5), Some(0.4)));
         assert!(!group.long_lived);

@@ -92,9 +92,10 @@ impl Comparison {
         self.policies.first().map_or("", String::as_str)
     }
 
-    /// The metric with this name.
+    /// The metric with this name, or with a name that it had in earlier versions.
     #[must_use]
     pub fn metric(&self, id: &str) -> Option<&MetricComparison> {
+        let id = Metric::current_id(id);
         self.metrics.iter().find(|metric| metric.metric.id == id)
     }
 }

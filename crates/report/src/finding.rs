@@ -144,25 +144,7 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
 
 /// The place of a metric among those that are judged; `None` if it is not.
 fn importance(metric: &Metric) -> Option<u8> {
-    let (prefix, name) = metric.id.rsplit_once('.')?;
-    if !metric.headline || metric.better == Better::Neither {
-        return None;
-    }
-    Some(match name {
-        // What is lossless and loses is broken: nothing else matters before that.
-        "lost_lossless_packets" => 0,
-        "qct_mean_ms" => 1,
-        // The tail is what short flows are looked at for, the mean what others are.
-        "slowdown_p99" if prefix == "short" => 2,
-        "slowdown_mean" if prefix != "short" => 3,
-        "lossless_percent" => 4,
-        "delay_mean_us" => 5,
-        "jain" => 6,
-        "lost_percent" => 7,
-        "paused_ms" => 8,
-        "unfinished_flows" => 9,
-        _ => return None,
-    })
+    metric.importance().filter(|_| metric.headline && metric.better != Better::Neither)
 }
 
 /// One metric of one scheme against the baseline.

@@ -60,7 +60,7 @@ pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, judg
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };
-pub use metric::{Better, Metric, MetricValue, Unit};
+pub use metric::{Better, Metric, MetricValue, Unit, metrics_table};
 pub use page::local_page;
 pub use pauses::{Deadlock, PauseTotal, Pauses};
 pub use ranking::{Ranking, Standing};

@@ -1,12 +1,22 @@
-//! The list of numbers that comparisons compare: one place for their names, units and order.
+//! The numbers that comparisons compare. One table declares them (`metric/table.rs`): all else looks there.
 
-use crate::bursts::DelayGroup;
-use crate::format;
-use crate::pauses::PauseTotal;
-use crate::statistics::Distribution;
-use crate::summary::{FlowGroup, GroupKey, QueryGroup, RunSummary};
+mod declare;
+mod list;
+mod page;
+mod subject;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use declare::{Judged, Wording};
+use declare::{MetricKind, Statistic};
+pub use page::metrics_table;
+use subject::placeholders;
+pub(crate) use subject::{Subject, fill};
+
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// What a metric is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -45,6 +55,14 @@ impl Unit {
             Self::Index => "0..1",
         }
     }
+
+    /// Behind a number or a title: ` ms`; `None` for a number of things, a multiple or an index.
+    const fn behind(self) -> Option<&'static str> {
+        match self {
+            Self::Ratio | Self::Count | Self::Index => None,
+            unit => Some(unit.symbol()),
+        }
+    }
 }
 
 /// Which direction is good.
@@ -74,6 +92,15 @@ pub struct Metric {
     pub better: Better,
     /// Whether the short table on the terminal shows it.
     pub headline: bool,
+    /// Its line in the table.
+    #[serde(skip)]
+    pub(crate) kind: &'static MetricKind,
+    /// What it is a number of.
+    #[serde(skip)]
+    pub(crate) subject: Subject,
+    /// What stands for `{}` in its line, in words.
+    #[serde(skip)]
+    parts: Vec<String>,
 }
 
 /// A metric of one run.
@@ -85,276 +112,167 @@ pub struct MetricValue {
     pub value: Option<f64>,
 }
 
-impl RunSummary {
-    /// Every metric of this run, in the order of reports.
-    #[must_use]
-    pub fn metrics(&self) -> Vec<MetricValue> {
-        let mut list = List::default();
-        let queried: Vec<&str> = self.queries.iter().map(|group| group.class.as_str()).collect();
-        for group in &self.groups {
-            // A query's flows are judged by the query.
-            let answers =
-                matches!(&group.group, GroupKey::Class { name } if queried.contains(&name.as_str()));
-            list.flows(group, answers);
-        }
-        for group in &self.queries {
-            list.queries(group);
-        }
-        list.bursts(self);
-        list.switching(self);
-        list.links(self);
-        list.pauses(self);
-        list.0
-    }
-}
+// Metrics that sentences are about whatever else was measured; a test finds each in the table.
+pub(crate) const LOST_PERCENT: &str = "switches.lost_percent";
+pub(crate) const BUFFER_P99: &str = "switches.buffer_p99_percent";
+pub(crate) const LOST_LOSSLESS: &str = "pauses.lost_lossless_packets";
+pub(crate) const PAUSED: &str = "pauses.paused_ms";
+pub(crate) const UNFINISHED: &str = "all.unfinished_flows";
 
-#[derive(Default)]
-struct List(Vec<MetricValue>);
-
-/// Where a metric belongs.
-struct Place<'a> {
-    prefix: &'a str,
-    group: &'a str,
-    headline: bool,
-}
-
-impl List {
-    fn push(
-        &mut self,
-        at: &Place<'_>,
-        id: &str,
-        label: &str,
-        unit: Unit,
-        better: Better,
-        value: Option<f64>,
-    ) {
-        let metric = Metric {
-            id: format!("{}.{id}", at.prefix),
-            group: at.group.to_owned(),
-            label: label.to_owned(),
-            unit,
-            better,
-            headline: at.headline,
-        };
-        self.0.push(MetricValue { metric, value });
-    }
-
-    /// Mean, p50 … of one quantity; only mean and p99 can be headlines.
-    fn distribution(
-        &mut self,
-        at: &Place<'_>,
-        (id, label, unit, scale): (&str, &str, Unit, f64),
-        distribution: Option<Distribution>,
-    ) {
-        type Get = fn(&Distribution) -> f64;
-        let parts: [(&str, &str, bool, Get); 5] = [
-            ("mean", "mean", true, |d| d.mean),
-            ("p50", "p50", false, |d| d.p50),
-            ("p95", "p95", false, |d| d.p95),
-            ("p99", "p99", true, |d| d.p99),
-            ("p99_9", "p99.9", false, |d| d.p99_9),
-        ];
-        // Columns carry their unit last.
-        let ending = if unit == Unit::Ratio { String::new() } else { format!("_{}", unit.symbol()) };
-        for (part, name, prominent, get) in parts {
-            let at = Place { headline: at.headline && prominent, ..*at };
-            let value = distribution.as_ref().map(|d| get(d) * scale);
-            self.push(
-                &at,
-                &format!("{id}_{part}{ending}"),
-                &format!("{label} {name}"),
-                unit,
-                Better::Lower,
-                value,
-            );
-        }
-    }
-
-    fn flows(&mut self, group: &FlowGroup, answers: bool) {
-        let (prefix, label) = (group.group.id(), group.group.label());
-        let headline = !answers && group.group != GroupKey::All && group.flows > 0 && group.open_loop == 0;
-        let at = Place { prefix: &prefix, group: &label, headline };
-        let quiet = Place { headline: false, ..at };
-        let totals = Place { headline: group.group == GroupKey::All, ..at };
-        // Without congestion control there is nothing to time out.
-        let tcp_totals = Place { headline: totals.headline && group.flows > group.open_loop, ..at };
-        self.distribution(&at, ("slowdown", "FCT slowdown", Unit::Ratio, 1.0), group.slowdown);
-        self.distribution(&quiet, ("fct", "FCT", Unit::Microseconds, 1e-3), group.fct_ns);
-        let count = |value: u64| Some(value as f64);
-        let percent =
-            |part: u64| (group.sent_packets > 0).then(|| part as f64 / group.sent_packets as f64 * 100.0);
-        use Better::{Higher, Lower, Neither};
-        self.push(&quiet, "goodput_gbps", "goodput", Unit::Gbps, Higher, Some(group.goodput_bps * 1e-9));
-        self.push(&quiet, "flows", "flows", Unit::Count, Neither, count(group.flows));
-        self.push(
-            &totals,
-            "unfinished_flows",
-            "unfinished flows",
-            Unit::Count,
-            Lower,
-            count(group.unfinished),
-        );
-        self.push(&tcp_totals, "timeouts", "timeouts", Unit::Count, Lower, count(group.timeouts));
-        let again = percent(group.retransmitted_packets);
-        self.push(&quiet, "retransmitted_percent", "packets sent again", Unit::Percent, Lower, again);
-        let marked = percent(group.marked_packets);
-        self.push(&quiet, "marked_percent", "packets marked", Unit::Percent, Neither, marked);
-        self.push(&quiet, "lost_packets", "packets lost", Unit::Count, Lower, count(group.dropped_packets));
-    }
-
-    fn queries(&mut self, group: &QueryGroup) {
-        let (prefix, label) = (format!("class.{}", group.class), format::queries_of(&group.class));
-        let at = Place { prefix: &prefix, group: &label, headline: true };
-        let quiet = Place { headline: false, ..at };
-        self.distribution(&at, ("qct", "QCT", Unit::Milliseconds, 1e-6), group.qct_ns);
-        self.distribution(&quiet, ("query_slowdown", "QCT slowdown", Unit::Ratio, 1.0), group.slowdown);
-        let count = |value: u64| Some(value as f64);
-        self.push(&quiet, "queries", "queries", Unit::Count, Better::Neither, count(group.queries));
-        let unfinished = count(group.unfinished);
-        self.push(&quiet, "unfinished_queries", "unfinished queries", Unit::Count, Better::Lower, unfinished);
-    }
-
-    /// Bursts, queueing delays, and fairness among ports. Headlines only where there is open-loop traffic.
-    fn bursts(&mut self, run: &RunSummary) {
-        use Better::{Higher, Lower, Neither};
-        for group in &run.bursts {
-            let (prefix, label) = (format!("class.{}", group.class), format!("{} (open loop)", group.class));
-            let shown = Place { prefix: &prefix, group: &label, headline: true };
-            let at = Place { headline: !group.long_lived, ..shown };
-            let quiet = Place { headline: false, ..shown };
-            let percent = |fraction: Option<f64>| fraction.map(|fraction| fraction * 100.0);
-            self.push(&quiet, "bursts", "bursts", Unit::Count, Neither, Some(group.bursts as f64));
-            let lossless = percent(group.lossless_fraction());
-            self.push(&at, "lossless_percent", "bursts without loss", Unit::Percent, Higher, lossless);
-            let absorbed = (group.bursts > 0).then_some(group.absorbed_ns as f64 * 1e-3);
-            self.push(&at, "absorbed_us", "bursts absorbed up to", Unit::Microseconds, Higher, absorbed);
-            for bin in &group.bins {
-                let to = bin.to_ns.map_or_else(|| "up".to_owned(), |to| (to / 1_000).to_string());
-                let id = format!("lossless_percent.{}_{to}us", bin.from_ns / 1_000);
-                let label = format!("bursts without loss, {}", bin.label());
-                self.push(&quiet, &id, &label, Unit::Percent, Higher, percent(Some(bin.lossless_fraction())));
-            }
-            let lost = percent(group.lost_fraction());
-            self.push(&shown, "burst_lost_percent", "packets lost", Unit::Percent, Lower, lost);
-            if let Some(delays) = run.delays.iter().find(|delays| delays.class == group.class) {
-                self.delays(&shown, delays);
-            }
-        }
-        let alone = |delays: &&DelayGroup| !run.bursts.iter().any(|group| group.class == delays.class);
-        for delays in run.delays.iter().filter(alone) {
-            let (prefix, label) = (format!("class.{}", delays.class), format!("{} packets", delays.class));
-            self.delays(&Place { prefix: &prefix, group: &label, headline: !run.bursts.is_empty() }, delays);
-        }
-        let ports = Place { prefix: "ports", group: "ports", headline: !run.bursts.is_empty() };
-        let label = "Jain's index of throughput";
-        self.push(&ports, "jain", label, Unit::Index, Higher, run.jain());
-    }
-
-    fn delays(&mut self, at: &Place<'_>, group: &DelayGroup) {
-        let quiet = Place { headline: false, ..*at };
-        let parts = [
-            (at, "mean", group.mean_ns),
-            (&quiet, "p50", group.p50_ns as f64),
-            (&quiet, "p90", group.p90_ns as f64),
-            (at, "p99", group.p99_ns as f64),
-        ];
-        for (at, part, ns) in parts {
-            let (id, label) = (format!("delay_{part}_us"), format!("queueing delay {part}"));
-            self.push(at, &id, &label, Unit::Microseconds, Better::Lower, Some(ns * 1e-3));
-        }
-    }
-
-    fn switching(&mut self, run: &RunSummary) {
-        use Better::{Lower, Neither};
-        let at = Place { prefix: "switches", group: "switches", headline: true };
-        let quiet = Place { headline: false, ..at };
-        let lost = run.switching.lost_fraction() * 100.0;
-        self.push(&at, "lost_percent", "packets lost, of arrivals", Unit::Percent, Lower, Some(lost));
-        let marked = run.switching.marked_fraction() * 100.0;
-        self.push(
-            &quiet,
-            "marked_percent",
-            "packets marked, of arrivals",
-            Unit::Percent,
-            Neither,
-            Some(marked),
-        );
-        for (class, packets) in &run.switching.lost_by_class {
-            let (id, label) = (format!("lost_packets.{class}"), format!("packets lost, {class}"));
-            self.push(&quiet, &id, &label, Unit::Count, Lower, Some(*packets as f64));
-        }
-        let switches = run.occupancy.len() as f64;
-        let mean = run.occupancy.iter().map(|switch| switch.mean_percent).sum::<f64>() / switches;
-        let mean = (switches > 0.0).then_some(mean);
-        self.push(&quiet, "buffer_mean_percent", "buffer in use, mean", Unit::Percent, Neither, mean);
-        let p99 = run.occupancy.iter().map(|switch| switch.p99_percent).reduce(f64::max);
-        self.push(&at, "buffer_p99_percent", "buffer in use, p99, fullest", Unit::Percent, Neither, p99);
-        let max = run.occupancy.iter().map(|switch| switch.max_percent).reduce(f64::max);
-        self.push(&quiet, "buffer_max_percent", "buffer in use, largest", Unit::Percent, Neither, max);
-        for held in &run.priorities {
-            let (switch, priority, percent) = (&held.switch, held.priority, held.percent);
-            for (part, value) in [("mean", percent.mean), ("p99", percent.p99)] {
-                let id = format!("{switch}.priority_{priority}.buffer_{part}_percent");
-                let label = format!("buffer of {switch} for priority {priority}, {part}");
-                self.push(&quiet, &id, &label, Unit::Percent, Neither, Some(value));
-            }
-        }
-    }
-
-    fn links(&mut self, run: &RunSummary) {
-        for role in &run.links {
-            let at = Place { prefix: "links", group: "links", headline: false };
-            let id = format!("{}.utilisation_percent", role.role);
-            let label = format!("utilisation, {}", role.role);
-            self.push(&at, &id, &label, Unit::Percent, Better::Neither, Some(role.mean_percent));
-        }
-    }
-}
-
-impl List {
-    /// Flow control, where a priority is lossless.
-    fn pauses(&mut self, run: &RunSummary) {
-        use Better::{Lower, Neither};
-        let Some(pauses) = &run.pauses else { return };
-        let at = Place { prefix: "pauses", group: "pauses", headline: true };
-        let quiet = Place { headline: false, ..at };
-        let lost = Some(pauses.lost_lossless_packets as f64);
-        self.push(&at, "lost_lossless_packets", "lossless packets lost", Unit::Count, Lower, lost);
-        self.pause_total(&at, "", "", pauses.all);
-        let longest = Some(pauses.all.longest_ns as f64 * 1e-3);
-        self.push(&quiet, "longest_us", "longest pause", Unit::Microseconds, Lower, longest);
-        for (role, total) in &pauses.by_role {
-            self.pause_total(&quiet, &format!("{role}."), &format!(", {role} links"), *total);
-        }
-        if pauses.by_priority.len() > 1 {
-            for (priority, total) in &pauses.by_priority {
-                let (id, label) = (format!("priority_{priority}."), format!(", priority {priority}"));
-                self.pause_total(&quiet, &id, &label, *total);
-            }
-        }
-        let headroom = pauses.max_headroom_bytes.map(|bytes| bytes as f64 * 1e-3);
-        let label = "headroom in use, largest of a queue";
-        self.push(&quiet, "headroom_max_kb", label, Unit::Kilobytes, Neither, headroom);
-    }
-
-    fn pause_total(&mut self, at: &Place<'_>, id: &str, label: &str, total: PauseTotal) {
-        let (number, ms) = (Some(total.number as f64), Some(total.total_ns as f64 * 1e-6));
-        self.push(at, &format!("{id}number"), &format!("pauses{label}"), Unit::Count, Better::Lower, number);
-        self.push(
-            at,
-            &format!("{id}paused_ms"),
-            &format!("time paused{label}"),
-            Unit::Milliseconds,
-            Better::Lower,
-            ms,
-        );
-    }
-}
+/// Ids of earlier versions and the ids of today; `{}` stands for the same text in both.
+const RENAMED: [(&str, &str); 1] =
+    [("class.{}.lossless_percent.2000_upus", "class.{}.lossless_percent.2000us_up")];
 
 impl Metric {
-    /// Label and unit: `FCT slowdown p99 [x]`.
+    /// The metric of this id, as runs may have it; `None` if no line of the table makes such an id. The heading lacks
+    /// what only a run knows, such as the size of short flows.
+    #[must_use]
+    pub fn find(id: &str) -> Option<Self> {
+        let id = Self::current_id(id);
+        let mut found: Vec<(usize, Self)> = Vec::new();
+        for (scope, _, kinds) in table::scopes() {
+            // Which subjects a scope has does not depend on their names.
+            for (at, pattern) in scope.subjects("").iter().map(Subject::pattern).enumerate() {
+                for kind in &kinds {
+                    let Some(mut keys) = placeholders(&format!("{pattern}.{}", kind.name), &id) else {
+                        continue;
+                    };
+                    let length = keys.iter().map(String::len).sum();
+                    let name = if pattern.contains("{}") { keys.remove(0) } else { String::new() };
+                    let Some(parts) = scope.words_of(&keys) else { continue };
+                    let subject = scope.subjects(&name).swap_remove(at);
+                    found.push((length, Self::new(kind, subject, id.to_string(), parts, false)));
+                }
+            }
+        }
+        // "priority_3" is a priority rather than a role: where several lines fit, that which says most of the id.
+        found.into_iter().min_by_key(|(length, _)| *length).map(|(_, metric)| metric)
+    }
+
+    /// Every id of the table; classes, switches and other parts are `name`.
+    #[must_use]
+    pub fn ids_with(name: &str) -> Vec<String> {
+        let ids = table::scopes().into_iter().flat_map(|(scope, _, kinds)| {
+            let subjects = scope.subjects(name).into_iter();
+            subjects.flat_map(move |subject| {
+                kinds.clone().into_iter().map(move |kind| format!("{}.{}", subject.prefix(), kind.name))
+            })
+        });
+        ids.map(|id| id.replace("{}", name)).collect()
+    }
+
+    /// The id of today for one of an earlier version.
+    #[must_use]
+    pub fn current_id(id: &str) -> Cow<'_, str> {
+        let renamed = RENAMED.iter().find_map(|(old, new)| {
+            let part = placeholders(old, id)?.join("");
+            Some(new.replace("{}", &part))
+        });
+        renamed.map_or(Cow::Borrowed(id), Cow::Owned)
+    }
+
+    fn new(
+        kind: &'static MetricKind,
+        subject: Subject,
+        id: String,
+        parts: Vec<String>,
+        headline: bool,
+    ) -> Self {
+        Self {
+            id,
+            group: subject.heading(),
+            label: fill(&Self::label_of(kind), &parts),
+            unit: kind.unit,
+            better: kind.better,
+            headline,
+            kind,
+            subject,
+            parts,
+        }
+    }
+
+    fn filled(&self, text: &str) -> String {
+        fill(text, &self.parts)
+    }
+
+    /// The label in tables, with `{}` for parts.
+    fn label_of(kind: &MetricKind) -> String {
+        match (kind.label, kind.statistic) {
+            (Some(label), _) => label.to_owned(),
+            (None, Some(statistic)) => format!("{} {}", kind.quantity, statistic.label()),
+            (None, None) => kind.quantity.to_owned(),
+        }
+    }
+
+    /// As in a sentence: `p99 FCT slowdown`.
+    pub(crate) fn words(&self) -> String {
+        let quantity = self.filled(self.kind.quantity);
+        self.kind.statistic.map_or_else(|| quantity.clone(), |of| format!("{} {quantity}", of.adjective()))
+    }
+
+    /// Words and subject: `mean QCT of incast queries`.
+    pub(crate) fn words_with_subject(&self) -> String {
+        if self.subject.is_whole_run() {
+            return self.words();
+        }
+        format!("{} of {}", self.words(), self.subject.name())
+    }
+
+    /// Label and unit for a table: `FCT slowdown p99 [x]`.
     #[must_use]
     pub fn title(&self) -> String {
         format!("{} [{}]", self.label, self.unit.symbol())
+    }
+
+    /// Words and unit for an axis: `mean QCT (ms)`.
+    #[must_use]
+    pub fn axis_label(&self) -> String {
+        with_unit(self.words(), self.unit)
+    }
+
+    /// Words, unit and subject for a list: `mean QCT (ms), incast`.
+    #[must_use]
+    pub fn full_label(&self) -> String {
+        let words = if self.kind.label.is_some() { self.label.clone() } else { self.words() };
+        format!("{}, {}", with_unit(words, self.unit), self.subject.short_name())
+    }
+
+    /// The pattern of its id: `class.{}.qct_mean_ms`.
+    #[must_use]
+    pub fn pattern(&self) -> String {
+        format!("{}.{}", self.subject.pattern(), self.kind.name)
+    }
+
+    /// What stands for the first `{}` of its pattern, such as the class; `None` if there is no `{}`.
+    #[must_use]
+    pub fn part(&self) -> Option<&str> {
+        self.subject.part().or_else(|| self.parts.first().map(String::as_str))
+    }
+
+    /// The place among the metrics that findings judge, 0 first; `None` if it is not judged.
+    pub(crate) fn importance(&self) -> Option<u8> {
+        let is_short = matches!(self.subject, Subject::Short(_));
+        match self.kind.judged? {
+            Judged::Always(place) => Some(place),
+            Judged::OfShort(place) => is_short.then_some(place),
+            Judged::OfOthers(place) => (!is_short).then_some(place),
+        }
+    }
+
+    /// Whether `other` is the p99 of the quantity whose mean this is.
+    pub(crate) fn has_tail(&self, other: &Self) -> bool {
+        self.subject == other.subject
+            && self.kind.scope == other.kind.scope
+            && self.kind.quantity == other.kind.quantity
+            && self.unit == other.unit
+            && self.kind.statistic == Some(Statistic::Mean)
+            && other.kind.statistic == Some(Statistic::P99)
+    }
+}
+
+fn with_unit(words: String, unit: Unit) -> String {
+    match unit.behind() {
+        Some(unit) => format!("{words} ({unit})"),
+        None => words,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::finding::{judged, pairs};
-use crate::metric::Better;
+use crate::metric::{Better, LOST_PERCENT};
 use crate::statistics::Estimate;
 
 /// Metrics that a ranked table has room for.
@@ -49,7 +49,7 @@ impl<'a> Ranking<'a> {
         // A column that is the same for all schemes ranks nobody; losses are told by the finding.
         columns.retain(|row| varies(row));
         // Losses stay in sight, however many classes there are.
-        if let Some(losses) = columns.iter().position(|row| row.metric.id == "switches.lost_percent")
+        if let Some(losses) = columns.iter().position(|row| row.metric.id == LOST_PERCENT)
             && losses >= COLUMNS
         {
             let losses = columns.remove(losses);

@@ -92,7 +92,7 @@ impl Stopping {
 mod tests {
     use super::*;
     use crate::compare::Cell;
-    use crate::metric::{Better, Metric, Unit};
+    use crate::metric::Metric;
     use crate::statistics::Estimate;
 
     fn stopping(half_width: f64, most: u32) -> Stopping {
@@ -144,10 +144,7 @@ mod tests {
 
     #[test]
     fn a_look_takes_the_widest_interval_and_names_what_it_lacks() {
-        let (group, label) = ("queries".to_owned(), "QCT, mean".to_owned());
-        let id = "queries.qct_mean_ms".to_owned();
-        let metric =
-            Metric { id, group, label, unit: Unit::Milliseconds, better: Better::Lower, headline: true };
+        let metric = Metric::find("class.web.qct_mean_ms").expect("the table has it");
         let cell = |policy: &str, change| Cell {
             policy: policy.to_owned(),
             values: Vec::new(),
@@ -162,7 +159,7 @@ mod tests {
         let policies = ["dt", "abm", "cs"].map(str::to_owned).to_vec();
         let comparison = Comparison { policies, seeds: (1..6).collect(), metrics: vec![row] };
         let of = |half_width| Stopping {
-            metric: Some("queries.qct_mean_ms".to_owned()),
+            metric: Some("class.web.qct_mean_ms".to_owned()),
             ..stopping(half_width, 5)
         };
         // One look: no correction.
@@ -170,6 +167,6 @@ mod tests {
         let look = of(0.029).look(&comparison).expect("it can be judged");
         assert!(!look.is_enough && look.seeds == 5 && look.changes.len() == 2, "{look:?}");
         let unknown = Stopping { metric: Some("speed".to_owned()), ..stopping(0.1, 5) };
-        assert!(unknown.look(&comparison).is_err_and(|why| why.contains("queries.qct_mean_ms")));
+        assert!(unknown.look(&comparison).is_err_and(|why| why.contains("class.web.qct_mean_ms")));
     }
 }

@@ -3,6 +3,7 @@
 use crate::buffer_sample::{self, PriorityOccupancy};
 use crate::bursts::{self, BurstGroup, Bursts, DelayGroup, PortShare, jain};
 use crate::error::ReportError;
+use crate::metric::Subject;
 use crate::pauses::{self, Deadlock, Pauses};
 use crate::samples::{FlowSample, RunSamples};
 use crate::statistics::Distribution;
@@ -79,26 +80,19 @@ pub enum GroupKey {
 }
 
 impl GroupKey {
-    /// Prefix of metric names: `all`, `short`, `class.incast`.
-    #[must_use]
-    pub fn id(&self) -> String {
+    /// What the metrics of the group are numbers of.
+    pub(crate) fn subject(&self) -> Subject {
         match self {
-            Self::All => "all".into(),
-            Self::Short { .. } => "short".into(),
-            Self::Class { name } => format!("class.{name}"),
+            Self::All => Subject::All,
+            Self::Short { below_bytes } => Subject::Short(Some(*below_bytes)),
+            Self::Class { name } => Subject::Flows(name.clone()),
         }
     }
 
     /// Name in reports.
     #[must_use]
     pub fn label(&self) -> String {
-        match self {
-            Self::All => "all flows".into(),
-            Self::Short { below_bytes } => {
-                format!("short flows (< {}, no query)", crate::format::bytes(*below_bytes as f64))
-            }
-            Self::Class { name } => format!("{name} flows"),
-        }
+        self.subject().heading()
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn explorer(estimates: &Estimates) -> Option<Explorer> {
     }
     for (name, metric) in &runs.metrics {
         if !metrics.iter().any(|(known, _)| *known == name) {
-            let title = format!("{name}: {}", metric.whole());
+            let title = format!("{name}: {}", metric.full_label());
             metrics.push((
                 name,
                 ExplorerMetric { id: name.clone(), group: String::new(), title, headline: false, log: false },

@@ -8,20 +8,25 @@
 //! lossless = { priorities = [3], of = "buffer_percent", take = "p99" }
 //! ```
 
-mod words;
+mod labels;
 
 use crate::{Quantity, Take, Tally};
 use bufferlab_metrics::{FlowRow, PauseRow, QueryRow};
-use bufferlab_report::{Percentile, run_summary, visit_buffer_samples};
+use bufferlab_report::{Metric as SummaryMetric, Percentile, run_summary, visit_buffer_samples};
 use bufferlab_results::RunResult;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The name of [`Metric::PauseFrames`].
+pub(crate) const PAUSE_FRAMES: &str = "pauses";
+
 /// Where a number comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
-    /// The summary's, by its id: `comparison.csv` of a report lists them; or `pauses`, the pause frames that switches sent.
-    Summary(String),
+    /// A number of the summary.
+    Summary(Box<SummaryMetric>),
+    /// The pause frames that switches sent: `pauses`.
+    PauseFrames,
     /// A statistic over flows, queries or samples.
     Statistic(Statistic),
     /// A number of the tables of samples or of queues.
@@ -52,7 +57,8 @@ impl Metric {
     #[must_use]
     pub fn key(&self) -> String {
         match self {
-            Self::Summary(id) => id.clone(),
+            Self::Summary(metric) => metric.id.clone(),
+            Self::PauseFrames => PAUSE_FRAMES.to_owned(),
             Self::Tally(tally) => tally.key(),
             Self::Statistic(statistic) => {
                 if let Some(priorities) = &statistic.priorities {
@@ -84,18 +90,11 @@ pub(crate) fn numbers(
     statistics: &[&Statistic],
 ) -> Result<BTreeMap<String, f64>, bufferlab_report::ReportError> {
     let summary = run_summary(result)?;
-    let metrics = summary.metrics().into_iter();
+    let metrics = summary.metrics().into_iter().chain(summary.metrics_by_switch());
     let mut numbers: BTreeMap<String, f64> =
         metrics.filter_map(|value| Some((value.metric.id, value.value?))).collect();
-    for switch in &summary.occupancy {
-        let mut of = |part: &str, value: f64| {
-            numbers.insert(format!("switch.{}.buffer_{part}_percent", switch.switch), value)
-        };
-        of("mean", switch.mean_percent);
-        of("p99", switch.p99_percent);
-    }
     let pauses = result.load::<PauseRow>()?;
-    numbers.insert("pauses".to_owned(), pauses.iter().map(|row| row.sent_pauses).sum::<u64>() as f64);
+    numbers.insert(PAUSE_FRAMES.to_owned(), pauses.iter().map(|row| row.sent_pauses).sum::<u64>() as f64);
     if statistics.is_empty() {
         return Ok(numbers);
     }
@@ -190,7 +189,7 @@ fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
 pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Statistic> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Statistic(statistic) => Some(statistic),
-        Metric::Summary(_) | Metric::Tally(_) => None,
+        _ => None,
     })
 }
 
@@ -198,7 +197,7 @@ pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<It
 pub(crate) fn tallies(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Tally> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Tally(tally) => Some(tally),
-        Metric::Summary(_) | Metric::Statistic(_) => None,
+        _ => None,
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{model, switch};
 use bufferlab_operator::what_if::{recommend, text};
 use bufferlab_operator::{Kind, Traffic, WhatIf};
-use bufferlab_report::{Better, Cell, Comparison, Estimate, Metric, MetricComparison, Unit};
+use bufferlab_report::{Cell, Comparison, Estimate, Metric, MetricComparison};
 
 const SEEDS: usize = 8;
 
@@ -28,14 +28,8 @@ fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {
                 change: Estimate::of(&differences),
             }
         });
-        let metric = Metric {
-            id: (*id).to_owned(),
-            group: String::new(),
-            label: (*id).to_owned(),
-            unit: Unit::Milliseconds,
-            better: Better::Lower,
-            headline: true,
-        };
+        let mut metric = Metric::find(id).unwrap_or_else(|| panic!("the table has no {id}"));
+        metric.headline = true;
         MetricComparison { metric, cells: cells.collect() }
     });
     Comparison { metrics: metrics.collect(), seeds: (1..=SEEDS as u64).collect(), policies }

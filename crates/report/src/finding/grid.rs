@@ -2,7 +2,7 @@
 //!
 //! The looks of all points are corrected for together (Holm): a grid looks more often than a comparison, so it tells less.
 
-use super::words::{Amount, named, phrase, short_name, with_unit};
+use super::words::{Amount, named, phrase, with_unit};
 use super::{Look, Sentence, SentenceKind, judged, looks};
 use crate::compare::Comparison;
 use crate::metric::{Better, Metric};
@@ -89,7 +89,7 @@ fn differences(
             let lower = side < 0.0;
             let text = if changes.is_empty() {
                 let verb = if lower { "lowers" } else { "raises" };
-                format!("{policy} {verb} {} against {baseline}, where it is 0,", short_name(metric))
+                format!("{policy} {verb} {} against {baseline}, where it is 0,", metric.words_with_subject())
             } else {
                 phrase(metric, lower, false, &Amount::of_several(&changes))
                     .replace("{names}", policy)
@@ -167,7 +167,7 @@ fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> 
     }
     let text = format!(
         "Under {baseline}, {} goes from {} ({}) to {} ({}).",
-        short_name(metric),
+        metric.words_with_subject(),
         with_unit(metric, least.0),
         least.1,
         with_unit(metric, most.0),

@@ -1,10 +1,10 @@
 //! What does a run of one scheme say, in sentences?
 
-use super::words::{short_name, with_unit};
+use super::words::with_unit;
 use super::{Sentence, SentenceKind, judged};
 use crate::compare::{Comparison, MetricComparison};
 use crate::format;
-use crate::metric::Unit;
+use crate::metric::{BUFFER_P99, LOST_PERCENT, PAUSED, Subject, UNFINISHED, Unit, Wording};
 
 /// What one scheme did: nothing is compared, so these are facts of these runs. Empty where several schemes are compared.
 #[must_use]
@@ -17,7 +17,7 @@ pub(crate) fn facts_of_one(comparison: &Comparison) -> Vec<Sentence> {
     let mut list: Vec<Sentence> = outcome(comparison).map(claim).into_iter().collect();
     list.extend(losses(comparison).map(claim));
     list.extend(unfinished(comparison).map(fact));
-    if let Some(paused) = known(comparison, "pauses.paused_ms") {
+    if let Some(paused) = known(comparison, PAUSED) {
         list.push(fact(match paused.0 {
             0.0 => "Nothing was paused.".to_owned(),
             _ => format!("Links were paused for {} in all.", shown(paused.1)),
@@ -29,26 +29,26 @@ pub(crate) fn facts_of_one(comparison: &Comparison) -> Vec<Sentence> {
 /// The most important outcome beside losses: "mean QCT of incast queries: 10.3 ms."
 fn outcome(comparison: &Comparison) -> Option<String> {
     let told = |row: &&&MetricComparison| {
-        row.metric.unit != Unit::Count
-            && !row.metric.id.starts_with("switches.")
-            && !row.metric.id.starts_with("pauses.")
+        row.metric.unit != Unit::Count && !matches!(row.metric.subject, Subject::Switches | Subject::Pauses)
     };
     let judged = judged(comparison);
     let row = judged.iter().find(told)?;
-    let mut text = short_name(&row.metric);
+    let mut text = row.metric.words_with_subject();
     if let Some(first) = text.get(0..1).map(str::to_uppercase) {
         text.replace_range(0..1, &first);
     }
-    let tail =
-        row.metric.id.strip_suffix("_mean_ms").and_then(|name| known(comparison, &format!("{name}_p99_ms")));
-    let tail = tail.map(|(_, row)| format!("; its p99 is {}", shown(row))).unwrap_or_default();
+    let is_tail = |other: &&MetricComparison| {
+        row.metric.kind.wording == Wording::Ends && row.metric.has_tail(&other.metric)
+    };
+    let tail = comparison.metrics.iter().find(is_tail).filter(|row| level(row).is_some());
+    let tail = tail.map(|row| format!("; its p99 is {}", shown(row))).unwrap_or_default();
     Some(format!("{text} is {}{tail}.", shown(row)))
 }
 
 /// "12.1 % of the packets that arrive are lost, while for 99 % of the time at most 32.8 % of the buffer is in use."
 fn losses(comparison: &Comparison) -> Option<String> {
-    let (lost, row) = known(comparison, "switches.lost_percent")?;
-    let used = known(comparison, "switches.buffer_p99_percent");
+    let (lost, row) = known(comparison, LOST_PERCENT)?;
+    let used = known(comparison, BUFFER_P99);
     let used =
         used.map(|(_, row)| format!("for 99 % of the time, at most {} of any buffer is in use", shown(row)));
     Some(match (lost, used) {
@@ -60,14 +60,19 @@ fn losses(comparison: &Comparison) -> Option<String> {
 }
 
 fn unfinished(comparison: &Comparison) -> Option<String> {
-    let (flows, row) = known(comparison, "all.unfinished_flows")?;
+    let (flows, row) = known(comparison, UNFINISHED)?;
     (flows > 0.0).then(|| format!("{} flows have no end within the run.", shown(row)))
 }
 
 /// The mean of a metric and its row, where it was measured.
 fn known<'a>(comparison: &'a Comparison, id: &str) -> Option<(f64, &'a MetricComparison)> {
     let row = comparison.metric(id)?;
-    Some((row.cells.first()?.estimate?.mean, row))
+    Some((level(row)?, row))
+}
+
+/// The mean of the only scheme.
+fn level(row: &MetricComparison) -> Option<f64> {
+    Some(row.cells.first()?.estimate?.mean)
 }
 
 /// `10.3 ms ± 0.4`, `12.1 %`.

@@ -1,20 +1,14 @@
 use super::{SentenceKind, facts_of_one, finding, grid_finding};
 use crate::compare::{Cell, Comparison, MetricComparison};
-use crate::metric::{Better, Metric, Unit};
+use crate::metric::Metric;
 use crate::ranking::{Ranking, Standing};
 use crate::statistics::Estimate;
 use bufferlab_units::RandomStream;
 
 /// A metric with the values of every scheme, by seed.
-fn row(id: &str, group: &str, label: &str, unit: Unit, values: &[&[f64]]) -> MetricComparison {
-    let metric = Metric {
-        id: id.into(),
-        group: group.into(),
-        label: label.into(),
-        unit,
-        better: if id.ends_with("jain") { Better::Higher } else { Better::Lower },
-        headline: true,
-    };
+fn row(id: &str, values: &[&[f64]]) -> MetricComparison {
+    let mut metric = Metric::find(id).unwrap_or_else(|| panic!("the table has no {id}"));
+    metric.headline = true;
     let cells = values.iter().enumerate().map(|(at, values)| Cell {
         policy: format!("p{at}"),
         values: values.iter().copied().map(Some).collect(),
@@ -25,11 +19,11 @@ fn row(id: &str, group: &str, label: &str, unit: Unit, values: &[&[f64]]) -> Met
 }
 
 fn queries(values: &[&[f64]]) -> MetricComparison {
-    row("class.web.qct_mean_ms", "web queries", "QCT mean", Unit::Milliseconds, values)
+    row("class.web.qct_mean_ms", values)
 }
 
 fn losses(values: &[&[f64]]) -> MetricComparison {
-    row("switches.lost_percent", "switches", "packets lost, of arrivals", Unit::Percent, values)
+    row("switches.lost_percent", values)
 }
 
 fn comparison(metrics: Vec<MetricComparison>) -> Comparison {
@@ -149,15 +143,8 @@ fn what_has_more_than_doubled_is_told_in_times() {
 
 #[test]
 fn pauses_and_lossless_losses_are_always_told() {
-    let lost = row(
-        "pauses.lost_lossless_packets",
-        "pauses",
-        "lossless packets lost",
-        Unit::Count,
-        &[ZEROS, &[0.0, 7.0, 0.0]],
-    );
-    let paused =
-        row("pauses.paused_ms", "pauses", "time paused", Unit::Milliseconds, &[&[1.0, 2.0, 3.0], ZEROS]);
+    let lost = row("pauses.lost_lossless_packets", &[ZEROS, &[0.0, 7.0, 0.0]]);
+    let paused = row("pauses.paused_ms", &[&[1.0, 2.0, 3.0], ZEROS]);
     let facts = texts(&comparison(vec![losses(&[ZEROS, ZEROS]), lost, paused]), SentenceKind::Fact);
     assert_eq!(
         facts,
@@ -180,7 +167,7 @@ fn pages_of_noise_claim_something_one_time_in_twenty() {
         let rows = (0..6).map(|class| {
             let values: Vec<Vec<f64>> = (0..5).map(|_| (0..5).map(|_| 100.0 + normal()).collect()).collect();
             let values: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
-            row(&format!("class.c{class}.qct_mean_ms"), "q", "QCT mean", Unit::Milliseconds, &values)
+            row(&format!("class.c{class}.qct_mean_ms"), &values)
         });
         let found = finding(&comparison(rows.collect()));
         claims += usize::from(found.iter().any(|sentence| sentence.kind == SentenceKind::Difference));
@@ -193,13 +180,7 @@ fn pages_of_noise_claim_something_one_time_in_twenty() {
 
 #[test]
 fn lossless_packets_that_are_lost_come_first() {
-    let lost = row(
-        "pauses.lost_lossless_packets",
-        "pauses",
-        "lossless packets lost",
-        Unit::Count,
-        &[ZEROS, &[70.0, 80.0, 75.0]],
-    );
+    let lost = row("pauses.lost_lossless_packets", &[ZEROS, &[70.0, 80.0, 75.0]]);
     let found = comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), lost]);
     let told = texts(&found, SentenceKind::Difference);
     assert_eq!(told[0], "p1 raises lossless packets lost from 0 (p0) to 75.0 ± 12.4.");
@@ -222,7 +203,7 @@ fn losses_have_a_column_even_where_others_fill_the_table() {
     let mut rows: Vec<MetricComparison> = (0..7)
         .map(|class| {
             let id = format!("class.c{class}.qct_mean_ms");
-            row(&id, "q", "QCT mean", Unit::Milliseconds, &[&[1.0, 2.0], &[2.0, 3.0]])
+            row(&id, &[&[1.0, 2.0], &[2.0, 3.0]])
         })
         .collect();
     rows.push(losses(&[&[1.0, 2.0], &[2.0, 3.0]]));
@@ -235,25 +216,18 @@ fn losses_have_a_column_even_where_others_fill_the_table() {
 
 #[test]
 fn where_more_is_better_the_largest_is_first() {
-    let jain =
-        row("ports.jain", "ports", "Jain's index", Unit::Index, &[&[0.5, 0.51, 0.52], &[0.9, 0.92, 0.91]]);
+    let jain = row("ports.jain", &[&[0.5, 0.51, 0.52], &[0.9, 0.92, 0.91]]);
     let found = comparison(vec![jain]);
     assert_eq!(Ranking::of(&found).unwrap().order, [1, 0]);
     let told = texts(&found, SentenceKind::Difference);
-    assert_eq!(told, ["p1 raises Jain's index by 78 % ± 4.9 against p0."]);
+    assert_eq!(told, ["p1 raises Jain's index of throughput by 78 % ± 4.9 against p0."]);
 }
 
 #[test]
 fn one_scheme_is_told_of_by_what_it_did() {
-    let used = row(
-        "switches.buffer_p99_percent",
-        "switches",
-        "buffer in use, p99, fullest",
-        Unit::Percent,
-        &[&[32.8]],
-    );
-    let tail = row("class.web.qct_p99_ms", "web queries", "QCT p99", Unit::Milliseconds, &[&[12.0]]);
-    let paused = row("pauses.paused_ms", "pauses", "time paused", Unit::Milliseconds, &[&[0.0]]);
+    let used = row("switches.buffer_p99_percent", &[&[32.8]]);
+    let tail = row("class.web.qct_p99_ms", &[&[12.0]]);
+    let paused = row("pauses.paused_ms", &[&[0.0]]);
     let one = comparison(vec![queries(&[&[10.3]]), tail, losses(&[&[12.1]]), used, paused]);
     let told: Vec<String> = facts_of_one(&one).into_iter().map(|sentence| sentence.text).collect();
     assert_eq!(

@@ -3,7 +3,7 @@
 use super::{Look, Sentence, SentenceKind, pairs};
 use crate::compare::{Comparison, MetricComparison};
 use crate::format;
-use crate::metric::{Better, Metric, Unit};
+use crate::metric::{Better, LOST_LOSSLESS, LOST_PERCENT, Metric, PAUSED, Unit, Wording, fill};
 
 /// Schemes up to which each has its own sentences; more are grouped.
 const SINGLY: usize = 3;
@@ -85,7 +85,10 @@ fn difference(comparison: &Comparison, row: &MetricComparison, group: &[&Look], 
             Unit::Count => String::new(),
             unit => format!(" {}", unit.symbol()),
         };
-        return format!("{names} {verb} {} from 0 ({baseline}) to {to}{unit}.", short_name(&row.metric));
+        return format!(
+            "{names} {verb} {} from 0 ({baseline}) to {to}{unit}.",
+            row.metric.words_with_subject()
+        );
     }
     let changes: Vec<f64> = group.iter().filter_map(|look| look.relative()).collect();
     let amount = match group {
@@ -130,9 +133,7 @@ impl Amount {
 
 /// The sentence of a metric with places for names.
 pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amount) -> String {
-    let (prefix, name) = metric.id.rsplit_once('.').unwrap_or(("", &metric.id));
-    // "short flows (< 100 KB, no query)": the limit is in the table.
-    let group = metric.group.split(" (").next().unwrap_or(&metric.group);
+    let subject = metric.subject.name();
     let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
     // What there is more or less of; `is_much`: what cannot be counted, such as time.
     let of = |stem: &str, what: &str, is_much: bool| {
@@ -152,38 +153,27 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amoun
             }
         }
     };
-    match (name, amount) {
-        ("qct_mean_ms", Amount::Part(amount)) => {
+    match (metric.kind.wording, amount) {
+        (Wording::Ends, Amount::Part(amount)) => {
             let (verb, when) = (verb("end"), if lower { "sooner" } else { "later" });
-            format!("{{names}} {verb} {group} {amount} {when} than {{baseline}}.")
+            format!("{{names}} {verb} {subject} {amount} {when} than {{baseline}}.")
         }
-        ("qct_mean_ms", Amount::Times(amount)) => {
-            format!("{{names}} {} {amount} as long as {{baseline}} to end {group}.", verb("take"))
+        (Wording::Ends, Amount::Times(amount)) => {
+            format!("{{names}} {} {amount} as long as {{baseline}} to end {subject}.", verb("take"))
         }
-        ("lost_percent", _) => of("lose", "packets", false),
-        ("lost_lossless_packets", _) => of("lose", "lossless packets", false),
-        ("unfinished_flows", _) => of("leave", "flows unfinished", false),
-        ("paused_ms", _) => of("spend", "time paused", true),
-        ("lossless_percent", _) => {
-            let class = prefix.strip_prefix("class.").unwrap_or(prefix);
-            of("let", &format!("bursts of {class} through without loss"), false)
-        }
-        _ => {
-            let (verb, label) = (verb(if lower { "lower" } else { "raise" }), words_of(&metric.label));
-            let what = if prefix == "ports" { label } else { format!("the {label} of {group}") };
+        (Wording::Fewer(verb, what), _) => of(verb, &fill(what, &[&subject]), false),
+        (Wording::Less(verb, what), _) => of(verb, what, true),
+        (Wording::Changes, _) => {
+            let verb = verb(if lower { "lower" } else { "raise" });
+            let what = match metric.subject.is_whole_run() {
+                true => metric.words(),
+                false => format!("the {}", metric.words_with_subject()),
+            };
             match amount {
                 Amount::Part(amount) => format!("{{names}} {verb} {what} by {amount} against {{baseline}}."),
                 Amount::Times(amount) => format!("{{names}} {verb} {what} to {amount} that of {{baseline}}."),
             }
         }
-    }
-}
-
-/// `FCT slowdown p99` as `p99 FCT slowdown`: as one would say it.
-fn words_of(label: &str) -> String {
-    match label.rsplit_once(' ') {
-        Some((what, part @ ("mean" | "p50" | "p95" | "p99" | "p99.9"))) => format!("{part} {what}"),
-        _ => label.to_owned(),
     }
 }
 
@@ -224,7 +214,7 @@ fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) 
         });
         let schemes: Vec<String> = schemes.collect();
         let names: Vec<&str> = schemes.iter().map(String::as_str).collect();
-        (!names.is_empty()).then(|| format!("{}: {}", short_name(&row.metric), named(&names)))
+        (!names.is_empty()).then(|| format!("{}: {}", row.metric.words_with_subject(), named(&names)))
     };
     let mut metrics: Vec<String> = judged.iter().enumerate().filter_map(of_metric).collect();
     let left = metrics.len().saturating_sub(OPEN);
@@ -244,16 +234,6 @@ fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) 
     })
 }
 
-/// `QCT mean of incast queries`.
-pub(super) fn short_name(metric: &Metric) -> String {
-    let group = metric.group.split(" (").next().unwrap_or(&metric.group);
-    if matches!(group, "switches" | "all flows" | "ports" | "pauses") {
-        metric.label.replace(", of arrivals", "")
-    } else {
-        format!("{} of {group}", words_of(&metric.label))
-    }
-}
-
 /// What was looked at, and that nothing else can be told.
 fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Sentence {
     if comparison.seeds.len() < 2 || looks.is_empty() {
@@ -264,7 +244,7 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
     }
     let (held, hints) = (looks.iter().any(Look::holds), looks.iter().any(Look::is_hint));
     let begin = if held || hints { "Nothing else differs" } else { "Nothing differs" };
-    let names: Vec<String> = judged.iter().map(|row| short_name(&row.metric)).collect();
+    let names: Vec<String> = judged.iter().map(|row| row.metric.words_with_subject()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let schemes = comparison.policies.len() - 1;
     let times = match schemes {
@@ -289,7 +269,7 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
 fn facts(comparison: &Comparison) -> Vec<Sentence> {
     let mut list = Vec::new();
     let row = |id: &str| comparison.metric(id);
-    if let Some(lost) = row("switches.lost_percent") {
+    if let Some(lost) = row(LOST_PERCENT) {
         let text = match levels(comparison, lost) {
             None => "No scheme lost a packet".to_owned(),
             Some(levels) => format!("Packets lost, of arrivals: {levels}{}", never_more(comparison, lost)),
@@ -297,8 +277,8 @@ fn facts(comparison: &Comparison) -> Vec<Sentence> {
         list.push(text);
     }
     let pauses = [
-        ("pauses.lost_lossless_packets", "Lossless packets lost", "No lossless packet was lost"),
-        ("pauses.paused_ms", "Time paused, summed over links", "Nothing was paused"),
+        (LOST_LOSSLESS, "Lossless packets lost", "No lossless packet was lost"),
+        (PAUSED, "Time paused, summed over links", "Nothing was paused"),
     ];
     for (id, some, none) in pauses {
         if let Some(row) = row(id) {
@@ -307,7 +287,7 @@ fn facts(comparison: &Comparison) -> Vec<Sentence> {
             );
         }
     }
-    if row("pauses.paused_ms").is_none() {
+    if row(PAUSED).is_none() {
         list.push("No priority is lossless, so nothing was paused".to_owned());
     }
     list.into_iter().map(|text| Sentence { kind: SentenceKind::Fact, text: text + "." }).collect()

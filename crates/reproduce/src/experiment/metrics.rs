@@ -1,11 +1,13 @@
 //! The numbers that are taken of a run: names that the file chooses, and what each is.
 
+use crate::metric::PAUSE_FRAMES;
 use crate::{Metric, Quantity, Statistic, Tally};
 use bufferlab_document::context::{Complaint, Context, suggestion};
 use bufferlab_document::reader::Reader;
 use bufferlab_document::spec::TableSpec;
 use bufferlab_document::tree::{Item, Table, Value};
 use bufferlab_experiment::format::{GOODPUT, PROBE, QUEUES, STATISTIC};
+use bufferlab_report::Metric as SummaryMetric;
 use std::collections::BTreeMap;
 
 /// The metrics of a file.
@@ -29,7 +31,7 @@ pub(super) fn named(root: &mut Reader<'_>) -> Named {
 
 fn metric(context: &Context, path: String, item: &Item) -> Option<Metric> {
     let table = match &item.value {
-        Value::String(id) => return Some(Metric::Summary(id.clone())),
+        Value::String(id) => return of_summary(context, &path, item, id),
         Value::Table(table) => table,
         other => {
             let found = other.kind_in_words();
@@ -50,6 +52,24 @@ fn metric(context: &Context, path: String, item: &Item) -> Option<Metric> {
     };
     reader.finish();
     metric
+}
+
+/// A number of the summary, by its id.
+fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Metric> {
+    if id == PAUSE_FRAMES {
+        return Some(Metric::PauseFrames);
+    }
+    let found = SummaryMetric::find(id).map(|metric| Metric::Summary(Box::new(metric)));
+    if found.is_none() {
+        // The class or switch between the first and the last part, to suggest ids of the same.
+        let name = id.split('.').nth(1).unwrap_or(id);
+        let known = SummaryMetric::ids_with(name);
+        let complaint = Complaint::new(format!("no metric is called \"{id}\""), "not the id of a metric");
+        let near = suggestion(id, known.iter().map(String::as_str));
+        let near = near.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        context.error(path, item.origin, complaint.help(format!("{near}docs/metrics.md lists all ids")));
+    }
+    found
 }
 
 /// Which kind of metric a table is: each has a key that no other has. A key that was meant to be such a one decides, too.

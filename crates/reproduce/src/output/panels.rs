@@ -51,7 +51,7 @@ pub fn panels(estimates: &Estimates) -> Vec<CurvePanel> {
                 note: fixed.join(", "),
                 x: CurveAxis { title: axis.title.clone(), scale: CurveScale::Linear, names: names(axis) },
                 y: CurveAxis {
-                    title: runs.metrics[&panel.metric].words(),
+                    title: runs.metrics[&panel.metric].axis_label(),
                     scale: if logarithmic { CurveScale::Log } else { CurveScale::Linear },
                     names: Vec::new(),
                 },

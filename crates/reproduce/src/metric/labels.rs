@@ -1,65 +1,32 @@
-//! What is a metric called in a chart? Words with their unit, where tables have the key under which the number is kept.
+//! The labels of metrics in charts and lists. Those of the summary are declared with the metric, in crate `report`.
 
-use super::{Metric, Statistic};
+use super::{Metric, PAUSE_FRAMES, Statistic};
 use crate::{Quantity, QueueCount, Take, Tally};
 
 impl Metric {
     /// For an axis: what is measured, with its unit, as `mean FCT (ms)`.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn axis_label(&self) -> String {
         match self {
-            Self::Summary(id) => of_summary(id).0,
+            Self::Summary(metric) => metric.axis_label(),
+            Self::PauseFrames => PAUSE_FRAMES.to_owned(),
             Self::Tally(tally) => of_tally(tally),
             Self::Statistic(statistic) => of_statistic(statistic),
         }
     }
 
-    /// For a list: with what it is taken of, as `mean FCT (ms), web_search flows up to 100 KB`.
+    /// For a list: with its subject, as `mean FCT (ms), web_search flows up to 100 KB`.
     #[must_use]
-    pub fn whole(&self) -> String {
-        let (words, of) = match self {
-            Self::Summary(id) => of_summary(id),
-            Self::Tally(tally) => (of_tally(tally), of_which_tally(tally)),
-            Self::Statistic(statistic) => (of_statistic(statistic), of_which(statistic)),
+    pub fn full_label(&self) -> String {
+        let of = match self {
+            Self::Summary(metric) => return metric.full_label(),
+            Self::PauseFrames => String::new(),
+            Self::Tally(tally) => of_which_tally(tally),
+            Self::Statistic(statistic) => of_which(statistic),
         };
-        if of.is_empty() { words } else { format!("{words}, {of}") }
+        let label = self.axis_label();
+        if of.is_empty() { label } else { format!("{label}, {of}") }
     }
-}
-
-/// A number of the summary by its id, whose last part names it and whose others say of what: `class.incast.qct_mean_ms` is the mean QCT (ms) of incast.
-fn of_summary(id: &str) -> (String, String) {
-    let parts: Vec<&str> = id.split('.').collect();
-    let (last, of) = parts.split_last().map_or((id, &[][..]), |(last, of)| (*last, of));
-    let (mut unit, mut rank, mut names) = ("", Vec::new(), Vec::new());
-    let mut tokens = last.split('_').peekable();
-    while let Some(token) = tokens.next() {
-        let is_last = tokens.peek().is_none();
-        match token {
-            "ms" | "us" | "ns" if is_last => unit = token,
-            "percent" if is_last => unit = "%",
-            "kb" if is_last => unit = "KB",
-            "gbps" if is_last => unit = "Gb/s",
-            "p99" if tokens.next_if_eq(&"9").is_some() => rank.push("p99.9"),
-            "p50" => rank.push("median"),
-            "mean" | "p95" | "p99" | "max" => rank.push(token),
-            "fct" => names.push("FCT"),
-            "qct" => names.push("QCT"),
-            "slowdown" => names.push("FCT slowdown"),
-            "buffer" => names.push("buffer in use"),
-            other => names.push(other),
-        }
-    }
-    let mut words = rank.into_iter().chain(names).collect::<Vec<_>>().join(" ");
-    if !unit.is_empty() {
-        words = format!("{words} ({unit})");
-    }
-    let of = match of {
-        ["switches"] => "fullest switch".to_owned(),
-        ["class" | "switch" | "policy", name] => (*name).to_owned(),
-        [group @ ("short" | "medium" | "long" | "small" | "large")] => format!("{group} flows"),
-        of => of.join(" "),
-    };
-    (words, of)
 }
 
 fn of_tally(tally: &Tally) -> String {
@@ -168,6 +135,7 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::metric_from;
 
     fn statistic(of: Quantity, take: Take) -> Statistic {
         let flows = Some(vec!["web_search".to_owned()]);
@@ -175,27 +143,33 @@ mod tests {
     }
 
     #[test]
-    fn words_say_what_keys_say() {
-        let summary = |id: &str| Metric::Summary(id.to_owned()).whole();
-        assert_eq!(summary("class.incast.slowdown_p99"), "p99 FCT slowdown, incast");
-        assert_eq!(summary("class.incast.qct_mean_ms"), "mean QCT (ms), incast");
-        assert_eq!(summary("switches.buffer_p99_percent"), "p99 buffer in use (%), fullest switch");
-        assert_eq!(summary("switch.leaf0.buffer_mean_percent"), "mean buffer in use (%), leaf0");
-        assert_eq!(summary("short.slowdown_p99_9"), "p99.9 FCT slowdown, short flows");
-        assert_eq!(summary("pauses"), "pauses");
+    fn labels_say_what_keys_say() {
+        let summary = |id: &str| {
+            let metric = metric_from(&format!("\"{id}\"")).unwrap_or_else(|why| panic!("{why}"));
+            (metric.axis_label(), metric.full_label())
+        };
+        let both = |axis: &str, full: &str| (axis.to_owned(), full.to_owned());
+        let p99 = both("p99 FCT slowdown", "p99 FCT slowdown, incast");
+        assert_eq!(summary("class.incast.slowdown_p99"), p99);
+        assert_eq!(summary("pauses"), both("pauses", "pauses"));
+        let long = "bursts without loss, 2 ms and longer (%)";
+        let long = both(long, &format!("{long}, overload"));
+        assert_eq!(summary("class.overload.lossless_percent.2000us_up"), long);
+        // The id of earlier versions.
+        assert_eq!(summary("class.overload.lossless_percent.2000_upus"), long);
         let small = Statistic { below_bytes: Some(100_001), ..statistic(Quantity::TimeMs, Take::Mean) };
         let large = Statistic { from_bytes: 10_000_001, ..small.clone() };
-        assert_eq!(Metric::Statistic(small.clone()).words(), "mean FCT (ms)");
-        assert_eq!(Metric::Statistic(small).whole(), "mean FCT (ms), web_search flows up to 100 KB");
+        assert_eq!(Metric::Statistic(small.clone()).axis_label(), "mean FCT (ms)");
+        assert_eq!(Metric::Statistic(small).full_label(), "mean FCT (ms), web_search flows up to 100 KB");
         let large = Statistic { below_bytes: None, ..large };
-        assert_eq!(Metric::Statistic(large).whole(), "mean FCT (ms), web_search flows above 10 MB");
+        assert_eq!(Metric::Statistic(large).full_label(), "mean FCT (ms), web_search flows above 10 MB");
         let queries = Statistic {
             flows: None,
             queries: Some(Vec::new()),
             ..statistic(Quantity::DroppedPackets, Take::ZeroPercent)
         };
-        assert_eq!(Metric::Statistic(queries).whole(), "queries with no packets lost (%), queries");
+        assert_eq!(Metric::Statistic(queries).full_label(), "queries with no packets lost (%), queries");
         let evicted = Tally::Queues { queues: vec![1, 2], count: QueueCount::EvictedPackets };
-        assert_eq!(Metric::Tally(evicted).whole(), "packets evicted, priority 1 and 2");
+        assert_eq!(Metric::Tally(evicted).full_label(), "packets evicted, priority 1 and 2");
     }
 }

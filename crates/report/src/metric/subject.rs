@@ -1,0 +1,153 @@
+//! What is a metric a number of? Subjects, their part of an id, and their names.
+
+use super::table::Scope;
+use crate::bursts::BurstBin;
+use crate::format;
+
+/// What a metric is a number of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// All flows.
+    All,
+    /// Flows that belong to no query, below a size (bytes) if a run is known.
+    Short(Option<u64>),
+    /// Flows of a class.
+    Flows(String),
+    /// Queries of a class.
+    Queries(String),
+    /// Traffic of a class without congestion control.
+    OpenLoop(String),
+    /// Packets of a class.
+    Packets(String),
+    /// All ports.
+    Ports,
+    /// All switches.
+    Switches,
+    /// One switch.
+    Switch(String),
+    /// All links.
+    Links,
+    /// Flow control.
+    Pauses,
+}
+
+impl Subject {
+    /// The first part of the ids of its metrics; `{}` stands for a class or a switch.
+    pub(super) const fn pattern(&self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Short(_) => "short",
+            Self::Flows(_) | Self::Queries(_) | Self::OpenLoop(_) | Self::Packets(_) => "class.{}",
+            Self::Ports => "ports",
+            Self::Switches => "switches",
+            Self::Switch(_) => "switch.{}",
+            Self::Links => "links",
+            Self::Pauses => "pauses",
+        }
+    }
+
+    /// The class or switch that stands for `{}`.
+    pub(super) fn part(&self) -> Option<&str> {
+        match self {
+            Self::Flows(name) | Self::Queries(name) | Self::OpenLoop(name) | Self::Packets(name) => {
+                Some(name)
+            }
+            Self::Switch(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The first part of the ids of its metrics: `class.incast`.
+    pub(super) fn prefix(&self) -> String {
+        self.pattern().replace("{}", self.part().unwrap_or_default())
+    }
+
+    /// Its heading in reports.
+    pub(crate) fn heading(&self) -> String {
+        match self {
+            Self::Short(Some(bytes)) => {
+                format!("{} (< {}, no query)", self.name(), format::bytes(*bytes as f64))
+            }
+            Self::OpenLoop(_) => format!("{} (open loop)", self.name()),
+            _ => self.name(),
+        }
+    }
+
+    /// Its name in a sentence.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::All => "all flows".to_owned(),
+            Self::Short(_) => "short flows".to_owned(),
+            Self::Flows(class) => format!("{class} flows"),
+            Self::Queries(class) => format::queries_of(class),
+            Self::OpenLoop(class) => class.clone(),
+            Self::Packets(class) => format!("{class} packets"),
+            Self::Switch(switch) => switch.clone(),
+            Self::Ports | Self::Switches | Self::Links | Self::Pauses => self.prefix(),
+        }
+    }
+
+    /// Its name behind a quantity, which says whether flows, queries or packets of a class are meant.
+    pub(super) fn short_name(&self) -> String {
+        self.part().map_or_else(|| self.name(), str::to_owned)
+    }
+
+    /// Whether it is everything of a run, so that sentences need not name it.
+    pub(crate) const fn is_whole_run(&self) -> bool {
+        matches!(self, Self::All | Self::Ports | Self::Switches | Self::Pauses)
+    }
+}
+
+impl Scope {
+    /// The subjects that it has, by the class or switch that some of them are.
+    pub(super) fn subjects(self, name: &str) -> Vec<Subject> {
+        let name = name.to_owned();
+        match self {
+            Self::Flows => vec![Subject::All, Subject::Short(None), Subject::Flows(name)],
+            Self::Queries => vec![Subject::Queries(name)],
+            Self::Bursts | Self::BurstBins | Self::BurstPackets => vec![Subject::OpenLoop(name)],
+            Self::Delays => vec![Subject::Packets(name)],
+            Self::Ports => vec![Subject::Ports],
+            Self::Switches | Self::Losses | Self::Buffers | Self::Priorities => vec![Subject::Switches],
+            Self::Links => vec![Subject::Links],
+            Self::Pauses | Self::PausesByRole | Self::PausesByPriority | Self::Headroom => {
+                vec![Subject::Pauses]
+            }
+            Self::SwitchBuffers => vec![Subject::Switch(name)],
+        }
+    }
+
+    /// What stands for `{}` in labels, by what stands for it in ids; `None` if no id has it.
+    pub(super) fn words_of(self, keys: &[String]) -> Option<Vec<String>> {
+        match self {
+            Self::BurstBins => keys
+                .iter()
+                .map(|key| BurstBin::all().find(|bin| bin.key() == *key).map(|bin| bin.label()))
+                .collect(),
+            _ => Some(keys.to_vec()),
+        }
+    }
+}
+
+/// What stands for every `{}` of `pattern` in `text`; `None` if the text is not of this pattern.
+pub(super) fn placeholders(pattern: &str, text: &str) -> Option<Vec<String>> {
+    let mut literals = pattern.split("{}");
+    let mut rest = text.strip_prefix(literals.next()?)?;
+    let mut literals = literals.peekable();
+    let mut found = Vec::new();
+    while let Some(literal) = literals.next() {
+        let end =
+            if literals.peek().is_some() { rest.find(literal)? } else { rest.strip_suffix(literal)?.len() };
+        if end == 0 {
+            return None;
+        }
+        found.push(rest[..end].to_owned());
+        rest = &rest[end + literal.len()..];
+    }
+    rest.is_empty().then_some(found)
+}
+
+/// `pattern` with `parts` in the places of `{}`, one after the other.
+pub(crate) fn fill<T: AsRef<str>>(pattern: &str, parts: &[T]) -> String {
+    parts.iter().fold(pattern.to_owned(), |text, part| text.replacen("{}", part.as_ref(), 1))
+}

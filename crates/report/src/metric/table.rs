@@ -1,0 +1,176 @@
+//! The table of all metrics, in the order of reports. A metric is a line here, and the function that computes it.
+
+use super::declare::{Judged, MetricKind, Row, Statistic, Wording, metrics};
+use super::{Better, Unit};
+use crate::buffer_sample::PriorityOccupancy;
+use crate::bursts::{BurstBin, BurstGroup, DelayGroup};
+use crate::pauses::{PauseTotal, Pauses};
+use crate::summary::{FlowGroup, GroupKey, LinkRole, QueryGroup, RunSummary, SwitchOccupancy, Switching};
+
+metrics! {
+    /// Flows: all of them, short ones that belong to no query, and those of each class.
+    FLOWS = Flows(FlowGroup) {
+        "slowdown_mean": "FCT slowdown" Mean, Ratio, Lower, shown closed_loop, judged Judged::OfOthers(3) => |flows| Some(flows.slowdown?.mean);
+        "slowdown_p50": "FCT slowdown" P50, Ratio, Lower => |flows| Some(flows.slowdown?.p50);
+        "slowdown_p95": "FCT slowdown" P95, Ratio, Lower => |flows| Some(flows.slowdown?.p95);
+        "slowdown_p99": "FCT slowdown" P99, Ratio, Lower, shown closed_loop, judged Judged::OfShort(2) => |flows| Some(flows.slowdown?.p99);
+        "slowdown_p99_9": "FCT slowdown" P99_9, Ratio, Lower => |flows| Some(flows.slowdown?.p99_9);
+        "fct_mean_us": "FCT" Mean, Microseconds, Lower => |flows| Some(us(flows.fct_ns?.mean));
+        "fct_p50_us": "FCT" P50, Microseconds, Lower => |flows| Some(us(flows.fct_ns?.p50));
+        "fct_p95_us": "FCT" P95, Microseconds, Lower => |flows| Some(us(flows.fct_ns?.p95));
+        "fct_p99_us": "FCT" P99, Microseconds, Lower => |flows| Some(us(flows.fct_ns?.p99));
+        "fct_p99_9_us": "FCT" P99_9, Microseconds, Lower => |flows| Some(us(flows.fct_ns?.p99_9));
+        "goodput_gbps": "goodput", Gbps, Higher => |flows| Some(flows.goodput_bps * 1e-9);
+        "flows": "flows", Count, Neither => |flows| Some(flows.flows as f64);
+        "unfinished_flows": "unfinished flows", Count, Lower, shown all_flows, judged Judged::Always(9), said Wording::Fewer("leave", "flows unfinished") => |flows| Some(flows.unfinished as f64);
+        "timeouts": "timeouts", Count, Lower, shown all_controlled => |flows| Some(flows.timeouts as f64);
+        "retransmitted_percent": "packets sent again", Percent, Lower => |flows| of_sent(flows, flows.retransmitted_packets);
+        "marked_percent": "packets marked", Percent, Neither => |flows| of_sent(flows, flows.marked_packets);
+        "lost_packets": "packets lost", Count, Lower => |flows| Some(flows.dropped_packets as f64);
+    }
+    /// Queries of a class.
+    QUERIES = Queries(QueryGroup) {
+        "qct_mean_ms": "QCT" Mean, Milliseconds, Lower, shown always, judged Judged::Always(1), said Wording::Ends => |queries| Some(ms(queries.qct_ns?.mean));
+        "qct_p50_ms": "QCT" P50, Milliseconds, Lower => |queries| Some(ms(queries.qct_ns?.p50));
+        "qct_p95_ms": "QCT" P95, Milliseconds, Lower => |queries| Some(ms(queries.qct_ns?.p95));
+        "qct_p99_ms": "QCT" P99, Milliseconds, Lower, shown always => |queries| Some(ms(queries.qct_ns?.p99));
+        "qct_p99_9_ms": "QCT" P99_9, Milliseconds, Lower => |queries| Some(ms(queries.qct_ns?.p99_9));
+        "query_slowdown_mean": "QCT slowdown" Mean, Ratio, Lower => |queries| Some(queries.slowdown?.mean);
+        "query_slowdown_p50": "QCT slowdown" P50, Ratio, Lower => |queries| Some(queries.slowdown?.p50);
+        "query_slowdown_p95": "QCT slowdown" P95, Ratio, Lower => |queries| Some(queries.slowdown?.p95);
+        "query_slowdown_p99": "QCT slowdown" P99, Ratio, Lower => |queries| Some(queries.slowdown?.p99);
+        "query_slowdown_p99_9": "QCT slowdown" P99_9, Ratio, Lower => |queries| Some(queries.slowdown?.p99_9);
+        "queries": "queries", Count, Neither => |queries| Some(queries.queries as f64);
+        "unfinished_queries": "unfinished queries", Count, Lower => |queries| Some(queries.unfinished as f64);
+    }
+    /// Bursts of a class without congestion control.
+    BURSTS = Bursts(BurstGroup) {
+        "bursts": "bursts", Count, Neither => |bursts| Some(bursts.bursts as f64);
+        "lossless_percent": "bursts without loss", Percent, Higher, shown short_bursts, judged Judged::Always(4), said Wording::Fewer("let", "bursts of {} through without loss") => |bursts| bursts.lossless_fraction().map(percent);
+        "absorbed_us": "bursts absorbed up to", Microseconds, Higher, shown short_bursts => |bursts| (bursts.bursts > 0).then_some(bursts.absorbed_ns as f64 * 1e-3);
+    }
+    /// Bursts of a class without congestion control, by their length.
+    BURST_BINS = BurstBins(BurstBin) {
+        "lossless_percent.{}": "bursts without loss, {}", Percent, Higher => |bin| Some(percent(bin.lossless_fraction()));
+    }
+    /// Packets of a class without congestion control.
+    BURST_PACKETS = BurstPackets(BurstGroup) {
+        "burst_lost_percent": "packets lost", Percent, Lower, shown always => |bursts| bursts.lost_fraction().map(percent);
+    }
+    /// Packets of a class, where queueing delays are measured.
+    DELAYS = Delays(DelayGroup) {
+        "delay_mean_us": "queueing delay" Mean, Microseconds, Lower, shown open_loop, judged Judged::Always(5) => |delays| Some(us(delays.mean_ns));
+        "delay_p50_us": "queueing delay" P50, Microseconds, Lower => |delays| Some(us(delays.p50_ns as f64));
+        "delay_p90_us": "queueing delay" P90, Microseconds, Lower => |delays| Some(us(delays.p90_ns as f64));
+        "delay_p99_us": "queueing delay" P99, Microseconds, Lower, shown open_loop => |delays| Some(us(delays.p99_ns as f64));
+    }
+    /// All ports of all switches.
+    PORTS = Ports(RunSummary) {
+        "jain": "Jain's index of throughput", Index, Higher, shown open_loop, judged Judged::Always(6) => RunSummary::jain;
+    }
+    /// All switches together.
+    SWITCHES = Switches(Switching) {
+        "lost_percent": "packets lost", Percent, Lower, label "packets lost, of arrivals", shown always, judged Judged::Always(7), said Wording::Fewer("lose", "packets") => |all| Some(percent(all.lost_fraction()));
+        "marked_percent": "packets marked", Percent, Neither, label "packets marked, of arrivals" => |all| Some(percent(all.marked_fraction()));
+    }
+    /// All switches together, by class.
+    LOSSES = Losses((String, u64)) {
+        "lost_packets.{}": "packets lost, {}", Count, Lower => |(_, packets)| Some(*packets as f64);
+    }
+    /// The buffers of all switches.
+    BUFFERS = Buffers(Vec<SwitchOccupancy>) {
+        "buffer_mean_percent": "buffer in use" Mean, Percent, Neither, label "buffer in use, mean" => |all| mean(all.iter().map(|one| one.mean_percent));
+        "buffer_p99_percent": "buffer in use" P99, Percent, Neither, label "buffer in use, p99, fullest", shown always => |all| all.iter().map(|one| one.p99_percent).reduce(f64::max);
+        "buffer_max_percent": "largest buffer in use", Percent, Neither, label "buffer in use, largest" => |all| all.iter().map(|one| one.max_percent).reduce(f64::max);
+    }
+    /// The buffer of the sampled switch, by priority, where several are used.
+    PRIORITIES = Priorities(PriorityOccupancy) {
+        "{}.priority_{}.buffer_mean_percent": "buffer of {} for priority {}" Mean, Percent, Neither, label "buffer of {} for priority {}, mean" => |held| Some(held.percent.mean);
+        "{}.priority_{}.buffer_p99_percent": "buffer of {} for priority {}" P99, Percent, Neither, label "buffer of {} for priority {}, p99" => |held| Some(held.percent.p99);
+    }
+    /// Links by role: `host-up`, `up`, `peer`, `down` and `host-down`.
+    LINKS = Links(LinkRole) {
+        "{}.utilisation_percent": "utilisation", Percent, Neither, label "utilisation, {}" => |links| Some(links.mean_percent);
+    }
+    /// Flow control, where a priority is lossless.
+    PAUSES = Pauses(Pauses) {
+        "lost_lossless_packets": "lossless packets lost", Count, Lower, shown always, judged Judged::Always(0), said Wording::Fewer("lose", "lossless packets") => |pauses| Some(pauses.lost_lossless_packets as f64);
+        "number": "pauses", Count, Lower, shown always => |pauses| Some(pauses.all.number as f64);
+        "paused_ms": "time paused", Milliseconds, Lower, shown always, judged Judged::Always(8), said Wording::Less("spend", "time paused") => |pauses| Some(ms(pauses.all.total_ns as f64));
+        "longest_us": "longest pause", Microseconds, Lower => |pauses| Some(us(pauses.all.longest_ns as f64));
+    }
+    /// Flow control, by the role of the paused links.
+    PAUSES_BY_ROLE = PausesByRole(PauseTotal) {
+        "{}.number": "pauses, {} links", Count, Lower => |pauses| Some(pauses.number as f64);
+        "{}.paused_ms": "time paused, {} links", Milliseconds, Lower => |pauses| Some(ms(pauses.total_ns as f64));
+    }
+    /// Flow control, by priority, where several are lossless.
+    PAUSES_BY_PRIORITY = PausesByPriority(PauseTotal) {
+        "priority_{}.number": "pauses, priority {}", Count, Lower => |pauses| Some(pauses.number as f64);
+        "priority_{}.paused_ms": "time paused, priority {}", Milliseconds, Lower => |pauses| Some(ms(pauses.total_ns as f64));
+    }
+    /// Headroom for packets that arrive during a pause.
+    HEADROOM = Headroom(Pauses) {
+        "headroom_max_kb": "headroom in use, largest of a queue", Kilobytes, Neither => |pauses| Some(pauses.max_headroom_bytes? as f64 * 1e-3);
+    }
+    /// The buffer of one switch: experiments have it, comparisons do not.
+    SWITCH_BUFFERS = SwitchBuffers(SwitchOccupancy) {
+        "buffer_mean_percent": "buffer in use" Mean, Percent, Neither => |switch| Some(switch.mean_percent);
+        "buffer_p99_percent": "buffer in use" P99, Percent, Neither => |switch| Some(switch.p99_percent);
+    }
+}
+
+fn us(ns: f64) -> f64 {
+    ns * 1e-3
+}
+
+fn ms(ns: f64) -> f64 {
+    ns * 1e-6
+}
+
+fn percent(fraction: f64) -> f64 {
+    fraction * 100.0
+}
+
+/// Packets over those that the flows sent, in percent; `None` if they sent none.
+fn of_sent(flows: &FlowGroup, packets: u64) -> Option<f64> {
+    (flows.sent_packets > 0).then(|| packets as f64 / flows.sent_packets as f64 * 100.0)
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let count = values.len();
+    (count > 0).then(|| values.sum::<f64>() / count as f64)
+}
+
+fn always<T>(_: &RunSummary, _: &T) -> bool {
+    true
+}
+
+fn never<T>(_: &RunSummary, _: &T) -> bool {
+    false
+}
+
+/// Finished flows whose own completion matters: those of a query are judged by the query.
+fn closed_loop(run: &RunSummary, flows: &FlowGroup) -> bool {
+    let answers = |name: &str| run.queries.iter().any(|queries| queries.class == name);
+    let is_answer = matches!(&flows.group, GroupKey::Class { name } if answers(name));
+    !is_answer && flows.group != GroupKey::All && flows.flows > 0 && flows.open_loop == 0
+}
+
+fn all_flows(_: &RunSummary, flows: &FlowGroup) -> bool {
+    flows.group == GroupKey::All
+}
+
+/// Without congestion control there is nothing to time out.
+fn all_controlled(run: &RunSummary, flows: &FlowGroup) -> bool {
+    all_flows(run, flows) && flows.flows > flows.open_loop
+}
+
+fn short_bursts(_: &RunSummary, bursts: &BurstGroup) -> bool {
+    !bursts.long_lived
+}
+
+/// Where there is traffic without congestion control.
+fn open_loop<T>(run: &RunSummary, _: &T) -> bool {
+    !run.bursts.is_empty()
+}
