@@ -98,7 +98,7 @@ pub static ROOT: TableSpec = TableSpec {
             "metrics",
             Kind::Named(&METRIC),
             "{ incast = \"class.incast.slowdown_p99\" }",
-            "Short names for numbers of a run: the id of one of the summary's (`comparison.csv` of a report lists them; `pauses` are \
+            "Short names for numbers of a run: the id of one of the summary's ([all](metrics.md); `pauses` are \
              the pause frames that switches sent), or a table.",
         ),
         optional(

@@ -1,5 +1,7 @@
 //! One event of a switch, explained: which limit bound, who held the buffer, what other policies would have said.
 
+use std::fmt;
+
 /// Why a packet was dropped, marked or evicted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
@@ -76,13 +78,50 @@ pub struct Holder {
     pub packets: u64,
 }
 
+/// What a policy would have done with an arrival. Its text is `admit`, `admit (headroom)`, a drop reason or
+/// `evict from 3.1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Store it; the account, where it is none of those of the shared space.
+    Admit(Option<String>),
+    /// Evict another packet: from this port and priority.
+    Evict(String),
+    /// Drop it, for this reason.
+    Drop(String),
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `pad` heeds the width that a table asks for.
+        match self {
+            Self::Admit(None) => f.pad("admit"),
+            Self::Admit(Some(account)) => f.pad(&format!("admit ({account})")),
+            Self::Evict(from) => f.pad(&format!("evict from {from}")),
+            Self::Drop(reason) => f.pad(reason),
+        }
+    }
+}
+
+impl From<&str> for Answer {
+    /// Reads the text back, as files of explanations have it.
+    fn from(text: &str) -> Self {
+        let account = text.strip_prefix("admit (").and_then(|rest| rest.strip_suffix(')'));
+        match (account, text.strip_prefix("evict from ")) {
+            (Some(account), _) => Self::Admit(Some(account.to_owned())),
+            (_, Some(from)) => Self::Evict(from.to_owned()),
+            _ if text == "admit" => Self::Admit(None),
+            _ => Self::Drop(text.to_owned()),
+        }
+    }
+}
+
 /// A policy's opinion of the same arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyOpinion {
     /// Name of the policy.
     pub policy: &'static str,
-    /// `admit`, a drop reason, or `evict from 3.1`.
-    pub verdict: String,
+    /// What it would have done.
+    pub verdict: Answer,
     /// Its limit (bytes), where it has one.
     pub threshold_bytes: Option<u64>,
 }
@@ -140,5 +179,26 @@ impl Explanation {
             ("ecn", _) => format!("the marking rule chose it; the queue held {queue_bytes} B"),
             (reason, _) => format!("{reason}; the queue held {queue_bytes} B"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Answer;
+
+    #[test]
+    fn the_text_of_an_answer_is_read_back() {
+        let answers = [
+            (Answer::Admit(None), "admit"),
+            (Answer::Admit(Some("reserved space".to_owned())), "admit (reserved space)"),
+            (Answer::Evict("3.1".to_owned()), "evict from 3.1"),
+            (Answer::Drop("threshold".to_owned()), "threshold"),
+            // A reason that only begins like another answer.
+            (Answer::Drop("admitted-late".to_owned()), "admitted-late"),
+        ];
+        for (answer, text) in answers {
+            assert_eq!((answer.to_string().as_str(), Answer::from(text)), (text, answer));
+        }
+        assert_eq!(format!("{:<8}|", Answer::Admit(None)), "admit   |");
     }
 }

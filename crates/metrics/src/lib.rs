@@ -13,7 +13,7 @@ mod rows;
 mod totals;
 
 pub use delay::{DelayBin, DelayHistogram};
-pub use explanation::{BoundText, Explanation, Holder, PolicyOpinion};
+pub use explanation::{Answer, BoundText, Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram, OccupancyTimes};
 pub use record::{
     Cell, CellFault, CellReader, CellWriter, ClassName, Column, ColumnKind, HostName, Record, SwitchName,

@@ -2,28 +2,27 @@
 
 use crate::compare::{MetricComparison, relative_change};
 use crate::format;
-use crate::load::Report;
+use crate::load::{Report, Run};
 use crate::metric::Unit;
 use crate::statistics::Estimate;
+use bufferlab_results::REAL_PACKETS;
 
-/// A run with this caveat forwarded real packets.
-const REAL: &str = "real-packets";
-/// What the label of the simulated runs has behind that of the real ones.
-const SIMULATED: &str = "-simulated";
 /// Differences that a sentence names.
 const NAMED: usize = 4;
 /// A single pair of runs differs where it differs by more than this.
 const ALIKE: f64 = 0.05;
 
-/// Labels of runs that belong together: with real packets, and simulated.
-pub(crate) fn pairs(report: &Report) -> Vec<(&str, String)> {
-    let policies = &report.comparison.policies;
-    let is_real = |policy: &str| {
-        report.runs_of(policy).any(|run| run.summary.run_caveats.iter().any(|caveat| caveat.id == REAL))
+/// Labels of runs that belong together, with real packets and simulated: both ran the same scenario with the same seed.
+pub(crate) fn pairs(report: &Report) -> Vec<(&str, &str)> {
+    let is_real = |run: &Run| run.summary.run_caveats.iter().any(|caveat| caveat.id == REAL_PACKETS);
+    let is_same = |one: &Run, other: &Run| {
+        let (one, other) = (one.result.manifest(), other.result.manifest());
+        one.seed == other.seed && one.scenario_sha256 == other.scenario_sha256
     };
-    let simulated = |real: &str| Some(format!("{real}{SIMULATED}")).filter(|label| policies.contains(label));
-    let real = policies.iter().map(String::as_str).filter(|policy| is_real(policy));
-    real.filter_map(|real| Some((real, simulated(real)?))).collect()
+    let simulated = |real: &Run| report.runs.iter().find(|run| !is_real(run) && is_same(run, real));
+    let policies = report.comparison.policies.iter();
+    let real = policies.filter_map(|policy| report.runs_of(policy).find(|run| is_real(run)));
+    real.filter_map(|real| Some((real.label.as_str(), simulated(real)?.label.as_str()))).collect()
 }
 
 /// A headline metric of both.
@@ -82,9 +81,9 @@ impl Both<'_> {
 
 /// One sentence for each of [`pairs`]; none where nothing ran with real packets.
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
-    let sentence = |(real, simulated): (&str, String)| {
+    let sentence = |(real, simulated): (&str, &str)| {
         let metrics = report.comparison.metrics.iter().filter(|row| row.metric.headline);
-        let both = metrics.filter_map(|row| Both::of(row, (real, &simulated)));
+        let both = metrics.filter_map(|row| Both::of(row, (real, simulated)));
         let (mut differ, alike): (Vec<_>, Vec<_>) = both.partition(Both::differs);
         differ.sort_by(|a, b| b.size().total_cmp(&a.size()));
         let more = differ.len().saturating_sub(NAMED);

@@ -183,7 +183,8 @@ impl CurvesPage {
             @if let Some(explorer) = self.explorer.as_ref().filter(|_| !self.explorer_first) { (explorer.markup()) }
             footer { "bufferlab " (env!("CARGO_PKG_VERSION")) }
         };
-        crate::page::finish(crate::page::document(&self.title, &body))
+        let has_charts = self.explorer.is_some() || !self.panels.is_empty() || !self.heat_maps.is_empty();
+        crate::page::finish(crate::page::document(&self.title, &body, has_charts))
     }
 }
 

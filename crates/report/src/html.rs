@@ -19,6 +19,7 @@ use crate::load::Report;
 use crate::page::{document, finish};
 use bufferlab_metrics::Table;
 use maud::{Markup, PreEscaped, html};
+use parts::Body;
 use std::collections::VecDeque;
 
 impl Report {
@@ -35,23 +36,59 @@ impl Report {
 struct Section {
     id: &'static str,
     heading: &'static str,
-    body: Markup,
+    body: Body,
+}
+
+/// Room that a section takes beside others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Width {
+    /// As its table.
+    Table,
+    One,
+    Two,
+    /// A line of its own.
+    Whole,
+}
+
+impl Width {
+    /// Its class in the style sheet.
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::One => "one",
+            Self::Two => "two",
+            Self::Whole => "whole",
+        }
+    }
+
+    /// Parts of a line that it takes.
+    const fn parts(self) -> usize {
+        match self {
+            Self::Table | Self::One => 1,
+            Self::Two => 2,
+            Self::Whole => LINE,
+        }
+    }
 }
 
 impl Section {
-    fn new(id: &'static str, heading: &'static str, body: Markup) -> Self {
+    const fn new(id: &'static str, heading: &'static str, body: Body) -> Self {
         Self { id, heading, body }
     }
 
-    /// How wide it wants to be beside others: as its charts, up to a whole line.
-    fn width(&self) -> &'static str {
-        let charts = self.body.0.matches("<figure class=\"chart").count();
-        match charts {
-            _ if self.body.0.contains("<figure class=\"chart wide") || self.id == WINDOW => "whole",
-            0 => "table",
-            1 => "one",
-            2 => "two",
-            _ => "whole",
+    /// A section without charts.
+    const fn text(id: &'static str, heading: &'static str, markup: Markup) -> Self {
+        Self::new(id, heading, Body::new(0, markup))
+    }
+
+    /// As wide as its charts, up to a whole line.
+    const fn width(&self) -> Width {
+        match self.body.charts {
+            _ if self.body.wide => Width::Whole,
+            0 => Width::Table,
+            1 => Width::One,
+            2 => Width::Two,
+            _ => Width::Whole,
         }
     }
 }
@@ -62,9 +99,9 @@ fn flow(sections: &[Section], wide: bool) -> Markup {
         @if !sections.is_empty() {
             div.flow {
                 @for section in sections {
-                    section class=(if wide { "whole" } else { section.width() }) {
+                    section class=(if wide { Width::Whole } else { section.width() }.class()) {
                         h2 id=(section.id) { (section.heading) }
-                        (section.body)
+                        (section.body.markup)
                     }
                 }
             }
@@ -72,16 +109,12 @@ fn flow(sections: &[Section], wide: bool) -> Markup {
     }
 }
 
-/// Parts of a line that a section of this width takes.
+/// Parts of a line.
 const LINE: usize = 3;
 
 /// In an order in which no line stays half empty: a later section moves up into the room that one of a whole line would leave.
 fn packed(sections: Vec<Section>) -> Vec<Section> {
-    let takes = |section: &Section| match section.width() {
-        "whole" => LINE,
-        "two" => 2,
-        _ => 1,
-    };
+    let takes = |section: &Section| section.width().parts();
     let mut left = VecDeque::from(sections);
     let (mut ordered, mut room) = (Vec::with_capacity(left.len()), LINE);
     while !left.is_empty() {
@@ -111,18 +144,18 @@ fn page(report: &Report) -> Result<String, ReportError> {
     ];
     let mut charts: Vec<_> = charts.into_iter().flatten().collect();
     let tables = vec![
-        Section::new("comparison", "Numbers", tables::comparison(report)),
-        Section::new("losses", "Losses", tables::losses(report)),
+        Section::text("comparison", "Numbers", tables::comparison(report)),
+        Section::text("losses", "Losses", tables::losses(report)),
     ];
     let window = report
         .window
         .clone()
-        .map(|part| Section::new(WINDOW, "The buffer, packet by packet", PreEscaped(part)));
+        .map(|part| Section::new("window", "The buffer, packet by packet", Body::wide(0, PreEscaped(part))));
     let rest = [
-        explanations::section(report)?.map(|body| Section::new("explanations", "Explained losses", body)),
+        explanations::section(report)?.map(|body| Section::text("explanations", "Explained losses", body)),
         pauses::section(report)?.map(|body| Section::new("pauses", "Pauses", body)),
-        Some(Section::new("links", "Links", tables::links(report))),
-        Some(Section::new("runs", "Runs", runs(report)?)),
+        Some(Section::text("links", "Links", tables::links(report))),
+        Some(Section::text("runs", "Runs", runs(report)?)),
     ];
     let rest = rest.into_iter().flatten();
     // What is compared is told above; of a single policy the numbers are what there is to tell.
@@ -136,7 +169,7 @@ fn page(report: &Report) -> Result<String, ReportError> {
     let wide = report.comparison.policies.len() > WIDE;
     let body = html! {
         h1 { (title) }
-        (first::screen(report, &caveats(report), &what(report)))
+        (first::screen(report, caveats(report).as_ref(), &what(report)))
         nav aria-label="Sections" {
             @for section in parts.iter().flatten() { a href=(format!("#{}", section.id)) { (section.heading) } }
         }
@@ -147,11 +180,10 @@ fn page(report: &Report) -> Result<String, ReportError> {
             "Sizes are decimal: 1 KB is 1,000 bytes."
         }
     };
-    Ok(finish(document(&title, &body)))
+    let has_charts = parts.iter().flatten().any(|section| section.body.charts > 0);
+    Ok(finish(document(&title, &body, has_charts)))
 }
 
-/// The part of another crate.
-const WINDOW: &str = "window";
 /// Policies beyond which tables need the whole width, and titles do not name them.
 const WIDE: usize = 4;
 
@@ -164,10 +196,10 @@ fn title(report: &Report) -> String {
     }
 }
 
-/// What to check, or nothing.
-fn caveats(report: &Report) -> Markup {
+/// What to check; `None` if nothing.
+fn caveats(report: &Report) -> Option<Markup> {
     let noted: Vec<_> = report.caveats.iter().map(|caveat| (caveat.record(), String::new())).collect();
-    html! { @if !noted.is_empty() { (crate::page::caveats(&noted)) } }
+    (!noted.is_empty()).then(|| crate::page::caveats(&noted))
 }
 
 /// What was run.
@@ -309,7 +341,7 @@ mod tests {
     use super::*;
 
     fn section(id: &'static str, charts: usize) -> Section {
-        Section::new(id, id, PreEscaped("<figure class=\"chart\"></figure>".repeat(charts)))
+        Section::new(id, id, Body::new(charts, Markup::default()))
     }
 
     #[test]

@@ -7,7 +7,9 @@ use bufferlab_metrics::{
     DelayRow, DropRow, FlowRow, FlowState, LinkRow, PauseRow, PauseSpanRow, QueueRow, RunSink, RunTotals,
     Scope, SeriesRow,
 };
-use bufferlab_report::{Caveat, Report, ReportError, RunSummary, WIDTH_MAX, steady_from, steady_text};
+use bufferlab_report::{
+    Caveat, Report, ReportError, RunSummary, WIDTH_MAX, metrics_table, steady_from, steady_text,
+};
 use bufferlab_results::{RunCaveat, RunHead, RunResult, RunWriter};
 use std::fs;
 use std::path::Path;
@@ -572,6 +574,23 @@ fn real_packets_stand_beside_the_simulator_with_a_sentence_on_where_they_differ(
 }
 
 #[test]
+fn what_belongs_together_ran_the_same_scenario_whatever_it_is_called() {
+    let dir = tempfile::tempdir().unwrap();
+    write_beside(&dir.path().join("switch/seed-1"), 4.0, true);
+    write_beside(&dir.path().join("model/seed-1"), 2.0, false);
+    let text = Report::load(dir.path(), &[]).unwrap().text();
+    assert!(text.starts_with("switch, real packets against the simulator: "), "{text}");
+    // Another policy is another scenario.
+    let other = tempfile::tempdir().unwrap();
+    write_beside(&other.path().join("dt/seed-1"), 4.0, true);
+    let head = RunHead { scenario_toml: "name = \"other\"".to_owned(), ..head(POLICIES[0], 1) };
+    let totals = totals_of(&head);
+    let writer = RunWriter::create(&other.path().join("dt-simulated/seed-1"), head).unwrap();
+    writer.finish(&totals, Vec::new(), None).unwrap();
+    assert!(!Report::load(other.path(), &[]).unwrap().text().contains("against the simulator"));
+}
+
+#[test]
 fn two_simulations_are_no_pair_whatever_they_are_called() {
     let dir = tempfile::tempdir().unwrap();
     write_beside(&dir.path().join("dt/seed-1"), 4.0, false);
@@ -642,4 +661,26 @@ fn flows_of_the_beginning_can_be_left_out_and_it_is_said() {
     assert_eq!(rest.runs[0].summary.all().flows, 1_800);
     let said = |report: &Report| report.caveats.iter().any(|caveat| caveat.id() == "warm-up");
     assert!(said(&rest) && !said(&whole));
+}
+
+/// `UPDATE_DOCS=1 cargo test -p bufferlab-report --test report` writes the tables.
+#[test]
+fn the_page_of_metrics_has_every_line_of_the_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let begin = "cargo test -p bufferlab-report --test report -->\n";
+    let (head, rest) = page.split_once(begin).expect("a block begins");
+    let (_, tail) = rest.split_once("<!-- metrics: end -->").expect("a block ends");
+    let fresh = format!("{head}{begin}{}\n<!-- metrics: end -->{tail}", metrics_table());
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &fresh).unwrap();
+    }
+    let page = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        page == fresh,
+        "docs/metrics.md is stale; hint: UPDATE_DOCS=1 cargo test -p bufferlab-report --test report"
+    );
+    assert!(page.contains(
+        "| `all.slowdown_p99`, `short.slowdown_p99`, `class.….slowdown_p99` | FCT slowdown p99 | x | lower |"
+    ));
 }

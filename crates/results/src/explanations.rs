@@ -1,6 +1,6 @@
 //! Explained events of a run: nested and few, so JSON and no table.
 
-use bufferlab_metrics::{Explanation, Holder, PolicyOpinion};
+use bufferlab_metrics::{Answer, Explanation, Holder, PolicyOpinion};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
@@ -88,7 +88,9 @@ pub struct OpinionRecord {
     /// Name of the policy.
     pub policy: String,
     /// `admit`, a drop reason, or `evict from 3.1`.
-    pub verdict: String,
+    #[serde(with = "answer")]
+    #[schemars(with = "String")]
+    pub verdict: Answer,
     /// Its limit (bytes), where it has one.
     pub threshold_bytes: Option<u64>,
 }
@@ -142,5 +144,19 @@ impl OpinionRecord {
     fn new(opinion: &PolicyOpinion) -> Self {
         let PolicyOpinion { policy, verdict, threshold_bytes } = opinion;
         Self { policy: (*policy).to_owned(), verdict: verdict.clone(), threshold_bytes: *threshold_bytes }
+    }
+}
+
+/// An answer in files: its text.
+mod answer {
+    use bufferlab_metrics::Answer;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(answer: &Answer, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(answer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Answer, D::Error> {
+        Ok(Answer::from(String::deserialize(from)?.as_str()))
     }
 }

@@ -12,6 +12,9 @@ pub const FORMAT: &str = "bufferlab-run";
 /// Changes when an older reader would misread the folder.
 pub const FORMAT_VERSION: u32 = 2;
 
+/// The id of the caveat ([`RunCaveat::id`]) of a run that forwarded real packets.
+pub const REAL_PACKETS: &str = "real-packets";
+
 /// What is known before a run starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunHead {

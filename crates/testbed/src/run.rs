@@ -5,7 +5,7 @@ use crate::plan::Plan;
 use crate::{drive, programs, tables};
 use bufferlab_lab::run_head;
 use bufferlab_parity::{Comparison, verify};
-use bufferlab_results::{RunCaveat, RunWriter, Timing};
+use bufferlab_results::{REAL_PACKETS, RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::Applications;
 use bufferlab_switch::{
     CaptureReport, CaptureWriter, INCONCLUSIVE_LATENESS_NS, RecordWriter, RunOptions, Stopping, Summary,
@@ -254,7 +254,7 @@ fn caveats(
     let stolen = stolen.filter(|span| *span > Time::ZERO);
     let stolen = stolen.map_or_else(String::new, |span| format!("; the hypervisor took {span} of CPU time"));
     let mut list = vec![caveat(
-        "real-packets",
+        REAL_PACKETS,
         format!(
             "real packets: the switch handed frames over late by p50 {p50:.0} us, p99 {p99:.0} us, p99.9 {p999:.0} us, at most {largest:.0} us; \
              load of the machine {load}{stolen}; {late_arrivals} arrivals were decided late."

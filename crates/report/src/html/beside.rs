@@ -1,7 +1,7 @@
 //! Real packets beside the simulator: where they differ, and the queues, losses and marks of both.
 
 use super::occupancy::exceedance;
-use super::parts::{axis_number, drawn, legend, trace};
+use super::parts::{Body, axis_number, drawn, legend, trace};
 use crate::beside::{pairs, sentences};
 use crate::error::ReportError;
 use crate::format;
@@ -35,17 +35,12 @@ struct Seen {
 }
 
 /// `None` where nothing ran with real packets beside the simulator.
-pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
+pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     if pairs(report).is_empty() {
         return Ok(None);
     }
-    let policies: Vec<&str> = pairs(report)
-        .iter()
-        .flat_map(|(real, simulated)| {
-            let label = |name: &str| report.comparison.policies.iter().find(|policy| *policy == name);
-            [label(real), label(simulated)].into_iter().flatten().map(String::as_str)
-        })
-        .collect();
+    let policies: Vec<&str> =
+        pairs(report).into_iter().flat_map(|(real, simulated)| [real, simulated]).collect();
     let mut found: BTreeMap<Queue, BTreeMap<&str, Seen>> = BTreeMap::new();
     for policy in &policies {
         gather(report, policy, &mut found)?;
@@ -59,7 +54,8 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
     });
     busiest.truncate(QUEUES_SHOWN);
     let long = busiest.iter().filter(|(_, seen)| mean(seen) * LEAST >= longest).take(CHARTS);
-    Ok(Some(html! {
+    let long: Vec<_> = long.collect();
+    let markup = html! {
         @for sentence in sentences(report) { p { (sentence) } }
         p.soft {
             "Completion times of both are in the distributions below. Here are the queues"
@@ -67,9 +63,10 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
             ": how long each was longer than a value, then packets lost and marked."
         }
         (legend(report, trace(report)))
-        div.charts { @for (queue, seen) in long { (chart(report, *queue, seen)) } }
+        div.charts { @for (queue, seen) in &long { (chart(report, *queue, seen)) } }
         (table(&policies, &busiest))
-    }))
+    };
+    Ok(Some(Body::new(long.len(), markup)))
 }
 
 fn gather<'a>(

@@ -1,6 +1,6 @@
 //! The section of open-loop traffic: which bursts came through, queues while they did, delays, and the ports' shares.
 
-use super::parts::{axis_number, drawn, in_glance, legend, pooled, row_class, trace};
+use super::parts::{Body, axis_number, drawn, in_glance, legend, pooled, row_class, trace};
 use super::queues;
 use crate::bursts::{BurstBin, BurstGroup};
 use crate::error::ReportError;
@@ -16,7 +16,7 @@ const BURSTS_WANTED: u64 = 20;
 const PORTS_SHOWN: usize = 64;
 
 /// `None` where no run has open-loop traffic.
-pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
+pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let mut classes: Vec<(&str, bool)> = Vec::new();
     for group in report.runs.iter().flat_map(|run| &run.summary.bursts) {
         if !classes.iter().any(|(class, _)| *class == group.class) {
@@ -32,7 +32,9 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
     let dots = if several { dots(report, &short) } else { Vec::new() };
     let queues = queues::over_time(report)?;
     let delays: Vec<Markup> = delays(report);
-    Ok(Some(html! {
+    let charts =
+        by_length.len() + dots.len() + queues.as_ref().map_or(0, |queues| queues.charts) + delays.len();
+    let markup = html! {
         p.soft {
             "Traffic without congestion control: packets leave at a fixed rate, without feedback. A burst came through if none of its packets was lost."
             (pooled(report))
@@ -42,7 +44,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
             div.charts { @for chart in by_length.iter().chain(&dots) { (chart) } }
         }
         @for class in &short { (bins(report, class)) }
-        @if let Some(queues) = &queues { h3 { "Queues over time" } (queues) }
+        @if let Some(queues) = &queues { h3 { "Queues over time" } (queues.markup) }
         @if !delays.is_empty() {
             h3 { "Queueing delay" }
             p.soft { "Fraction of packets that waited for at most so long, arrival to the start of transmission, over all queues." }
@@ -50,7 +52,8 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
         }
         h3 { "Ports" }
         (ports(report))
-    }))
+    };
+    Ok(Some(Body::new(charts, markup)))
 }
 
 fn groups<'a>(report: &'a Report, policy: &'a str, class: &'a str) -> impl Iterator<Item = &'a BurstGroup> {

@@ -1,6 +1,6 @@
 //! Charts of completion times: by flow size, as distributions, and of queries.
 
-use super::parts::{Drawn, axis_number, drawn, in_glance, legend, pooled, row_class, trace};
+use super::parts::{Body, Drawn, axis_number, drawn, in_glance, legend, pooled, row_class, trace};
 use crate::format;
 use crate::load::Report;
 use crate::samples::{FlowSample, SIZE_BINS, size_bin_label, size_bin_middle};
@@ -46,19 +46,22 @@ fn by_size(report: &Report, bins: &[Vec<Vec<f64>>], used: &[usize]) -> Vec<Chart
 }
 
 /// Percentiles of the slowdown by flow size, with their table; `None` if no flow outside of queries finished.
-pub(super) fn slowdown_by_size(report: &Report) -> Option<Markup> {
+pub(super) fn slowdown_by_size(report: &Report) -> Option<Body> {
     let (bins, used) = used_bins(report);
     let charts = by_size(report, &bins, &used);
     let policies = &report.comparison.policies;
-    (!charts.is_empty()).then(|| html! {
-        p.soft {
-            "Flows outside queries in half-decade bins of size, drawn at the bin's middle. A hollow mark has fewer samples than its percentile needs."
-            (pooled(report))
+    let markup = || {
+        html! {
+            p.soft {
+                "Flows outside queries in half-decade bins of size, drawn at the bin's middle. A hollow mark has fewer samples than its percentile needs."
+                (pooled(report))
+            }
+            (legend(report, Mark::Points))
+            div.charts { @for chart in &charts { (chart.markup()) } }
+            details { summary { "Table of bins" } (table_of_bins(policies, &bins, &used)) }
         }
-        (legend(report, Mark::Points))
-        div.charts { @for chart in &charts { (chart.markup()) } }
-        details { summary { "Table of bins" } (table_of_bins(policies, &bins, &used)) }
-    })
+    };
+    (!charts.is_empty()).then(|| Body::new(charts.len(), markup()))
 }
 
 /// Slowdowns of flows outside queries, by policy and size bin, sorted.
@@ -156,15 +159,14 @@ fn distributions(report: &Report) -> Vec<Chart> {
     charts
 }
 
-pub(super) fn slowdown_distribution(report: &Report) -> Option<Markup> {
+pub(super) fn slowdown_distribution(report: &Report) -> Option<Body> {
     let charts = distributions(report);
-    (!charts.is_empty()).then(|| {
-        html! {
-            p.soft { "Fraction of finished flows whose slowdown is at most the value." (pooled(report)) }
-            (legend(report, trace(report)))
-            div.charts { @for chart in &charts { (chart.markup()) } }
-        }
-    })
+    let markup = html! {
+        p.soft { "Fraction of finished flows whose slowdown is at most the value." (pooled(report)) }
+        (legend(report, trace(report)))
+        div.charts { @for chart in &charts { (chart.markup()) } }
+    };
+    (!charts.is_empty()).then(|| Body::new(charts.len(), markup))
 }
 
 /// The distribution of the slowdown of some flows; `None` if no policy finished any.
@@ -223,13 +225,13 @@ fn query_distributions(report: &Report) -> Vec<Chart> {
         .collect()
 }
 
-pub(super) fn queries(report: &Report) -> Option<Markup> {
+pub(super) fn queries(report: &Report) -> Option<Body> {
     let charts = query_distributions(report);
     // One policy alone has nothing to be compared with.
     let several = report.comparison.policies.len() > 1;
     let dots = if several { query_dots(report, &query_classes(report)) } else { Vec::new() };
     (!charts.is_empty()).then(|| {
-        html! {
+        let markup = html! {
             p.soft {
                 "Time from a query to the end of its last answer."
                 @if several && report.comparison.seeds.len() > 1 { " Bars are 95 % confidence intervals over seeds." }
@@ -237,7 +239,8 @@ pub(super) fn queries(report: &Report) -> Option<Markup> {
             }
             (legend(report, trace(report)))
             div.charts { @for chart in &charts { (chart.markup()) } @for chart in &dots { (chart) } }
-        }
+        };
+        Body::new(charts.len() + dots.len(), markup)
     })
 }
 
@@ -246,9 +249,11 @@ fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
     let drawn = drawn(report);
     classes
         .iter()
-        .flat_map(|class| [("mean", "mean"), ("p99", "p99")].map(|(id, name)| (class, id, name)))
+        .flat_map(|class| {
+            [("qct_mean_ms", "mean"), ("qct_p99_ms", "p99")].map(|(id, name)| (class, id, name))
+        })
         .filter_map(|(class, id, name)| {
-            let row = report.comparison.metric(&format!("class.{class}.qct_{id}_ms"))?;
+            let row = report.comparison.metric(&format!("class.{class}.{id}"))?;
             if in_glance(report, row) {
                 return None;
             }

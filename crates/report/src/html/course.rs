@@ -3,7 +3,7 @@
 //! A sampled value holds until the next sample. Samples have rows of those queues only that hold something, unless the
 //! scenario chose the ports: a queue without a row is empty, and its threshold is then not known.
 
-use super::parts::{axis_number, one_each};
+use super::parts::{Body, axis_number, one_each};
 use crate::error::ReportError;
 use crate::format;
 use crate::load::{Report, Run};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const COLUMNS: usize = 320;
 
 /// Small multiples, one per policy; `None` if nothing was sampled.
-pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> {
+pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     // The first seed of each policy: with common random numbers they show the same arrivals.
     let shown: Vec<(&str, &Run)> = report
         .comparison
@@ -39,7 +39,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> 
     let charts: Vec<(&str, Markup)> =
         courses.iter().map(|(policy, course)| (*policy, chart(policy, course))).collect();
     let seed = report.runs[0].summary.seed;
-    Ok(Some(html! {
+    let markup = html! {
         p.soft { (choice.sentence()) " Seed " (seed) ". "
             "A sampled value holds until the next sample; where samples are denser than the drawing, the largest occupancies and the smallest threshold are shown. "
             "The fullest queue is the one that reached the greatest length; a threshold is known while its queue holds something. "
@@ -47,7 +47,8 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> 
         }
         ul.legend { @for (class, mark, text) in legend(&courses) { li { (svg::sample(class, mark)) (text) } } }
         (one_each(report, &charts))
-    }))
+    };
+    Ok(Some(Body::new(charts.len(), markup)))
 }
 
 /// What is drawn: class, mark and name. A threshold that only some policies have names them.

@@ -3,7 +3,8 @@
 use crate::error::ReportError;
 use crate::format;
 use crate::load::Report;
-use bufferlab_results::ExplanationRecord;
+use bufferlab_metrics::Answer;
+use bufferlab_results::{ExplanationRecord, OpinionRecord};
 use maud::{Markup, html};
 
 /// Kinds of holders in the order of the table, with their titles.
@@ -37,11 +38,15 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
 }
 
 fn one(record: &ExplanationRecord) -> Markup {
-    let (admit, refuse): (Vec<_>, Vec<_>) =
-        record.opinions.iter().partition(|opinion| opinion.verdict.starts_with("admit"));
-    let (evict, refuse): (Vec<_>, Vec<_>) =
-        refuse.into_iter().partition(|opinion| opinion.verdict.starts_with("evict"));
-    let names = |group: &[&bufferlab_results::OpinionRecord]| {
+    let (mut admit, mut evict, mut refuse) = (Vec::new(), Vec::new(), Vec::new());
+    for opinion in &record.opinions {
+        match opinion.verdict {
+            Answer::Admit(_) => admit.push(opinion),
+            Answer::Evict(_) => evict.push(opinion),
+            Answer::Drop(_) => refuse.push(opinion),
+        }
+    }
+    let names = |group: &[&OpinionRecord]| {
         group.iter().map(|opinion| opinion.policy.as_str()).collect::<Vec<_>>().join(", ")
     };
     html! {

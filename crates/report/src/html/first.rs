@@ -1,6 +1,6 @@
 //! The first screen: what was found, who is best, what to doubt, and what was run.
 
-use super::parts::{axis_number, drawn, row_class};
+use super::parts::{Body, axis_number, drawn, row_class};
 use crate::compare::MetricComparison;
 use crate::finding::{Sentence, SentenceKind, facts_of_one, finding};
 use crate::load::Report;
@@ -20,19 +20,24 @@ const JUDGEMENT: &str = "A difference is told only where Student's paired test o
     beyond them. With few seeds the test rests on the assumption that differences are about normally distributed.";
 
 /// What a reader sees first: on the left what was found, on the right what was run.
-pub(super) fn screen(report: &Report, caveats: &Markup, what: &Markup) -> Markup {
-    let found = html! { (finding_part(report)) (caveats) (ranked(report)) };
-    let beside = !found.0.is_empty();
+pub(super) fn screen(report: &Report, caveats: Option<&Markup>, what: &Markup) -> Markup {
+    let (finding, ranking) = (finding_part(report), Ranking::of(&report.comparison));
+    let beside = finding.is_some() || caveats.is_some() || ranking.is_some();
     html! {
         div.first.beside[beside] {
-            @if beside { div { (found) } }
+            @if beside {
+                div {
+                    @for part in finding.iter().chain(caveats) { (part) }
+                    @if let Some(ranking) = &ranking { (ranked(report, ranking)) }
+                }
+            }
             (what)
         }
     }
 }
 
 /// The ranked metrics with their intervals, the best scheme first; `None` where nothing is ranked.
-pub(super) fn glance(report: &Report) -> Option<Markup> {
+pub(super) fn glance(report: &Report) -> Option<Body> {
     let ranking = Ranking::of(&report.comparison)?;
     let drawn = drawn(report);
     let chart = |row: &&MetricComparison| {
@@ -51,14 +56,15 @@ pub(super) fn glance(report: &Report) -> Option<Markup> {
         )
     };
     let charts: Vec<Markup> = ranking.columns.iter().map(chart).collect();
-    Some(html! {
+    let markup = html! {
         p.soft {
             "The metrics of the ranked table, in its order"
             @if report.comparison.seeds.len() > 1 { ", with 95 % confidence intervals over seeds" }
             ". Two that overlap may still differ: seeds are paired, and the finding looks at their differences."
         }
         div.charts { @for chart in &charts { (chart) } }
-    })
+    };
+    Some(Body::new(charts.len(), markup))
 }
 
 /// `QCT mean [ms]`; a number of things has no unit.
@@ -66,13 +72,12 @@ fn unit(metric: &Metric) -> String {
     if metric.unit == Unit::Count { metric.label.clone() } else { metric.title() }
 }
 
-/// The finding in sentences; empty where nothing is compared.
-fn finding_part(report: &Report) -> Markup {
+/// The finding in sentences; `None` where nothing is compared.
+fn finding_part(report: &Report) -> Option<Markup> {
     let alone = facts_of_one(&report.comparison);
-    if !alone.is_empty() {
-        return sentences(&alone, None);
-    }
-    sentences(&finding(&report.comparison), Some(JUDGEMENT))
+    let (found, judgement) =
+        if alone.is_empty() { (finding(&report.comparison), Some(JUDGEMENT)) } else { (alone, None) };
+    (!found.is_empty()).then(|| sentences(&found, judgement))
 }
 
 /// Sentences as the first thing that a reader sees, and how they are judged.
@@ -104,9 +109,8 @@ fn paragraph(sentence: &Sentence) -> Markup {
 }
 
 /// Schemes × a few metrics, the best first.
-fn ranked(report: &Report) -> Markup {
+fn ranked(report: &Report, ranking: &Ranking<'_>) -> Markup {
     let comparison = &report.comparison;
-    let Some(ranking) = Ranking::of(comparison) else { return html! {} };
     let several = comparison.seeds.len() > 1;
     html! {
         section.ranked aria-label="Ranking" {

@@ -1,6 +1,6 @@
 //! How long was the buffer how full? A distribution over time, and a table per switch.
 
-use super::parts::{axis_number, drawn, legend, trace};
+use super::parts::{Body, axis_number, drawn, legend, trace};
 use crate::load::Report;
 use crate::svg::{Axis, Chart, Point, Series};
 use maud::{Markup, html};
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 const FRACTION_MIN: f64 = 1e-4;
 
 /// How long the buffers were fuller than a value, and a table per switch.
-pub(super) fn distribution(report: &Report) -> Option<Markup> {
+pub(super) fn distribution(report: &Report) -> Option<Body> {
     let series: Vec<Series> = drawn(report)
         .into_iter()
         .map(|one| {
@@ -34,14 +34,15 @@ pub(super) fn distribution(report: &Report) -> Option<Markup> {
         y: Axis::log("fraction of time above", FRACTION_MIN, 1.0, axis_number),
         series,
     };
-    Some(html! {
+    let markup = html! {
         p.soft {
             "Every change of the occupancy is counted with the time that it lasted. The scale is logarithmic: the rare, full moments decide about losses."
         }
         (legend(report, trace(report)))
         div.charts { (chart.markup()) }
         (switch_table(report))
-    })
+    };
+    Some(Body::new(1, markup))
 }
 
 /// The fraction of time above each value, up to where it falls below [`FRACTION_MIN`].

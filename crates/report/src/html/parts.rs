@@ -7,6 +7,25 @@ use crate::ranking::Ranking;
 use crate::svg::{self, Mark};
 use maud::{Markup, html};
 
+/// What a section has below its heading, and what its width depends on.
+pub(super) struct Body {
+    pub(super) markup: Markup,
+    /// Charts in it.
+    pub(super) charts: usize,
+    /// Whether something in it needs the whole width of the page.
+    pub(super) wide: bool,
+}
+
+impl Body {
+    pub(super) const fn new(charts: usize, markup: Markup) -> Self {
+        Self { markup, charts, wide: false }
+    }
+
+    pub(super) const fn wide(charts: usize, markup: Markup) -> Self {
+        Self { markup, charts, wide: true }
+    }
+}
+
 /// A policy that charts draw.
 pub(crate) struct Drawn<'a> {
     /// Its label.

@@ -1,6 +1,6 @@
 //! The section of flow control: deadlocks, storms, and who paused whom when.
 
-use super::parts::axis_number;
+use super::parts::{Body, axis_number};
 use crate::error::ReportError;
 use crate::format;
 use crate::load::{Report, Run};
@@ -15,7 +15,7 @@ const LINKS_SHOWN: usize = 40;
 const RESOLUTION: u64 = 1_200;
 
 /// The first run of every policy that has pauses; nothing if no run has any.
-pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
+pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let mut parts = Vec::new();
     for policy in &report.comparison.policies {
         if let Some(run) = report.runs_of(policy).next()
@@ -27,7 +27,8 @@ pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
     if parts.is_empty() {
         return Ok(None);
     }
-    Ok(Some(html! { @for part in &parts { (part) } }))
+    // Each has a timeline.
+    Ok(Some(Body::wide(parts.len(), html! { @for part in &parts { (part) } })))
 }
 
 fn one(run: &Run) -> Result<Markup, ReportError> {

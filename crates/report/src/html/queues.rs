@@ -1,6 +1,6 @@
 //! What did the sampled queues, their limits and the policy's state of their ports do over time? One chart per policy.
 
-use super::parts::{axis_number, one_each};
+use super::parts::{Body, axis_number, one_each};
 use crate::error::ReportError;
 use crate::format;
 use crate::load::{Report, Run};
@@ -20,7 +20,7 @@ const STATE: &str = "state";
 type Queue = (u16, u8);
 
 /// The longest of the sampled queues of every policy; `None` if nothing was sampled.
-pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> {
+pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     // Label, name of the policy, samples.
     let mut found: Vec<(&String, &str, Sampled)> = Vec::new();
     for policy in &report.comparison.policies {
@@ -51,7 +51,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> 
             (label.as_str(), sampled.chart((label, policy), (from, until), highest, &style))
         })
         .collect();
-    Ok(Some(html! {
+    let markup = html! {
         p.soft {
             "The longest of the sampled queues, at most " (QUEUES_SHOWN) " per policy, seed " (report.runs[0].summary.seed) "."
             @if has_limits { " Dashed: the limit of the queue, drawn up to the size of the buffer." }
@@ -62,7 +62,8 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Markup>, ReportError> 
             @if has_limits { li { (svg::sample("limit total", Mark::Line)) "limit" } }
         }
         (one_each(report, &charts))
-    }))
+    };
+    Ok(Some(Body::new(charts.len(), markup)))
 }
 
 fn queue_name((port, priority): Queue) -> String {

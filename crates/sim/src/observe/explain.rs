@@ -6,7 +6,7 @@ use crate::switch::{Seen, Slice};
 use bufferlab_core::{
     Account, Bound, BoundPlace, DropReason, IngressId, Opinion, Policy, QueueId, Tags, Verdict,
 };
-use bufferlab_metrics::{BoundText, Explanation, Holder, PolicyOpinion, RunSink};
+use bufferlab_metrics::{Answer, BoundText, Explanation, Holder, PolicyOpinion, RunSink};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
@@ -282,13 +282,13 @@ fn holders(view: View<'_>, classes: &[String], slice: &Slice) -> Vec<Holder> {
 
 fn describe(opinion: &Opinion, slice: &Slice) -> PolicyOpinion {
     let verdict = match opinion.verdict {
-        Verdict::Admit(Account::Shared | Account::Minimum) => "admit".to_owned(),
-        Verdict::Admit(Account::Reserved) => "admit (reserved space)".to_owned(),
-        Verdict::Admit(Account::Headroom) => "admit (headroom)".to_owned(),
-        Verdict::Drop(reason) => reason.name().to_owned(),
+        Verdict::Admit(Account::Shared | Account::Minimum) => Answer::Admit(None),
+        Verdict::Admit(Account::Reserved) => Answer::Admit(Some("reserved space".to_owned())),
+        Verdict::Admit(Account::Headroom) => Answer::Admit(Some("headroom".to_owned())),
+        Verdict::Drop(reason) => Answer::Drop(reason.name().to_owned()),
         Verdict::Evict { victim, .. } => {
             let (port, priority) = slice.port_and_priority(victim);
-            format!("evict from {port}.{priority}")
+            Answer::Evict(format!("{port}.{priority}"))
         }
     };
     PolicyOpinion { policy: opinion.policy, verdict, threshold_bytes: opinion.threshold }
