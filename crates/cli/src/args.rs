@@ -29,11 +29,26 @@ pub(crate) struct Args {
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
     /// Colours of what is said on stderr [default: auto, which heeds NO_COLOR and the terminal]
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true, value_parser = PossibleValuesParser::new(["auto", "always", "never"]))]
-    pub(crate) color: String,
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        value_enum
+    )]
+    pub(crate) color: Colour,
     /// Refuse runs that take more memory than this before their first packet [default: what the system has left]
     #[arg(long, global = true, value_name = "SIZE", value_parser = bufferlab_scenario::parse_size)]
     pub(crate) memory_limit: Option<u64>,
+}
+
+/// When to write in colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Colour {
+    Auto,
+    Always,
+    Never,
 }
 
 /// The commands.

@@ -48,7 +48,7 @@ mod watching;
 pub use limits::{limits, limits_page};
 
 use anstream::{AutoStream, ColorChoice};
-use args::{Args, Command, PolicyCommand};
+use args::{Args, Colour, Command, PolicyCommand};
 use bufferlab_units::printable;
 use clap::Parser;
 use std::borrow::Cow;
@@ -67,10 +67,10 @@ use std::time::SystemTime;
 pub fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|error| refuse(&error));
     QUIET.store(args.quiet, Ordering::Relaxed);
-    match args.color.as_str() {
-        "always" => ColorChoice::Always.write_global(),
-        "never" => ColorChoice::Never.write_global(),
-        _ => {}
+    match args.color {
+        Colour::Always => ColorChoice::Always.write_global(),
+        Colour::Never => ColorChoice::Never.write_global(),
+        Colour::Auto => {}
     }
     // The rule of `--help`, too: a terminal that can, unless NO_COLOR, CLICOLOR or TERM=dumb speak against it.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
