@@ -20,7 +20,7 @@ from typing import Any
 from . import _bufferlab
 from ._variants import register_file, text_of, texts
 from .comparisons import Comparison, compare
-from .exceptions import ArgumentError, BufferlabError, BufferlabWarning, SweepError
+from .exceptions import ArgumentError, BufferlabError, BufferlabWarning, ScenarioError, SweepError
 from .executors import How
 from .explanations import explained
 from .policy import policy_names
@@ -262,7 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except BufferlabError as error:
         print(f"error: {error}", file=sys.stderr)
-        if "unknown policy" in str(error) and not args.own:
+        if not args.own and isinstance(error, ScenarioError) and any(problem.unknown == "policy" for problem in error.problems):
             print("a policy of your own is known if its file is named: --own mine.py", file=sys.stderr)
         return 1
     except (OSError, ValueError) as error:

@@ -38,6 +38,7 @@ __all__ = [
     "is_finished",
     "is_policy",
     "load",
+    "metric_id",
     "plan",
     "policies",
     "quantity",
@@ -63,7 +64,7 @@ __all__ = [
     "version",
 ]
 
-_Problem = tuple[str, str, str | None, int | None, str | None]
+_Problem = tuple[str, str, str | None, int | None, str | None, str | None]
 _Metric = tuple[str, str, str, str, int, bool]
 _Interval = tuple[int, float, float | None]
 _Cell = tuple[str, list[float | None], _Interval | None, _Interval | None]
@@ -424,6 +425,7 @@ def execute(
     progress: Callable[[float, int, int, int], Any] | None,
 ) -> list[BufferlabError | None]: ...
 def estimate(samples: list[float]) -> _Interval | None: ...
+def metric_id(id: str) -> str: ...
 def summary(dir: str | PathLike[str]) -> tuple[list[tuple[_Metric, float | None]], str]: ...
 def report(dir: str | PathLike[str], order: list[str], write: bool) -> _Report: ...
 def store(dir: str | PathLike[str], files: list[tuple[str, bytes]]) -> None: ...

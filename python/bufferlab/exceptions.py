@@ -96,6 +96,8 @@ class Problem:
     """The line in :attr:`file`, from 1."""
     help: str | None
     """What to do about it."""
+    unknown: str | None = None
+    """The kind of the name that nothing has (``policy``), where that is what is wrong."""
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
@@ -122,7 +124,7 @@ class ScenarioError(BufferlabError):
 
     @classmethod
     def _of(
-        cls, plain: Iterable[tuple[str, str, str | None, int | None, str | None]]
+        cls, plain: Iterable[tuple[str, str, str | None, int | None, str | None, str | None]]
     ) -> ScenarioError:
         problems = tuple(Problem(*fields) for fields in plain)
         return cls("\n".join(str(problem) for problem in problems), "", problems)

@@ -215,21 +215,33 @@ impl Context {
             source,
             labels,
             stands_for: 1,
+            unknown: None,
         };
         self.found.borrow_mut().push(origin, problem);
     }
 
     /// Records an error at `origin`.
     pub fn error(&self, key: &str, origin: Origin, complaint: Complaint) {
-        self.record(Severity::Error, key, origin, complaint);
+        self.record((Severity::Error, None), key, origin, complaint);
+    }
+
+    /// Records an error about a name of this kind (`policy`) that nothing has.
+    pub fn unknown(&self, kind: &'static str, key: &str, origin: Origin, complaint: Complaint) {
+        self.record((Severity::Error, Some(kind)), key, origin, complaint);
     }
 
     /// Records a warning at `origin`.
     pub fn warn(&self, key: &str, origin: Origin, complaint: Complaint) {
-        self.record(Severity::Warning, key, origin, complaint);
+        self.record((Severity::Warning, None), key, origin, complaint);
     }
 
-    fn record(&self, severity: Severity, key: &str, origin: Origin, complaint: Complaint) {
+    fn record(
+        &self,
+        (severity, unknown): (Severity, Option<&'static str>),
+        key: &str,
+        origin: Origin,
+        complaint: Complaint,
+    ) {
         let Complaint { message, label, help, also } = complaint;
         let (message, label) = (printable(&message).into_owned(), printable(&label).into_owned());
         let help = help.map(|help| printable(&help).into_owned());
@@ -255,7 +267,8 @@ impl Context {
             drawn = Some(NamedSource::new(&source.name, text));
         }
         let key = printable(key).into_owned();
-        self.keep(origin, Problem { severity, key, message, help, source: drawn, labels, stands_for: 1 });
+        let problem = Problem { severity, key, message, help, source: drawn, labels, stands_for: 1, unknown };
+        self.keep(origin, problem);
     }
 
     fn keep(&self, origin: Origin, problem: Problem) {
@@ -334,6 +347,7 @@ fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
         source: None,
         labels: Vec::new(),
         stands_for: left_out,
+        unknown: None,
     })
 }
 

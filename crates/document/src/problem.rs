@@ -17,6 +17,7 @@ pub struct Problem {
     pub(crate) labels: Vec<LabeledSpan>,
     /// How many problems it is: one, or all that are not told one by one.
     pub(crate) stands_for: usize,
+    pub(crate) unknown: Option<&'static str>,
 }
 
 impl Problem {
@@ -36,6 +37,12 @@ impl Problem {
     #[must_use]
     pub fn help_text(&self) -> Option<&str> {
         self.help.as_deref()
+    }
+
+    /// The kind of the name that nothing has (`policy`), where that is what is wrong.
+    #[must_use]
+    pub const fn unknown(&self) -> Option<&'static str> {
+        self.unknown
     }
 
     /// Whether the document can be used nevertheless.

@@ -43,7 +43,7 @@ mod _bufferlab {
     #[pymodule_export]
     use super::reproduction::{ReproductionPlan, experiments, reproduce, take, unpack_scenarios};
     #[pymodule_export]
-    use super::results::{estimate, report, store, summary};
+    use super::results::{estimate, metric_id, report, store, summary};
     #[pymodule_export]
     use super::runs::execute;
     #[pymodule_export]

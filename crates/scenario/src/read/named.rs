@@ -200,7 +200,7 @@ fn find<E: Entry>(
         };
         let complaint =
             Complaint::new(format!("unknown {} \"{written}\"", E::KIND), format!("no such {}", E::KIND));
-        reader.context.error(&path, name.origin, complaint.help(help));
+        reader.context.unknown(E::KIND, &path, name.origin, complaint.help(help));
     }
     found.map(Found::Entry)
 }
