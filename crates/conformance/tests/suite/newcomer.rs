@@ -195,7 +195,7 @@ impl WalkThrough {
             let blocks = self.steps.iter().flat_map(|(_, _, block)| block.lines());
             blocks
                 .filter_map(|line| line.trim().split_once(':'))
-                .map(|(field, _)| field)
+                .map(|(field, _)| field.trim_matches('"'))
                 .find(|field| field.starts_with("toy_"))
         };
         created.or_else(field).expect("it adds something with a name").to_owned()
@@ -411,7 +411,7 @@ impl Copy {
 
 /// What CONTRIBUTING.md has today; more are followed without a change here.
 const SUBJECTS: &[&str] =
-    &["a policy", "a congestion control", "a calculator", "a workload", "a topology", "a column"];
+    &["a policy", "a congestion control", "a calculator", "a workload", "a topology", "a column", "a metric"];
 
 fn page() -> Vec<WalkThrough> {
     let page = std::fs::read_to_string(root().join("CONTRIBUTING.md")).expect("the page exists");
