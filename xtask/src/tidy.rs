@@ -3,6 +3,7 @@
 //! Every check returns sentences that name the place, so that one run shows everything.
 
 mod functions;
+mod meaning;
 mod references;
 
 use crate::{metadata, output, read, root};
@@ -76,6 +77,8 @@ pub fn check() -> Result<(), String> {
         sizes(&files, SIZE_MAX),
         files.iter().flat_map(|path| swallowed(path, &read(path).unwrap_or_default())).collect(),
         functions::check(&production(&files), functions::LONG),
+        meaning::check(&production(&files), meaning::ALLOWED),
+        files.iter().flat_map(|path| meaning::in_python(path, &read(path).unwrap_or_default())).collect(),
         files.iter().flat_map(|path| in_file(path, &known)).collect(),
         scenarios(&files),
         policies(),

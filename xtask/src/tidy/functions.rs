@@ -121,7 +121,7 @@ impl<'ast> Visit<'ast> for Found {
 }
 
 /// `#[test]` and `#[cfg(test)]`.
-fn is_test(attributes: &[Attribute]) -> bool {
+pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
             || attribute.path().is_ident("cfg")
