@@ -254,7 +254,7 @@ fn counted(found: &Conclusion, results: &[Results]) -> String {
     let mut text = format!("\nthese experiments: {own}\n");
     for paper in ledger.papers() {
         let named = results.iter().any(|result| {
-            let name = result.experiment().id.split('/').next().unwrap_or_default();
+            let name = result.experiment().paper();
             paper.to_lowercase().contains(name)
         });
         if named {

@@ -78,7 +78,7 @@ pub struct Holder {
     pub packets: u64,
 }
 
-/// What a policy would have done with an arrival. Its text is `admit`, `admit (headroom)`, a drop reason or
+/// The answer of a policy to an arrival. Its text is `admit`, `admit (headroom)`, a drop reason or
 /// `evict from 3.1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -120,7 +120,7 @@ impl From<&str> for Answer {
 pub struct PolicyOpinion {
     /// Name of the policy.
     pub policy: &'static str,
-    /// What it would have done.
+    /// The answer.
     pub verdict: Answer,
     /// Its limit (bytes), where it has one.
     pub threshold_bytes: Option<u64>,

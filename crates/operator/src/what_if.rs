@@ -223,9 +223,9 @@ fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
 
 /// A column of the table for every metric of a pattern.
 struct Column {
-    /// Its ids; `{}` is a class.
+    /// The ids; `{}` is a class.
     pattern: &'static str,
-    /// Its heading; `{}` as in the pattern.
+    /// The heading; `{}` as in the pattern.
     heading: &'static str,
     /// Left out for a class that has a metric of this pattern.
     unless: Option<&'static str>,

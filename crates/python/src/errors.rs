@@ -66,9 +66,8 @@ pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
     argument(py, "", &message, "keep the numbers that you need")
 }
 
-/// A problem as Python's `Problem` takes it: message, key, file, line, help, kind of an unknown name.
-pub(crate) type Plain =
-    (String, String, Option<String>, Option<usize>, Option<String>, Option<&'static str>);
+/// A problem as Python's `Problem` takes it: message, key, file, line, help, unknown kind.
+pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>, Option<&'static str>);
 
 /// A problem with its place. A change has none beyond its key; a dictionary or a text stands in no file, and is named as `<name>`.
 pub(crate) fn plain(problem: &Problem) -> Plain {

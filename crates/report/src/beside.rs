@@ -12,7 +12,7 @@ const NAMED: usize = 4;
 /// A single pair of runs differs where it differs by more than this.
 const ALIKE: f64 = 0.05;
 
-/// Labels of runs that belong together, with real packets and simulated: both ran the same scenario with the same seed.
+/// Labels of runs with real packets and of simulated runs of the same scenario with the same seed.
 pub(crate) fn pairs(report: &Report) -> Vec<(&str, &str)> {
     let is_real = |run: &Run| run.summary.run_caveats.iter().any(|caveat| caveat.id == REAL_PACKETS);
     let is_same = |one: &Run, other: &Run| {

@@ -46,12 +46,12 @@ enum Width {
     Table,
     One,
     Two,
-    /// A line of its own.
+    /// A whole line.
     Whole,
 }
 
 impl Width {
-    /// Its class in the style sheet.
+    /// The class in the style sheet.
     const fn class(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -196,7 +196,7 @@ fn title(report: &Report) -> String {
     }
 }
 
-/// What to check; `None` if nothing.
+/// The caveats; `None` if there are none.
 fn caveats(report: &Report) -> Option<Markup> {
     let noted: Vec<_> = report.caveats.iter().map(|caveat| (caveat.record(), String::new())).collect();
     (!noted.is_empty()).then(|| crate::page::caveats(&noted))

@@ -1,4 +1,5 @@
-//! The numbers that comparisons compare. One table declares them (`metric/table.rs`): all else looks there.
+//! The numbers that comparisons compare. One table declares them (`metric/table.rs`), and labels,
+//! findings, rankings and experiments look there.
 
 mod declare;
 mod list;
@@ -92,13 +93,13 @@ pub struct Metric {
     pub better: Better,
     /// Whether the short table on the terminal shows it.
     pub headline: bool,
-    /// Its line in the table.
+    /// The line of the table that declares it.
     #[serde(skip)]
     pub(crate) kind: &'static MetricKind,
-    /// What it is a number of.
+    /// The flows, queries, switches … that it is a number of.
     #[serde(skip)]
     pub(crate) subject: Subject,
-    /// What stands for `{}` in its line, in words.
+    /// The texts in the places of `{}` in its label.
     #[serde(skip)]
     parts: Vec<String>,
 }
@@ -124,14 +125,14 @@ const RENAMED: [(&str, &str); 1] =
     [("class.{}.lossless_percent.2000_upus", "class.{}.lossless_percent.2000us_up")];
 
 impl Metric {
-    /// The metric of this id, as runs may have it; `None` if no line of the table makes such an id. The heading lacks
-    /// what only a run knows, such as the size of short flows.
+    /// The metric of this id; `None` if no line of the table makes such an id. The heading lacks what
+    /// only a run knows, such as the size of short flows.
     #[must_use]
     pub fn find(id: &str) -> Option<Self> {
         let id = Self::current_id(id);
         let mut found: Vec<(usize, Self)> = Vec::new();
         for (scope, _, kinds) in table::scopes() {
-            // Which subjects a scope has does not depend on their names.
+            // The kinds of subjects of a scope do not depend on their names.
             for (at, pattern) in scope.subjects("").iter().map(Subject::pattern).enumerate() {
                 for kind in &kinds {
                     let Some(mut keys) = placeholders(&format!("{pattern}.{}", kind.name), &id) else {
@@ -145,7 +146,8 @@ impl Metric {
                 }
             }
         }
-        // "priority_3" is a priority rather than a role: where several lines fit, that which says most of the id.
+        // "priority_3" is a priority rather than a role: of several lines that fit, the one with the
+        // longest fixed text.
         found.into_iter().min_by_key(|(length, _)| *length).map(|(_, metric)| metric)
     }
 
@@ -243,7 +245,8 @@ impl Metric {
         format!("{}.{}", self.subject.pattern(), self.kind.name)
     }
 
-    /// What stands for the first `{}` of its pattern, such as the class; `None` if there is no `{}`.
+    /// The text in the place of the first `{}` of its pattern, such as the class; `None` if there is
+    /// no `{}`.
     #[must_use]
     pub fn part(&self) -> Option<&str> {
         self.subject.part().or_else(|| self.parts.first().map(String::as_str))

@@ -28,8 +28,8 @@ fn export() -> String {
     EXPORT.replace(STYLE_PLACE, &serde_json::to_string(&file_style(FigureStyle::Screen)).unwrap_or_default())
 }
 
-/// A page that needs nothing but itself. Without JavaScript it has all but the buttons that save its charts, which only
-/// a page with charts has.
+/// A page that needs nothing but itself. Without JavaScript it has all but the buttons that save its
+/// charts. Only a page with charts has the script.
 pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     html! {
         (DOCTYPE)

@@ -80,7 +80,7 @@ pub enum GroupKey {
 }
 
 impl GroupKey {
-    /// What the metrics of the group are numbers of.
+    /// The subject of the group's metrics.
     pub(crate) fn subject(&self) -> Subject {
         match self {
             Self::All => Subject::All,

@@ -276,16 +276,14 @@ impl Chart {
             FigureStyle::Paper => Vec::new(),
         };
         let top = 8.0 + caption.len() as f64 * 16.0;
-        let chart_height = self.layout(&[]).height;
-        let page = self.markup().into_string();
-        let inner = page.split_once("<svg").and_then(|(_, rest)| rest.split_once('>'));
-        let inner = inner.and_then(|(_, rest)| rest.rsplit_once("</svg>")).map_or("", |(inner, _)| inner);
+        let layout = self.layout(&[]);
+        let chart_height = layout.height;
         let height = top + chart_height + (legend.len() + lines.len()) as f64 * LINE + 6.0;
         let drawn = html! {
             @for (row, line) in caption.iter().enumerate() {
                 text.caption x="2" y=(coordinate(16.0 + row as f64 * 16.0)) { (line) }
             }
-            g transform=(format!("translate(0 {:.0})", top - 2.0)) { (maud::PreEscaped(inner)) }
+            g transform=(format!("translate(0 {:.0})", top - 2.0)) { (self.frame(&layout)) (self.lines(&layout)) }
             @for (row, (class, mark, name)) in legend.iter().enumerate() {
                 @let y = top + chart_height + row as f64 * LINE;
                 g class=(class) transform=(format!("translate(12 {y:.0})")) { (swatch(class, *mark)) }

@@ -283,6 +283,12 @@ impl Experiment {
         read::experiment(path, id, text)
     }
 
+    /// The first part of the id: the paper (`abm`), or the study.
+    #[must_use]
+    pub fn paper(&self) -> &str {
+        self.id.split_once('/').map_or(&self.id, |(paper, _)| paper)
+    }
+
     /// What runs; `None` for an analytical figure.
     #[must_use]
     pub fn runs(&self) -> Option<&Runs> {

@@ -160,7 +160,7 @@ pub fn showing<'a>(
     figure: &'a PaperFigure,
 ) -> impl Iterator<Item = &'a Experiment> {
     experiments.iter().filter(move |one| {
-        let of_paper = one.id.split('/').next() == Some(&figure.paper);
+        let of_paper = one.paper() == figure.paper;
         of_paper && places(&one.figure).iter().any(|place| place.whole() == figure.figure)
     })
 }

@@ -75,13 +75,13 @@ impl Registry {
     /// If a name names nothing.
     pub fn select(&self, names: &[String]) -> Result<Vec<&Experiment>, ReproduceError> {
         let is = |experiment: &Experiment, name: &str| {
-            name == "all" || experiment.id == name || experiment.id.split('/').next() == Some(name)
+            name == "all" || experiment.id == name || experiment.paper() == name
         };
         if let Some(unknown) = names.iter().find(|name| !self.experiments.iter().any(|one| is(one, name))) {
             // A figure without its paper: the first that has it is meant.
             let ids = || self.experiments.iter().map(|one| one.id.as_str());
             let of_some_paper = ids().find(|id| id.split('/').nth(1) == Some(unknown));
-            let papers = ids().filter_map(|id| id.split('/').next());
+            let papers = self.experiments.iter().map(Experiment::paper);
             let near = of_some_paper.map(str::to_owned).or_else(|| suggestion(unknown, ids().chain(papers)));
             return Err(ReproduceError::Unknown { name: unknown.clone(), near });
         }

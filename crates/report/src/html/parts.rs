@@ -7,7 +7,7 @@ use crate::ranking::Ranking;
 use crate::svg::{self, Mark};
 use maud::{Markup, html};
 
-/// What a section has below its heading, and what its width depends on.
+/// The content of a section below its heading, with the numbers that its width depends on.
 pub(super) struct Body {
     pub(super) markup: Markup,
     /// Charts in it.

@@ -1,4 +1,4 @@
-//! What is a metric, before it has a value? The macro that declares the table, and the types of its rows.
+//! The macro that declares the table of metrics, and the types of its rows.
 
 use super::table::Scope;
 use super::{Better, Unit};
@@ -45,14 +45,15 @@ pub(crate) enum Judged {
     OfOthers(u8),
 }
 
-/// How a sentence says that a metric differs.
+/// The wording of a sentence about a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wording {
     /// "a lowers the p99 FCT slowdown of short flows by 20 % against b."
     Changes,
     /// "a ends incast queries 20 % sooner than b."
     Ends,
-    /// "a loses 20 % fewer packets than b": a verb and things that are counted. `{}` is the subject's name.
+    /// "a loses 20 % fewer packets than b": a verb and things that are counted. `{}` is the name of
+    /// the subject.
     Fewer(&'static str, &'static str),
     /// "a spends 20 % less time paused than b": a verb and what cannot be counted.
     Less(&'static str, &'static str),
@@ -61,11 +62,11 @@ pub(crate) enum Wording {
 /// A metric as the table declares it: everything but its value, which depends on the run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MetricKind {
-    /// Where it applies.
+    /// The things that have it.
     pub(crate) scope: Scope,
-    /// Its id behind the subject's; `{}` stands for a part, such as a class.
+    /// The id behind the subject's; `{}` is a part, such as a class.
     pub(crate) name: &'static str,
-    /// What is measured; `{}` as in the name.
+    /// The measured quantity; `{}` as in the name.
     pub(super) quantity: &'static str,
     pub(crate) statistic: Option<Statistic>,
     /// The label in tables, where it is not the quantity followed by the statistic.
@@ -85,13 +86,15 @@ pub(super) struct Row<T: 'static> {
     pub(super) value: fn(&T) -> Option<f64>,
 }
 
-/// Declares the metrics: per scope the type that the values are computed from, then a line per metric.
+/// Declares the metrics: per scope the type that the values are computed from, then a line per
+/// metric.
 ///
 /// ```text
 /// "id": "quantity" Statistic, Unit, Better, label "in tables", shown when, judged place, said wording => value;
 /// ```
 ///
-/// Statistic, label, `shown` (never), `judged` (not) and `said` (`Wording::Changes`) may be left out.
+/// Statistic, label, `shown` (never), `judged` (not) and `said` (`Wording::Changes`) may be left
+/// out.
 macro_rules! metrics {
     ($(
         $(#[doc = $about:literal])+
@@ -103,7 +106,7 @@ macro_rules! metrics {
             )+
         }
     )+) => {
-        /// Where a metric applies.
+        /// The things that have a metric.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Scope { $( $(#[doc = $about])+ $scope, )+ }
 

@@ -1,4 +1,4 @@
-//! Which metrics does a run have? Its subjects in the order of reports, and for each the lines of the table.
+//! The metrics of a run: its subjects in the order of reports, each with the lines of the table.
 
 use super::declare::Row;
 use super::subject::{Subject, fill};

@@ -1,10 +1,10 @@
-//! What is a metric a number of? Subjects, their part of an id, and their names.
+//! The subjects of metrics: flows, queries, switches …, with their part of an id and their names.
 
 use super::table::Scope;
 use crate::bursts::BurstBin;
 use crate::format;
 
-/// What a metric is a number of.
+/// The flows, queries, switches … that a metric is a number of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// All flows.
@@ -62,7 +62,7 @@ impl Subject {
         self.pattern().replace("{}", self.part().unwrap_or_default())
     }
 
-    /// Its heading in reports.
+    /// The heading in reports.
     pub(crate) fn heading(&self) -> String {
         match self {
             Self::Short(Some(bytes)) => {
@@ -73,7 +73,7 @@ impl Subject {
         }
     }
 
-    /// Its name in a sentence.
+    /// The name in a sentence.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::All => "all flows".to_owned(),
@@ -87,7 +87,7 @@ impl Subject {
         }
     }
 
-    /// Its name behind a quantity, which says whether flows, queries or packets of a class are meant.
+    /// The name behind a quantity, which says whether flows, queries or packets are meant.
     pub(super) fn short_name(&self) -> String {
         self.part().map_or_else(|| self.name(), str::to_owned)
     }
@@ -117,7 +117,7 @@ impl Scope {
         }
     }
 
-    /// What stands for `{}` in labels, by what stands for it in ids; `None` if no id has it.
+    /// The texts in the places of `{}` in labels, by those in ids; `None` if no id has them.
     pub(super) fn words_of(self, keys: &[String]) -> Option<Vec<String>> {
         match self {
             Self::BurstBins => keys
@@ -129,7 +129,7 @@ impl Scope {
     }
 }
 
-/// What stands for every `{}` of `pattern` in `text`; `None` if the text is not of this pattern.
+/// The texts in the places of `{}`, if `text` is of this pattern.
 pub(super) fn placeholders(pattern: &str, text: &str) -> Option<Vec<String>> {
     let mut literals = pattern.split("{}");
     let mut rest = text.strip_prefix(literals.next()?)?;

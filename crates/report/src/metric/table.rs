@@ -1,4 +1,5 @@
-//! The table of all metrics, in the order of reports. A metric is a line here, and the function that computes it.
+//! The table of all metrics, in the order of reports. A metric is one line with the function that
+//! computes it.
 
 use super::declare::{Judged, MetricKind, Row, Statistic, Wording, metrics};
 use super::{Better, Unit};
@@ -170,7 +171,7 @@ fn short_bursts(_: &RunSummary, bursts: &BurstGroup) -> bool {
     !bursts.long_lived
 }
 
-/// Where there is traffic without congestion control.
+/// In runs with traffic without congestion control.
 fn open_loop<T>(run: &RunSummary, _: &T) -> bool {
     !run.bursts.is_empty()
 }

@@ -1,9 +1,9 @@
-//! The colours of pages and the rules of charts, as data: pages take them as variables, a chart in a file of its own
-//! has every colour filled in.
+//! The colours of pages and the rules of charts, as data. Pages take them as variables. A chart in a
+//! separate file has every colour filled in.
 
 use crate::svg::FigureStyle;
 
-/// A colour by the name of its variable: on light pages, on dark ones, and where nothing is printed in colour.
+/// A colour by the name of its variable: on light pages, on dark pages, and on paper.
 struct Colour {
     name: &'static str,
     light: &'static str,
@@ -19,8 +19,8 @@ const BLACK: &str = "#000000";
 /// Series take turns: neighbours differ in dash, marker and grey.
 const GREY: &str = "#737373";
 
-/// Those of series are Okabe and Ito's, Color Universal Design (2008, jfly.uni-koeln.de/color), as published in dark; in
-/// light darkened to a contrast of 3.
+/// Series have the colours of Okabe and Ito, Color Universal Design (2008,
+/// jfly.uni-koeln.de/color), as published in dark; in light darkened to a contrast of 3.
 const COLOURS: [Colour; 17] = [
     colour("page", ["#ffffff", "#15181c", "#ffffff"]),
     colour("text", ["#1c1e21", "#e6e8eb", BLACK]),
@@ -87,7 +87,7 @@ const RULES: [Rule; 15] = [
     Rule::Chart("svg text.inverse { fill: var(--page); }"),
 ];
 
-/// How lines of series are dashed.
+/// The dashes of lines of series.
 const DASHES: [&str; 4] = [
     ".s1 .line { stroke-dasharray: 7 3; } .s2 .line { stroke-dasharray: 3 2.5; } .s3 .line { stroke-dasharray: 9 3 2 3; }",
     ".s4 .line { stroke-dasharray: 14 3; } .s5 .line { stroke-dasharray: 10 3 2 3 2 3; } .s6 .line { stroke-dasharray: 5 5; } .s7 .line { stroke-dasharray: 1 4; stroke-linecap: round; }",
@@ -121,8 +121,8 @@ pub(super) fn of_pages() -> String {
     style + &DASHES.join("\n") + "\n"
 }
 
-/// The rules of charts as they are in light, for a file that stands alone: programs other than browsers know no
-/// variables.
+/// The rules of charts as they are in light, for a separate file: programs other than browsers know
+/// no variables.
 pub(crate) fn of_files(figure: FigureStyle) -> String {
     let value = |colour: &Colour| if figure == FigureStyle::Paper { colour.paper } else { colour.light };
     let resolved = |rule: &str| {
@@ -149,8 +149,9 @@ pub(crate) fn of_files(figure: FigureStyle) -> String {
 mod tests {
     use super::*;
 
-    /// How people without one kind of cones see: linear RGB to linear RGB, complete dichromacy (Machado, Oliveira and
-    /// Fernandes, A Physiologically-based Model for Simulation of Color Vision Deficiency, IEEE TVCG 15, 2009).
+    /// The sight of people without one kind of cones: linear RGB to linear RGB, complete dichromacy
+    /// (Machado, Oliveira and Fernandes, A Physiologically-based Model for Simulation of Color Vision
+    /// Deficiency, IEEE TVCG 15, 2009).
     const SIGHTS: [(&str, [[f64; 3]; 3]); 4] = [
         ("all cones", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
         (
@@ -223,7 +224,7 @@ mod tests {
                     for other in &series[at + 1..] {
                         let (a, b) = (seen(one, sight), seen(other, sight));
                         let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-                        // About 2.3 is just noticed side by side; lines are thin and far from each other.
+                        // About 2.3 is just noticed side by side, but lines are thin and far apart.
                         assert!(apart >= 11.0, "{one} and {other} with {name}: {apart}");
                     }
                 }

@@ -84,7 +84,7 @@ impl Claim {
     /// A statement of somebody's own experiment.
     #[must_use]
     pub(crate) fn of_study(experiment: &Experiment, check: &ClaimCheck) -> Self {
-        let study = experiment.id.split('/').next().unwrap_or_default();
+        let study = experiment.paper();
         let effects: Vec<&str> = check.conditions.iter().map(|one| one.effect.as_str()).collect();
         let statement = check.statement.clone().unwrap_or_else(|| effects.join("; "));
         let scenario = experiment.runs().and_then(|runs| runs.scenario.file_name());

@@ -1,4 +1,4 @@
-//! The labels of metrics in charts and lists. Those of the summary are declared with the metric, in crate `report`.
+//! The labels of metrics in charts and lists. Crate `report` declares those of the summary.
 
 use super::{Metric, PAUSE_FRAMES, Statistic};
 use crate::{Quantity, QueueCount, Take, Tally};

@@ -7,7 +7,7 @@ use bufferlab_report::PageTable;
 /// The statements about this figure that tests check; none for figures that are nobody's.
 pub(super) fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
     let ledger = Ledger::recorded().ok()?;
-    let paper = experiment.id.split('/').next().unwrap_or_default();
+    let paper = experiment.paper();
     let rows: Vec<Vec<String>> = statements(&ledger, paper, &places(&experiment.figure))
         .into_iter()
         .filter_map(|row| {
