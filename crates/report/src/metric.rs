@@ -74,7 +74,7 @@ pub enum Better {
     Lower,
     /// More is better.
     Higher,
-    /// Neither by itself.
+    /// Neither: it is no outcome.
     Neither,
 }
 
@@ -245,8 +245,7 @@ impl Metric {
         format!("{}.{}", self.subject.pattern(), self.kind.name)
     }
 
-    /// The text in the place of the first `{}` of its pattern, such as the class; `None` if there is
-    /// no `{}`.
+    /// The text in the place of the first `{}` of its pattern, such as the class.
     #[must_use]
     pub fn part(&self) -> Option<&str> {
         self.subject.part().or_else(|| self.parts.first().map(String::as_str))

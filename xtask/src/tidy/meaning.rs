@@ -1,9 +1,9 @@
 //! Is meaning read back from text that the program wrote for people?
 //!
 //! The words of an id, a label or a message may change: they are for readers. Code that needs the
-//! meaning takes a field or a type. The check finds calls such as `metric.id.starts_with("class.")`,
-//! `error.to_string().contains("unknown")`, `page.matches("<figure")` and `name.split('_')` outside
-//! of tests.
+//! meaning takes a field or a type. Outside of tests, the check finds calls such as
+//! `metric.id.starts_with("class.")`, `error.to_string().contains("unknown")`,
+//! `page.matches("<figure")` and `name.split('_')`.
 
 use super::functions::is_test;
 use syn::visit::{self, Visit};
