@@ -65,7 +65,7 @@ mod values;
 pub mod watchdog;
 
 pub use file::{BufferSpec, Case, Event, Probes, Step, VectorFile};
-pub use read::{Head, LoadError, Mismatch};
+pub use read::{Head, LoadError, Mismatch, VectorCase};
 pub use run::Elementary;
 
 #[cfg(doc)]

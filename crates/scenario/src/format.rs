@@ -4,15 +4,25 @@
 //! `docs/scenarios.md` are generated from here, so the three cannot drift apart.
 
 mod catalogs;
+mod declare;
 mod flow_control;
+mod host;
 mod keys;
 mod profiles;
+mod root;
+mod transport;
 
 pub(crate) use catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, NO_MARKS, POLICY_CATALOG};
 pub(crate) use flow_control::{FAULT, PFC, WATCHDOG};
-pub(crate) use keys::{CHANGE, HOST, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
-pub(crate) use keys::{ECN, EXPLAINED_MAX, FRAME_MAX, HARDWARE, OUTPUT, ROOT, TRANSPORT};
+pub(crate) use host::{HOST, HostKeys, OUTPUT, OutputKeys};
+pub use host::{HostSpec, OutputSpec};
+pub(crate) use keys::{CHANGE, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
+pub(crate) use keys::{ECN, EXPLAINED_MAX, FRAME_MAX, HARDWARE};
 pub(crate) use profiles::PROFILE;
+pub use root::Scenario;
+pub(crate) use root::{ROOT, RootKeys};
+pub use transport::TransportSpec;
+pub(crate) use transport::{TRANSPORT, TransportKeys};
 
 use bufferlab_document::context::MovedKey;
 pub(crate) use bufferlab_document::spec::{KeySpec, Kind, TableSpec, Variant, Wanted};

@@ -3,9 +3,9 @@
 
 pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
 
+pub use crate::format::{HostSpec, OutputSpec, Scenario, TransportSpec};
 use bufferlab_core::{
-    BuildError, Classifier, Group, Hardware, Marker, ParamValue, Profile, SwitchShape, find_classifier,
-    find_marker,
+    BuildError, Classifier, Group, Hardware, Marker, ParamValue, SwitchShape, find_classifier, find_marker,
 };
 use bufferlab_params::{Params, choices};
 pub use bufferlab_topology::{LinkSpec, Multipath, Node, RouteSpec, Topology};
@@ -14,41 +14,6 @@ use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::Workload;
 use std::sync::Arc;
-
-/// One experiment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scenario {
-    /// Short name, used for folders and titles.
-    pub name: String,
-    /// What it shows, for the report.
-    pub description: String,
-    /// The reading of under-specified details.
-    pub profile: Profile,
-    /// Seed of the run; every component derives its own named stream from it.
-    pub seed: u64,
-    /// New flows start in `0..duration`.
-    pub duration: Time,
-    /// After `duration`, unfinished flows may go on for at most this long.
-    pub drain: Time,
-    /// Every flow of a workload that does not wait for answers starts later by a draw from zero to this.
-    pub start_jitter: Time,
-    /// Which of several events of links at one instant goes first.
-    pub tie_order: TieOrder,
-    /// Nodes and links.
-    pub topology: Topology,
-    /// One entry per switch of the topology, in its order.
-    pub switches: Vec<SwitchSpec>,
-    /// Transports by name; workloads refer to them by index.
-    pub transports: Vec<TransportSpec>,
-    /// How hosts send.
-    pub host: HostSpec,
-    /// What is sent.
-    pub workloads: Vec<WorkloadSpec>,
-    /// Hosts that misbehave.
-    pub faults: Vec<FaultSpec>,
-    /// What is recorded.
-    pub output: OutputSpec,
-}
 
 /// A switch: its buffer, policy, marker and scheduler.
 #[derive(Clone, Debug, PartialEq)]
@@ -250,66 +215,6 @@ pub struct RdmaSpec {
     pub ideal_header_bytes: u32,
 }
 
-/// A named transport configuration.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TransportSpec {
-    /// Name in the scenario.
-    pub name: String,
-    /// `newreno`, `dctcp` …; `none` for open-loop traffic.
-    pub congestion_control: String,
-    /// Its parameters, by the registry's names; those that a rule computes are left out.
-    pub control_params: Vec<(String, ParamValue)>,
-    /// When packets are sent that no congestion control holds back; `Some` for `none` only.
-    pub pacing: Option<Pacing>,
-    /// `None`: TCP, or open loop.
-    pub rdma: Option<RdmaSpec>,
-    /// Payload of a full segment (bytes).
-    pub segment_bytes: u32,
-    /// Headers of a data segment on the wire (bytes).
-    pub header_bytes: u32,
-    /// A pure ACK on the wire (bytes).
-    pub ack_bytes: u32,
-    /// What a flow may send before the first ACK.
-    pub initial_window: InitialWindow,
-    /// Smallest retransmission timeout.
-    pub min_rto: Time,
-    /// Timeout before the first RTT sample, of the handshake too.
-    pub initial_rto: Time,
-    /// ACK every n-th segment (1: every one). Out-of-order segments are always acknowledged at once.
-    pub ack_every: u32,
-    /// A delayed ACK waits at most this long.
-    pub delayed_ack_timeout: Time,
-    /// Whether a flow opens with SYN and SYN-ACK (one round-trip time) unless its flow list says that the
-    /// connection exists.
-    pub handshake: bool,
-    /// Whether a flow also sends the ACK that ends its handshake, and at its end FIN and FIN's ACK.
-    pub full_connection: bool,
-    /// Whether messages between two hosts use connections that stay open; `None`: every flow has one of its own.
-    pub persistent: Option<PersistentSpec>,
-    /// The card sends a flow's new segments in bursts of at most this many bytes of payload; 0: segment by segment.
-    pub lso_bytes: u32,
-    /// Whether packets are ECN-capable.
-    pub ecn_capable: bool,
-    /// The unloaded round trip that bandwidth-delay products are computed with; `None`: the network's longest.
-    pub base_rtt: Option<Time>,
-    /// What switches report to congestion controls that use telemetry.
-    pub telemetry: TelemetryScope,
-    /// Which packets collect the reports.
-    pub telemetry_path: TelemetryPath,
-    /// The first this many bytes of a flow carry the `unscheduled` tag; 0: none.
-    pub unscheduled_bytes: u64,
-    /// Priorities of data packets: a flow draws one of them.
-    pub data_priorities: Vec<u8>,
-    /// Bytes sent from which on a flow's data has a priority number one higher than before, ascending.
-    pub pias_thresholds_bytes: Vec<u64>,
-    /// The first this many bytes of a flow carry the `small` tag; 0: none.
-    pub small_bytes: u64,
-    /// Priority of ACKs, handshakes and tiny segments.
-    pub control_priority: u8,
-    /// Data segments with at most this much payload use the control priority (bytes).
-    pub control_max_payload_bytes: u32,
-}
-
 /// Connections that stay open between messages. Each carries one message at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PersistentSpec {
@@ -327,17 +232,6 @@ pub struct Pacing {
     pub rate: BitRate,
     /// Gaps between packets.
     pub spacing: Spacing,
-}
-
-/// How hosts send.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostSpec {
-    /// Order of a host's flows at its NIC.
-    pub nic: NicQueueing,
-    /// Packets that a NIC hands over to a queue of its device, whose order is settled; 0: it has none.
-    pub device_queue: u32,
-    /// Who carries the workloads where hosts are real. The simulator has no applications.
-    pub applications: Applications,
 }
 
 choices! {
@@ -417,33 +311,6 @@ impl PartialEq for WorkloadSpec {
             && self.kind == other.kind
             && self.params == other.params
     }
-}
-
-/// What is recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputSpec {
-    /// Interval of the sampled series; zero: none.
-    pub sample_interval: Time,
-    /// The switch whose queues and thresholds are sampled (index into the topology).
-    pub sample_switch: u32,
-    /// Sampling starts at this time.
-    pub sample_from: Time,
-    /// And ends before this one; `None`: with the run.
-    pub sample_until: Option<Time>,
-    /// The ports that are sampled, empty or not; `None`: whatever queue holds a packet.
-    pub sample_ports: Option<Vec<u16>>,
-    /// Whether the samples also tell how much every live flow has delivered.
-    pub sample_flows: bool,
-    /// Whether queueing delays are recorded, by queue and class.
-    pub delays: bool,
-    /// How many of the first losses are explained; `None`: none.
-    pub explain_losses: Option<u64>,
-    /// At which switches every event of every packet is recorded; `None`: nowhere.
-    pub packets: Option<RecordedSwitches>,
-    /// Bytes below which a flow counts as short in summaries.
-    pub short_flow_bytes: u64,
-    /// Base round-trip time of the slowdown's ideal; `None`: computed per pair from the topology.
-    pub base_rtt: Option<Time>,
 }
 
 /// Switches at which something is recorded.

@@ -30,7 +30,7 @@ pub(crate) use named::kind_of_parameter;
 pub(crate) use switch::MAX_QUEUES;
 
 use crate::context::{Complaint, Context};
-use crate::format::ROOT;
+use crate::format::{ROOT, RootKeys};
 use crate::model::Scenario;
 use crate::reader::Reader;
 use crate::tree::Item;
@@ -73,41 +73,38 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
     let mut reader = Reader::open(context, &ROOT, String::new(), Some(root))?;
     reader.spec_of("extends");
 
+    let mut keys = RootKeys::read(&mut reader);
     let name = reader.text_or("name", default_name);
-    let description = reader.text("description");
-    let profile = reader.choice("profile").unwrap_or(Profile::Paper);
-    let seed = reader.count("seed");
-    let duration = reader.time("duration");
-    let drain = reader.time("drain");
-    let start_jitter = reader.time("start_jitter");
-    let tie_order = reader.choice("tie_order").unwrap_or_default();
+    let (profile, seed) = (keys.profile.unwrap_or(Profile::Paper), keys.seed.unwrap_or(0));
+    keys.profile = Some(profile);
+    keys.tie_order = Some(keys.tie_order.unwrap_or_default());
     if let Some(complaint) = unfit_name(&name) {
         reader.error("name", complaint);
     }
+    keys.name = Some(name);
 
     let networks = topology::read(&mut reader, profile, &inputs);
     let groups = switch::read_groups(&mut reader, networks.as_ref(), profile, &inputs);
     let mut transports = transport::read(&mut reader, groups.as_deref(), profile);
     let switches = match (&networks, &groups) {
         (Some(networks), Some(groups)) => {
-            let seed = seed.unwrap_or(0);
             switch::finish(context, networks, groups, &transports, profile, seed)
         }
         _ => None,
     };
     switch::write_resolved(&mut reader, networks.as_ref(), groups.as_deref(), switches.as_deref());
     let lossless = groups.as_ref().is_some_and(|groups| groups.iter().any(switch::Group::is_lossless));
-    let host = output::host(&mut reader, lossless);
+    keys.host = output::host(&mut reader, lossless);
     let facts = workload::Facts {
         networks: networks.as_ref(),
         switches: switches.as_deref(),
-        duration,
-        seed: seed.unwrap_or(0),
+        duration: keys.duration,
+        seed,
         profile,
     };
-    let faults = faults::read(&mut reader, networks.as_ref(), switches.as_deref());
-    let workloads = workload::read(&mut reader, &facts, &mut transports, &inputs);
-    let output = output::output(&mut reader, networks.as_ref(), transports.any_open_loop());
+    keys.faults = Some(faults::read(&mut reader, networks.as_ref(), switches.as_deref()));
+    keys.workloads = workload::read(&mut reader, &facts, &mut transports, &inputs);
+    keys.output = output::output(&mut reader, networks.as_ref(), transports.any_open_loop());
     if let Some(switches) = &switches {
         transport::warn_about_ecn(&reader, &transports, switches);
     }
@@ -115,23 +112,10 @@ pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Op
 
     let used = transports.used();
     let resolved = reader.finish();
-    let complete = Scenario {
-        name,
-        description: description?,
-        profile,
-        seed: seed?,
-        duration: duration?,
-        drain: drain?,
-        start_jitter: start_jitter?,
-        tie_order,
-        topology: networks?.as_it_runs,
-        switches: switches?,
-        transports: transports.specs()?,
-        host: host?,
-        workloads: workloads?,
-        faults,
-        output: output?,
-    };
+    keys.topology = networks.map(|networks| networks.as_it_runs);
+    keys.switches = switches;
+    keys.transports = transports.specs();
+    let complete = keys.complete()?;
     silent::warn(&Sight { context, root, scenario: &complete, used: &used });
     Some(Read { scenario: complete, resolved: resolved.document(), inputs })
 }

@@ -37,12 +37,11 @@
 //! | `timer_us` | When the delayed ACK is due; `-1`: the timer is off. |
 //! | `complete` | Whether every segment has arrived. |
 
-use super::read::{Complaint, Head, LoadError, Mismatch, Written, cases, text};
+use super::read::{Complaint, Head, LoadError, Mismatch, VectorCase, Written, cases};
 use super::tcp::TcpText;
 use bufferlab_transport::{Ack, Receiver, TcpConfig};
 use bufferlab_units::Time;
 use serde::Deserialize;
-use std::path::Path;
 use toml::Spanned;
 
 /// A TCP receiver, of whatever make. The methods mirror [`Receiver`]; its documentation holds here.
@@ -157,21 +156,10 @@ struct StepText {
     complete: Option<bool>,
 }
 
-/// Reads and checks a file of cases.
-///
-/// # Errors
-/// If it cannot be read or makes no sense; the message names file and line.
-pub fn load(path: &Path) -> Result<Vec<ReceiverCase>, LoadError> {
-    let (file, text) = text(path)?;
-    parse(&file, &text)
-}
-
-/// Checks a text that came from `file`.
-///
-/// # Errors
-/// If it makes no sense; the message names file and line.
-pub fn parse(file: &str, text: &str) -> Result<Vec<ReceiverCase>, LoadError> {
-    cases::<CaseText>(file, text)
+impl VectorCase for ReceiverCase {
+    fn parse(file: &str, text: &str) -> Result<Vec<Self>, LoadError> {
+        cases::<CaseText>(file, text)
+    }
 }
 
 impl Written for CaseText {

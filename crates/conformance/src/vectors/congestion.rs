@@ -47,7 +47,7 @@
 //! | `probes` | Internal state by the names of the control's probes. |
 //! | `tolerance` | Accepted relative deviation (0.00001). |
 
-use super::read::{Complaint, Head, LoadError, Mismatch, Written, cases, text};
+use super::read::{Complaint, Head, LoadError, Mismatch, VectorCase, Written, cases};
 use super::values::{given, parse_rate, parse_time};
 use bufferlab_core::{ParamValue, Profile};
 use bufferlab_transport::{
@@ -57,7 +57,6 @@ use bufferlab_transport::{
 use bufferlab_units::{BitRate, Time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 use toml::Spanned;
 
 /// Gaps are whole picoseconds.
@@ -177,21 +176,10 @@ struct StepText {
     tolerance: Option<f64>,
 }
 
-/// Reads and checks a file of cases.
-///
-/// # Errors
-/// If it cannot be read or makes no sense; the message names file and line.
-pub fn load(path: &Path) -> Result<Vec<ControlCase>, LoadError> {
-    let (file, text) = text(path)?;
-    parse(&file, &text)
-}
-
-/// Checks a text that came from `file`.
-///
-/// # Errors
-/// If it makes no sense; the message names file and line.
-pub fn parse(file: &str, text: &str) -> Result<Vec<ControlCase>, LoadError> {
-    cases::<CaseText>(file, text)
+impl VectorCase for ControlCase {
+    fn parse(file: &str, text: &str) -> Result<Vec<Self>, LoadError> {
+        cases::<CaseText>(file, text)
+    }
 }
 
 impl Written for CaseText {

@@ -82,6 +82,24 @@ impl Head {
 /// What is wrong with a case, and the line that says it.
 pub(super) type Complaint = (usize, String);
 
+/// A case of a vector file that is nothing but a list of cases.
+pub trait VectorCase: Sized {
+    /// Checks a text that came from `file`.
+    ///
+    /// # Errors
+    /// If it makes no sense; the message names file and line.
+    fn parse(file: &str, text: &str) -> Result<Vec<Self>, LoadError>;
+
+    /// Reads and checks a file of cases.
+    ///
+    /// # Errors
+    /// If it cannot be read or makes no sense; the message names file and line.
+    fn load(path: &Path) -> Result<Vec<Self>, LoadError> {
+        let (file, text) = text(path)?;
+        Self::parse(&file, &text)
+    }
+}
+
 /// A case as written.
 pub(super) trait Written: DeserializeOwned {
     /// What it becomes.

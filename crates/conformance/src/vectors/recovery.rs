@@ -48,13 +48,12 @@
 //! | `phase` | `"closed"`, `"opening"`, `"open"`, `"recovery"`, `"loss"` or `"reduction"`. |
 //! | `done` | Whether everything has been acknowledged. |
 
-use super::read::{Complaint, Head, LoadError, Mismatch, Written, cases, text};
+use super::read::{Complaint, Head, LoadError, Mismatch, VectorCase, Written, cases};
 use super::tcp::TcpText;
 use bufferlab_core::Profile;
 use bufferlab_transport::{Ack, Phase, Segment, Sender, TcpConfig, Window, find_congestion_control};
 use bufferlab_units::Time;
 use serde::Deserialize;
-use std::path::Path;
 use toml::Spanned;
 
 /// Windows and thresholds are floats; the RFCs define them exactly.
@@ -196,21 +195,10 @@ struct StepText {
     done: Option<bool>,
 }
 
-/// Reads and checks a file of cases.
-///
-/// # Errors
-/// If it cannot be read or makes no sense; the message names file and line.
-pub fn load(path: &Path) -> Result<Vec<SenderCase>, LoadError> {
-    let (file, text) = text(path)?;
-    parse(&file, &text)
-}
-
-/// Checks a text that came from `file`.
-///
-/// # Errors
-/// If it makes no sense; the message names file and line.
-pub fn parse(file: &str, text: &str) -> Result<Vec<SenderCase>, LoadError> {
-    cases::<CaseText>(file, text)
+impl VectorCase for SenderCase {
+    fn parse(file: &str, text: &str) -> Result<Vec<Self>, LoadError> {
+        cases::<CaseText>(file, text)
+    }
 }
 
 impl Written for CaseText {

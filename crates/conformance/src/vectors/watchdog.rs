@@ -37,7 +37,7 @@
 //! | `pauses` | Whether pauses are `"obeyed"` or `"ignored"` after the step. |
 //! | `packets` | Whether packets are `"kept"` or `"discarded"` after the step. |
 
-use super::read::{Complaint, Head, LoadError, Mismatch, Written, cases, text};
+use super::read::{Complaint, Head, LoadError, Mismatch, VectorCase, Written, cases};
 use super::values::parse_time;
 use bufferlab_core::Choice;
 use bufferlab_core::watchdog::{
@@ -45,7 +45,6 @@ use bufferlab_core::watchdog::{
 };
 use bufferlab_units::Time;
 use serde::Deserialize;
-use std::path::Path;
 use toml::Spanned;
 
 /// The watchdog of one queue, of whatever make.
@@ -142,23 +141,6 @@ struct StepText {
     packets: Option<String>,
 }
 
-/// Reads and checks a file of cases.
-///
-/// # Errors
-/// If it cannot be read or makes no sense; the message names file and line.
-pub fn load(path: &Path) -> Result<Vec<WatchdogCase>, LoadError> {
-    let (file, text) = text(path)?;
-    parse(&file, &text)
-}
-
-/// Checks a text that came from `file`.
-///
-/// # Errors
-/// If it makes no sense; the message names file and line.
-pub fn parse(file: &str, text: &str) -> Result<Vec<WatchdogCase>, LoadError> {
-    cases::<CaseText>(file, text)
-}
-
 fn time(text: &str) -> Result<Time, String> {
     parse_time(text).ok_or_else(|| format!("\"{text}\"; expected a time such as \"100 us\""))
 }
@@ -221,6 +203,12 @@ impl StepText {
             pauses_ignored: word(self.pauses.as_deref(), "obeyed", "ignored")?,
             packets_discarded: word(self.packets.as_deref(), "kept", "discarded")?,
         })
+    }
+}
+
+impl VectorCase for WatchdogCase {
+    fn parse(file: &str, text: &str) -> Result<Vec<Self>, LoadError> {
+        cases::<CaseText>(file, text)
     }
 }
 

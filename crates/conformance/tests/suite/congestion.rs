@@ -1,13 +1,15 @@
 //! Does every congestion control follow the vectors of its law, and would the vectors notice if it did not?
 
 use crate::support::{files, path};
-use bufferlab_conformance::vectors::congestion::{ControlCase, load, parse};
+use bufferlab_conformance::vectors::VectorCase;
+use bufferlab_conformance::vectors::congestion::ControlCase;
 use bufferlab_transport::{
     AckEvent, CONGESTION_CONTROLS, CongestionEvent, Controller, TcpConfig, Window, find_congestion_control,
 };
 
 fn cases(control: &str) -> Vec<ControlCase> {
-    load(&path("congestion", control)).unwrap_or_else(|error| panic!("\"{control}\" has no vectors: {error}"))
+    ControlCase::load(&path("congestion", control))
+        .unwrap_or_else(|error| panic!("\"{control}\" has no vectors: {error}"))
 }
 
 #[test]
@@ -182,7 +184,7 @@ steps = [
 
 #[test]
 fn wrong_expectations_and_malformed_cases_are_refused_with_their_line() {
-    let run = |text: &str| match parse("example.toml", text) {
+    let run = |text: &str| match ControlCase::parse("example.toml", text) {
         Err(error) => Err(error.to_string()),
         Ok(cases) => cases[0].run_registered().map_err(|mismatch| mismatch.to_string()),
     };

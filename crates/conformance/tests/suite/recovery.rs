@@ -1,18 +1,21 @@
 //! Do TCP's sender and receiver follow the vectors of loss recovery, and would the vectors notice if they did not?
 
 use crate::support::{files, path};
-use bufferlab_conformance::vectors::acks::{self, ReceiverCase, TcpReceiver};
-use bufferlab_conformance::vectors::recovery::{SenderCase, TcpSender, load, parse};
+use bufferlab_conformance::vectors::VectorCase;
+use bufferlab_conformance::vectors::acks::{ReceiverCase, TcpReceiver};
+use bufferlab_conformance::vectors::recovery::{SenderCase, TcpSender};
 use bufferlab_transport::{Ack, CongestionStates, Phase, Receiver, Segment, Sender, TcpConfig, Window};
 use bufferlab_units::Time;
 
 fn sender_cases() -> Vec<SenderCase> {
-    let load = |name: &String| load(&path("recovery", name)).unwrap_or_else(|error| panic!("{error}"));
+    let load =
+        |name: &String| SenderCase::load(&path("recovery", name)).unwrap_or_else(|error| panic!("{error}"));
     files("recovery").iter().flat_map(load).collect()
 }
 
 fn receiver_cases() -> Vec<ReceiverCase> {
-    let load = |name: &String| acks::load(&path("acks", name)).unwrap_or_else(|error| panic!("{error}"));
+    let load =
+        |name: &String| ReceiverCase::load(&path("acks", name)).unwrap_or_else(|error| panic!("{error}"));
     files("acks").iter().flat_map(load).collect()
 }
 
@@ -273,7 +276,7 @@ steps = [
 
 #[test]
 fn wrong_expectations_and_malformed_cases_are_refused_with_their_line() {
-    let run = |text: &str| match parse("example.toml", text) {
+    let run = |text: &str| match SenderCase::parse("example.toml", text) {
         Err(error) => Err(error.to_string()),
         Ok(cases) => cases[0].run(&mut cases[0].build()).map_err(|mismatch| mismatch.to_string()),
     };

@@ -1,7 +1,8 @@
 //! Does the PFC watchdog find storms as its vectors say, and would they notice if it did not?
 
 use crate::support::{files, path};
-use bufferlab_conformance::vectors::watchdog::{Watchdog, WatchdogCase, load, parse};
+use bufferlab_conformance::vectors::VectorCase;
+use bufferlab_conformance::vectors::watchdog::{Watchdog, WatchdogCase};
 use bufferlab_core::Choice;
 use bufferlab_core::watchdog::{
     QueueSample, QueueWatchdog, StormChange, WatchdogAction, WatchdogRule, WatchdogSpec,
@@ -9,7 +10,8 @@ use bufferlab_core::watchdog::{
 use bufferlab_units::Time;
 
 fn cases() -> Vec<WatchdogCase> {
-    let load = |name: &String| load(&path("watchdog", name)).unwrap_or_else(|error| panic!("{error}"));
+    let load =
+        |name: &String| WatchdogCase::load(&path("watchdog", name)).unwrap_or_else(|error| panic!("{error}"));
     files("watchdog").iter().flat_map(load).collect()
 }
 
@@ -23,7 +25,8 @@ fn the_watchdog_finds_the_storms_of_its_vectors() {
 #[test]
 fn every_rule_has_a_file_and_every_action_a_case() {
     for &rule in WatchdogRule::ALL {
-        let own = load(&path("watchdog", rule.word())).unwrap_or_else(|error| panic!("{error}"));
+        let own =
+            WatchdogCase::load(&path("watchdog", rule.word())).unwrap_or_else(|error| panic!("{error}"));
         assert!(own.len() >= 3 && own.iter().all(|case| case.spec.rule == rule), "{}", rule.word());
     }
     for &action in WatchdogAction::ALL {
@@ -161,7 +164,7 @@ steps = [
 
 #[test]
 fn wrong_expectations_and_malformed_cases_are_refused_with_their_line() {
-    let run = |text: &str| match parse("example.toml", text) {
+    let run = |text: &str| match WatchdogCase::parse("example.toml", text) {
         Err(error) => Err(error.to_string()),
         Ok(cases) => cases[0].run(&mut QueueWatchdog::default()).map_err(|mismatch| mismatch.to_string()),
     };

@@ -3,7 +3,8 @@
 use super::hardware::device_queue_unpaused;
 use super::topology::Networks;
 use crate::context::{Complaint, first_names, suggestion};
-use crate::model::{Applications, HostSpec, NicQueueing, OutputSpec, RecordedSwitches};
+use crate::format::{HostKeys, OutputKeys};
+use crate::model::{HostSpec, OutputSpec, RecordedSwitches};
 use crate::quantity::format_time;
 use crate::reader::Reader;
 use crate::resolved::quote;
@@ -11,16 +12,14 @@ use crate::resolved::quote;
 /// `lossless`: some switch has lossless priorities.
 pub(crate) fn host(root: &mut Reader<'_>, lossless: bool) -> Option<HostSpec> {
     let mut reader = root.table("host")?;
-    let nic: Option<NicQueueing> = reader.choice("nic");
-    let device_queue = reader.small_count("device_queue");
-    if lossless && device_queue.is_some_and(|packets| packets > 0) {
+    let mut keys = HostKeys::read(&mut reader);
+    if lossless && keys.device_queue.is_some_and(|packets| packets > 0) {
         let complaint = device_queue_unpaused().help("remove `device_queue`, or [switch.pfc]");
         reader.error("device_queue", complaint);
     }
-    let applications: Applications = reader.choice("applications").unwrap_or_default();
-    let resolved = reader.finish();
-    root.put("host", resolved);
-    Some(HostSpec { nic: nic?, device_queue: device_queue?, applications })
+    keys.applications = Some(reader.choice("applications").unwrap_or_default());
+    root.put("host", reader.finish());
+    keys.complete()
 }
 
 /// `open_loop`: some traffic has no congestion control.
@@ -30,11 +29,8 @@ pub(crate) fn output(
     open_loop: bool,
 ) -> Option<OutputSpec> {
     let mut reader = root.table("output")?;
-    let sample_interval = reader.time("sample_interval");
-    let sample_switch = sample_switch(&mut reader, networks);
-    let sample_from = reader.time("sample_from");
-    let sample_until = reader.time("sample_until");
-    if let (Some(from), Some(until)) = (sample_from, sample_until)
+    let mut keys = OutputKeys::read(&mut reader);
+    if let (Some(from), Some(Some(until))) = (keys.sample_from, keys.sample_until)
         && until <= from
     {
         let complaint = Complaint::new(
@@ -43,29 +39,14 @@ pub(crate) fn output(
         );
         reader.error("sample_until", complaint.help("swap them, or leave `sample_until` out"));
     }
-    let sample_ports = sample_ports(&mut reader, networks, sample_switch);
-    let sample_flows = reader.flag("sample_flows");
+    keys.sample_switch = sample_switch(&mut reader, networks);
+    keys.sample_ports = Some(sample_ports(&mut reader, networks, keys.sample_switch));
     let delays = reader.flag("delays").unwrap_or(open_loop);
     reader.out.set("delays", delays.to_string());
-    let explain_losses = reader.count("explain_losses");
-    let packets = recorded_switches(&mut reader, networks);
-    let short_flow_bytes = reader.size("short_flow");
-    let base_rtt = reader.time("base_rtt");
-    let resolved = reader.finish();
-    root.put("output", resolved);
-    Some(OutputSpec {
-        sample_interval: sample_interval?,
-        sample_switch: sample_switch?,
-        sample_from: sample_from?,
-        sample_until,
-        sample_ports,
-        sample_flows: sample_flows?,
-        delays,
-        explain_losses,
-        packets,
-        short_flow_bytes: short_flow_bytes?,
-        base_rtt,
-    })
+    keys.delays = Some(delays);
+    keys.packets = Some(recorded_switches(&mut reader, networks));
+    root.put("output", reader.finish());
+    keys.complete()
 }
 
 fn sample_ports(

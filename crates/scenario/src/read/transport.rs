@@ -5,7 +5,7 @@ use super::switch::Group;
 use super::{persistent, priority, rdma};
 use crate::context::{Complaint, suggestion};
 use crate::convert;
-use crate::format::FRAME_MAX;
+use crate::format::{FRAME_MAX, TransportKeys};
 use crate::model::{InitialWindow, Pacing, SwitchSpec, TransportSpec};
 use crate::reader::Reader;
 use crate::resolved::quote;
@@ -161,80 +161,50 @@ fn transport(
 ) -> (String, Option<TransportSpec>) {
     let control = congestion::read(reader, profile);
     let control = control.as_ref();
+    let mut keys = TransportKeys::read(reader);
     let name = reader.text_or("name", control.map_or("", ControlChoice::name));
-    let pacing = pacing(reader, control);
-    let rdma = rdma::read(reader, control, profile);
-    let is_rdma = matches!(rdma, Some(Some(_)));
-    let (segment_bytes, header_bytes) = frame(reader);
-    let ack_bytes = reader.small_size("ack_bytes");
-    let initial_window = window(reader, control);
-    let min_rto = reader.time("min_rto");
-    let initial_rto = reader.time("initial_rto");
-    let ack_every = reader.small_count("ack_every");
-    let delayed_ack_timeout = reader.time("delayed_ack_timeout");
-    let handshake = reader.flag("handshake");
-    let persistent = persistent::read(reader);
-    let is_persistent = persistent.is_some_and(|persistent| persistent.is_some());
-    let full_connection = persistent::read_full_connection(reader, is_persistent, profile);
-    let lso_bytes = reader.small_size("lso");
+    keys.name = Some(name.clone());
+    keys.congestion_control = control.map(|control| control.name().to_owned());
+    keys.control_params = control.map(ControlChoice::values);
+    keys.pacing = pacing(reader, control);
+    keys.rdma = rdma::read(reader, control, profile);
+    let is_rdma = matches!(keys.rdma, Some(Some(_)));
+    check_frame(reader, &mut keys);
+    keys.initial_window = window(reader, control);
+    keys.persistent = persistent::read(reader);
+    let is_persistent = keys.persistent.is_some_and(|persistent| persistent.is_some());
+    keys.full_connection = persistent::read_full_connection(reader, is_persistent, profile);
     let ecn_capable = reader.flag("ecn_capable").unwrap_or_else(|| control.is_some_and(uses_ecn));
     reader.out.set("ecn_capable", ecn_capable.to_string());
-    let base_rtt = congestion::read_base_rtt(reader, control, initial_window);
+    keys.ecn_capable = Some(ecn_capable);
+    keys.base_rtt = Some(congestion::read_base_rtt(reader, control, keys.initial_window));
     let (telemetry, telemetry_path) = congestion::read_telemetry(reader, control, is_rdma, profile);
-    let unscheduled_bytes = reader.size("unscheduled_bytes");
-    let small_bytes = reader.size("small_bytes");
-    let priorities = priority::read(reader, queues_per_port);
-    let control_max_payload_bytes = reader.small_size("control_max_payload_bytes");
+    (keys.telemetry, keys.telemetry_path) = (Some(telemetry), Some(telemetry_path));
+    if let Some(priorities) = priority::read(reader, queues_per_port) {
+        keys.data_priorities = Some(priorities.data);
+        keys.pias_thresholds_bytes = Some(priorities.thresholds_bytes);
+        keys.control_priority = Some(priorities.control);
+    }
     leave_out(reader, control, is_rdma);
-    let spec = || {
-        let (control, priorities) = (control?, priorities?);
-        Some(TransportSpec {
-            name: name.clone(),
-            congestion_control: control.name().to_owned(),
-            control_params: control.values(),
-            pacing: pacing?,
-            rdma: rdma?,
-            segment_bytes: segment_bytes?,
-            header_bytes: header_bytes?,
-            ack_bytes: ack_bytes?,
-            initial_window: initial_window?,
-            min_rto: min_rto?,
-            initial_rto: initial_rto?,
-            ack_every: ack_every?,
-            delayed_ack_timeout: delayed_ack_timeout?,
-            handshake: handshake?,
-            full_connection: full_connection? && !is_rdma,
-            persistent: persistent?.filter(|_| !is_rdma),
-            lso_bytes: if is_rdma { 0 } else { lso_bytes? },
-            ecn_capable,
-            base_rtt,
-            telemetry,
-            telemetry_path,
-            unscheduled_bytes: unscheduled_bytes?,
-            data_priorities: priorities.data,
-            pias_thresholds_bytes: priorities.thresholds_bytes,
-            small_bytes: small_bytes?,
-            control_priority: priorities.control,
-            control_max_payload_bytes: control_max_payload_bytes?,
-        })
-    };
-    let spec = spec();
-    (name, spec)
+    if is_rdma {
+        keys.full_connection = keys.full_connection.map(|_| false);
+        keys.persistent = keys.persistent.map(|_| None);
+        keys.lso_bytes = Some(0);
+    }
+    (name, keys.complete())
 }
 
-/// Payload and headers of a full segment, which are a frame together.
-fn frame(reader: &mut Reader<'_>) -> (Option<u32>, Option<u32>) {
-    let (segment, header) = (reader.small_size("segment_bytes"), reader.small_size("header_bytes"));
-    if let (Some(payload), Some(headers)) = (segment, header)
+/// Payload and headers of a full segment are a frame together.
+fn check_frame(reader: &Reader<'_>, keys: &mut TransportKeys) {
+    if let (Some(payload), Some(headers)) = (keys.segment_bytes, keys.header_bytes)
         && u64::from(payload) + u64::from(headers) > FRAME_MAX
     {
         let message = format!("a full segment has {payload} B and {headers} B of headers");
         let complaint = Complaint::new(message, format!("expected at most {FRAME_MAX} B together"));
         let most = FRAME_MAX - u64::from(headers);
         reader.error("segment_bytes", complaint.help(format!("choose at most \"{most} B\"")));
-        return (None, header);
+        keys.segment_bytes = None;
     }
-    (segment, header)
 }
 
 /// Keys that have no meaning for a transport of this kind.

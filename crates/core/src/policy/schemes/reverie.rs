@@ -59,6 +59,22 @@ const PARAMS: &[ParamInfo] = &[
         artifact_default: Some(ParamValue::word(Updates::Departures.word())),
         doc: "What moves the filter.",
     },
+    artifact_rule(
+        "headroom_counts",
+        "Whether the length of a lossless queue includes its headroom (the artifact); else it is what the queue holds of the pool.",
+    ),
+    artifact_rule(
+        "size_counts",
+        "Whether the size of a lossy packet counts in its test, q^ + len <= Gamma (the artifact); else Equation 4, q^ <= Gamma.",
+    ),
+    artifact_rule(
+        "lossless_skips_pool",
+        "Whether a lossless packet that passes its test may exceed the pool, not the buffer (the artifact); else a full pool sends it to headroom.",
+    ),
+    artifact_rule(
+        "whole_bytes",
+        "Whether q^ and Gamma are rounded to whole bytes before they are compared, q^ up and Gamma down (the artifact); else they are compared exactly.",
+    ),
     congestion::congestion_param(
         "When a queue counts in n_p: q is the filtered length q^ and the threshold is Gamma, both as of the queue's last update.",
     ),
@@ -79,6 +95,17 @@ const PARAMS: &[ParamInfo] = &[
     PROFILES,
 ];
 
+/// A flag that is off in the paper's reading and on in the artifact's.
+const fn artifact_rule(name: &'static str, doc: &'static str) -> ParamInfo {
+    ParamInfo {
+        name,
+        kind: ParamKind::Flag,
+        default: ParamValue::Flag(false),
+        artifact_default: Some(ParamValue::Flag(true)),
+        doc,
+    }
+}
+
 choices! {
     /// What moves the filter.
     enum Updates {
@@ -88,8 +115,7 @@ choices! {
             "time: its step is that of the largest packet at the rate of the queue's port, also while nothing happens. \"t - dt denotes the previous time \
              instance\", and Property 1 compares with the gradient in time",
         Departures = "departures":
-            "packets that leave only; it never lies above the length itself and counts headroom as length. A lossy packet's size counts in \
-             its test (q^ + len <= Gamma), a lossless packet that passes its own may exceed the pool, not the buffer (the artifact)",
+            "packets that leave only; it never lies above the length itself (the artifact)",
     }
 }
 
@@ -118,6 +144,33 @@ struct Clock {
     steps: Vec<Time>,
 }
 
+/// The rules by which the public code deviates from the paper. Each one is a parameter, and profile `artifact` has them all.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    /// Only departures move the filter, which never lies above the length ([`Updates::Departures`]).
+    departures_only: bool,
+    /// The length of a lossless queue includes its headroom.
+    headroom_counts: bool,
+    /// The size of a lossy packet counts in its test.
+    size_counts: bool,
+    /// A lossless packet that passes its test may exceed the pool.
+    lossless_skips_pool: bool,
+    /// The test compares whole bytes.
+    whole_bytes: bool,
+}
+
+impl Rules {
+    fn new(params: &Params) -> Self {
+        Self {
+            departures_only: params.choice::<Updates>("filter") == Updates::Departures,
+            headroom_counts: params.flag("headroom_counts"),
+            size_counts: params.flag("size_counts"),
+            lossless_skips_pool: params.flag("lossless_skips_pool"),
+            whole_bytes: params.flag("whole_bytes"),
+        }
+    }
+}
+
 /// Reverie.
 #[derive(Clone, Debug)]
 pub struct Reverie {
@@ -127,7 +180,7 @@ pub struct Reverie {
     /// Who holds what of each slice, if there is more than one.
     slices: Option<Slices>,
     gamma: Weight,
-    departures_only: bool,
+    rules: Rules,
     clock: Option<Clock>,
     congested_share: Weight,
     /// With `fraction`: length that counts in full.
@@ -179,7 +232,7 @@ impl Reverie {
             slices: (slices > 1).then(|| Slices::new(shape)),
             lossless,
             gamma: Weight::from_f64(params.ratio("gamma")),
-            departures_only: updates == Updates::Departures,
+            rules: Rules::new(params),
             // Without a past there is nothing that time could fade.
             clock: (updates == Updates::Time && params.ratio("gamma") > 0.0).then(|| Clock {
                 decay: Decay::new(params.ratio("gamma")),
@@ -337,7 +390,7 @@ impl Reverie {
             };
             return (slice * self.queues + usize::from(queue.0), length);
         }
-        let length = if self.departures_only {
+        let length = if self.rules.headroom_counts {
             buffer.ingress_bytes(ingress)
         } else {
             lossless::outside_headroom(ingress, buffer)
@@ -368,7 +421,7 @@ impl Reverie {
         let (past, present) = (u128::from(self.gamma.0), u128::from(Weight::ONE.0 - self.gamma.0));
         let next = (past * u128::from(filter) + present * (u128::from(length) << 32)) >> 32;
         let next = u64::try_from(next).unwrap_or(u64::MAX);
-        if self.departures_only { next.min(length << 32) } else { next }
+        if self.rules.departures_only { next.min(length << 32) } else { next }
     }
 
     /// An event of the queue at `place`, of `priority` in `slice`, that leaves `length` bytes in it.
@@ -407,19 +460,19 @@ impl Reverie {
     }
 
     /// q̂ less what Γ has beyond whole bytes, rounded up: it exceeds ⌊Γ⌋ by a number of bytes exactly if q̂ exceeds Γ by
-    /// more than one less. The artifact counts whole bytes.
+    /// more than one less. [`Rules::whole_bytes`] rounds both.
     #[inline]
     fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {
-        let beyond = if self.departures_only { 0 } else { weight.0.wrapping_mul(free) & u64::from(u32::MAX) };
+        let beyond =
+            if self.rules.whole_bytes { 0 } else { weight.0.wrapping_mul(free) & u64::from(u32::MAX) };
         self.filters[place].length.saturating_sub(beyond).div_ceil(1 << 32)
     }
 
-    /// Eq. 4, exact to the filter's 2⁻³² bytes. In the artifact the size of a lossy packet counts, that of a lossless one
-    /// does not.
+    /// Eq. 4, exact to the filter's 2⁻³² bytes unless [`Rules`] say otherwise. The size of a lossless packet never counts.
     #[inline]
     fn is_within(&self, place: usize, size: u64, is_lossless: bool, (weight, free): (Weight, u64)) -> bool {
         let bytes = self.comparable(place, weight, free);
-        bytes + if self.departures_only && !is_lossless { size } else { 0 } <= weight.of(free)
+        bytes + if self.rules.size_counts && !is_lossless { size } else { 0 } <= weight.of(free)
     }
 }
 
@@ -444,8 +497,7 @@ impl Policy for Reverie {
         let (weight, free) =
             (self.weight_of(slice, arrival.priority, is_lossless, arrival.tags), self.free(slice, buffer));
         let within = self.is_within(place, size, is_lossless, (weight, free));
-        // The artifact has no test of the pool for lossless packets.
-        let has_pool = is_lossless && self.departures_only;
+        let has_pool = is_lossless && self.rules.lossless_skips_pool;
         let has_pool = has_pool || self.held(slice, buffer) + size <= self.pools[slice];
         let fits = has_pool && buffer.fits(arrival.size);
         if is_lossless {
@@ -464,7 +516,7 @@ impl Policy for Reverie {
 
     fn hooks(&self) -> Hooks {
         let hooks = Hooks::DEQUEUE.and(self.lossless.hooks());
-        let needs_all = !self.departures_only || self.slices.is_some() || self.lossless.pauses_early();
+        let needs_all = !self.rules.departures_only || self.slices.is_some() || self.lossless.pauses_early();
         if needs_all { hooks.and(Hooks::ENQUEUE).and(Hooks::DROP) } else { hooks }
     }
 
@@ -477,7 +529,7 @@ impl Policy for Reverie {
         self.recount(arrival.queue, arrival.ingress, buffer);
         let seen = self.place(arrival.queue, arrival.ingress, buffer);
         let slice = self.lossless.slice_of(arrival.ingress);
-        if !self.departures_only {
+        if !self.rules.departures_only {
             self.observe(seen, (slice, arrival.priority), arrival.now, buffer);
         }
         if self.lossless.may_reach(arrival.ingress) {
@@ -495,7 +547,7 @@ impl Policy for Reverie {
 
     // Else an empty queue with a large q̂ could never take another packet.
     fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
-        if self.departures_only {
+        if self.rules.departures_only {
             return;
         }
         let seen = self.place(arrival.queue, arrival.ingress, buffer);
@@ -542,7 +594,7 @@ impl Policy for Reverie {
                 let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
                 let limit = self.limit_of(slice, arrival.priority, false, arrival.tags, buffer);
                 let held = self.filters[place].length.div_ceil(1 << 32);
-                let size = if self.departures_only { size } else { 0 };
+                let size = if self.rules.size_counts { size } else { 0 };
                 Bound { place: BoundPlace::FilteredQueue(arrival.queue), held, size, limit }.if_binding()
             }
             _ => self.lossless.bound(arrival, reason, self.headroom_used(slice, buffer), buffer),

@@ -1,0 +1,71 @@
+//! The file itself: what the experiment is, and how long it runs.
+
+use super::declare::table;
+use super::flow_control::FAULT;
+use super::keys::{SPAN, SPAN_OR_ZERO, SWITCH, SWITCH_OVERRIDE, TEXT, TOPOLOGY, WORKLOAD, count};
+use super::{HOST, Kind, OUTPUT, TRANSPORT};
+use crate::model::{FaultSpec, HostSpec, OutputSpec, SwitchSpec, TieOrder, TransportSpec, WorkloadSpec};
+use bufferlab_params::{Choice, Profile};
+use bufferlab_topology::Topology;
+use bufferlab_units::Time;
+
+table! {
+    /// One experiment.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Scenario read as RootKeys;
+    static ROOT = "top level", "What the experiment is, and how long it runs.";
+    keys {
+        "extends" = hand(TEXT), optional("\"base.toml\""),
+            "Another scenario file, relative to this one, that this one builds on. Tables are \
+            merged key by key, lists are replaced, this file wins; a table that chooses another \
+            `kind` (a policy: another `name`) starts afresh. At most 32 files, one by the other.";
+        "name" => name: String = hand(TEXT), computed("the file's name", "\"abm-reduced\""),
+            "Short name, for folders and titles.";
+        "description" => description: String = text(TEXT), default("\"\""),
+            "What the scenario shows, for the report.";
+        "profile" => profile: Profile = choice(Kind::Words(Profile::WORDS)), default("\"paper\""),
+            "How under-specified details are read; selects the defaults of policy parameters.";
+        "seed" => seed: u64 = count(count(0, i64::MAX as u64)), default("1"),
+            "Every random stream of the run derives from it.";
+        "duration" => duration: Time = time(SPAN), required("\"250 ms\""),
+            "New flows start during this time.";
+        "drain" => drain: Time = time(SPAN_OR_ZERO), default("\"1 s\""),
+            "Unfinished flows may go on for at most this long afterwards. Default: our choice, long \
+            enough for several timeouts of 10 ms in a row.";
+        "start_jitter" => start_jitter: Time = time(SPAN_OR_ZERO), default("\"0 s\""),
+            "Noise: every flow starts later by a draw of its own from zero to this. Without it \
+            flows of one instant are in step to the picosecond, as no real hosts are. Not for \
+            closed loops (`multi_get`), whose queries follow the answers before.";
+        "tie_order" => tie_order: TieOrder = choice(Kind::Words(TieOrder::WORDS)), default("\"fair\""),
+            "Which of several events of links at one instant goes first.";
+        "topology" => topology: Topology = hand(Kind::Table(&TOPOLOGY)),
+            required("{ kind = \"single_switch\", hosts = 8, rate = \"10 Gb/s\", delay = \"10 us\" }"),
+            "Nodes and cables of the network.";
+        "switch" = hand(Kind::Table(&SWITCH)), required("{ buffer = \"1 MB\", policy = \"dt\" }"),
+            "The configuration of every switch.";
+        "switch_override" = hand(Kind::Tables(&SWITCH_OVERRIDE)),
+            optional("[{ switches = \"spine*\", buffer = \"768 KB\" }]"),
+            "What differs at some switches; a later entry wins over an earlier one.";
+        "transport" = hand(Kind::Tables(&TRANSPORT)), required("[{ congestion_control = \"dctcp\" }]"),
+            "How flows are carried; workloads refer to an entry by its name.";
+        "host" => host: HostSpec = hand(Kind::Table(&HOST)), computed("its defaults", "{ nic = \"fair\" }"),
+            "How hosts send.";
+        "workload" = hand(Kind::Tables(&WORKLOAD)),
+            required("[{ kind = \"poisson\", sizes = \"web_search\", load = 0.4 }]"),
+            "What is sent.";
+        "fault" => faults: Vec<FaultSpec> = hand(Kind::Tables(&FAULT)),
+            optional("[{ kind = \"pause_storm\", host = \"h0\", priorities = [3], from = \"1 ms\" }]"),
+            "Hosts that misbehave.";
+        "output" => output: OutputSpec = hand(Kind::Table(&OUTPUT)),
+            computed("its defaults", "{ sample_interval = \"30 us\" }"),
+            "What is recorded.";
+    }
+    also {
+        /// One entry per switch of the topology, in its order.
+        switches: Vec<SwitchSpec>;
+        /// Transports by name; workloads refer to them by index.
+        transports: Vec<TransportSpec>;
+        /// What is sent.
+        workloads: Vec<WorkloadSpec>;
+    }
+}

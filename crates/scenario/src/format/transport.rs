@@ -1,0 +1,172 @@
+//! `[[transport]]`: how flows are carried.
+
+use super::Kind;
+use super::catalogs::CONGESTION_CONTROL_CATALOG;
+use super::declare::table;
+use super::keys::{
+    ACK, FRAME, FRAME_OR_ZERO, PRIORITIES, PRIORITY, SIZE_OR_ZERO, SMALL_SIZE_OR_ZERO, SPAN, SPAN_OR_ZERO,
+    TEXT, count,
+};
+use crate::model::{
+    Completion, InitialWindow, MarkReport, Pacing, PersistentSpec, Protocol, RdmaSpec, TelemetryPath,
+    TelemetryScope, WindowLimit,
+};
+use bufferlab_params::{Choice, ParamValue};
+use bufferlab_transport::Spacing;
+use bufferlab_transport::rdma::Recovery;
+use bufferlab_units::Time;
+
+table! {
+    /// A named transport configuration.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TransportSpec read as TransportKeys;
+    static TRANSPORT = "[[transport]]", "How flows are carried. With a single entry, every workload uses it.";
+    keys {
+        "name" => name: String = hand(TEXT), computed("`congestion_control`", "\"dctcp\""),
+            "The name by which workloads refer to it.";
+        "kind" = hand(Kind::Words(Protocol::WORDS)), computed("`tcp`", "\"rdma\""),
+            "The protocol (`docs/transports.md`). RDMA takes the congestion controls that set a \
+            rate: dcqcn, hpcc, powertcp, theta-powertcp, timely, swift.";
+        "congestion_control" => congestion_control: String = hand(Kind::Entry(CONGESTION_CONTROL_CATALOG)),
+            required("{ name = \"dctcp\", gain = \"1/16\" }"),
+            "How the window moves: a name, or a table with `name` and parameters (section \
+            Congestion controls). `\"none\"`: open loop. Packets leave at `rate` without regard to \
+            losses; nothing is acknowledged or sent again, and the keys of TCP have no effect.";
+        "rate" = hand(Kind::Rate),
+            computed("required with congestion_control = \"none\", which alone has it", "\"8 Gb/s\""),
+            "Rate at which a flow sends, on the wire, headers included.";
+        "spacing" = hand(Kind::Words(Spacing::WORDS)),
+            computed("`constant` with congestion_control = \"none\", which alone has it", "\"poisson\""),
+            "Gaps between the packets of a flow.";
+        "segment_bytes" => segment_bytes: u32 = small_size(FRAME), default("\"1400 B\""),
+            "Payload of a full segment; with its headers at most 65,535 B. Default: ABM's \
+            artifact.";
+        "header_bytes" => header_bytes: u32 = small_size(FRAME_OR_ZERO), default("\"54 B\""),
+            "Headers of a data segment on the wire. Default: Ethernet 14 + IPv4 20 + TCP 20, no \
+            options.";
+        "ack_bytes" => ack_bytes: u32 = small_size(ACK), default("\"54 B\""),
+            "A pure ACK on the wire. Default: as `header_bytes`.";
+        "initial_window" => initial_window: InitialWindow = hand(Kind::CountOrWord { of: "segments", words: &["bdp", "whole"] }),
+            computed("10 (RFC 6928); `\"bdp\"` for congestion controls that start at line rate: hpcc, powertcp, theta-powertcp, timely", "10"),
+            "Segments before the first ACK; `\"whole\"`: the whole flow at once; `\"bdp\"`: what \
+            the host's link sends in `base_rtt`.";
+        "min_rto" => min_rto: Time = time(SPAN), default("\"10 ms\""),
+            "Smallest retransmission timeout. Default: ABM section 4 and LossPass's testbed.";
+        "initial_rto" => initial_rto: Time = time(SPAN), default("\"10 ms\""),
+            "Timeout before the first RTT sample, of the handshake too. Default: the SYN timeout of \
+            ABM's artifact.";
+        "ack_every" => ack_every: u32 = small_count(count(1, u32::MAX as u64)), default("1"),
+            "ACK every n-th segment; out-of-order ones are acknowledged at once. Default: \
+            DelAckCount 0 of ABM's artifact.";
+        "delayed_ack_timeout" => delayed_ack_timeout: Time = time(SPAN), default("\"1 ms\""),
+            "A delayed ACK waits at most this long. Default: our choice, far below `min_rto`; \
+            without effect while `ack_every` is 1.";
+        "handshake" => handshake: bool = flag(Kind::Flag), default("true"),
+            "Whether a flow opens with SYN and SYN-ACK, unless its connection exists already. \
+            Default: ABM's artifact.";
+        "full_connection" => full_connection: bool = hand(Kind::Flag),
+            computed("false; true for TCP without `persistent` in profile `artifact`", "true"),
+            "Whether a flow also sends the segments of its connection that carry nothing and that \
+            nobody waits for: the ACK that ends the handshake, the receiver's FIN after the last \
+            byte (the sender's rides on its last segment), and the ACK of it. One that is lost is \
+            not sent again.";
+        "persistent" = hand(Kind::Flag), default("false"),
+            "Whether messages from one host to another use connections that stay open: no handshake \
+            but for the first, and window, threshold, round-trip estimate and the congestion \
+            control's memory are kept from message to message. A connection carries one message at \
+            a time and takes its path with it. Default: every flow has a connection of its own, as \
+            in ABM's artifact.";
+        "connections_per_pair" = hand(count(1, u32::MAX as u64)),
+            computed("with `persistent`, which alone has it: another one is opened whenever all are busy", "5"),
+            "Most connections from one host to another. A message that finds all of them busy waits \
+            for the first that is not. Plasticine section 6: 1; LossPass section 5.1: 5. The \
+            threads of a `multi_get` have one of their own to every server in any case.";
+        "idle_restart" = hand(Kind::Flag),
+            computed("true with `persistent`, which alone has it (RFC 5681 section 4.1)", "true"),
+            "Whether a connection that was idle for longer than its timeout begins with \
+            `initial_window` again, if its window is larger.";
+        "lso" => lso_bytes: u32 = small_size(SMALL_SIZE_OR_ZERO), default("\"0 B\""),
+            "Large send offload: the card sends a flow's new segments in bursts of at most this \
+            much payload, back to back, and the sender waits for its window to open for a burst \
+            worth sending (`docs/transports.md`). Linux: 64 KB. Default: segment by segment.";
+        "ecn_capable" => ecn_capable: bool = hand(Kind::Flag),
+            computed("true for a congestion control that uses ECN", "true"),
+            "Whether packets may be marked.";
+        "base_rtt" => base_rtt: Option<Time> = hand(SPAN),
+            computed("the longest unloaded round trip of the network, of a full segment and its ACK", "\"82 us\""),
+            "The round trip that bandwidth-delay products and delays are compared with: T of HPCC, \
+            τ of PowerTCP, the minimum RTT of TIMELY.";
+        "telemetry" => telemetry: TelemetryScope = hand(Kind::Words(TelemetryScope::WORDS)),
+            computed("`port` for the congestion controls hpcc and powertcp, and others that use telemetry, which alone have it; `queue` for their TCP in profile `artifact`", "\"port\""),
+            "Whose length switches report to it. The bytes sent that go with it are those of the \
+            port (HPCC and PowerTCP).";
+        "telemetry_path" => telemetry_path: TelemetryPath = hand(Kind::Words(TelemetryPath::WORDS)),
+            computed("`data` for congestion controls that use telemetry, which alone have it; `round_trip` for their TCP in profile `artifact`", "\"data\""),
+            "Which packets collect the reports, of at most 8 switches.";
+        "recovery" = hand(Kind::Words(Recovery::WORDS)),
+            computed("`go-back-n` with kind = \"rdma\", which alone has it", "\"selective-repeat\""),
+            "How losses are repaired.";
+        "window_limit" = hand(Kind::Words(WindowLimit::WORDS)),
+            computed("`none` with kind = \"rdma\", which alone has it", "\"bdp\""),
+            "A limit of what is in flight, for congestion controls without window.";
+        "retransmission_timeout" = hand(SPAN_OR_ZERO),
+            computed("1 ms with kind = \"rdma\", which alone has it (our choice); profile `artifact`: 0 s", "\"1 ms\""),
+            "Time without acknowledgement after which a message is sent again; doubles with each \
+            repetition. `\"0 s\"`: never.";
+        "nack_interval" = hand(SPAN_OR_ZERO),
+            computed("0 s with kind = \"rdma\", which alone has it; profile `artifact`: 500 us", "\"500 us\""),
+            "Go-back-N: after this time a negative acknowledgement is repeated if segments beyond \
+            the gap still come. `\"0 s\"`: one per gap (RoCE).";
+        "notification" = hand(Kind::Words(MarkReport::WORDS)),
+            computed("`frames` with kind = \"rdma\", which alone has it; profile `artifact`: `acks`", "\"acks\""),
+            "How a receiver tells the sender of marked segments.";
+        "notification_interval" = hand(SPAN_OR_ZERO),
+            computed("50 us with notification = \"frames\" (DCQCN, SIGCOMM 2015)", "\"50 us\""),
+            "Least time between two notifications of a message.";
+        "strict_pace" = hand(Kind::Flag),
+            computed("false with kind = \"rdma\", which alone has it; profile `artifact`: true", "true"),
+            "Whether a segment that waited for its turn at the card delays those after it, or the \
+            pace catches up by as much as one gap.";
+        "completion" = hand(Kind::Words(Completion::WORDS)),
+            computed("`sender` with kind = \"rdma\", which alone has it (HPCC, Reverie)", "\"receiver\""),
+            "When a message is complete.";
+        "ideal_header_bytes" = hand(SMALL_SIZE_OR_ZERO),
+            computed("0 B with kind = \"rdma\", which alone has it", "\"48 B\""),
+            "Bytes per segment that count in the ideal completion time of slowdowns beside the \
+            payload. Reverie's artifact: 48 B.";
+        "unscheduled_bytes" => unscheduled_bytes: u64 = size(SIZE_OR_ZERO), default("\"0 B\""),
+            "The first so many bytes of a flow carry the tag `unscheduled`, for policies that treat \
+            the first round trip apart. ABM's artifact: one bandwidth-delay product, 100 KB. \
+            Default: none are tagged.";
+        "data_priority" = hand(PRIORITY),
+            computed("1 where every port has two queues or more, else 0", "1"),
+            "Queue of data packets. Default: ABM's artifact, which keeps queue 0 for ACKs.";
+        "data_priorities" => data_priorities: Vec<u8> = hand(PRIORITIES), optional("[1, 2, 3]"),
+            "Instead of `data_priority`: every flow draws one of these queues, each with the same \
+            probability (ABM, figures 10 and 12).";
+        "pias_thresholds" => pias_thresholds_bytes: Vec<u64> = hand(Kind::Sizes), optional("[\"1 MB\"]"),
+            "A flow begins in its queue and moves to the next one whenever it has sent so many \
+            bytes, retransmissions included; ascending (PIAS, NSDI 2015; LossPass: one threshold of \
+            1 MB).";
+        "small_bytes" => small_bytes: u64 = size(SIZE_OR_ZERO), default("\"0 B\""),
+            "The first so many bytes that a flow sends carry the tag `small`, for policies that \
+            spare small flows by tag (LossPass, FAB, Intelligent Buffer, Plasticine) and not by a \
+            trap of their own. Default: none are tagged.";
+        "control_priority" => control_priority: u8 = hand(PRIORITY), default("0"),
+            "Queue of ACKs, handshakes and tiny segments. Default: ABM's artifact.";
+        "control_max_payload_bytes" => control_max_payload_bytes: u32 = small_size(SMALL_SIZE_OR_ZERO),
+            default("\"0 B\""),
+            "Data segments with at most this much payload use the control priority, as in ABM's \
+            artifact (frames below 70 B). Default: none do.";
+    }
+    also {
+        /// Parameters of the congestion control, by the registry's names; those that a rule computes are left out.
+        control_params: Vec<(String, ParamValue)>;
+        /// When packets are sent that no congestion control holds back; `Some` for `none` only.
+        pacing: Option<Pacing>;
+        /// `None`: TCP, or open loop.
+        rdma: Option<RdmaSpec>;
+        /// Whether messages between two hosts use connections that stay open; `None`: every flow has one of its own.
+        persistent: Option<PersistentSpec>;
+    }
+}
