@@ -3,7 +3,7 @@
 
 use crate::device::Device;
 use crate::script::{Operation, Script};
-use bufferlab_core::{Admission, DropReason, Packet, QueueId, Transmission};
+use bufferlab_core::{Admission, DropReason, Packet, QueueId, Refusal, Transmission};
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
@@ -105,7 +105,7 @@ impl Bench {
                         self.content[usize::from(queue)].push_back((id, size));
                         Outcome::Stored
                     }
-                    Admission::Dropped(reason) => Outcome::Dropped(reason),
+                    Admission::Refused(Refusal { reason, .. }) => Outcome::Dropped(reason),
                 }
             }
             Operation::Depart { port } => match self.device.poll_transmit(self.now, port) {

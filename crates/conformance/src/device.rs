@@ -1,7 +1,7 @@
 //! A switch as the checks see it.
 
 use bufferlab_core::{
-    Admission, Buffer, DropReason, Observer, Packet, Policy, QueueId, Stored, Switch, Tags, Transmission,
+    Admission, Buffer, Observer, Packet, Policy, QueueId, Switch, SwitchEvent, Tags, Transmission,
 };
 use bufferlab_units::Time;
 
@@ -80,8 +80,10 @@ impl<P: Policy> SwitchDevice<P> {
 struct Removed(Vec<(QueueId, u32)>);
 
 impl Observer for Removed {
-    fn evicted(&mut self, _: Time, queue: QueueId, stored: &Stored, _: DropReason, _: &Buffer) {
-        self.0.push((queue, stored.packet));
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        if let SwitchEvent::Evicted { queue, stored, .. } = *event {
+            self.0.push((queue, stored.packet));
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //! forms and figures of papers are compared with.
 
 use bufferlab_core::{
-    Admission, Buffer, BuildError, Departure, DropReason, Observer, Packet, ParamValue, Policy, QueueId,
-    Switch, SwitchConfig, Tags,
+    Admission, Buffer, BuildError, DropReason, Observer, Packet, ParamValue, Policy, QueueId, Refusal,
+    Switch, SwitchConfig, SwitchEvent, Tags,
 };
 use bufferlab_units::{BitRate, Time};
 
@@ -96,12 +96,16 @@ struct Seen {
 }
 
 impl Observer for Seen {
-    fn departed(&mut self, departure: &Departure, _: &Buffer) {
-        self.departed = Some((departure.queue, departure.enqueued_at));
-    }
-
-    fn evicted(&mut self, _: Time, queue: QueueId, _: &bufferlab_core::Stored, _: DropReason, _: &Buffer) {
-        self.evicted.push(queue);
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        match *event {
+            SwitchEvent::Departed(departure) => {
+                self.departed = Some((departure.queue, departure.enqueued_at));
+            }
+            SwitchEvent::Evicted { queue, .. } => {
+                self.evicted.push(queue);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -172,7 +176,7 @@ impl OpenLoop {
         let queue_packets = buffer.queue_packets(queue) as u64;
         let record = &mut self.queues[usize::from(queue.0)];
         match admission {
-            Admission::Dropped(reason) => record.losses.push(Loss {
+            Admission::Refused(Refusal { reason, .. }) => record.losses.push(Loss {
                 at: self.now,
                 reason,
                 queue_packets,

@@ -10,7 +10,7 @@
 //!                 Verdict::Evict { victim }            mark (ECN)                 Policy::on_dequeue
 //!                                                      pause
 //! handle_timeout(now) --> Policy::handle_timeout                  poll_timeout() --> next deadline
-//!                         Observer: stored, dropped, evicted, departed, marked, pause changed
+//!                         Observer::on: stored, refused, evicted, departed, pause changed
 //! ```
 //!
 //! The modules follow that line from left to right: [`classify`] finds the queue (with the help of [`flows`], which
@@ -37,7 +37,7 @@
 //!     verdicts.push(switch.handle_arrival(Time::from_ns(u64::from(id)), &packet, &mut ()));
 //! }
 //! let stored = Admission::Stored { marked: false };
-//! let refused = Admission::Dropped(DropReason::OverThreshold);
+//! let refused = Admission::dropped(DropReason::OverThreshold);
 //! assert_eq!(verdicts, [stored, stored, stored, refused]);
 //!
 //! let first = switch.poll_transmit(Time::from_us(1), 1, &mut ()).expect("three packets wait");
@@ -49,6 +49,7 @@
 
 pub mod buffer;
 pub mod classify;
+mod event;
 mod failure;
 pub mod flows;
 pub mod hardware;
@@ -72,6 +73,7 @@ pub use classify::{
     BUILT_IN_CLASSIFIERS, CLASSIFIERS, Classifier, ClassifierInfo, Classify, ElephantTrap, Unclassified,
     find_classifier, register_classifier,
 };
+pub use event::{Effect, Observer, PacketEvent, Refusal, SwitchEvent};
 pub use failure::{MarkingFailure, PolicyFailure};
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit, flow_tables_bytes};
 pub use hardware::{Accounting, Hardware, PortSpread, QueueMinimums, ResumeBelow};
@@ -88,5 +90,5 @@ pub use policy::{
 };
 pub use schedule::{Discipline, DisciplineName, Group, ScheduleError, Scheduler, SchedulerName};
 pub use shared_pool::Reserves;
-pub use switch::{Admission, Counters, Observer, Packet, Switch, SwitchConfig, Transmission};
+pub use switch::{Admission, Counters, Packet, Switch, SwitchConfig, Transmission};
 pub use weight::Weight;

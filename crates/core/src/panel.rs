@@ -5,12 +5,10 @@
 //! verdict is about *this* buffer; it never sees what its own verdicts would have led to.
 
 use crate::Hardware;
-use crate::buffer::{Buffer, IngressId, QueueId, Stored};
+use crate::buffer::{Buffer, IngressId};
+use crate::event::{Observer, SwitchEvent};
 use crate::policy::policies;
-use crate::policy::{
-    Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, SwitchShape, Verdict,
-};
-use crate::switch::Observer;
+use crate::policy::{Arrival, Bound, Hooks, PauseDemand, Policy, SwitchShape, Verdict};
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
@@ -137,64 +135,72 @@ impl Panel {
     }
 }
 
-impl Observer for Panel {
-    fn arriving(&mut self, arrival: &Arrival, buffer: &Buffer) {
+impl Panel {
+    /// Asks all members about an arrival that the switch's own policy decides.
+    fn ask(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.catch_up(arrival.now, buffer);
         self.opinions.clear();
         for member in &mut self.members {
             let verdict = member.policy.admit(arrival, buffer);
             let threshold = member.policy.threshold(arrival.queue, arrival.tags, buffer);
-            let bound = match verdict {
-                Verdict::Drop(reason) => member.policy.bound(arrival, reason, buffer),
-                Verdict::Admit(_) | Verdict::Evict { .. } => None,
-            };
+            let refusal = verdict.refusal();
+            let bound = refusal.and_then(|refusal| member.policy.bound(arrival, refusal.reason, buffer));
             self.opinions.push(Opinion { policy: member.name, verdict, threshold, bound });
         }
     }
 
-    /// Nobody is asked, as the switch's own policy is not.
-    fn bypassing(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        self.catch_up(arrival.now, buffer);
-        self.opinions.clear();
-    }
-
-    fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
+    /// Calls `hook` of every member that has one of `hooks`, then asks for pauses where a switch would: after an event
+    /// for which the policy has `pause`.
+    fn notify(
+        &mut self,
+        (hooks, pause): (Hooks, Hooks),
+        (now, ingress): (Time, IngressId),
+        buffer: &Buffer,
+        hook: impl Fn(&mut dyn Policy),
+    ) {
         for member in &mut self.members {
-            if member.hooks.contains(Hooks::ENQUEUE) {
-                member.policy.on_enqueue(arrival, buffer);
+            if member.hooks.contains(hooks) {
+                hook(&mut *member.policy);
             }
-            member.demand_pause(Hooks::PAUSE, arrival.now, arrival.ingress, buffer);
+            member.demand_pause(pause, now, ingress, buffer);
         }
     }
+}
 
-    fn dropped(&mut self, arrival: &Arrival, _: u32, reason: DropReason, buffer: &Buffer) {
-        for member in &mut self.members {
-            if member.hooks.contains(Hooks::DROP) {
-                member.policy.on_drop(arrival, reason, buffer);
+impl Observer for Panel {
+    fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
+        match *event {
+            SwitchEvent::Arriving(arrival) => self.ask(arrival, buffer),
+            // Nobody is asked, as the switch's own policy is not.
+            SwitchEvent::Bypassing(arrival) => {
+                self.catch_up(arrival.now, buffer);
+                self.opinions.clear();
             }
-            member.demand_pause(Hooks::PAUSE_REFUSED, arrival.now, arrival.ingress, buffer);
-        }
-    }
-
-    fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, _: DropReason, buffer: &Buffer) {
-        for member in &mut self.members {
-            if member.hooks.contains(Hooks::DROP) {
-                member.policy.on_evict(now, queue, stored.size, buffer);
+            SwitchEvent::Departing(now) => self.catch_up(now, buffer),
+            SwitchEvent::Stored { arrival, .. } => {
+                let at = (arrival.now, arrival.ingress);
+                self.notify((Hooks::ENQUEUE, Hooks::PAUSE), at, buffer, |policy| {
+                    policy.on_enqueue(arrival, buffer);
+                });
             }
-            member.demand_pause(Hooks::PAUSE, now, stored.ingress, buffer);
-        }
-    }
-
-    fn departing(&mut self, now: Time, buffer: &Buffer) {
-        self.catch_up(now, buffer);
-    }
-
-    fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
-        for member in &mut self.members {
-            if member.hooks.contains(Hooks::DEQUEUE) {
-                member.policy.on_dequeue(departure, buffer);
+            SwitchEvent::Refused { arrival, refusal, .. } => {
+                let at = (arrival.now, arrival.ingress);
+                self.notify((Hooks::DROP, Hooks::PAUSE_REFUSED), at, buffer, |policy| {
+                    policy.on_drop(arrival, refusal.reason, buffer);
+                });
             }
-            member.demand_pause(Hooks::PAUSE, departure.now, departure.ingress, buffer);
+            SwitchEvent::Evicted { now, queue, stored, .. } => {
+                self.notify((Hooks::DROP, Hooks::PAUSE), (now, stored.ingress), buffer, |policy| {
+                    policy.on_evict(now, queue, stored.size, buffer);
+                });
+            }
+            SwitchEvent::Departed(departure) => {
+                let at = (departure.now, departure.ingress);
+                self.notify((Hooks::DEQUEUE, Hooks::PAUSE), at, buffer, |policy| {
+                    policy.on_dequeue(departure, buffer);
+                });
+            }
+            SwitchEvent::PauseChanged { .. } => {}
         }
     }
 }
@@ -202,7 +208,7 @@ impl Observer for Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Account, POLICIES};
+    use crate::policy::{Account, DropReason, POLICIES};
     use crate::switch::{Packet, SwitchConfig};
     use bufferlab_units::BitRate;
 
@@ -259,7 +265,7 @@ mod tests {
                     crate::Admission::Stored { .. } => {
                         assert_ne!(own, Verdict::Drop(DropReason::OverThreshold))
                     }
-                    crate::Admission::Dropped(reason) => {
+                    crate::Admission::Refused(crate::Refusal { reason, .. }) => {
                         assert_eq!(own, Verdict::Drop(reason), "{}", info.name)
                     }
                 }
@@ -299,7 +305,7 @@ mod tests {
                 };
                 let headroom = switch.buffer().used(Account::Headroom);
                 let found = match switch.handle_arrival(now, &packet, &mut panel) {
-                    crate::Admission::Dropped(reason) => Verdict::Drop(reason),
+                    crate::Admission::Refused(crate::Refusal { reason, .. }) => Verdict::Drop(reason),
                     crate::Admission::Stored { .. } => {
                         let in_headroom = switch.buffer().used(Account::Headroom) > headroom;
                         Verdict::Admit(if in_headroom { Account::Headroom } else { Account::Shared })

@@ -5,6 +5,7 @@ mod pass;
 use self::pass::Passages;
 use crate::buffer::{Buffer, End, IngressId, LedgerError, QueueId, Stored};
 use crate::classify::Classifier;
+use crate::event::{Observer, Refusal, SwitchEvent};
 use crate::failure::{MarkingFailure, PolicyFailure};
 use crate::hardware::Hardware;
 use crate::mark::{Ecn, Markable, Marker, Moment};
@@ -46,8 +47,16 @@ pub enum Admission {
         /// Marked on arrival.
         marked: bool,
     },
-    /// It is lost; the driver still owns it.
-    Dropped(DropReason),
+    /// It is not stored; the driver still owns it.
+    Refused(Refusal),
+}
+
+impl Admission {
+    /// The packet is dropped for `reason`.
+    #[must_use]
+    pub const fn dropped(reason: DropReason) -> Self {
+        Self::Refused(Refusal::dropped(reason))
+    }
 }
 
 /// A packet whose transmission starts.
@@ -86,39 +95,6 @@ pub struct Counters {
     /// Packets marked, on arrival or departure.
     pub marked: u64,
 }
-
-/// Told what happened, when it happened. Every method defaults to nothing; `()` observes nothing.
-///
-/// Results come only from here, so the simulator, a real switch and the theory checks record the same
-/// events.
-pub trait Observer {
-    /// `arrival` asks for space; the policy has not been asked yet, and `buffer` does not contain it.
-    fn arriving(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
-    /// `arrival` is decided without the policy: by what a chip sets aside, by its limits, by a watchdog.
-    fn bypassing(&mut self, _arrival: &Arrival, _buffer: &Buffer) {}
-    /// A packet will leave for the wire; `buffer` still contains it.
-    fn departing(&mut self, _now: Time, _buffer: &Buffer) {}
-    /// `arrival` was stored as packet `id`; `buffer` contains it.
-    fn stored(&mut self, _arrival: &Arrival, _id: u32, _buffer: &Buffer) {}
-    /// `arrival`, packet `id`, was refused.
-    fn dropped(&mut self, _arrival: &Arrival, _id: u32, _reason: DropReason, _buffer: &Buffer) {}
-    /// `stored` was removed from `queue` without being sent; `buffer` no longer contains it.
-    fn evicted(
-        &mut self,
-        _now: Time,
-        _queue: QueueId,
-        _stored: &Stored,
-        _reason: DropReason,
-        _buffer: &Buffer,
-    ) {
-    }
-    /// A packet left for the wire; `buffer` no longer contains it.
-    fn departed(&mut self, _departure: &Departure, _buffer: &Buffer) {}
-    /// The sender behind `ingress` must stop (`true`) or may go on.
-    fn pause_changed(&mut self, _now: Time, _ingress: IngressId, _paused: bool) {}
-}
-
-impl Observer for () {}
 
 /// Everything that makes a switch.
 #[derive(Clone, Debug)]
@@ -438,13 +414,13 @@ impl<P: Policy> Switch<P> {
         if !self.ideal
             && let Some(verdict) = self.decide_without_policy(arrival)
         {
-            observer.bypassing(&arrival, &self.buffer);
+            observer.on(&SwitchEvent::Bypassing(&arrival), &self.buffer);
             return match verdict {
                 Ok(account) => self.store(&arrival, packet, account, observer),
-                Err(reason) => self.refuse(arrival, *packet, reason, observer),
+                Err(reason) => self.refuse(arrival, *packet, Refusal::dropped(reason), observer),
             };
         }
-        observer.arriving(&arrival, &self.buffer);
+        observer.on(&SwitchEvent::Arriving(&arrival), &self.buffer);
         loop {
             match self.policy.admit(&arrival, &self.buffer) {
                 Verdict::Admit(account) if self.buffer.fits(arrival.size) => {
@@ -453,16 +429,28 @@ impl<P: Policy> Switch<P> {
                 Verdict::Admit(_) => {
                     let (queue, size) = (arrival.queue, arrival.size);
                     self.note(|buffer| PolicyFailure::admitted_beyond(now, queue, size, buffer));
-                    return self.refuse(arrival, *packet, DropReason::PolicyFault, observer);
+                    return self.refuse(
+                        arrival,
+                        *packet,
+                        Refusal::dropped(DropReason::PolicyFault),
+                        observer,
+                    );
                 }
-                Verdict::Drop(reason) => return self.refuse(arrival, *packet, reason, observer),
+                Verdict::Drop(reason) => {
+                    return self.refuse(arrival, *packet, Refusal::dropped(reason), observer);
+                }
                 Verdict::Evict { victim, end } => {
                     if !self.remove(now, victim, end, DropReason::PushedOut, observer) {
                         let (queue, before) = (Some(arrival.queue), arrival.evictions);
                         self.note(|buffer| {
                             PolicyFailure::removed_nothing(now, queue, "admit", victim, before, buffer)
                         });
-                        return self.refuse(arrival, *packet, DropReason::PolicyFault, observer);
+                        return self.refuse(
+                            arrival,
+                            *packet,
+                            Refusal::dropped(DropReason::PolicyFault),
+                            observer,
+                        );
                     }
                     arrival.evictions += 1;
                 }
@@ -588,7 +576,7 @@ impl<P: Policy> Switch<P> {
             let arrival = *arrival;
             self.policy.on_enqueue(&arrival, &self.buffer);
         }
-        observer.stored(arrival, packet.id, &self.buffer);
+        observer.on(&SwitchEvent::Stored { arrival, id: packet.id }, &self.buffer);
         self.after_change(now, arrival.ingress, observer);
         Admission::Stored { marked }
     }
@@ -605,7 +593,7 @@ impl<P: Policy> Switch<P> {
         &mut self,
         arrival: Arrival,
         packet: Packet,
-        reason: DropReason,
+        refusal: Refusal,
         observer: &mut O,
     ) -> Admission {
         let counters = &mut self.counters[usize::from(arrival.queue.0)];
@@ -613,13 +601,14 @@ impl<P: Policy> Switch<P> {
         counters.dropped += 1;
         counters.dropped_bytes += u64::from(packet.size);
         if self.hooks.contains(Hooks::DROP) {
-            self.policy.on_drop(&arrival, reason, &self.buffer);
+            self.policy.on_drop(&arrival, refusal.reason, &self.buffer);
         }
-        observer.dropped(&arrival, packet.id, reason, &self.buffer);
+        let id = packet.id;
+        observer.on(&SwitchEvent::Refused { arrival: &arrival, id, refusal }, &self.buffer);
         if self.hooks.contains(Hooks::PAUSE_REFUSED) {
             self.pause_after_refusal(arrival.now, arrival.ingress, observer);
         }
-        Admission::Dropped(reason)
+        Admission::Refused(refusal)
     }
 
     fn pause_after_refusal<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
@@ -652,7 +641,7 @@ impl<P: Policy> Switch<P> {
         if self.hooks.contains(Hooks::DROP) {
             self.policy.on_evict(now, queue, stored.size, &self.buffer);
         }
-        observer.evicted(now, queue, &stored, reason, &self.buffer);
+        observer.on(&SwitchEvent::Evicted { now, queue, stored: &stored, reason }, &self.buffer);
         self.demand_pause(now, stored.ingress, observer);
         true
     }
@@ -676,7 +665,7 @@ impl<P: Policy> Switch<P> {
         if !self.ideal {
             self.refresh(now);
         }
-        observer.departing(now, &self.buffer);
+        observer.on(&SwitchEvent::Departing(now), &self.buffer);
         let first_queue = self.buffer.queue_of(port, 0).0;
         let picked = self.scheduler.pick(&mut self.turns, port, ready, first_queue, &self.buffer)?;
         let priority = picked.queue;
@@ -709,7 +698,7 @@ impl<P: Policy> Switch<P> {
             let passed_empty = self.scheduler.passed(picked, ready) & !occupied;
             self.tell_departure(departure, passed_empty, first_queue);
         }
-        observer.departed(&departure, &self.buffer);
+        observer.on(&SwitchEvent::Departed(&departure), &self.buffer);
         self.after_change(now, stored.ingress, observer);
         let more = self.wants_to_send(port);
         Some(Transmission { packet: stored.packet, size: stored.size, queue, marked, more })
@@ -810,7 +799,7 @@ impl<P: Policy> Switch<P> {
         let paused = &mut self.pausing[usize::from(ingress.0)];
         if *paused != wanted {
             *paused = wanted;
-            observer.pause_changed(now, ingress, wanted);
+            observer.on(&SwitchEvent::PauseChanged { now, ingress, paused: wanted }, &self.buffer);
         }
     }
 

@@ -100,10 +100,21 @@ macro_rules! words {
             }
         }
 
+        impl $name {
+            const NAMES: &'static [&'static str] = &[$first_word, $($word,)+];
+        }
+
+        $crate::declare::word_cell!($name);
+    };
+}
+
+/// Makes an enumeration with `ALL`, `NAMES` and `name` a column.
+macro_rules! word_cell {
+    ($name:ident) => {
         impl $crate::Cell for $name {
             type Field = Self;
             const KIND: $crate::ColumnKind = $crate::ColumnKind::Word;
-            const WORDS: &'static [&'static str] = &[$first_word, $($word,)+];
+            const WORDS: &'static [&'static str] = Self::NAMES;
 
             #[inline]
             fn write<W: $crate::CellWriter>(field: &Self, to: &mut W) -> Result<(), W::Error> {
@@ -158,4 +169,4 @@ macro_rules! tables {
     };
 }
 
-pub(crate) use {tables, words};
+pub(crate) use {tables, word_cell, words};

@@ -12,6 +12,7 @@ mod record;
 mod rows;
 mod totals;
 
+pub use bufferlab_core::PacketEvent;
 pub use delay::{DelayBin, DelayHistogram};
 pub use explanation::{Answer, BoundText, Explanation, Holder, PolicyOpinion};
 pub use histogram::{Bin, OccupancyHistogram, OccupancyTimes};
@@ -20,9 +21,8 @@ pub use record::{
     description,
 };
 pub use rows::{
-    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PacketEvent, PacketRow, PauseCycleRow,
-    PauseRow, PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Scope, SeriesRow, Table, TableRow,
-    WatchdogRow,
+    DelayRow, DropRow, FlowRow, FlowState, HistogramRow, LinkRow, PacketRow, PauseCycleRow, PauseRow,
+    PauseSpanRow, ProbeRow, ProgressRow, QueryRow, QueueRow, Scope, SeriesRow, Table, TableRow, WatchdogRow,
 };
 pub use totals::RunTotals;
 

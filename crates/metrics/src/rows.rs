@@ -1,8 +1,9 @@
 //! The tables of a run: their columns, each declared once. What is written, read and documented follows from this file.
 
-use crate::declare::{tables, words};
+use crate::declare::{tables, word_cell, words};
 use crate::record;
 use crate::record::{ClassName, HostName, Record, SwitchName};
+use bufferlab_core::PacketEvent;
 
 words! {
     /// How a flow ended.
@@ -372,25 +373,7 @@ record! {
     }
 }
 
-words! {
-    /// What happened to a packet in a switch's buffer.
-    PacketEvent {
-        /// It was stored.
-        Admitted => "admitted",
-        /// It was refused on arrival.
-        Dropped => "dropped",
-        /// It was removed after it had been stored.
-        Evicted => "evicted",
-        /// It got a congestion mark here.
-        Marked => "marked",
-        /// Its transmission began.
-        Departed => "departed",
-        /// The switch wants the sender behind an ingress queue to stop.
-        Paused => "paused",
-        /// The switch lets that sender go on.
-        Resumed => "resumed",
-    }
-}
+word_cell!(PacketEvent);
 
 record! {
     /// One event in a switch's buffer, of one packet; written where a run is asked for it (`--packets`, or `output.packets`), absent otherwise. Events

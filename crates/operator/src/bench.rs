@@ -4,8 +4,8 @@
 use crate::OperatorError;
 use crate::model::{Limit, Model, PRIORITIES};
 use bufferlab_core::{
-    Admission, BufferProfile, Direction, IngressId, Observer, Packet, ParamValue, Policy, Switch,
-    SwitchConfig, ThresholdRule,
+    Admission, Buffer, BufferProfile, Direction, IngressId, Observer, Packet, ParamValue, Policy, Switch,
+    SwitchConfig, SwitchEvent, ThresholdRule,
 };
 use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeSet;
@@ -18,11 +18,13 @@ pub const PACKET_MAX: u64 = 16_384;
 struct Told(BTreeSet<IngressId>);
 
 impl Observer for Told {
-    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
-        if paused {
-            self.0.insert(ingress);
-        } else {
-            self.0.remove(&ingress);
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        if let SwitchEvent::PauseChanged { ingress, paused, .. } = *event {
+            if paused {
+                self.0.insert(ingress);
+            } else {
+                self.0.remove(&ingress);
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Where do two sets of answers differ?
 
-use bufferlab_core::DropReason;
+use bufferlab_core::{DropReason, Refusal};
 use bufferlab_metrics::{DropRow, FlowRow};
 use bufferlab_switch::{Fate, Recorded};
 use bufferlab_units::Time;
@@ -102,7 +102,7 @@ impl Comparison {
             compared: rows.iter().filter(|row| row.decided() < until).count(),
             sent: count(|fate| matches!(fate, Fate::Sent { .. })),
             marked: count(|fate| matches!(fate, Fate::Sent { marked: true, .. })),
-            dropped: count(|fate| matches!(fate, Fate::Dropped(_))),
+            dropped: count(|fate| matches!(fate, Fate::Refused(_))),
             evicted: count(|fate| matches!(fate, Fate::Evicted { .. })),
             differences: 0,
             first: Vec::new(),
@@ -153,7 +153,7 @@ impl Comparison {
                         self.check(Some(index), "departure", expected(&row, at), took);
                     }
                 }
-                Fate::Dropped(reason) | Fate::Evicted { reason, .. } => {
+                Fate::Refused(Refusal { reason, .. }) | Fate::Evicted { reason, .. } => {
                     self.check(Some(index), "verdict", "lost", word(answer));
                     *losses.entry(lost(reason)).or_insert(0) += 1;
                 }

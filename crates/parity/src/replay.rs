@@ -1,7 +1,7 @@
 //! A record as a scenario, and the run of it.
 
 use crate::compare::{Answers, Comparison};
-use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, QueueId, find_policy};
+use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, QueueId, Refusal, find_policy};
 use bufferlab_metrics::{DropRow, FlowRow, RunSink};
 use bufferlab_params::Params;
 use bufferlab_scenario::{Scenario, TieOrder, Workload, WorkloadSpec};
@@ -59,10 +59,10 @@ impl Wire for Rows {
         row.fate = Fate::Sent { at: Time::ZERO, marked };
     }
 
-    fn dropped(&mut self, id: u32, queue: QueueId, reason: DropReason, core: &Core) {
+    fn refused(&mut self, id: u32, queue: QueueId, refusal: Refusal, core: &Core) {
         let row = &mut self.0[id as usize];
         row.queue = core.buffer().port_and_priority(queue).1;
-        row.fate = Fate::Dropped(reason);
+        row.fate = Fate::Refused(refusal);
     }
 
     fn evicted(&mut self, id: u32, _: QueueId, at: Time, reason: DropReason, _: &Buffer) {

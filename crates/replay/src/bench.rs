@@ -2,7 +2,7 @@
 //! may be, and bursts of a constant rate.
 
 use bufferlab_core::{
-    Admission, DropReason, Packet, ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags,
+    Admission, DropReason, Packet, ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, Tags,
 };
 use bufferlab_units::{BitRate, Time};
 use std::cmp::Reverse;
@@ -138,7 +138,7 @@ impl Bench {
         let packet = Packet { size: self.packet, egress_port: port, priority, tags, ..Packet::default() };
         match self.switch.handle_arrival(self.now, &packet, &mut ()) {
             Admission::Stored { .. } => Ok(()),
-            Admission::Dropped(reason) => Err(reason),
+            Admission::Refused(Refusal { reason, .. }) => Err(reason),
         }
     }
 

@@ -2,7 +2,7 @@
 //! with which the switch loses none.
 
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
-use bufferlab_core::{Admission, Hardware, IngressId, Observer, Packet, ParamValue, SwitchConfig};
+use bufferlab_core::{Admission, Buffer, Hardware, Observer, Packet, ParamValue, SwitchConfig, SwitchEvent};
 use bufferlab_theory::calculators::{bytes, number};
 use bufferlab_theory::forms::headroom::{CABLE_SECONDS_PER_METRE, PAUSE_FRAME_BITS, tabulated_delays};
 use bufferlab_units::headroom::{PAUSE_FRAME_BYTES, PacketMemory};
@@ -130,8 +130,8 @@ struct Asks {
 }
 
 impl Observer for Asks {
-    fn pause_changed(&mut self, now: Time, _: IngressId, paused: bool) {
-        if paused {
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        if let SwitchEvent::PauseChanged { now, paused: true, .. } = *event {
             self.pause.get_or_insert(now);
         }
     }
@@ -184,7 +184,7 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
             on_the_way.pop_front();
             let packet = Packet { size: wire, egress_port: 1, ..Packet::default() };
             let outcome = switch.handle_arrival(arrival, &packet, &mut asks);
-            lost |= matches!(outcome, Admission::Dropped(_));
+            lost |= matches!(outcome, Admission::Refused(_));
         }
         if sent > 4 * PACKETS_MAX {
             return Err("no pause was asked for".to_owned());

@@ -248,9 +248,7 @@ fn brief(
     let priority = column("priority")?.as_primitive::<UInt8Type>();
     let (switch, event, class) = (words("switch")?, words("event")?, words("class")?);
     let is_wanted: Vec<bool> = texts(switch).map(|name| name == wanted).collect();
-    let events: Vec<Option<PacketEvent>> = texts(event)
-        .map(|word| PacketEvent::ALL.iter().copied().find(|event| event.name() == word))
-        .collect();
+    let events: Vec<Option<PacketEvent>> = texts(event).map(PacketEvent::find).collect();
     let class_of: Vec<Option<u16>> =
         texts(class).map(|name| classes.iter().position(|known| known == name).map(|at| at as u16)).collect();
     for row in 0..batch.num_rows() {

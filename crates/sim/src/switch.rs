@@ -16,7 +16,9 @@ use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
 use crate::world::packet::Flags;
 use crate::{FailedMarking, FailedPolicy};
-use bufferlab_core::{Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, QueueId, Transmission};
+use bufferlab_core::{
+    Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, QueueId, Refusal, Transmission,
+};
 use bufferlab_metrics::PacketEvent;
 use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
@@ -314,7 +316,7 @@ impl SwitchNode {
                 }
                 true
             }
-            Admission::Dropped(reason) => {
+            Admission::Refused(Refusal { reason, .. }) => {
                 let refused = Refused { seen: self.seen(wanted), reason, ingress_port };
                 self.record.effects.refuse(refused);
                 false

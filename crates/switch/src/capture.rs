@@ -13,7 +13,7 @@ mod writer;
 
 use crate::config::SwitchFile;
 use crate::tallies::{Discard, Tallies};
-use bufferlab_core::DropReason;
+use bufferlab_core::{DropReason, PacketEvent};
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 use std::fs::File;
@@ -47,10 +47,8 @@ pub(crate) struct Held {
 /// How a frame was lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loss {
-    /// The queue that it should leave through refused it.
-    Dropped { port: u16, queue: u8, reason: DropReason, held: Held },
-    /// It was removed from that queue.
-    Evicted { port: u16, queue: u8, reason: DropReason, held: Held },
+    /// The queue that it should leave through refused it, or it was removed from that queue: as `event` says.
+    Switch { event: PacketEvent, port: u16, queue: u8, reason: DropReason, held: Held },
     /// It was due at a port when the switch had ended.
     Unsent { port: u16 },
 }

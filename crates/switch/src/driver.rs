@@ -2,7 +2,7 @@
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Ecn, Observer, Packet, Policy, PolicyFailure, QueueId,
-    Scheduler, Stored, Switch, SwitchConfig, Tags,
+    Refusal, Scheduler, Switch, SwitchConfig, SwitchEvent, Tags,
 };
 use bufferlab_scenario::Scenario;
 use bufferlab_units::{Serializer, Time, mix};
@@ -54,7 +54,7 @@ pub trait Wire {
     /// `id` is in `queue`. `marked`: on arrival.
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core);
     /// `id`, which asked for `queue`, is refused.
-    fn dropped(&mut self, id: u32, queue: QueueId, reason: DropReason, core: &Core);
+    fn refused(&mut self, id: u32, queue: QueueId, refusal: Refusal, core: &Core);
     /// `id` was stored in `queue`, and is removed without being sent.
     fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer);
     /// A packet is sent.
@@ -65,8 +65,10 @@ pub trait Wire {
 struct Listener<'a, W>(&'a mut W);
 
 impl<W: Wire> Observer for Listener<'_, W> {
-    fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
-        self.0.evicted(stored.packet, queue, now, reason, buffer);
+    fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
+        if let SwitchEvent::Evicted { now, queue, stored, reason } = *event {
+            self.0.evicted(stored.packet, queue, now, reason, buffer);
+        }
     }
 }
 
@@ -216,7 +218,7 @@ impl Driver {
         }
         let queue = self.core.queue_of(&packet);
         match admission {
-            Admission::Dropped(reason) => wire.dropped(id, queue, reason, &self.core),
+            Admission::Refused(refusal) => wire.refused(id, queue, refusal, &self.core),
             Admission::Stored { marked } => {
                 wire.stored(id, queue, marked, &self.core);
                 if !self.ports[usize::from(incoming.egress)].is_busy {

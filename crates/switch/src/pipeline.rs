@@ -9,7 +9,9 @@ use crate::lateness::Durations;
 use crate::record::{Fate, RecordWriter, Recorded};
 use crate::snapshot::Peaks;
 use crate::tallies::{Discard, Tallies};
-use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, PolicyFailure, QueueId, Tags};
+use bufferlab_core::{
+    Buffer, BuildError, DropReason, Ecn, PacketEvent, PolicyFailure, QueueId, Refusal, Tags,
+};
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -69,7 +71,7 @@ impl Outcome<'_> {
     fn end(&mut self, id: u32, fate: Fate) {
         let row = &mut self.frames.rows[id as usize];
         row.fate = fate;
-        if let Fate::Dropped(reason) | Fate::Evicted { reason, .. } = fate {
+        if let Some(reason) = fate.loss() {
             *self.losses[usize::from(row.incoming.egress)].entry(reason.name()).or_insert(0) += 1;
         }
         if let Some(record) = self.record {
@@ -117,13 +119,15 @@ impl Wire for Outcome<'_> {
         }
     }
 
-    fn dropped(&mut self, id: u32, queue: QueueId, reason: DropReason, core: &Core) {
+    fn refused(&mut self, id: u32, queue: QueueId, refusal: Refusal, core: &Core) {
         let row = &mut self.frames.rows[id as usize];
         row.queue = core.buffer().port_and_priority(queue).1;
         let (at, port, number) = (row.incoming.at, row.incoming.egress, row.queue);
-        self.end(id, Fate::Dropped(reason));
+        self.end(id, Fate::Refused(refusal));
         if self.capture.is_some() {
-            self.capture(id, at, Loss::Dropped { port, queue: number, reason, held: held(queue, core) });
+            let Refusal { outcome: event, reason } = refusal;
+            let held = held(queue, core);
+            self.capture(id, at, Loss::Switch { event, port, queue: number, reason, held });
         }
         self.frames.free.push(id);
     }
@@ -132,7 +136,8 @@ impl Wire for Outcome<'_> {
         self.end(id, Fate::Evicted { at, reason });
         let (port, number) = buffer.port_and_priority(queue);
         // The limit is the policy's to know, which is busy evicting.
-        self.capture(id, at, Loss::Evicted { port, queue: number, reason, held: bytes_of(queue, buffer) });
+        let (event, held) = (PacketEvent::Evicted, bytes_of(queue, buffer));
+        self.capture(id, at, Loss::Switch { event, port, queue: number, reason, held });
         self.frames.free.push(id);
     }
 

@@ -4,7 +4,7 @@
 //! stand in further columns, which `bufferlab switch --verify` compares with those of the simulator.
 
 use crate::driver::Incoming;
-use bufferlab_core::DropReason;
+use bufferlab_core::{DropReason, PacketEvent, Refusal};
 use bufferlab_units::Time;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -32,7 +32,7 @@ pub enum Fate {
         marked: bool,
     },
     /// Refused on arrival.
-    Dropped(DropReason),
+    Refused(Refusal),
     /// Removed after having been stored.
     Evicted {
         /// When.
@@ -40,6 +40,17 @@ pub enum Fate {
         /// Why.
         reason: DropReason,
     },
+}
+
+impl Fate {
+    /// Why the switch lost the packet; `None`: it sent it.
+    #[must_use]
+    pub const fn loss(self) -> Option<DropReason> {
+        match self {
+            Self::Sent { .. } => None,
+            Self::Refused(Refusal { reason, .. }) | Self::Evicted { reason, .. } => Some(reason),
+        }
+    }
 }
 
 /// A packet that asked for space.
@@ -59,7 +70,7 @@ impl Recorded {
     pub const fn decided(&self) -> Time {
         match self.fate {
             Fate::Sent { at, .. } | Fate::Evicted { at, .. } => at,
-            Fate::Dropped(_) => self.incoming.at,
+            Fate::Refused(_) => self.incoming.at,
         }
     }
 
@@ -124,8 +135,12 @@ impl RecordWriter {
         write!(line, "{},{src},{dst},{wire},{priority},{flow},{ecn},{queue},", at.0)?;
         match row.fate {
             Fate::Sent { at, marked } => writeln!(line, "sent,,{},{}", u8::from(marked), at.0),
-            Fate::Dropped(reason) => writeln!(line, "dropped,{},0,", reason.name()),
-            Fate::Evicted { at, reason } => writeln!(line, "evicted,{},0,{}", reason.name(), at.0),
+            Fate::Refused(Refusal { outcome, reason }) => {
+                writeln!(line, "{},{},0,", outcome.name(), reason.name())
+            }
+            Fate::Evicted { at, reason } => {
+                writeln!(line, "{},{},0,{}", PacketEvent::Evicted.name(), reason.name(), at.0)
+            }
         }?;
         // A line at a time: the buffer hands over what it has before a line that it has no room for.
         self.out.write_all(line)?;

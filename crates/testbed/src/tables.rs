@@ -93,7 +93,7 @@ fn packets_of_flows(outcome: &Outcome, seen: &Seen<'_>, min_rto: Time) -> Vec<Pa
         counted.timeouts += u32::from(silence >= min_rto.as_ns());
         match row.fate {
             Fate::Sent { marked, .. } => counted.marked += u64::from(marked),
-            Fate::Dropped(_) | Fate::Evicted { .. } => counted.dropped += 1,
+            Fate::Refused(_) | Fate::Evicted { .. } => counted.dropped += 1,
         }
     }
     packets
@@ -190,7 +190,7 @@ fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
         let (port, size) = (row.incoming.egress, u64::from(row.incoming.wire) - uncharged);
         let left = match row.fate {
             Fate::Sent { at, .. } | Fate::Evicted { at, .. } => at,
-            Fate::Dropped(_) => continue,
+            Fate::Refused(_) => continue,
         };
         changes.push((row.incoming.at, true, port, row.queue, size));
         changes.push((left, false, port, row.queue, size));
@@ -264,7 +264,7 @@ fn count(plan: &Plan, rows: &[Recorded], table: &mut [Queue], index: impl Fn(u16
             &mut table[index(row.incoming.egress, row.queue)].row;
         *arrived += 1;
         match row.fate {
-            Fate::Dropped(_) => {
+            Fate::Refused(_) => {
                 *dropped += 1;
                 continue;
             }
@@ -328,7 +328,7 @@ fn write_drops(plan: &Plan, rows: &[Recorded], outcome: &Outcome, sink: &mut dyn
     let uncharged = plan.scenario().switches[0].uncharged_bytes;
     let mut drops: BTreeMap<(u16, u8, u16, &'static str), (u64, u64)> = BTreeMap::new();
     for row in rows {
-        let (Fate::Dropped(reason) | Fate::Evicted { reason, .. }) = row.fate else { continue };
+        let Some(reason) = row.fate.loss() else { continue };
         let class = class_of.get(&row.incoming.flow).copied().unwrap_or(0);
         let cell = drops.entry((row.incoming.egress, row.queue, class, reason.name())).or_default();
         cell.0 += 1;
@@ -386,7 +386,7 @@ fn write_links(plan: &Plan, rows: &[Recorded], began: Time, sink: &mut dyn RunSi
 mod tests {
     use super::*;
     use crate::outcome::{ProgressSample, QueryOutcome};
-    use bufferlab_core::{DropReason, Ecn};
+    use bufferlab_core::{DropReason, Ecn, Refusal};
     use bufferlab_switch::Incoming;
 
     #[derive(Default)]
@@ -488,7 +488,7 @@ mod tests {
         let rows = [
             packet(111, 1_538, sent(111, false)),
             packet(112, 642, sent(113, true)),
-            packet(211, 1_538, Fate::Dropped(DropReason::OverThreshold)),
+            packet(211, 1_538, Fate::Refused(Refusal::dropped(DropReason::OverThreshold))),
             packet(212, 642, evicted),
             // An acknowledgement is no data.
             packet(213, 90, sent(214, false)),

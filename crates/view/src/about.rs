@@ -1,9 +1,10 @@
 //! What a page says of a run before any window of it.
 
 use crate::ViewError;
+use crate::index::Kind;
 use crate::losses::{QUERIES, Queries};
 use crate::view::View;
-use bufferlab_metrics::{DropRow, PacketEvent};
+use bufferlab_metrics::DropRow;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,8 +35,8 @@ pub(crate) struct About {
     pub(crate) is_recorded: bool,
     /// Interval of the samples (ns).
     pub(crate) sample_interval_ns: u64,
-    /// Names of the kinds of events, in the order of counts.
-    pub(crate) kinds: Vec<&'static str>,
+    /// Kinds of events, in the order of counts.
+    pub(crate) kinds: Vec<Kind>,
     pub(crate) classes: Vec<String>,
     /// Lost packets of the whole run by reason.
     pub(crate) lost: BTreeMap<&'static str, u64>,
@@ -95,7 +96,7 @@ impl About {
             end: index.end,
             is_recorded: view.is_recorded(),
             sample_interval_ns: manifest.sample_interval_ns,
-            kinds: PacketEvent::ALL.iter().map(|event| event.name()).collect(),
+            kinds: Kind::all(),
             classes: manifest.names.classes.clone(),
             lost,
             losses: index.losses.len(),

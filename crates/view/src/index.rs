@@ -14,6 +14,27 @@ const BUCKETS: u64 = 16_384;
 /// Kinds of events.
 pub(crate) const KINDS: usize = PacketEvent::ALL.len();
 
+/// What a page knows of a kind of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub(crate) struct Kind {
+    name: &'static str,
+    is_loss: bool,
+    /// Number of the colour of its line; `None`: it has no line.
+    colour: Option<u8>,
+}
+
+impl Kind {
+    /// All kinds, in the order of [`PacketEvent::ALL`].
+    pub(crate) fn all() -> Vec<Self> {
+        let kind = |&event: &PacketEvent| Self {
+            name: event.name(),
+            is_loss: event.is_loss(),
+            colour: event.colour(),
+        };
+        PacketEvent::ALL.iter().map(kind).collect()
+    }
+}
+
 /// Rows about one switch.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
@@ -157,21 +178,14 @@ impl Gatherer {
         }
         let Some((_, bucket)) = self.buckets.last_mut() else { return };
         bucket.counts[row.event as usize] += 1;
-        match row.event {
-            PacketEvent::Paused | PacketEvent::Resumed => {
-                let begins = row.event == PacketEvent::Paused;
-                let (time, port, priority) = (row.time_ps, row.ingress_port, row.priority);
-                self.pauses.push(PauseEdge { time, port, priority, begins });
-                return;
-            }
-            PacketEvent::Admitted
-            | PacketEvent::Departed
-            | PacketEvent::Dropped
-            | PacketEvent::Evicted
-            | PacketEvent::Marked => {}
+        if row.event.is_pause() {
+            let begins = row.event == PacketEvent::Paused;
+            let (time, port, priority) = (row.time_ps, row.ingress_port, row.priority);
+            self.pauses.push(PauseEdge { time, port, priority, begins });
+            return;
         }
         let Some(port) = row.port else { return };
-        if matches!(row.event, PacketEvent::Dropped | PacketEvent::Evicted) {
+        if row.event.is_loss() {
             let (time, priority, event) = (row.time_ps, row.priority, row.event);
             self.losses.push(Loss { time, row: row.row, port, priority, event });
         }
@@ -180,12 +194,7 @@ impl Gatherer {
         if row.occupancy_bytes > whole.1 {
             (whole.1, whole.2) = (row.occupancy_bytes, row.time_ps);
         }
-        let size = i64::from(row.size_bytes);
-        let change = match row.event {
-            PacketEvent::Admitted => size,
-            PacketEvent::Departed | PacketEvent::Evicted => -size,
-            _ => 0,
-        };
+        let change = row.event.change(row.size_bytes);
         if let Some(class) = row.class.filter(|_| change != 0) {
             match bucket.classes.iter_mut().find(|(known, _)| *known == class) {
                 Some((_, sum)) => *sum += change,

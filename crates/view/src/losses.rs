@@ -4,7 +4,7 @@ use crate::ViewError;
 use crate::index::{Index, Loss};
 use crate::view::View;
 use crate::window::LossMark;
-use bufferlab_metrics::{FlowRow, PacketEvent, QueryRow};
+use bufferlab_metrics::{FlowRow, QueryRow};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,7 +128,7 @@ impl View {
             let has_losses = losses[next..last].iter().any(|loss| loss.row >= group.first_row);
             if has_losses && !waiting.is_empty() {
                 self.visit_group(&group, |number, row| {
-                    if !matches!(row.event, PacketEvent::Dropped | PacketEvent::Evicted) {
+                    if !row.event.is_loss() {
                         return;
                     }
                     let query = row.flow_id.and_then(|flow| flows.get(&flow));
@@ -149,6 +149,7 @@ impl View {
 mod tests {
     use super::*;
     use crate::index::Shape;
+    use bufferlab_metrics::PacketEvent;
 
     /// 5,000 losses at four ports, every third instant twice.
     fn index() -> Index {

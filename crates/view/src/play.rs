@@ -4,7 +4,7 @@
 //! senders at as many other ports send a burst to port 0, each at the rate of a port.
 
 use crate::ViewError;
-use crate::index::{Index, Shape, Source, kind_counts};
+use crate::index::{Index, Kind, Shape, Source, kind_counts};
 use crate::window::{By, Window, Wish, window};
 use bufferlab_core::{ParamValue, PolicyInfo, find_policy, policies};
 use bufferlab_metrics::{PacketEvent, PacketRow, RunSink};
@@ -97,7 +97,7 @@ pub(crate) struct Outcome {
     sentence: String,
     buffer_bytes: u64,
     window: Window,
-    kinds: Vec<&'static str>,
+    kinds: Vec<Kind>,
     /// Losses by class and limit.
     losses: Vec<Line>,
     /// Time that reading the choices, simulating and summing up took (us).
@@ -318,7 +318,7 @@ impl Play {
             losses: losses(&rows, &classes),
             buffer_bytes,
             window,
-            kinds: PacketEvent::ALL.iter().map(|event| event.name()).collect(),
+            kinds: Kind::all(),
             packets: kind_counts(&index)[PacketEvent::Admitted as usize] as usize,
             took_us: begin.elapsed().as_micros() as u64,
         })
@@ -340,13 +340,9 @@ fn what(row: &PacketRow) -> String {
     }
 }
 
-fn is_loss(row: &PacketRow) -> bool {
-    matches!(row.event, PacketEvent::Dropped | PacketEvent::Evicted)
-}
-
 fn losses(rows: &[PacketRow], classes: &[String]) -> Vec<Line> {
     let mut sums: BTreeMap<(u16, String), (u64, u64)> = BTreeMap::new();
-    for row in rows.iter().filter(|row| is_loss(row)) {
+    for row in rows.iter().filter(|row| row.event.is_loss()) {
         let sum = sums.entry((row.class.unwrap_or_default(), what(row))).or_default();
         (sum.0, sum.1) = (sum.0 + 1, sum.1 + u64::from(row.size_bytes));
     }
@@ -361,7 +357,7 @@ fn before_first_look(rows: &[PacketRow], classes: &[String], choices: &Choices) 
     let param = info.params.iter().find(|param| param.name == UPDATE_INTERVAL)?;
     let ParamValue::Time(interval) = param.default else { return None };
     let burst = classes.iter().position(|class| class == "burst")? as u16;
-    let arrives = |row: &&PacketRow| matches!(row.event, PacketEvent::Admitted | PacketEvent::Dropped);
+    let arrives = |row: &&PacketRow| row.event.is_arrival();
     let last = rows.iter().rfind(|row| row.class == Some(burst) && arrives(row))?.time_ps;
     let us = |time: u64| (time as f64 / 100_000.0).round() / 10.0;
     (last < interval.0).then(|| {
@@ -381,9 +377,8 @@ fn sentence(rows: &[PacketRow], classes: &[String], buffer: u64, choices: &Choic
     let of_burst = || rows.iter().filter(|row| row.class == burst);
     let sum =
         |rows: &mut dyn Iterator<Item = &PacketRow>| rows.map(|row| u64::from(row.size_bytes)).sum::<u64>();
-    let lost = sum(&mut of_burst().filter(|row| is_loss(row)));
-    let arrived = sum(&mut of_burst().filter(|row| row.event == PacketEvent::Admitted))
-        + sum(&mut of_burst().filter(|row| row.event == PacketEvent::Dropped));
+    let lost = sum(&mut of_burst().filter(|row| row.event.is_loss()));
+    let arrived = sum(&mut of_burst().filter(|row| row.event.is_arrival()));
     let fullest = rows.iter().map(|row| row.occupancy_bytes).max().unwrap_or_default();
     let longest = of_burst().map(|row| row.queue_bytes).max().unwrap_or_default();
     let kb = |bytes: u64| format!("{} KB", (bytes as f64 / 100.0).round() / 10.0);
@@ -408,12 +403,12 @@ fn sentence(rows: &[PacketRow], classes: &[String], buffer: u64, choices: &Choic
         );
     }
     let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
-    for row in of_burst().filter(|row| is_loss(row)) {
+    for row in of_burst().filter(|row| row.event.is_loss()) {
         *reasons.entry(what(row)).or_default() += 1;
     }
     let most =
         reasons.iter().max_by_key(|(_, count)| **count).map(|(reason, _)| reason.clone()).unwrap_or_default();
-    let first = of_burst().find(|row| is_loss(row));
+    let first = of_burst().find(|row| row.event.is_loss());
     let numbers = first.and_then(|row| Some((row.held_bytes?, row.limit_bytes?)));
     let numbers = numbers.map_or(String::new(), |(held, limit)| {
         format!(" At the first loss it held {} and allowed {}.", kb(held), kb(limit))

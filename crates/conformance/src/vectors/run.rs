@@ -3,7 +3,7 @@
 use super::file::{Case, Event, Step};
 use super::read::Mismatch;
 use crate::device::Device;
-use bufferlab_core::{Admission, Ecn, Packet, QueueId, Tags};
+use bufferlab_core::{Admission, Ecn, Packet, QueueId, Refusal, Tags};
 use bufferlab_units::Time;
 
 /// Probes are floats, most of them whole.
@@ -153,7 +153,7 @@ impl Runner<'_> {
                 self.marked += 1;
                 "admit-marked"
             }
-            Admission::Dropped(reason) => reason.name(),
+            Admission::Refused(Refusal { reason, .. }) => reason.name(),
         };
         let event = Event::Arrive { queue, size, tags, flow, ecn };
         (self.observe)(&Elementary { now: self.now, event, verdict, from: None }, &*self.device);

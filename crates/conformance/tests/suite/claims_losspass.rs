@@ -5,8 +5,8 @@ use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
 use bufferlab_conformance::open_loop::{OpenLoop, Source};
 use bufferlab_core::{
-    Admission, Buffer, DropReason, Ecn, Marker, Observer, Packet, ParamValue, Policy, QueueId, Scheduler,
-    Stored, Switch, SwitchConfig,
+    Admission, Buffer, Ecn, Marker, Observer, Packet, ParamValue, Policy, QueueId, Scheduler, Switch,
+    SwitchConfig, SwitchEvent,
 };
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
@@ -81,8 +81,10 @@ struct Event {
 struct Evictions(u64);
 
 impl Observer for Evictions {
-    fn evicted(&mut self, _: Time, _: QueueId, _: &Stored, _: DropReason, _: &Buffer) {
-        self.0 += 1;
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        if let SwitchEvent::Evicted { .. } = *event {
+            self.0 += 1;
+        }
     }
 }
 
@@ -371,7 +373,7 @@ claims! {
         let tiny = packet(LARGE, 64);
         while matches!(bench.switch.handle_arrival(Time::ZERO, &tiny, &mut ()), Admission::Stored { .. }) {}
         let (before, free) = (bench.switch.buffer().queue_packets(QueueId(1)), bench.switch.buffer().shared_free());
-        let refused = matches!(bench.switch.handle_arrival(Time::ZERO, &packet(SMALL, MTU), &mut ()), Admission::Dropped(_));
+        let refused = matches!(bench.switch.handle_arrival(Time::ZERO, &packet(SMALL, MTU), &mut ()), Admission::Refused(_));
         let kept = bench.switch.buffer().queue_packets(QueueId(1)) == before;
         let needed = u64::from(MTU).div_ceil(64);
         Finding::new(needed == 24 && refused && kept && free < 64, format!("ceil(1500/64) = {needed}; LossPass evicts none for such a packet and counts a missed chance"))

@@ -3,8 +3,8 @@
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
 use bufferlab_core::{
-    Account, Admission, Arrival, Buffer, BufferProfile, Departure, Direction, IngressId, Observer, Packet,
-    ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags, ThresholdRule,
+    Account, Admission, Buffer, BufferProfile, Direction, IngressId, Observer, Packet, ParamValue, Policy,
+    QueueId, Switch, SwitchConfig, SwitchEvent, Tags, ThresholdRule,
 };
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
@@ -39,39 +39,44 @@ struct Books {
 }
 
 impl Observer for Books {
-    fn arriving(&mut self, _: &Arrival, buffer: &Buffer) {
-        self.headroom_before = buffer.used(Account::Headroom);
-    }
-    fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
-        let size = u64::from(arrival.size);
-        self.ingress[usize::from(arrival.ingress.0)] += size;
-        self.egress[usize::from(arrival.queue.0)] += size;
-        if !self.is_lossless[usize::from(arrival.ingress.0)] {
-            self.lossy_egress[usize::from(arrival.queue.0)] += size;
+    fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
+        match *event {
+            SwitchEvent::Arriving(_) => {
+                self.headroom_before = buffer.used(Account::Headroom);
+            }
+            SwitchEvent::Stored { arrival, .. } => {
+                let size = u64::from(arrival.size);
+                self.ingress[usize::from(arrival.ingress.0)] += size;
+                self.egress[usize::from(arrival.queue.0)] += size;
+                if !self.is_lossless[usize::from(arrival.ingress.0)] {
+                    self.lossy_egress[usize::from(arrival.queue.0)] += size;
+                }
+                if buffer.used(Account::Headroom) > self.headroom_before {
+                    self.headroom[usize::from(arrival.ingress.0)] += size;
+                }
+            }
+            SwitchEvent::Departed(departure) => {
+                let (size, ingress) = (u64::from(departure.size), usize::from(departure.ingress.0));
+                self.ingress[ingress] -= size;
+                self.egress[usize::from(departure.queue.0)] -= size;
+                if !self.is_lossless[ingress] {
+                    self.lossy_egress[usize::from(departure.queue.0)] -= size;
+                }
+                // Headroom is given back first, whichever packet leaves.
+                self.headroom[ingress] = self.headroom[ingress].saturating_sub(size);
+            }
+            SwitchEvent::PauseChanged { ingress, paused, .. } => {
+                let told = std::mem::replace(&mut self.told[usize::from(ingress.0)], paused);
+                self.repeated += u64::from(told == paused);
+                if paused {
+                    self.pauses += 1;
+                } else {
+                    self.resumes += 1;
+                }
+                self.obeys.push_back((self.step + LAG, usize::from(ingress.0), paused));
+            }
+            _ => {}
         }
-        if buffer.used(Account::Headroom) > self.headroom_before {
-            self.headroom[usize::from(arrival.ingress.0)] += size;
-        }
-    }
-    fn departed(&mut self, departure: &Departure, _: &Buffer) {
-        let (size, ingress) = (u64::from(departure.size), usize::from(departure.ingress.0));
-        self.ingress[ingress] -= size;
-        self.egress[usize::from(departure.queue.0)] -= size;
-        if !self.is_lossless[ingress] {
-            self.lossy_egress[usize::from(departure.queue.0)] -= size;
-        }
-        // Headroom is given back first, whichever packet leaves.
-        self.headroom[ingress] = self.headroom[ingress].saturating_sub(size);
-    }
-    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
-        let told = std::mem::replace(&mut self.told[usize::from(ingress.0)], paused);
-        self.repeated += u64::from(told == paused);
-        if paused {
-            self.pauses += 1;
-        } else {
-            self.resumes += 1;
-        }
-        self.obeys.push_back((self.step + LAG, usize::from(ingress.0), paused));
     }
 }
 
@@ -144,8 +149,8 @@ fn fuzz_with(
             if !silent[usize::from(from * 2 + u16::from(priority))] {
                 match (switch.handle_arrival(now, &packet, books), loses_nothing(from, priority)) {
                     (Admission::Stored { .. }, _) => found.stored += 1,
-                    (Admission::Dropped(_), false) => found.lossy_losses += 1,
-                    (Admission::Dropped(_), _) => found.lossless_losses += 1,
+                    (Admission::Refused(_), false) => found.lossy_losses += 1,
+                    (Admission::Refused(_), _) => found.lossless_losses += 1,
                 }
             }
         }

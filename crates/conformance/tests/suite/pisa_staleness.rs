@@ -141,7 +141,7 @@ fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
         advance(&mut switch, now);
         let _ = switch.poll_transmit(now, 0, &mut ());
         for _ in 0..5 {
-            if let bufferlab_core::Admission::Dropped(_) = switch.handle_arrival(now, &packet, &mut ()) {
+            if let bufferlab_core::Admission::Refused(_) = switch.handle_arrival(now, &packet, &mut ()) {
                 return switch.buffer().occupancy() as f64 * 1e-3;
             }
         }

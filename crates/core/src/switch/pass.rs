@@ -89,7 +89,7 @@ mod tests {
         let admission = switch.handle_arrival(now, packet, &mut ());
         let sent = match admission {
             Admission::Stored { .. } => switch.poll_transmit(now, packet.egress_port, &mut ()),
-            Admission::Dropped(_) => None,
+            Admission::Refused(_) => None,
         };
         (admission, sent)
     }

@@ -28,8 +28,10 @@ const CHIP: Accounting = Accounting {
 struct Senders(Vec<bool>);
 
 impl Observer for Senders {
-    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
-        self.0[usize::from(ingress.0)] = paused;
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        if let SwitchEvent::PauseChanged { ingress, paused, .. } = *event {
+            self.0[usize::from(ingress.0)] = paused;
+        }
     }
 }
 

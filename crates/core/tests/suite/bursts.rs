@@ -74,8 +74,10 @@ struct Bench {
 struct Departed(Option<Time>);
 
 impl Observer for Departed {
-    fn departed(&mut self, departure: &Departure, _: &Buffer) {
-        self.0 = Some(departure.enqueued_at);
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        if let SwitchEvent::Departed(departure) = *event {
+            self.0 = Some(departure.enqueued_at);
+        }
     }
 }
 
@@ -122,7 +124,7 @@ impl Bench {
         let queue = self.switch.queue_of(&packet);
         let index = usize::from(port);
         match self.switch.handle_arrival(self.now, &packet, &mut ()) {
-            Admission::Dropped(reason) => {
+            Admission::Refused(Refusal { reason, .. }) => {
                 let buffer = self.switch.buffer();
                 let (queue_packets, occupancy) = (buffer.queue_packets(queue) as u64, buffer.occupancy());
                 self.losses[index].push(Loss { at: self.now, reason, queue_packets, occupancy });

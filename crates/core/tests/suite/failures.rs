@@ -43,7 +43,7 @@ fn offer(switch: &mut Switch<Scripted>) -> [Admission; 3] {
 }
 
 const STORED: Admission = Admission::Stored { marked: false };
-const FAULT: Admission = Admission::Dropped(DropReason::PolicyFault);
+const FAULT: Admission = Admission::dropped(DropReason::PolicyFault);
 
 fn shared(_: &Arrival) -> Verdict {
     Verdict::Admit(Account::Shared)

@@ -108,7 +108,7 @@ fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
         for _ in 0..40 {
             let admission = switch.handle_arrival(now, &Packet { size: MTU, ..Packet::default() }, &mut ());
             if interval > 0 {
-                early += u64::from(admission == Admission::Dropped(DropReason::Early));
+                early += u64::from(admission == Admission::dropped(DropReason::Early));
                 total += 1;
             }
         }

@@ -17,9 +17,11 @@ struct Senders {
 }
 
 impl Observer for Senders {
-    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
-        self.paused[usize::from(ingress.0)] = paused;
-        self.pauses += u64::from(paused);
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        if let SwitchEvent::PauseChanged { ingress, paused, .. } = *event {
+            self.paused[usize::from(ingress.0)] = paused;
+            self.pauses += u64::from(paused);
+        }
     }
 }
 
@@ -334,7 +336,7 @@ fn a_filtered_length_within_the_limit_is_a_length_within_the_limit_plus_a_gradie
             let before = switch.policy().filtered_lossy(queue);
             let packet = Packet { size: 64 + stream.below(1_400) as u32, ..packet(0, 0, 0) };
             let admission = switch.handle_arrival(Time(step), &packet, &mut ());
-            if admission == Admission::Dropped(DropReason::BufferFull) {
+            if admission == Admission::dropped(DropReason::BufferFull) {
                 continue;
             }
             let gradient = switch.policy().filtered_lossy(queue) - before;
@@ -455,7 +457,7 @@ fn a_sender_that_does_not_obey_loses_packets_once_its_headroom_is_full() {
                     paused_with = Some(switch.buffer().used(Account::Headroom));
                 }
                 Admission::Stored { .. } => {}
-                Admission::Dropped(reason) => break reason,
+                Admission::Refused(Refusal { reason, .. }) => break reason,
             }
         };
         assert_eq!((lost, senders.pauses), (DropReason::HeadroomFull, 1), "{policy}");
@@ -486,7 +488,7 @@ fn what_a_watchdog_discards_is_lost_in_both_directions_of_its_port_and_nothing_e
     let arrive = |switch: &mut Switch<Box<dyn Policy>>, from, to, priority| {
         switch.handle_arrival(Time::ZERO, &packet(from, to, priority), &mut ())
     };
-    let lost = Admission::Dropped(DropReason::Watchdog);
+    let lost = Admission::dropped(DropReason::Watchdog);
     let stored = Admission::Stored { marked: false };
     for _ in 0..5 {
         assert_eq!(arrive(&mut switch, 0, 1, 1), stored);
@@ -565,7 +567,7 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
     }
     assert_eq!(
         switch.handle_arrival(Time::ZERO, &packet(0, 1, 0), &mut senders),
-        Admission::Dropped(DropReason::HeadroomFull)
+        Admission::dropped(DropReason::HeadroomFull)
     );
     // Other ports are not concerned, and an empty switch pauses nobody.
     assert_eq!(
@@ -648,6 +650,6 @@ fn lossy_packets_never_take_headroom_however_old_the_numbers_are_that_thresholds
         let fates = behind_a_stale_pool(policy, 5);
         let stored = fates.iter().filter(|fate| matches!(fate, Admission::Stored { .. })).count();
         assert_eq!(stored as u64, HEADROOM / MTU, "{policy}: {fates:?}");
-        assert_eq!(fates[4], Admission::Dropped(DropReason::HeadroomFull), "{policy}");
+        assert_eq!(fates[4], Admission::dropped(DropReason::HeadroomFull), "{policy}");
     }
 }

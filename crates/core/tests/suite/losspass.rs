@@ -22,10 +22,12 @@ struct Evicted {
 }
 
 impl Observer for Evicted {
-    fn evicted(&mut self, _: Time, _: QueueId, stored: &Stored, reason: DropReason, _: &Buffer) {
-        assert_eq!(reason, DropReason::PushedOut);
-        self.packets += 1;
-        self.bytes += u64::from(stored.size);
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        if let SwitchEvent::Evicted { stored, reason, .. } = *event {
+            assert_eq!(reason, DropReason::PushedOut);
+            self.packets += 1;
+            self.bytes += u64::from(stored.size);
+        }
     }
 }
 

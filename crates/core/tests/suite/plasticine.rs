@@ -51,7 +51,7 @@ impl Figure {
                         priority: (queue % queues_per_port) as u8,
                         ..Packet::default()
                     };
-                    if let Admission::Dropped(_) = self.switch.handle_arrival(self.now, &packet, &mut ()) {
+                    if let Admission::Refused(_) = self.switch.handle_arrival(self.now, &packet, &mut ()) {
                         self.dropped[usize::from(queue)] += 1;
                     }
                 }

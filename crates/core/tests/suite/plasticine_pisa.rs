@@ -84,7 +84,7 @@ fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
                 let power = 2.0_f64.powi(-i32::from(shift(alpha, congested, active)));
                 let by_shift = power * free as f64 > length as f64;
                 let admitted = match switch.handle_arrival(now, &packet, &mut ()) {
-                    Admission::Dropped(DropReason::BufferFull) => continue,
+                    Admission::Refused(Refusal { reason: DropReason::BufferFull, .. }) => continue,
                     admission => admission == Admission::Stored { marked: false },
                 };
                 total += 1;
@@ -159,7 +159,7 @@ fn burst(pass: Time, egress_length: &'static str) -> f64 {
         advance(&mut switch, now);
         let _ = switch.poll_transmit(now, 0, &mut ());
         for _ in 0..5 {
-            if let Admission::Dropped(_) = switch.handle_arrival(now, &packet, &mut ()) {
+            if let Admission::Refused(_) = switch.handle_arrival(now, &packet, &mut ()) {
                 // alpha 1/2, alone: q = (B - q) / 2.
                 return switch.buffer().occupancy() as f64 / (CAPACITY as f64 / 3.0);
             }

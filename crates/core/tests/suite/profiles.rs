@@ -1,8 +1,8 @@
 //! Do buffer profiles give each queue what they say, with the values of a SONiC configuration?
 
 use bufferlab_core::{
-    Admission, BufferProfile, BuildError, Direction, DropReason, IngressId, Observer, Packet, ParamValue,
-    Policy, QueueId, Switch, SwitchConfig, ThresholdRule,
+    Admission, Buffer, BufferProfile, BuildError, Direction, DropReason, IngressId, Observer, Packet,
+    ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, SwitchEvent, ThresholdRule,
 };
 use bufferlab_units::{BitRate, Time};
 
@@ -18,8 +18,10 @@ const HEADROOM_POOL: u64 = 4_194_112;
 struct Told(Vec<(IngressId, bool)>);
 
 impl Observer for Told {
-    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
-        self.0.push((ingress, paused));
+    fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+        if let SwitchEvent::PauseChanged { ingress, paused, .. } = *event {
+            self.0.push((ingress, paused));
+        }
     }
 }
 
@@ -88,7 +90,7 @@ fn fill(switch: &mut Switch<Box<dyn Policy>>, packet: &Packet) -> (u64, u64, Dro
     let (mut before, mut after) = (0, 0);
     loop {
         match switch.handle_arrival(Time::ZERO, packet, &mut told) {
-            Admission::Dropped(reason) => return (before, after, reason),
+            Admission::Refused(Refusal { reason, .. }) => return (before, after, reason),
             Admission::Stored { .. } if told.0.is_empty() => before += 1,
             Admission::Stored { .. } => after += 1,
         }

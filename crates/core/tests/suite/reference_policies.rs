@@ -56,8 +56,10 @@ fn longest_queue_drop_takes_from_a_longest_queue_and_from_no_other() {
     #[derive(Default)]
     struct Victims(Vec<QueueId>);
     impl Observer for Victims {
-        fn evicted(&mut self, _: Time, queue: QueueId, _: &Stored, _: DropReason, _: &Buffer) {
-            self.0.push(queue);
+        fn on(&mut self, event: &SwitchEvent<'_>, _: &Buffer) {
+            if let SwitchEvent::Evicted { queue, .. } = *event {
+                self.0.push(queue);
+            }
         }
     }
     for ties in ["first", "random"] {
@@ -83,7 +85,7 @@ fn longest_queue_drop_takes_from_a_longest_queue_and_from_no_other() {
                     assert!(was_full && lengths[usize::from(victim.0)] == longest && *victim != own);
                     evicted += 1;
                 }
-                (Admission::Dropped(_), []) => {
+                (Admission::Refused(_), []) => {
                     assert!(was_full && lengths[usize::from(own.0)] == longest);
                     refused += 1;
                 }

@@ -86,6 +86,7 @@ fn a_classifier_that_follows_flows_is_compared_too() {
 /// The comparison sees every kind of difference.
 #[test]
 fn a_record_that_was_changed_is_caught() {
+    use bufferlab_core::Refusal;
     use bufferlab_switch::{Fate, Recorded};
     use bufferlab_units::Time;
     let file = switch(
@@ -93,9 +94,9 @@ fn a_record_that_was_changed_is_caught() {
     );
     let rows = drive(&file, &synthetic(&file, 5_000, 5)).expect("the policy fits the switch");
     let sent = rows.iter().position(|row| matches!(row.fate, Fate::Sent { .. })).expect("one is sent");
-    let lost = rows.iter().position(|row| matches!(row.fate, Fate::Dropped(_))).expect("one is lost");
+    let lost = rows.iter().position(|row| matches!(row.fate, Fate::Refused(_))).expect("one is lost");
     let Fate::Sent { at, marked } = rows[sent].fate else { unreachable!("it was sent") };
-    let Fate::Dropped(reason) = rows[lost].fate else { unreachable!("it was lost") };
+    let Fate::Refused(Refusal { reason, .. }) = rows[lost].fate else { unreachable!("it was lost") };
     let other = bufferlab_core::DropReason::ALL
         .iter()
         .copied()
@@ -105,9 +106,9 @@ fn a_record_that_was_changed_is_caught() {
     let changes: [Change<'_>; 6] = [
         ("departure", sent, &|row| row.fate = Fate::Sent { at: at + Time::from_ns(1), marked }),
         ("mark", sent, &|row| row.fate = Fate::Sent { at, marked: !marked }),
-        ("verdict", sent, &|row| row.fate = Fate::Dropped(reason)),
+        ("verdict", sent, &|row| row.fate = Fate::Refused(Refusal::dropped(reason))),
         ("verdict", lost, &|row| row.fate = Fate::Sent { at, marked: false }),
-        ("losses", lost, &|row| row.fate = Fate::Dropped(other)),
+        ("losses", lost, &|row| row.fate = Fate::Refused(Refusal::dropped(other))),
         ("queue", lost, &|row| row.queue ^= 1),
     ];
     for (what, index, change) in changes {

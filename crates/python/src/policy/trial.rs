@@ -1,7 +1,7 @@
 //! A policy alone: a switch under random load, its verdicts, and what a decision costs.
 
 use super::{find, given};
-use bufferlab_core::{Admission, Packet, SwitchConfig, Tags};
+use bufferlab_core::{Admission, Packet, Refusal, SwitchConfig, Tags};
 use bufferlab_units::{BitRate, RandomStream, Time};
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
@@ -58,7 +58,7 @@ pub(crate) fn run_trial<'py>(
         };
         verdicts.push(match switch.handle_arrival(now, &packet, &mut ()) {
             Admission::Stored { .. } => 0,
-            Admission::Dropped(reason) => 1 + reason as u8,
+            Admission::Refused(Refusal { reason, .. }) => 1 + reason as u8,
         });
         if stream.below(100) < 90 {
             let _ = switch.poll_transmit(now, stream.below(PORTS as u64) as u16, &mut ());

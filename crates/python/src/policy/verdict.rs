@@ -1,7 +1,7 @@
 //! A policy's answer, as Python gives it.
 
 use crate::errors;
-use bufferlab_core::{self as core, Account, DropReason, End, QueueId};
+use bufferlab_core::{self as core, Account, DropReason, End, QueueId, Refusal};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -39,12 +39,7 @@ impl Verdict {
     /// Refuse it, for this reason: which limit bound.
     #[staticmethod]
     fn drop(py: Python<'_>, reason: &str) -> PyResult<Self> {
-        let written = reason.replace('_', "-");
-        let known = REASONS.iter().find(|known| known.name() == written);
-        known.map(|&reason| Self(core::Verdict::Drop(reason))).ok_or_else(|| {
-            let names = REASONS.iter().map(|reason| reason.name());
-            errors::unknown(py, "reason", "reason of a drop", reason, names)
-        })
+        Ok(Self(core::Verdict::Drop(parse_reason(py, reason)?)))
     }
 
     /// Drop one stored packet of `queue` first, from its "head" or "tail", then ask again.
@@ -62,9 +57,12 @@ impl Verdict {
                 let name = if account == Account::Headroom { "ADMIT_TO_HEADROOM" } else { "ADMIT" };
                 (py.import("builtins")?.getattr("getattr")?, (class, name).into_pyobject(py)?)
             }
-            core::Verdict::Drop(reason) => (class.getattr("drop")?, (reason.name(),).into_pyobject(py)?),
             core::Verdict::Evict { victim, end } => {
                 (class.getattr("evict")?, (victim.0, end_name(end)).into_pyobject(py)?)
+            }
+            refused => {
+                let Refusal { outcome, reason } = refusal_of(refused);
+                (class.getattr(outcome.verb())?, (reason.name(),).into_pyobject(py)?)
             }
         })
     }
@@ -73,9 +71,12 @@ impl Verdict {
         match self.0 {
             core::Verdict::Admit(Account::Headroom) => "Verdict.ADMIT_TO_HEADROOM".to_owned(),
             core::Verdict::Admit(_) => "Verdict.ADMIT".to_owned(),
-            core::Verdict::Drop(reason) => format!("Verdict.drop({:?})", reason.name()),
             core::Verdict::Evict { victim, end } => {
                 format!("Verdict.evict({}, {:?})", victim.0, end_name(end))
+            }
+            refused => {
+                let Refusal { outcome, reason } = refusal_of(refused);
+                format!("Verdict.{}({:?})", outcome.verb(), reason.name())
             }
         }
     }
@@ -83,12 +84,28 @@ impl Verdict {
     fn __hash__(&self) -> u64 {
         match self.0 {
             core::Verdict::Admit(account) => account as u64,
-            core::Verdict::Drop(reason) => 16 + reason as u64,
             core::Verdict::Evict { victim, end } => {
                 256 + u64::from(victim.0) * 2 + u64::from(end == End::Head)
             }
+            refused => {
+                let Refusal { outcome, reason } = refusal_of(refused);
+                16 * outcome as u64 + reason as u64
+            }
         }
     }
+}
+
+/// How a verdict refuses that neither admits nor evicts.
+fn refusal_of(verdict: core::Verdict) -> Refusal {
+    verdict.refusal().expect("a verdict admits, evicts or refuses")
+}
+
+/// The reason of a refusal.
+fn parse_reason(py: Python<'_>, reason: &str) -> PyResult<DropReason> {
+    let written = reason.replace('_', "-");
+    REASONS.iter().copied().find(|known| known.name() == written).ok_or_else(|| {
+        errors::unknown(py, "reason", "reason of a drop", reason, REASONS.iter().map(|reason| reason.name()))
+    })
 }
 
 fn end_name(end: End) -> &'static str {

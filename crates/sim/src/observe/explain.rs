@@ -210,8 +210,9 @@ fn bound(slice: &Slice, sighting: &Sighting, opinions: &[Opinion], port: u16) ->
         return None;
     }
     let own = opinions.iter().find(|opinion| opinion.policy == slice.policy.0);
-    let of_policy =
-        own.filter(|own| matches!(own.verdict, Verdict::Drop(reason) if reason.name() == sighting.reason));
+    let refuses =
+        |verdict: Verdict| verdict.refusal().is_some_and(|refusal| refusal.reason.name() == sighting.reason);
+    let of_policy = own.filter(|own| refuses(own.verdict));
     let bound = match of_policy {
         Some(own) => own.bound?,
         None => hardware_bound(slice, sighting, port)?,
@@ -285,10 +286,12 @@ fn describe(opinion: &Opinion, slice: &Slice) -> PolicyOpinion {
         Verdict::Admit(Account::Shared | Account::Minimum) => Answer::Admit(None),
         Verdict::Admit(Account::Reserved) => Answer::Admit(Some("reserved space".to_owned())),
         Verdict::Admit(Account::Headroom) => Answer::Admit(Some("headroom".to_owned())),
-        Verdict::Drop(reason) => Answer::Drop(reason.name().to_owned()),
         Verdict::Evict { victim, .. } => {
             let (port, priority) = slice.port_and_priority(victim);
             Answer::Evict(format!("{port}.{priority}"))
+        }
+        refused => {
+            Answer::Drop(refused.refusal().map_or("", |refusal| refusal.reason.name()).to_owned())
         }
     };
     PolicyOpinion { policy: opinion.policy, verdict, threshold_bytes: opinion.threshold }

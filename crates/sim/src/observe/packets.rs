@@ -14,7 +14,7 @@ pub(crate) fn row(view: View<'_>, switch: SwitchId, logged: &Logged) -> PacketRo
     let buffer = slice.core.buffer();
     let (ingress_port, ingress_priority) = buffer.port_and_priority(QueueId(logged.ingress.0));
     let (port, priority) = slice.port_and_priority(local);
-    let is_pause = matches!(logged.event, PacketEvent::Paused | PacketEvent::Resumed);
+    let is_pause = logged.event.is_pause();
     let mut row = PacketRow {
         time_ps: logged.now.0,
         switch: switch.0,

@@ -6,7 +6,7 @@
 use super::record::Place;
 use crate::ids::PacketId;
 use bufferlab_core::{
-    Account, Arrival, Buffer, Departure, DropReason, End, IngressId, QueueId, Stored, Tags,
+    Account, Arrival, Buffer, Departure, DropReason, End, IngressId, QueueId, Stored, SwitchEvent, Tags,
 };
 use bufferlab_metrics::PacketEvent;
 use bufferlab_units::Time;
@@ -35,6 +35,30 @@ pub(crate) struct Logged {
 }
 
 impl Logged {
+    /// What a table of packets says of `event`, if anything. `last`: the event that was noted before.
+    pub(super) fn new(
+        place: Place,
+        event: &SwitchEvent<'_>,
+        buffer: &Buffer,
+        last: Option<&Self>,
+    ) -> Option<Self> {
+        match *event {
+            SwitchEvent::Arriving(_) | SwitchEvent::Bypassing(_) | SwitchEvent::Departing(_) => None,
+            SwitchEvent::Stored { arrival, id } => Some(Self::stored(place, arrival, id, buffer)),
+            SwitchEvent::Refused { arrival, id, refusal } => {
+                let logged = Self::of_arrival(place, arrival, id, refusal.outcome, buffer);
+                Some(Self { reason: Some(refusal.reason), refused: Some(*arrival), ..logged })
+            }
+            SwitchEvent::Evicted { now, queue, stored, reason } => {
+                Some(Self::evicted((place, now), queue, stored, reason, buffer))
+            }
+            SwitchEvent::Departed(departure) => Some(Self::departed(place, departure, buffer)),
+            SwitchEvent::PauseChanged { now, ingress, paused } => {
+                Some(Self::pause((place, now), ingress, paused, last))
+            }
+        }
+    }
+
     fn of_arrival(place: Place, arrival: &Arrival, id: u32, event: PacketEvent, buffer: &Buffer) -> Self {
         Self {
             now: arrival.now,
@@ -54,23 +78,12 @@ impl Logged {
         }
     }
 
-    pub(super) fn stored(place: Place, arrival: &Arrival, id: u32, buffer: &Buffer) -> Self {
+    fn stored(place: Place, arrival: &Arrival, id: u32, buffer: &Buffer) -> Self {
         let account = buffer.peek(arrival.queue, End::Tail).map(|stored| stored.account);
         Self { account, ..Self::of_arrival(place, arrival, id, PacketEvent::Admitted, buffer) }
     }
 
-    pub(super) fn refused(
-        place: Place,
-        arrival: &Arrival,
-        id: u32,
-        reason: DropReason,
-        buffer: &Buffer,
-    ) -> Self {
-        let logged = Self::of_arrival(place, arrival, id, PacketEvent::Dropped, buffer);
-        Self { reason: Some(reason), refused: Some(*arrival), ..logged }
-    }
-
-    pub(super) fn evicted(
+    fn evicted(
         (place, now): (Place, Time),
         queue: QueueId,
         stored: &Stored,
@@ -96,7 +109,7 @@ impl Logged {
     }
 
     /// The packet that leaves is told by [`super::SwitchNode`] afterwards: the core does not name it here.
-    pub(super) fn departed(place: Place, departure: &Departure, buffer: &Buffer) -> Self {
+    fn departed(place: Place, departure: &Departure, buffer: &Buffer) -> Self {
         Self {
             now: departure.now,
             event: PacketEvent::Departed,
@@ -116,12 +129,7 @@ impl Logged {
     }
 
     /// A pause or its end, which `last` has brought about, if anything has. What the ingress queue holds is looked up when it is settled.
-    pub(super) fn pause(
-        (place, now): (Place, Time),
-        ingress: IngressId,
-        paused: bool,
-        last: Option<&Self>,
-    ) -> Self {
+    fn pause((place, now): (Place, Time), ingress: IngressId, paused: bool, last: Option<&Self>) -> Self {
         let event = if paused { PacketEvent::Paused } else { PacketEvent::Resumed };
         let nothing = Self {
             now,

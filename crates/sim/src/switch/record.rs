@@ -4,7 +4,7 @@ use super::effects::{Effects, Evicted};
 use super::packets::Logged;
 use crate::ids::PacketId;
 use bufferlab_core::{
-    Arrival, Buffer, Departure, DropReason, IngressId, Observer, Panel, Policy, QueueId, Stored, Switch,
+    Arrival, Buffer, Departure, DropReason, Observer, Panel, Policy, QueueId, Stored, Switch, SwitchEvent,
 };
 use bufferlab_metrics::OccupancyTimes;
 use bufferlab_units::Time;
@@ -162,23 +162,29 @@ pub(super) struct Place {
 
 /// Of the only memory of a switch.
 impl Observer for SwitchRecord {
-    #[inline(always)] // Called where a packet is stored, which is one place.
-    fn stored(&mut self, arrival: &Arrival, _: u32, buffer: &Buffer) {
-        self.rise(Place::default(), arrival, buffer);
+    #[inline(always)] // Each caller has one kind of event, so one arm remains of this.
+    fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
+        self.record(event, buffer, Place::default());
     }
+}
 
-    #[inline]
-    fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
-        self.fall(Place::default(), departure.into(), buffer);
-    }
-
-    fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
-        let stay = now - stored.enqueued_at;
-        self.note_eviction(now, stay, evicted(queue, stored, reason, buffer), buffer, Place::default());
-    }
-
-    fn pause_changed(&mut self, _: Time, ingress: IngressId, paused: bool) {
-        self.effects.demand_pause(ingress, paused);
+impl SwitchRecord {
+    /// An event of the memory at `place`.
+    #[inline(always)] // As above.
+    fn record(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer, place: Place) {
+        match *event {
+            SwitchEvent::Stored { arrival, .. } => self.rise(place, arrival, buffer),
+            SwitchEvent::Departed(departure) => self.fall(place, departure.into(), buffer),
+            SwitchEvent::Evicted { now, queue, stored, reason } => {
+                let stay = now - stored.enqueued_at;
+                self.note_eviction(now, stay, evicted(queue, stored, reason, buffer), buffer, place);
+            }
+            SwitchEvent::PauseChanged { ingress, paused, .. } => self.effects.demand_pause(ingress, paused),
+            SwitchEvent::Arriving(_)
+            | SwitchEvent::Bypassing(_)
+            | SwitchEvent::Departing(_)
+            | SwitchEvent::Refused { .. } => {}
+        }
     }
 }
 
@@ -190,72 +196,16 @@ pub(super) struct Listener<'a> {
 }
 
 impl Observer for Listener<'_> {
-    fn arriving(&mut self, arrival: &Arrival, buffer: &Buffer) {
+    fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
         if let Some(panel) = &mut self.panel {
-            panel.arriving(arrival, buffer);
+            panel.on(event, buffer);
         }
-    }
-
-    fn bypassing(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        if let Some(panel) = &mut self.panel {
-            panel.bypassing(arrival, buffer);
-        }
-    }
-
-    fn departing(&mut self, now: Time, buffer: &Buffer) {
-        if let Some(panel) = &mut self.panel {
-            panel.departing(now, buffer);
-        }
-    }
-
-    fn stored(&mut self, arrival: &Arrival, id: u32, buffer: &Buffer) {
-        if let Some(panel) = &mut self.panel {
-            panel.stored(arrival, id, buffer);
-        }
-        if self.record.logs_packets {
-            self.record.effects.log(Logged::stored(self.place, arrival, id, buffer));
-        }
-        self.record.rise(self.place, arrival, buffer);
-    }
-
-    fn departed(&mut self, departure: &Departure, buffer: &Buffer) {
-        if let Some(panel) = &mut self.panel {
-            panel.departed(departure, buffer);
-        }
-        if self.record.logs_packets {
-            self.record.effects.log(Logged::departed(self.place, departure, buffer));
-        }
-        self.record.fall(self.place, departure.into(), buffer);
-    }
-
-    fn dropped(&mut self, arrival: &Arrival, id: u32, reason: DropReason, buffer: &Buffer) {
-        if let Some(panel) = &mut self.panel {
-            panel.dropped(arrival, id, reason, buffer);
-        }
-        if self.record.logs_packets {
-            self.record.effects.log(Logged::refused(self.place, arrival, id, reason, buffer));
-        }
-    }
-
-    fn evicted(&mut self, now: Time, queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) {
-        if let Some(panel) = &mut self.panel {
-            panel.evicted(now, queue, stored, reason, buffer);
-        }
-        if self.record.logs_packets {
-            let logged = Logged::evicted((self.place, now), queue, stored, reason, buffer);
-            self.record.effects.log(logged);
-        }
-        let stay = now - stored.enqueued_at;
-        let evicted = evicted(queue, stored, reason, buffer);
-        self.record.note_eviction(now, stay, evicted, buffer, self.place);
-    }
-
-    fn pause_changed(&mut self, now: Time, ingress: IngressId, paused: bool) {
         if self.record.logs_packets {
             let effects = &mut self.record.effects;
-            let logged = Logged::pause((self.place, now), ingress, paused, effects.log.last());
-            effects.log(logged);
+            if let Some(logged) = Logged::new(self.place, event, buffer, effects.log.last()) {
+                effects.log(logged);
+            }
         }
-        self.record.pause_changed(now, ingress, paused);
+        self.record.record(event, buffer, self.place);
     }
 }

@@ -1,6 +1,7 @@
 //! The table of packets says the same as every other table, and recording it changes nothing.
 
 use crate::support::Rows;
+use bufferlab_core::Effect;
 use bufferlab_metrics::{PacketEvent, PacketRow, PauseRow, QueueRow, RunSink, RunTotals};
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::Simulation;
@@ -85,7 +86,7 @@ fn packets_add_up_to_the_counters_of_queues_and_to_the_drops() {
                 let most: &mut u64 = largest.entry(place).or_default();
                 *most = row.queue_bytes.max(*most);
             }
-            if !is_dead && matches!(row.event, PacketEvent::Dropped | PacketEvent::Evicted) {
+            if !is_dead && row.event.is_loss() {
                 let class = row.class.expect("a packet has a class");
                 let key = (row.switch, port, row.priority, class, row.reason.expect("a loss has a reason"));
                 let entry: &mut (u64, u64) = drops.entry(key).or_default();
@@ -105,14 +106,12 @@ fn packets_add_up_to_the_counters_of_queues_and_to_the_drops() {
             let count = counts.get(&place).copied().unwrap_or_default();
             let of = |event: PacketEvent| count[event as usize];
             assert_eq!(of(PacketEvent::Admitted), queue.enqueued_packets, "{file} {place:?}");
-            assert_eq!(of(PacketEvent::Dropped), queue.dropped_packets, "{file} {place:?}");
+            let refusals = PacketEvent::ALL.iter().filter(|event| event.is_refusal());
+            let refused: u64 = refusals.map(|&event| of(event)).sum();
+            assert_eq!(refused, queue.dropped_packets, "{file} {place:?}");
             assert_eq!(of(PacketEvent::Evicted), queue.evicted_packets, "{file} {place:?}");
             assert_eq!(of(PacketEvent::Marked), queue.marked_packets, "{file} {place:?}");
-            assert_eq!(
-                of(PacketEvent::Admitted) + of(PacketEvent::Dropped),
-                queue.arrived_packets,
-                "{file} {place:?}"
-            );
+            assert_eq!(of(PacketEvent::Admitted) + refused, queue.arrived_packets, "{file} {place:?}");
             assert_eq!(largest.get(&place).copied().unwrap_or_default(), queue.max_bytes, "{file} {place:?}");
         }
     }
@@ -136,19 +135,17 @@ fn lengths_follow_from_the_packets_that_came_and_went() {
             let queue = queues.entry((row.switch, port, row.priority)).or_default();
             let whole = switches.entry(row.switch).or_default();
             let size = u64::from(row.size_bytes);
-            match row.event {
-                PacketEvent::Admitted => (*queue, *whole) = (*queue + size, *whole + size),
-                PacketEvent::Departed | PacketEvent::Evicted => {
-                    (*queue, *whole) = (*queue - size, *whole - size);
-                }
-                PacketEvent::Dropped => {}
-                PacketEvent::Marked | PacketEvent::Paused | PacketEvent::Resumed => continue,
+            match row.event.effect() {
+                Effect::Stores => (*queue, *whole) = (*queue + size, *whole + size),
+                Effect::Sends | Effect::Removes => (*queue, *whole) = (*queue - size, *whole - size),
+                Effect::Refuses => {}
+                Effect::Marks | Effect::Signals => continue,
             }
             assert_eq!((row.queue_bytes, row.occupancy_bytes), (*queue, *whole), "{file}: {row:?}");
             if let (Some(limit), Some(held)) = (row.limit_bytes, row.held_bytes) {
                 // A chip charges whole cells, so what was added is at least the size.
                 assert!(held + size >= limit.min(held + 1), "{file}: {row:?}");
-                assert_eq!(row.event, PacketEvent::Dropped);
+                assert!(row.event.is_refusal(), "{file}: {row:?}");
             }
         }
     }

@@ -160,11 +160,8 @@ impl<W: Write> Files<W> {
     fn lost(&self, loss: Loss) -> String {
         let name = |port: u16| &self.ports[usize::from(port)].name;
         match loss {
-            Loss::Dropped { port, queue, reason, held } => {
-                remark("dropped", name(port), queue, Some(reason.name()), held)
-            }
-            Loss::Evicted { port, queue, reason, held } => {
-                remark("evicted", name(port), queue, Some(reason.name()), held)
+            Loss::Switch { event, port, queue, reason, held } => {
+                remark(event.name(), name(port), queue, Some(reason.name()), held)
             }
             Loss::Unsent { port } => {
                 format!("not sent: it was due at {} when the switch had ended", name(port))

@@ -2,7 +2,7 @@
 
 use super::{COLUMNS, COMPLETE, Fate, PROGRESS_FILE, RECORD_FILE, Recorded};
 use crate::driver::Incoming;
-use bufferlab_core::{DropReason, Ecn};
+use bufferlab_core::{DropReason, Ecn, PacketEvent, Refusal};
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 
@@ -174,9 +174,11 @@ fn parse(record: &csv::StringRecord, names: &[String]) -> Result<Recorded, (usiz
     };
     let fate = match &record[8] {
         "sent" => Fate::Sent { at: Time(number(record, 11)?), marked: number::<u8>(record, 10)? == 1 },
-        "dropped" => Fate::Dropped(reason()?),
-        "evicted" => Fate::Evicted { at: Time(number(record, 11)?), reason: reason()? },
-        _ => return Err((8, "sent, dropped or evicted")),
+        word => match PacketEvent::find(word) {
+            Some(outcome) if outcome.is_refusal() => Fate::Refused(Refusal { outcome, reason: reason()? }),
+            Some(PacketEvent::Evicted) => Fate::Evicted { at: Time(number(record, 11)?), reason: reason()? },
+            _ => return Err((8, "sent, dropped or evicted")),
+        },
     };
     Ok(Recorded { incoming, queue: number(record, 7)?, fate })
 }

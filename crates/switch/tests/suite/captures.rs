@@ -95,7 +95,9 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
                 let comment = match row.fate {
                     Fate::Sent { .. } if is_unsent(row) => "not sent".to_owned(),
                     Fate::Sent { .. } => String::new(),
-                    Fate::Dropped(reason) => format!("dropped at queue p{egress}.{queue}; {}", reason.name()),
+                    Fate::Refused(refusal) => {
+                        format!("dropped at queue p{egress}.{queue}; {}", refusal.reason.name())
+                    }
                     Fate::Evicted { reason, .. } => {
                         format!("evicted at queue p{egress}.{queue}; {}", reason.name())
                     }
@@ -239,7 +241,7 @@ fn tshark_counts_what_the_record_counts() {
     };
     for port in [0, 1] {
         let of = |row: &Recorded| row.incoming.ingress == port;
-        let dropped = count(&|row| of(row) && matches!(row.fate, Fate::Dropped(_)));
+        let dropped = count(&|row| of(row) && matches!(row.fate, Fate::Refused(_)));
         let evicted = count(&|row| of(row) && matches!(row.fate, Fate::Evicted { .. }));
         assert_eq!((lines(port, "dropped").len(), lines(port, "evicted").len()), (dropped, evicted));
     }

@@ -1,6 +1,6 @@
 //! One burst beside old queues, twice: packet by packet through the real switch, and as a liquid.
 
-use bufferlab_core::{Admission, DropReason, Packet, ParamValue, Policy, Switch, SwitchConfig};
+use bufferlab_core::{Admission, DropReason, Packet, ParamValue, Policy, Refusal, Switch, SwitchConfig};
 use bufferlab_theory::fluid::{
     Counted, DrainRate, EnhancedLimits, Fluid, Law, Refresh, Shape, Source, TrafficAwareLimits,
 };
@@ -162,7 +162,8 @@ impl Cell {
                 sent[stream] += 1;
                 let packet = Packet { size: MTU as u32, egress_port: port, priority, ..Packet::default() };
                 let queue = switch.queue_of(&packet);
-                if let Admission::Dropped(reason) = switch.handle_arrival(next, &packet, &mut ())
+                if let Admission::Refused(Refusal { reason, .. }) =
+                    switch.handle_arrival(next, &packet, &mut ())
                     && stream == burst
                 {
                     switch.verify().expect("the ledger holds");

@@ -97,7 +97,8 @@
     return Number((count / 1e6).toPrecision(3)) + " MB";
   }
   const many = (count, what) => `${count.toLocaleString("en-US")} ${what}${count === 1 ? "" : "s"}`;
-  const kind = (name) => about.kinds.indexOf(name);
+  const kind = (name) => about.kinds.findIndex((one) => one.name === name);
+  const losses = () => about.kinds.filter((one) => one.is_loss).map((one) => one.name);
 
   // The only queue that is shown, or nothing.
   const onlyQueue = () => (state.port === "" || (state.priority === "" && about.queues_per_port > 1) ? "" : `${state.port}.${state.priority === "" ? 0 : state.priority}`);
@@ -116,7 +117,7 @@
     if (onlyQueue() && limits.length > 0) parts.push(`Its limit was ${bytes(Math.min(...limits))} to ${bytes(Math.max(...limits))}.`);
     else if (largest) parts.push(`Largest: ${largest.name}.`);
     if (about.is_recorded) {
-      const lost = ["dropped", "evicted"].map((name) => [name, sums[kind(name)]]).filter(([, count]) => count > 0);
+      const lost = losses().map((name) => [name, sums[kind(name)]]).filter(([, count]) => count > 0);
       parts.push(lost.length === 0 ? "No packet lost." : lost.map(([name, count]) => `${many(count, "packet")} ${name}`).join(", ") + ".");
       if (sums[kind("marked")] > 0) parts.push(`${many(sums[kind("marked")], "packet")} marked.`);
       if (sums[kind("paused")] > 0) parts.push(`${many(sums[kind("paused")], "pause")} demanded.`);
@@ -193,10 +194,9 @@
   }
 
   // Events below the chart, on the same axis: a line for every kind.
-  const LANES = [["dropped", "--c1"], ["evicted", "--c3"], ["marked", "--c2"], ["paused", "--c0"]];
   function drawLanes(plot) {
     const canvas = byId("lanes"), ratio = window.devicePixelRatio || 1;
-    const used = about.is_recorded ? LANES.filter(([name]) => shown.sums[kind(name)] > 0 || (name === "paused" && shown.pauses.length > 0)) : [];
+    const used = about.is_recorded ? about.kinds.filter((one) => one.colour !== null).map((one) => [one.name, `--c${one.colour}`]).filter(([name]) => shown.sums[kind(name)] > 0 || (name === "paused" && shown.pauses.length > 0)) : [];
     lanes = used;
     const height = 22 * used.length;
     canvas.style.height = height + "px";
@@ -286,7 +286,7 @@
       const why = row.bound ? `${row.reason}: ${row.bound} ${row.held_bytes} B of ${row.limit_bytes} B` : row.reason || "";
       const cells = [instant(row.time_ps, 1000), row.event, row.ingress_port, row.port === null ? row.priority : `${row.port}.${row.priority}`, row.class ?? "", row.flow_id ?? "", row.packet === null ? "" : `${row.packet} ${row.kind}`, bytes(row.size_bytes), bytes(row.queue_bytes), row.threshold_bytes === null ? "" : bytes(row.threshold_bytes), why];
       const line = body.insertRow();
-      line.className = row.event;
+      if (losses().includes(row.event)) line.className = "lost";
       for (const text of cells) line.insertCell().textContent = text;
     }
     rowsPlace.append(table);
@@ -452,7 +452,7 @@
     byId("lanes").addEventListener("click", (event) => {
       const loss = nearestLoss(timeAt(event));
       if (loss) explain(loss);
-      else if (shown.sums[kind("dropped")] + shown.sums[kind("evicted")] > 0) byId("pointer").textContent = "Zoom in: there are too many losses here to tell one.";
+      else if (losses().some((name) => shown.sums[kind(name)] > 0)) byId("pointer").textContent = "Zoom in: there are too many losses here to tell one.";
     });
     (isPart ? byId("window-part") : document).addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || ["SELECT", "INPUT"].includes(event.target.tagName)) return;

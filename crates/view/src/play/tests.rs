@@ -30,7 +30,7 @@ fn lost(priority: u64, interval: &str) -> usize {
     let simulation = Simulation::new(&loaded.scenario).expect("it begins");
     let burst = simulation.classes().iter().position(|class| class == "burst").map(|class| class as u16);
     simulation.run(&mut rows, &mut |_| {}).expect("it runs");
-    rows.0.iter().filter(|row| row.class == burst && is_loss(row)).count()
+    rows.0.iter().filter(|row| row.class == burst && row.event.is_loss()).count()
 }
 
 /// ABM counts congested queues of a priority every 80 us. A burst that has arrived before that meets the counts of an empty switch, whatever its

@@ -40,7 +40,7 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
         file.frame(&packet, Some(&comment(row, marked, &classes))).map_err(failed())
     };
     each(view, |row| match row.event {
-        PacketEvent::Paused | PacketEvent::Resumed => Ok(()),
+        event if event.is_pause() => Ok(()),
         PacketEvent::Marked => {
             marks.mark(row);
             Ok(())
@@ -71,8 +71,7 @@ impl Marks {
     /// A row of the table that is no mark; answers the one before it, and why that packet is marked.
     fn next(&mut self, row: &PacketRow) -> Option<(PacketRow, Option<&'static str>)> {
         let key = (row.flow_id, row.packet, row.kind);
-        let leaves = matches!(row.event, PacketEvent::Departed | PacketEvent::Evicted);
-        let reason = if leaves { self.stored.remove(&key) } else { None };
+        let reason = if row.event.leaves() { self.stored.remove(&key) } else { None };
         self.waiting.replace((row.clone(), reason))
     }
 

@@ -38,8 +38,7 @@ fn micros(time_ps: u64) -> Value {
 fn events(row: &PacketRow, classes: &[String]) -> Vec<Value> {
     let ts = micros(row.time_ps);
     let counter = |name: &str, bytes: u64| json!({ "ph": "C", "pid": 1, "ts": ts, "name": name, "args": { "bytes": bytes } });
-    let Some(port) = row.port.filter(|_| !matches!(row.event, PacketEvent::Paused | PacketEvent::Resumed))
-    else {
+    let Some(port) = row.port.filter(|_| !row.event.is_pause()) else {
         // Slices of one ingress queue do not overlap, those of two may: they are asynchronous.
         let ph = if row.event == PacketEvent::Paused { "b" } else { "e" };
         let name = format!("pause at port {} priority {}", row.ingress_port, row.priority);
@@ -64,7 +63,7 @@ fn events(row: &PacketRow, classes: &[String]) -> Vec<Value> {
                     "held_bytes": row.held_bytes, "limit_bytes": row.limit_bytes, "account": row.account,
                 },
             })];
-            if row.event == PacketEvent::Evicted {
+            if row.event.leaves() {
                 list.extend([counter(&queue, row.queue_bytes), counter("buffer", row.occupancy_bytes)]);
             }
             list

@@ -1,6 +1,7 @@
 //! What a policy answers: verdicts with their reasons, and demands to pause.
 
 use crate::buffer::{Account, End, QueueId};
+use crate::event::Refusal;
 
 /// A policy's answer.
 #[must_use]
@@ -17,6 +18,17 @@ pub enum Verdict {
         /// From which end.
         end: End,
     },
+}
+
+impl Verdict {
+    /// How and why the policy refuses the arrival; `None`: it stores the packet or removes another one.
+    #[must_use]
+    pub const fn refusal(self) -> Option<Refusal> {
+        match self {
+            Self::Drop(reason) => Some(Refusal::dropped(reason)),
+            Self::Admit(_) | Self::Evict { .. } => None,
+        }
+    }
 }
 
 macro_rules! drop_reasons {

@@ -175,7 +175,7 @@ impl Trial {
                 self.marks |= marked;
                 true
             }
-            Admission::Dropped(_) => false,
+            Admission::Refused(_) => false,
         }
     }
 

@@ -1,0 +1,233 @@
+//! What happens to packets in a switch: the table of outcomes, and the events that observers see.
+
+use crate::buffer::{Buffer, IngressId, QueueId, Stored};
+use crate::policy::{Arrival, Departure, DropReason};
+use bufferlab_units::Time;
+
+/// What an outcome does to the content of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Stores an arriving packet.
+    Stores,
+    /// Refuses an arriving packet, so that the content stays.
+    Refuses,
+    /// Removes a stored packet without sending it.
+    Removes,
+    /// Removes a stored packet and sends it.
+    Sends,
+    /// Changes a packet, and not the content.
+    Marks,
+    /// Stops or releases the sender behind an ingress queue.
+    Signals,
+}
+
+macro_rules! packet_events {
+    ($($(#[doc = $doc:literal])+ $variant:ident {
+        name: $name:literal, verb: $verb:literal, effect: $effect:ident, is_loss: $is_loss:literal, colour: $colour:expr,
+    })+) => {
+        /// An outcome or another event of a packet in a switch's buffer. The table that declares the events has all that tables,
+        /// pages, captures and Python need to know of each.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum PacketEvent {
+            #[default]
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl PacketEvent {
+            /// Every event, in the order of their discriminants.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            /// Names of all events, in the same order.
+            pub const NAMES: &'static [&'static str] = &[$($name,)+];
+
+            /// Name in tables, records, captures and pages.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// Name of what a policy or a switch does, as in `Verdict.drop` of the Python package.
+            #[must_use]
+            pub const fn verb(self) -> &'static str {
+                match self { $(Self::$variant => $verb,)+ }
+            }
+
+            /// What the event does to the content of the buffer.
+            #[must_use]
+            pub const fn effect(self) -> Effect {
+                match self { $(Self::$variant => Effect::$effect,)+ }
+            }
+
+            /// Whether the switch has lost the packet.
+            #[must_use]
+            pub const fn is_loss(self) -> bool {
+                match self { $(Self::$variant => $is_loss,)+ }
+            }
+
+            /// Number of the colour in which pages draw the event; `None`: pages do not draw it.
+            #[must_use]
+            pub const fn colour(self) -> Option<u8> {
+                match self { $(Self::$variant => $colour,)+ }
+            }
+        }
+    };
+}
+
+packet_events! {
+    /// The packet was stored.
+    Admitted { name: "admitted", verb: "admit", effect: Stores, is_loss: false, colour: None, }
+    /// The packet was refused on arrival.
+    Dropped { name: "dropped", verb: "drop", effect: Refuses, is_loss: true, colour: Some(1), }
+    /// The packet was removed after it had been stored.
+    Evicted { name: "evicted", verb: "evict", effect: Removes, is_loss: true, colour: Some(3), }
+    /// The packet got a congestion mark in this switch.
+    Marked { name: "marked", verb: "mark", effect: Marks, is_loss: false, colour: Some(2), }
+    /// The transmission of the packet began.
+    Departed { name: "departed", verb: "send", effect: Sends, is_loss: false, colour: None, }
+    /// The switch wants the sender behind an ingress queue to stop.
+    Paused { name: "paused", verb: "pause", effect: Signals, is_loss: false, colour: Some(0), }
+    /// The switch lets that sender go on.
+    Resumed { name: "resumed", verb: "resume", effect: Signals, is_loss: false, colour: None, }
+}
+
+impl PacketEvent {
+    /// The event with this name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|event| event.name() == name)
+    }
+
+    /// Whether the event decides an arrival: the packet is stored or refused.
+    #[must_use]
+    pub const fn is_arrival(self) -> bool {
+        matches!(self.effect(), Effect::Stores | Effect::Refuses)
+    }
+
+    /// Whether the event refuses an arrival.
+    #[must_use]
+    pub const fn is_refusal(self) -> bool {
+        matches!(self.effect(), Effect::Refuses)
+    }
+
+    /// Whether a stored packet leaves the buffer, sent or not.
+    #[must_use]
+    pub const fn leaves(self) -> bool {
+        matches!(self.effect(), Effect::Removes | Effect::Sends)
+    }
+
+    /// Whether the event concerns the sender behind an ingress queue.
+    #[must_use]
+    pub const fn is_pause(self) -> bool {
+        matches!(self.effect(), Effect::Signals)
+    }
+
+    /// By how much a packet of `size` bytes changes the content of the buffer (bytes).
+    #[must_use]
+    pub const fn change(self, size: u32) -> i64 {
+        match self.effect() {
+            Effect::Stores => size as i64,
+            Effect::Removes | Effect::Sends => -(size as i64),
+            Effect::Refuses | Effect::Marks | Effect::Signals => 0,
+        }
+    }
+}
+
+/// Why an arrival is not stored, and how it is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// How it is refused: one of the events with [`Effect::Refuses`].
+    pub outcome: PacketEvent,
+    /// Which limit bound.
+    pub reason: DropReason,
+}
+
+impl Refusal {
+    /// The packet is dropped for `reason`.
+    #[must_use]
+    pub const fn dropped(reason: DropReason) -> Self {
+        Self { outcome: PacketEvent::Dropped, reason }
+    }
+}
+
+/// What happened in a switch, as the switch tells its [`Observer`].
+#[derive(Clone, Copy, Debug)]
+pub enum SwitchEvent<'a> {
+    /// The arrival asks for space; the policy has not been asked yet, and the buffer does not contain the packet.
+    Arriving(&'a Arrival),
+    /// The arrival is decided without the policy: by what a chip sets aside, by its limits, by a watchdog.
+    Bypassing(&'a Arrival),
+    /// A packet will leave for the wire at this instant; the buffer still contains it.
+    Departing(Time),
+    /// The arrival was stored; the buffer contains it.
+    Stored {
+        /// The arrival.
+        arrival: &'a Arrival,
+        /// The driver's name for the packet.
+        id: u32,
+    },
+    /// The arrival was refused.
+    Refused {
+        /// The arrival.
+        arrival: &'a Arrival,
+        /// The driver's name for the packet.
+        id: u32,
+        /// How and why.
+        refusal: Refusal,
+    },
+    /// A stored packet was removed without being sent; the buffer no longer contains it.
+    Evicted {
+        /// When.
+        now: Time,
+        /// The queue that held it.
+        queue: QueueId,
+        /// The packet.
+        stored: &'a Stored,
+        /// Why.
+        reason: DropReason,
+    },
+    /// A packet left for the wire; the buffer no longer contains it.
+    Departed(&'a Departure),
+    /// The sender behind `ingress` must stop (`true`) or may resume.
+    PauseChanged {
+        /// When.
+        now: Time,
+        /// The ingress queue.
+        ingress: IngressId,
+        /// Whether it must stop.
+        paused: bool,
+    },
+}
+
+/// Sees what happens in a switch when it happens. `()` observes nothing.
+///
+/// Results come only from here, so the simulator, a real switch and the theory checks record the same
+/// events. An observer matches the events that it needs.
+pub trait Observer {
+    /// `event` has happened, and `buffer` is as it is right after it.
+    fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer);
+}
+
+impl Observer for () {
+    #[inline(always)] // So that events which nobody sees are never built.
+    fn on(&mut self, _: &SwitchEvent<'_>, _: &Buffer) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_events_is_consistent() {
+        for (index, &event) in PacketEvent::ALL.iter().enumerate() {
+            assert_eq!(event as usize, index);
+            assert_eq!(PacketEvent::NAMES[index], event.name());
+            assert_eq!(
+                PacketEvent::find(event.name()),
+                Some(event),
+                "two events are called {}",
+                event.name()
+            );
+            let keeps = matches!(event.effect(), Effect::Stores | Effect::Sends | Effect::Signals);
+            assert!(!(keeps && event.is_loss()), "{} loses nothing", event.name());
+        }
+    }
+}
