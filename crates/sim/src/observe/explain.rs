@@ -290,9 +290,7 @@ fn describe(opinion: &Opinion, slice: &Slice) -> PolicyOpinion {
             let (port, priority) = slice.port_and_priority(victim);
             Answer::Evict(format!("{port}.{priority}"))
         }
-        refused => {
-            Answer::Drop(refused.refusal().map_or("", |refusal| refusal.reason.name()).to_owned())
-        }
+        refused => Answer::Drop(refused.refusal().map_or("", |refusal| refusal.reason.name()).to_owned()),
     };
     PolicyOpinion { policy: opinion.policy, verdict, threshold_bytes: opinion.threshold }
 }
