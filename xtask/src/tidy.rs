@@ -49,7 +49,8 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-params", &["bufferlab-units", "strsim"]),
     ("bufferlab-core", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-transport", &["bufferlab-units", "bufferlab-params"]),
-    ("bufferlab-metrics", &[]),
+    // The words of a packet's events are those of the core.
+    ("bufferlab-metrics", &["bufferlab-core"]),
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
 /// Crates that may use libraries, and of the workspace these only: a format's reader knows no format.

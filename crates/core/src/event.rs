@@ -1,10 +1,10 @@
-//! What happens to packets in a switch: the table of outcomes, and the events that observers see.
+//! The table of outcomes of packets in a switch, and the events that observers see.
 
 use crate::buffer::{Buffer, IngressId, QueueId, Stored};
 use crate::policy::{Arrival, Departure, DropReason};
 use bufferlab_units::Time;
 
-/// What an outcome does to the content of a buffer.
+/// The effect of an outcome on the content of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Stores an arriving packet.
@@ -25,8 +25,8 @@ macro_rules! packet_events {
     ($($(#[doc = $doc:literal])+ $variant:ident {
         name: $name:literal, verb: $verb:literal, effect: $effect:ident, is_loss: $is_loss:literal, colour: $colour:expr,
     })+) => {
-        /// An outcome or another event of a packet in a switch's buffer. The table that declares the events has all that tables,
-        /// pages, captures and Python need to know of each.
+        /// An outcome or another event of a packet in a switch's buffer. The table of events has
+        /// all that result tables, pages, captures and Python need to know of each.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum PacketEvent {
             #[default]
@@ -45,13 +45,13 @@ macro_rules! packet_events {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Name of what a policy or a switch does, as in `Verdict.drop` of the Python package.
+            /// Verb for the action of a policy or a switch, as in `Verdict.drop` of Python.
             #[must_use]
             pub const fn verb(self) -> &'static str {
                 match self { $(Self::$variant => $verb,)+ }
             }
 
-            /// What the event does to the content of the buffer.
+            /// Effect of the event on the content of the buffer.
             #[must_use]
             pub const fn effect(self) -> Effect {
                 match self { $(Self::$variant => Effect::$effect,)+ }
@@ -120,7 +120,7 @@ impl PacketEvent {
         matches!(self.effect(), Effect::Signals)
     }
 
-    /// By how much a packet of `size` bytes changes the content of the buffer (bytes).
+    /// Change of the content of the buffer by a packet of `size` bytes (bytes).
     #[must_use]
     pub const fn change(self, size: u32) -> i64 {
         match self.effect() {
@@ -131,12 +131,12 @@ impl PacketEvent {
     }
 }
 
-/// Why an arrival is not stored, and how it is refused.
+/// Outcome and reason of an arrival that is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// How it is refused: one of the events with [`Effect::Refuses`].
+    /// Kind of the refusal: one of the events with [`Effect::Refuses`].
     pub outcome: PacketEvent,
-    /// Which limit bound.
+    /// The limit that bound.
     pub reason: DropReason,
 }
 
@@ -148,12 +148,14 @@ impl Refusal {
     }
 }
 
-/// What happened in a switch, as the switch tells its [`Observer`].
+/// An event in a switch, as its [`Observer`] sees it.
 #[derive(Clone, Copy, Debug)]
 pub enum SwitchEvent<'a> {
-    /// The arrival asks for space; the policy has not been asked yet, and the buffer does not contain the packet.
+    /// The arrival asks for space. The policy has not been asked yet, and the buffer does not
+    /// contain the packet.
     Arriving(&'a Arrival),
-    /// The arrival is decided without the policy: by what a chip sets aside, by its limits, by a watchdog.
+    /// The arrival is decided without the policy: by the reserves or limits of a chip, or by a
+    /// watchdog.
     Bypassing(&'a Arrival),
     /// A packet will leave for the wire at this instant; the buffer still contains it.
     Departing(Time),
@@ -170,37 +172,37 @@ pub enum SwitchEvent<'a> {
         arrival: &'a Arrival,
         /// The driver's name for the packet.
         id: u32,
-        /// How and why.
+        /// Outcome and reason.
         refusal: Refusal,
     },
     /// A stored packet was removed without being sent; the buffer no longer contains it.
     Evicted {
-        /// When.
+        /// Instant.
         now: Time,
         /// The queue that held it.
         queue: QueueId,
         /// The packet.
         stored: &'a Stored,
-        /// Why.
+        /// Reason of the removal.
         reason: DropReason,
     },
     /// A packet left for the wire; the buffer no longer contains it.
     Departed(&'a Departure),
     /// The sender behind `ingress` must stop (`true`) or may resume.
     PauseChanged {
-        /// When.
+        /// Instant.
         now: Time,
         /// The ingress queue.
         ingress: IngressId,
-        /// Whether it must stop.
+        /// The sender must stop.
         paused: bool,
     },
 }
 
-/// Sees what happens in a switch when it happens. `()` observes nothing.
+/// Sees the events of a switch as they happen. `()` observes nothing.
 ///
-/// Results come only from here, so the simulator, a real switch and the theory checks record the same
-/// events. An observer matches the events that it needs.
+/// Results come only from here, so the simulator, a real switch and the theory checks record the
+/// same events. An observer matches the events that it needs.
 pub trait Observer {
     /// `event` has happened, and `buffer` is as it is right after it.
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer);

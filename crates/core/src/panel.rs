@@ -149,8 +149,8 @@ impl Panel {
         }
     }
 
-    /// Calls `hook` of every member that has one of `hooks`, then asks for pauses where a switch would: after an event
-    /// for which the policy has `pause`.
+    /// Calls `hook` of every member that has one of `hooks`. Then asks for pauses where a switch
+    /// would: after an event for which the policy has `pause`.
     fn notify(
         &mut self,
         (hooks, pause): (Hooks, Hooks),

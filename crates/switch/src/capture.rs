@@ -47,7 +47,7 @@ pub(crate) struct Held {
 /// How a frame was lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loss {
-    /// The queue that it should leave through refused it, or it was removed from that queue: as `event` says.
+    /// The switch refused the frame or removed it from its queue, as `event` says.
     Switch { event: PacketEvent, port: u16, queue: u8, reason: DropReason, held: Held },
     /// It was due at a port when the switch had ended.
     Unsent { port: u16 },

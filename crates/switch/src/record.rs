@@ -43,7 +43,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Why the switch lost the packet; `None`: it sent it.
+    /// Reason for which the switch lost the packet; `None`: it sent the packet.
     #[must_use]
     pub const fn loss(self) -> Option<DropReason> {
         match self {

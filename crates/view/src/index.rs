@@ -14,7 +14,7 @@ const BUCKETS: u64 = 16_384;
 /// Kinds of events.
 pub(crate) const KINDS: usize = PacketEvent::ALL.len();
 
-/// What a page knows of a kind of events.
+/// A kind of events, as pages draw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Kind {
     name: &'static str,

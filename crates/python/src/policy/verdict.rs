@@ -95,7 +95,7 @@ impl Verdict {
     }
 }
 
-/// How a verdict refuses that neither admits nor evicts.
+/// Refusal of a verdict that neither admits nor evicts.
 fn refusal_of(verdict: core::Verdict) -> Refusal {
     verdict.refusal().expect("a verdict admits, evicts or refuses")
 }

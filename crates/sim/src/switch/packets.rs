@@ -35,7 +35,7 @@ pub(crate) struct Logged {
 }
 
 impl Logged {
-    /// What a table of packets says of `event`, if anything. `last`: the event that was noted before.
+    /// The entry of `event` for the table of packets, if it has one. `last`: the entry before it.
     pub(super) fn new(
         place: Place,
         event: &SwitchEvent<'_>,

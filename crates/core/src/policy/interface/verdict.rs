@@ -21,7 +21,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// How and why the policy refuses the arrival; `None`: it stores the packet or removes another one.
+    /// Outcome and reason of a refusal; `None`: the policy stores or removes a packet.
     #[must_use]
     pub const fn refusal(self) -> Option<Refusal> {
         match self {
