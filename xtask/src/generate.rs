@@ -1,20 +1,18 @@
 //! Which files are derived from the registries and records, and are they fresh?
 //!
-//! The parameters in `docs/policies/*.md` are written and checked by a test of `bufferlab-conformance`. Everything else,
-//! whole files and blocks inside written pages, is made and checked here.
+//! Whole files and blocks inside written pages are made here where the registries know their text. The texts that only
+//! tests of other crates know come from [`parts`].
 
 mod calculators;
+mod parts;
 
-use crate::{cargo, read, root, run};
+pub use self::parts::Parts;
+use crate::{read, root};
 use bufferlab_core::POLICIES;
 use bufferlab_metrics::{Column, ColumnKind, Table};
+use bufferlab_pages::with_block;
 use bufferlab_transport::CONGESTION_CONTROLS;
 use std::fmt::Write;
-
-/// The test that rewrites the parameters on the policies' pages when `UPDATE_DOCS` is set, and otherwise fails if they
-/// are stale.
-const POLICY_PAGES: &[&str] =
-    &["test", "--quiet", "-p", "bufferlab-conformance", "--test", "suite", "docs::"];
 
 /// A block of a written page that is derived: the page, the lines between which it stands, its content.
 struct Block {
@@ -69,30 +67,30 @@ fn files() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Writes everything that is derived.
+/// Writes everything that is derived from the registries, and the documents of `parts`.
 ///
 /// # Errors
-/// If a file cannot be written or a page has lost its markers.
-pub fn write() -> Result<(), String> {
+/// If a file cannot be written, a page has lost its markers, or a test fails.
+pub fn write(parts: Parts<'_>) -> Result<(), String> {
     let derived = derived()?;
     for (path, text) in stale(&derived) {
         std::fs::write(root().join(path), text).map_err(|error| format!("{path}: {error}"))?;
         eprintln!("wrote {path}");
     }
-    run(cargo(POLICY_PAGES).env("UPDATE_DOCS", "1"))
+    parts::write(parts)
 }
 
-/// Says what is stale.
+/// Names what is stale, and the command that mends it.
 ///
 /// # Errors
 /// If anything is.
-pub fn check() -> Result<(), String> {
+pub fn check(parts: Parts<'_>) -> Result<(), String> {
     let derived = derived()?;
     let stale: Vec<_> = stale(&derived).into_iter().map(|(path, _)| *path).collect();
     if !stale.is_empty() {
         return Err(format!("stale: {}\nhint: run `cargo xtask generate`", stale.join(", ")));
     }
-    run(cargo(POLICY_PAGES).env_remove("UPDATE_DOCS"))
+    parts::check(parts)
 }
 
 /// Those of `files` whose content on disk is another.
@@ -144,13 +142,6 @@ fn description(scenario: &str) -> Option<String> {
     let line = scenario.lines().find_map(|line| line.strip_prefix("description = \""))?;
     let mut letters = line.strip_suffix('"')?.chars();
     Some(letters.next()?.to_uppercase().chain(letters).collect())
-}
-
-/// `page` with `block` between the markers; `None` if it has none.
-fn with_block(page: &str, begin: &str, end: &str, block: &str) -> Option<String> {
-    let (before, rest) = page.split_once(begin)?;
-    let (_, after) = rest.split_once(end)?;
-    Some(format!("{before}{begin}{block}{end}{after}"))
 }
 
 /// Keys in alphabetical order: whether `serde_json` keeps another one depends on who else is built with it.
@@ -315,13 +306,6 @@ mod tests {
                 assert!(column.unit().is_none_or(|unit| line.contains(&format!("| {unit} |"))), "{line}");
             }
         }
-    }
-
-    #[test]
-    fn a_block_is_replaced_and_lost_markers_are_noticed() {
-        assert_eq!(with_block("a<old>z", "<", ">", "new").as_deref(), Some("a<new>z"));
-        assert_eq!(with_block("a>z", "<", ">", "new"), None);
-        assert_eq!(with_block("a<z", "<", ">", "new"), None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use xtask::generate::Parts;
 use xtask::{
     bench, ci, commits, dist, generate, hardware, instructions, mutants, prose, python, same_tables, tidy,
 };
@@ -11,7 +12,9 @@ cargo xtask ci                   everything that must pass before a change lands
 cargo xtask STEP                 one of its steps: fmt, clippy, test, dctcp, fuzz, circuits, doc, smoke, count, python, site
 cargo xtask smoke --release      the same with the program as people use it
 cargo xtask python --release     the same with the extension module as people install it
-cargo xtask generate [--check]   write the files that are derived from the registries, or say which are stale
+cargo xtask generate [--check] [--all|PART...]
+                                 write the generated documents, or report which are stale; PART is a crate whose tests
+                                 know documents, --all is every one; without either, those that take seconds
 cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure crates' sources (docs/vectors.md):
     --sample N [--seed S]        N mutants chosen by a seed (20, 1)     --all      every mutant
     --package NAME               of this crate only; may repeat         --resume   what an earlier run has not done
@@ -67,8 +70,12 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     let result = match arguments[..] {
         ["ci"] => ci::all(),
-        ["generate"] => generate::write(),
-        ["generate", "--check"] => generate::check(),
+        ["generate"] => generate::write(Parts::Quick),
+        ["generate", "--all"] => generate::write(Parts::All),
+        ["generate", "--check"] => generate::check(Parts::Quick),
+        ["generate", "--check", "--all"] => generate::check(Parts::All),
+        ["generate", "--check", ref parts @ ..] => generate::check(Parts::Of(parts)),
+        ["generate", ref parts @ ..] => generate::write(Parts::Of(parts)),
         ["mutants", ref options @ ..] => mutants::Options::parse(options).and_then(|o| mutants::run(&o)),
         ["same-tables", "--quick", old, ref only @ ..] => same_tables::check(Path::new(old), only, true),
         ["same-tables", old, ref only @ ..] => same_tables::check(Path::new(old), only, false),

@@ -90,7 +90,7 @@ pub fn check() -> Result<(), String> {
 }
 
 /// The files under version control, relative to the root, that exist.
-fn files() -> Result<Vec<String>, String> {
+pub(crate) fn files() -> Result<Vec<String>, String> {
     let listed = output(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
     let listed = String::from_utf8(listed).map_err(|_| "a file name is not UTF-8".to_owned())?;
     let mut files: Vec<_> = listed.split_terminator('\0').map(str::to_owned).collect();

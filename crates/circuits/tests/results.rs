@@ -32,7 +32,7 @@ fn every_comparison_with_vectors_is_one_with_those_of_today() {
         let (operations, cases, digest) = of_today(scheme, folder.path());
         let hint = format!(
             "hardware/results/cosim.csv is not about today's vectors: `cargo xtask hardware cosim {}`, then \
-             `UPDATE_DOCS=1 cargo test -p bufferlab-hardware`",
+             `cargo xtask generate hardware`",
             circuit.name
         );
         assert_eq!((row.operations, row.sheet_sha256.as_str()), (operations, digest.as_str()), "{hint}");

@@ -47,7 +47,7 @@ pub fn limits_page() -> String {
 const BEGIN: &str = "\
 # Limits
 
-<!-- generated from the declarations in the crates: UPDATE_DOCS=1 cargo test -p bufferlab-cli --test suite limits:: -->
+<!-- generated from the declarations in the crates: cargo xtask generate cli -->
 
 Input that could multiply into more than a machine holds is refused before memory is gone. The error names the limit and
 what asked for more.

@@ -5,6 +5,7 @@
 //! tuned: its test asserts that the criterion is missed, so that a change is noticed. For a *refuted* claim the check
 //! shows the counterexample and the corrected statement.
 
+use bufferlab_pages::Pending;
 use std::path::Path;
 
 /// The verdict on a claim.
@@ -91,35 +92,20 @@ impl Claim {
     }
 }
 
-/// Compares a page's block with what the checks find; with `UPDATE_DOCS` set, writes it.
-///
-/// The block stands between `<!-- claims NAME: begin -->` and `<!-- claims NAME: end -->`.
+/// Compares the block between `<!-- claims NAME: begin -->` and `<!-- claims NAME: end -->` with what the checks find.
+/// `page` is relative to the root of the repository.
 ///
 /// # Panics
-/// If the page has no such block, cannot be read or written, or is stale.
-pub fn assert_page(page: &Path, name: &str, claims: &[Claim]) {
-    check_page(page, name, claims, std::env::var_os("UPDATE_DOCS").is_some());
+/// If the page has no such block, cannot be read, or is stale.
+pub fn assert_page(page: &str, name: &str, claims: &[Claim]) {
+    check_page(&bufferlab_pages::root(), page, name, claims).unwrap_or_else(|stale| panic!("{stale}"));
 }
 
-fn check_page(page: &Path, name: &str, claims: &[Claim], update: bool) {
-    let (begin, end) = (format!("<!-- claims {name}: begin -->"), format!("<!-- claims {name}: end -->"));
-    let shown = page.display();
-    let text = std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{shown}: {error}"));
-    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{shown}: no {begin}"));
-    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{shown}: no {end}"));
+fn check_page(root: &Path, page: &str, name: &str, claims: &[Claim]) -> Result<(), String> {
+    let markers = (format!("<!-- claims {name}: begin -->"), format!("<!-- claims {name}: end -->"));
     let rows: String = claims.iter().map(Claim::row).collect();
-    let wanted = format!(
-        "{before}{begin}\n\n| claim | verdict | paper | here |\n|---|---|---|---|\n{rows}\n{end}{after}"
-    );
-    if update && text != wanted {
-        std::fs::write(page, wanted).unwrap_or_else(|error| panic!("{shown}: {error}"));
-        return;
-    }
-    let stale = text.lines().zip(wanted.lines()).find(|(have, want)| have != want);
-    assert!(
-        text == wanted,
-        "{shown}: block {name} is stale; hint: set UPDATE_DOCS=1 and run this test again\nfirst difference: {stale:#?}"
-    );
+    let text = format!("\n\n| claim | verdict | paper | here |\n|---|---|---|---|\n{rows}\n");
+    Pending { path: page.to_owned(), markers: Some(markers), text }.check(root)
 }
 
 /// Declares claims and a test for each.
@@ -189,17 +175,21 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "stale")]
     fn a_stale_page_is_noticed() {
         let folder = std::env::temp_dir().join(format!("bufferlab-claims-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("writable");
         let page = folder.join("page.md");
         std::fs::write(&page, "<!-- claims x: begin -->old<!-- claims x: end -->").expect("writable");
         let claims = [claim(Verdict::Holds, met)];
-        check_page(&page, "x", &claims, true);
-        check_page(&page, "x", &claims, false);
+        let check = |claims: &[Claim]| check_page(&folder, "page.md", "x", claims);
+        assert!(check(&claims).is_err_and(|stale| stale.contains("stale")));
+        for pending in bufferlab_pages::take(&folder).expect("readable") {
+            pending.apply(&folder).expect("writable");
+        }
+        assert_eq!(check(&claims), Ok(()));
         let changed = [Claim { paper: "3", ..claims[0] }];
-        check_page(&page, "x", &changed, false);
+        assert!(check(&changed).is_err_and(|stale| stale.contains("stale")));
+        std::fs::remove_dir_all(&folder).expect("removable");
     }
 
     #[test]

@@ -7,9 +7,9 @@ use crate::ranges::{JITTER, Range, Spread, orders};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-const BEGIN: &str = "<!-- measured: begin; UPDATE_DOCS=1 cargo test -p bufferlab-validation -->";
+const BEGIN: &str = "<!-- measured: begin; cargo xtask generate validation -->";
 const END: &str = "<!-- measured: end -->";
-const RANGES_BEGIN: &str = "<!-- ranges: begin; UPDATE_DOCS=1 cargo test -p bufferlab-validation -->";
+const RANGES_BEGIN: &str = "<!-- ranges: begin; cargo xtask generate validation -->";
 const RANGES_END: &str = "<!-- ranges: end -->";
 
 /// The page.

@@ -1,7 +1,8 @@
 //! The artifact profile next to the public ns-3 artifacts of ABM and Reverie.
 //!
-//! `UPDATE_DOCS=1 cargo test -p bufferlab-validation` rewrites the measured block of `docs/validation.md`.
+//! `cargo xtask generate validation` rewrites the measured block of `docs/validation.md`.
 
+use bufferlab_pages::{assert_all, check_file};
 use bufferlab_validation::explained::{EXPLAINED, RANGES, SIZES, explained_size};
 use bufferlab_validation::measure::{Flow, mean, percentile, slowdowns};
 use bufferlab_validation::reference::{Expected, flows};
@@ -122,14 +123,7 @@ fn the_page_shows_what_is_measured() {
     let ranges = document::ranges_block(&ranges::compare().expect("the recorded ranges can be read"));
     let wanted = document::with_blocks(&page(), &document::block(&COMPARISONS), &ranges)
         .expect("the page has its markers");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(document::page(), wanted).expect("docs/validation.md can be written");
-    } else {
-        assert!(
-            page() == wanted,
-            "docs/validation.md is stale: UPDATE_DOCS=1 cargo test -p bufferlab-validation"
-        );
-    }
+    assert_all([check_file("docs/validation.md", &wanted)]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::support::{Desk, text};
 use bufferlab_cli::{limits, limits_page};
+use bufferlab_pages::{assert_all, check_file};
 use bufferlab_params::Limit;
 use std::fs::{self, File};
 use std::path::Path;
@@ -201,15 +202,7 @@ fn every_limit_refuses_what_is_just_above_it() {
 
 #[test]
 fn the_page_of_limits_is_as_declared() {
-    let path = root().join("docs/limits.md");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(&path, limits_page()).expect("writable");
-    }
-    let page = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        page == limits_page(),
-        "stale: run UPDATE_DOCS=1 cargo test -p bufferlab-cli --test suite limits::"
-    );
+    assert_all([check_file("docs/limits.md", &limits_page())]);
 }
 
 /// Constants that bound what input asks for, and are on no page: what they are instead.

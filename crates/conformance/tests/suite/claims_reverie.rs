@@ -8,7 +8,6 @@ use bufferlab_core::{
 };
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
-use std::path::Path;
 
 const PORTS: u16 = 4;
 const QUEUES: usize = PORTS as usize * 2;
@@ -234,8 +233,7 @@ claims! {
 
 #[test]
 fn the_page_says_what_was_found() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/claims-lossless.md");
-    assert_page(&page, "reverie-accounts", CLAIMS);
+    assert_page("docs/claims-lossless.md", "reverie-accounts", CLAIMS);
 }
 
 /// Profiles of every queue, drawn at random, and which ports have priority 1 lossless.

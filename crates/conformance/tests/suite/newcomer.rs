@@ -360,7 +360,6 @@ impl Copy {
         let mut command = Command::new("sh");
         command.args(["-ec", script]).current_dir(self.folder.join("repository"));
         command.env("CARGO_TARGET_DIR", self.folder.join("target")).env("CARGO_NET_OFFLINE", "true");
-        command.env_remove("UPDATE_DOCS");
         let result = command.output().expect("a shell");
         let output = [result.stdout, result.stderr].concat();
         (result.status.success(), String::from_utf8_lossy(&output).into_owned())

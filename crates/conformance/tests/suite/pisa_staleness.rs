@@ -1,13 +1,13 @@
 //! What does it cost that Plasticine's pipeline on a programmable switch decides from old registers? Thresholds and
 //! bursts against the period of its passes.
 //!
-//! `UPDATE_DOCS=1 cargo test -p bufferlab-conformance --test suite pisa_staleness::` draws
+//! `cargo xtask generate conformance` draws
 //! `docs/figures/plasticine-pisa-staleness.svg` and the table of `docs/policies/plasticine-pisa.md` anew.
 
 use bufferlab_core::{Packet, ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags};
+use bufferlab_pages::{assert_all, check_block, check_file};
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 
 const MTU: u32 = 1_500;
 /// An MTU at 10 Gb/s.
@@ -268,10 +268,6 @@ fn panel(svg: &mut String, left: f64, title: &str, (low, high, step): (f64, f64,
     }
 }
 
-fn docs(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)
-}
-
 const BEGIN: &str = "<!-- staleness: begin -->";
 const END: &str = "<!-- staleness: end -->";
 
@@ -310,18 +306,8 @@ fn the_figure_and_the_table_of_the_page_are_what_is_measured() {
         );
     }
     table.push('\n');
-    let (svg_path, page_path) =
-        (docs("figures/plasticine-pisa-staleness.svg"), docs("policies/plasticine-pisa.md"));
-    let page = std::fs::read_to_string(&page_path).expect("the page exists");
-    let (before, rest) = page.split_once(BEGIN).expect("the page has the marker");
-    let (_, after) = rest.split_once(END).expect("and its end");
-    let wanted = format!("{before}{BEGIN}\n{table}{END}{after}");
-    let stale = page != wanted || !std::fs::read_to_string(&svg_path).is_ok_and(|old| old == svg);
-    if stale && std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::create_dir_all(docs("figures")).expect("writable");
-        std::fs::write(&svg_path, svg).expect("writable");
-        std::fs::write(&page_path, wanted).expect("writable");
-        return;
-    }
-    assert!(!stale, "the figure or the table is stale; hint: set UPDATE_DOCS=1 and run this test again");
+    assert_all([
+        check_file("docs/figures/plasticine-pisa-staleness.svg", &svg),
+        check_block("docs/policies/plasticine-pisa.md", BEGIN, END, &format!("\n{table}")),
+    ]);
 }

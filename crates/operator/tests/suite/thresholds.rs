@@ -1,14 +1,15 @@
 //! Thresholds of chips by rule, by simulation and as measured: the tables of `docs/silicon.md`.
 //!
-//! `UPDATE_DOCS=1` writes the tables; without it they are compared. Both need the folder of real configurations.
+//! `cargo xtask generate operator` writes the tables. It and the test need the folder of real configurations.
 
 use crate::measured::{ENTRIES, Entry};
 use crate::support::corpus;
 use crate::yaml::Node;
 use bufferlab_operator::vectors::{GroupVector, Point, Vectors};
+use bufferlab_pages::{assert_all, check_block};
 use bufferlab_sonic::silicon::chip;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The quantities of the table, in the order of its columns.
 const QUANTITIES: [&str; 5] = ["pause", "headroom", "resume", "headroom pool", "lossy drop"];
@@ -214,22 +215,10 @@ fn misses(all: &[Vec<Threshold>]) -> String {
     text
 }
 
-fn document() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/silicon.md")
-}
-
-/// Compares a generated part of the document with `content`, or writes it.
-fn compare(name: &str, content: &str) {
-    let text = std::fs::read_to_string(document()).expect("the document is there");
+/// Compares a generated part of the document with `content`.
+fn compare(name: &str, content: &str) -> Result<(), String> {
     let (begin, end) = (format!("<!-- {name}: begin -->\n\n"), format!("\n<!-- {name}: end -->"));
-    let from = text.find(&begin).unwrap_or_else(|| panic!("no {begin}")) + begin.len();
-    let to = from + text[from..].find(&end).unwrap_or_else(|| panic!("no {end}"));
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let new = format!("{}{content}{}", &text[..from], &text[to..]);
-        std::fs::write(document(), new).expect("the document can be written");
-        return;
-    }
-    assert_eq!(&text[from..to], content, "{name}: run this test with UPDATE_DOCS=1");
+    check_block("docs/silicon.md", &begin, &end, content)
 }
 
 #[test]
@@ -250,6 +239,5 @@ fn thresholds_by_rule_and_by_simulation_are_the_measured_ones_or_a_term_explains
         let within = simulated.unwrap_or(*rule).abs_diff(*measured) <= *margin;
         assert!(within || is_named, "{what}: margin {margin}");
     }
-    compare("thresholds", &table);
-    compare("misses", &misses);
+    assert_all([compare("thresholds", &table), compare("misses", &misses)]);
 }

@@ -1,9 +1,10 @@
 //! Is the ledger fresh, and does everything that checks a statement name one?
 //!
-//! With `UPDATE_DOCS` set the derived files are written: `claims/tests.csv` from the tests' own words, `docs/reproduction.md` and the counts in the README
-//! from the three tables in `claims/`.
+//! `cargo xtask generate reproduce` writes the derived files: `claims/tests.csv` from the comments of the tests, and
+//! `docs/reproduction.md` and the counts in the README from the three tables in `claims/`.
 
 use bufferlab_core::Profile;
+use bufferlab_pages::{assert_all, check_block, check_file};
 use bufferlab_report::curve_svg;
 use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, paper_figures, places, showing};
 use bufferlab_reproduce::output::panels;
@@ -27,21 +28,10 @@ fn ledger() -> Ledger {
     Ledger::load(&root().join("claims")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Compares a file with what it should be, or writes it.
-fn assert_fresh(path: &Path, wanted: &str) {
-    let present = fs::read_to_string(path).unwrap_or_default();
-    if present == wanted {
-        return;
-    }
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(path, wanted).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        return;
-    }
-    let place = present.lines().zip(wanted.lines()).find(|(have, want)| have != want);
-    panic!(
-        "{} is stale; hint: UPDATE_DOCS=1 cargo test -p bufferlab-reproduce --test suite ledger::\nfirst difference: {place:#?}",
-        path.display()
-    );
+/// Compares a block of a page with what it should be.
+fn checked(page: &str, name: &str, block: &str) -> Result<(), String> {
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+    check_block(page, &begin, &end, &format!("\n{block}\n"))
 }
 
 /// Rust files below a folder, in order.
@@ -171,7 +161,7 @@ fn the_table_of_tests_is_what_the_tests_say() {
         writer.serialize(test).expect("a row is a row");
     }
     let wanted = String::from_utf8(writer.into_inner().expect("in memory")).expect("text");
-    assert_fresh(&root().join("claims/tests.csv"), &wanted);
+    assert_all([check_file("claims/tests.csv", &wanted)]);
 }
 
 #[test]
@@ -337,8 +327,8 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
 /// The charts of `docs/paper-scale` are drawn from the values beside them, by today's code and with the paper's marks.
 #[test]
 fn the_charts_of_the_papers_scale_are_todays() {
-    let (registry, page) = (registry(), root().join("docs/paper-scale.md"));
-    let mut text = fs::read_to_string(&page).expect("the page is there");
+    let (registry, mut checks) = (registry(), Vec::new());
+    let mut text = fs::read_to_string(root().join("docs/paper-scale.md")).expect("the page is there");
     for experiment in &registry.experiments {
         let name = experiment.id.replace('/', "-");
         let folder = root().join("docs/paper-scale").join(&name);
@@ -350,7 +340,7 @@ fn the_charts_of_the_papers_scale_are_todays() {
         let mut images = Vec::new();
         for (number, panel) in panels.iter().enumerate() {
             let file = format!("panel-{}.svg", number + 1);
-            assert_fresh(&folder.join(&file), &curve_svg(panel));
+            checks.push(check_file(&format!("docs/paper-scale/{name}/{file}"), &curve_svg(panel)));
             let note = if panel.note.is_empty() { String::new() } else { format!(", {}", panel.note) };
             images.push(format!("![{}: {}{note}](paper-scale/{name}/{file})", experiment.id, panel.title));
         }
@@ -364,22 +354,21 @@ fn the_charts_of_the_papers_scale_are_todays() {
         lines.splice(first..first, images.iter().map(String::as_str));
         text = lines.join("\n") + "\n";
     }
-    assert_fresh(&page, &text);
+    checks.push(check_file("docs/paper-scale.md", &text));
+    assert_all(checks);
 }
 
 #[test]
 fn the_page_and_the_readme_show_the_ledger() {
     let ledger = ledger();
-    let page = root().join("docs/reproduction.md");
-    let text = fs::read_to_string(&page).expect("the page is there");
-    let block = format!("{}\n{}", ledger.summary_markdown(), ledger.rows_markdown());
-    let text = with_block(&text, "ledger", &block);
+    let (summary, rows) = (ledger.summary_markdown(), ledger.rows_markdown());
     let figures =
         figures_markdown(&registry().experiments, &ledger).unwrap_or_else(|error| panic!("{error}"));
-    assert_fresh(&page, &with_block(&text, "figures", &figures));
-    let readme = root().join("README.md");
-    let text = fs::read_to_string(&readme).expect("the README is there");
-    assert_fresh(&readme, &with_block(&text, "ledger", &ledger.summary_markdown()));
+    assert_all([
+        checked("docs/reproduction.md", "ledger", &format!("{summary}\n{rows}")),
+        checked("docs/reproduction.md", "figures", &figures),
+        checked("README.md", "ledger", &summary),
+    ]);
 }
 
 fn testbeds() -> Registry {
@@ -389,10 +378,8 @@ fn testbeds() -> Registry {
 /// The page of real packets shows what is recorded of them, with the words of the experiments.
 #[test]
 fn the_page_of_real_packets_shows_what_is_recorded() {
-    let page = root().join("docs/real-packets.md");
-    let text = fs::read_to_string(&page).expect("the page is there");
     let block = real_markdown(&testbeds(), &root().join("claims")).unwrap_or_else(|error| panic!("{error}"));
-    assert_fresh(&page, &with_block(&text, "real", &block));
+    assert_all([checked("docs/real-packets.md", "real", &block)]);
 }
 
 /// Every experiment with real packets loads, at every point, as does one of simulations; what it judges are statements of the papers.
@@ -419,16 +406,7 @@ fn the_page_of_readings_shows_the_recorded_ablations() {
     let rows = fs::read_to_string(&table).expect("the table is there");
     let rows = AblationRow::read_all(&table, &rows).unwrap_or_else(|error| panic!("{error}"));
     let said = said_of_keys().unwrap_or_else(|error| panic!("{error}"));
-    let page = root().join("docs/readings.md");
-    let text = fs::read_to_string(&page).expect("the page is there");
-    assert_fresh(&page, &with_block(&text, "why", &ablations_markdown(&rows, &ledger(), &said)));
-}
-
-fn with_block(text: &str, name: &str, block: &str) -> String {
-    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
-    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("the page has no {name}"));
-    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("the {name} do not end"));
-    format!("{before}{begin}\n{block}\n{end}{after}")
+    assert_all([checked("docs/readings.md", "why", &ablations_markdown(&rows, &ledger(), &said))]);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What does each detail of a chip change? The scenarios `hardware-*.toml`, each with and without its option.
 //!
-//! `UPDATE_DOCS=1 cargo test -p bufferlab-sim --test suite hardware::` rewrites the table of `docs/hardware.md`.
+//! `cargo xtask generate sim` rewrites the table of `docs/hardware.md`.
 
 use crate::support::{Lab, star};
 use bufferlab_metrics::{DelayRow, DropRow, FlowRow, FlowState, RunSink, RunTotals};
+use bufferlab_pages::{assert_all, check_block};
 use bufferlab_scenario::{HardwareSpec, load};
 use bufferlab_sim::Simulation;
 use std::fmt::Write;
@@ -174,19 +175,8 @@ fn a_packet_that_is_cut_through_saves_the_time_of_its_rest_at_the_switch() {
 }
 
 fn check_document(table: &str) {
-    const BEGIN: &str =
-        "<!-- measured: begin; UPDATE_DOCS=1 cargo test -p bufferlab-sim --test suite hardware:: -->";
-    const END: &str = "<!-- measured: end -->";
-    let path = folder().join("docs/hardware.md");
-    let page = std::fs::read_to_string(&path).expect("docs/hardware.md");
-    let (before, rest) = page.split_once(BEGIN).expect("the begin marker");
-    let (_, after) = rest.split_once(END).expect("the end marker");
-    let fresh = format!("{before}{BEGIN}\n{table}{END}{after}");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, fresh).expect("docs/hardware.md can be written");
-    } else {
-        assert!(fresh == page, "docs/hardware.md is stale: run this test with UPDATE_DOCS=1");
-    }
+    const BEGIN: &str = "<!-- measured: begin; cargo xtask generate sim -->";
+    assert_all([check_block("docs/hardware.md", BEGIN, "<!-- measured: end -->", &format!("\n{table}"))]);
 }
 
 /// A scenario that loads can be run, whatever its ports, slices and policy, and all of its memory is used.

@@ -1,16 +1,17 @@
 //! Do packets through the real switch meet their first drop where the fluid model says?
 //!
-//! `UPDATE_DOCS=1 cargo test -p bufferlab-theory --test suite packets_against_fluid::` rewrites the measured block of
+//! `cargo xtask generate theory` rewrites the measured block of
 //! `docs/validation-fluid.md`.
 
 use crate::packets::{Cell, First, Layout, MTU};
 use bufferlab_core::DropReason;
+use bufferlab_pages::{assert_all, check_block};
 use bufferlab_units::Time;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-const BEGIN: &str = "<!-- measured: begin; UPDATE_DOCS=1 cargo test -p bufferlab-theory --test suite packets_against_fluid:: -->";
+const BEGIN: &str = "<!-- measured: begin; cargo xtask generate theory -->";
 const END: &str = "<!-- measured: end -->";
 
 /// A cell outside the tolerance, and the heading of the page that explains it.
@@ -176,18 +177,7 @@ fn every_explanation_is_needed_and_stands_on_the_page() {
 
 #[test]
 fn the_page_shows_what_is_measured() {
-    let page = page();
-    let (before, rest) = page.split_once(BEGIN).expect("the page has its markers");
-    let (_, after) = rest.split_once(END).expect("the page has its markers");
-    let wanted = format!("{before}{BEGIN}\n{}{END}{after}", block());
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(path(), wanted).expect("docs/validation-fluid.md can be written");
-    } else {
-        assert!(
-            page == wanted,
-            "stale: UPDATE_DOCS=1 cargo test -p bufferlab-theory --test suite packets_against_fluid::"
-        );
-    }
+    assert_all([check_block("docs/validation-fluid.md", BEGIN, END, &format!("\n{}", block()))]);
 }
 
 /// The comparison can fail: the fluid of another policy is not within the tolerance.

@@ -1,0 +1,203 @@
+//! Compares generated documents with the text that they should have.
+//!
+//! A test that finds a stale document fails and leaves the fresh text in `target/pages`. Only `cargo xtask generate`
+//! writes documents: it runs the tests of a part and applies what they left there. A document is a whole file, or a
+//! block between two lines of a written page.
+
+use std::fmt::Display;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Text that a page has not got yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// The file, relative to the root of the repository.
+    pub path: String,
+    /// The two lines around the block; `None` replaces the whole file.
+    pub markers: Option<(String, String)>,
+    /// The fresh text. For a block: everything between the markers.
+    pub text: String,
+}
+
+/// Folder of the texts that wait, relative to the root.
+const FOLDER: &str = "target/pages";
+/// Separates the fields of a pending text: no page contains it.
+const SEPARATOR: &str = "\u{1}";
+
+/// The root of the repository.
+#[must_use]
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// `page` with `block` between two markers; `None` if it lacks one.
+#[must_use]
+pub fn with_block(page: &str, begin: &str, end: &str, block: &str) -> Option<String> {
+    let (before, rest) = page.split_once(begin)?;
+    let (_, after) = rest.split_once(end)?;
+    Some(format!("{before}{begin}{block}{end}{after}"))
+}
+
+impl Pending {
+    /// The whole page as it should be.
+    ///
+    /// # Errors
+    /// If the page cannot be read or lacks a marker.
+    pub fn fresh(&self, root: &Path) -> Result<String, String> {
+        let Some((begin, end)) = &self.markers else { return Ok(self.text.clone()) };
+        let page = fs::read_to_string(root.join(&self.path)).map_err(|error| self.fault(error))?;
+        with_block(&page, begin, end, &self.text)
+            .ok_or_else(|| self.fault(format!("expected the markers {begin:?} and {end:?}")))
+    }
+
+    /// Writes the text into its page.
+    ///
+    /// # Errors
+    /// If the page cannot be read or written, or lacks a marker.
+    pub fn apply(&self, root: &Path) -> Result<(), String> {
+        let path = root.join(&self.path);
+        let fresh = self.fresh(root)?;
+        let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+        folder.and_then(|()| fs::write(path, fresh)).map_err(|error| self.fault(error))
+    }
+
+    /// Fails if the page differs from the text, which then waits for `cargo xtask generate`.
+    ///
+    /// # Errors
+    /// If the page is stale, cannot be read, or lacks a marker. The message names the command that mends it.
+    pub fn check(&self, root: &Path) -> Result<(), String> {
+        let wanted = self.fresh(root)?;
+        let present = fs::read_to_string(root.join(&self.path)).unwrap_or_default();
+        if present == wanted {
+            return Ok(());
+        }
+        self.leave(root).map_err(|error| self.fault(format!("{FOLDER} cannot be written: {error}")))?;
+        let line = present.lines().zip(wanted.lines()).position(|(have, want)| have != want);
+        let line = line.unwrap_or_else(|| present.lines().count().min(wanted.lines().count()));
+        let of = |text: &str| text.lines().nth(line).unwrap_or("(end of file)").to_owned();
+        let (path, number, part) = (&self.path, line + 1, part());
+        Err(format!(
+            "{path}:{number} is stale; hint: cargo xtask generate {part}\n   found: {}\nexpected: {}",
+            of(&present),
+            of(&wanted)
+        ))
+    }
+
+    fn fault(&self, what: impl Display) -> String {
+        format!("{}: {what}", self.path)
+    }
+
+    /// Keeps the text until it is applied. One file per block: tests of one page run side by side.
+    fn leave(&self, root: &Path) -> io::Result<()> {
+        let (begin, end) = self.markers.as_ref().map_or(("", ""), |(begin, end)| (begin, end));
+        let name: String = format!("{}{begin}", self.path)
+            .chars()
+            .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' })
+            .collect();
+        let folder = root.join(FOLDER);
+        fs::create_dir_all(&folder)?;
+        fs::write(folder.join(name), [&self.path, begin, end, &self.text].join(SEPARATOR))
+    }
+}
+
+/// The part of `cargo xtask generate` that runs the calling test: the crate's name.
+fn part() -> String {
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
+    package.trim_start_matches("bufferlab-").to_owned()
+}
+
+/// Takes the texts that tests left, sorted by page, and empties the folder.
+///
+/// # Errors
+/// If the folder cannot be read or emptied.
+pub fn take(root: &Path) -> io::Result<Vec<Pending>> {
+    let folder = root.join(FOLDER);
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut taken = Vec::new();
+    for entry in fs::read_dir(&folder)? {
+        let file = entry?.path();
+        let text = fs::read_to_string(&file)?;
+        if let [path, begin, end, text] = text.split(SEPARATOR).collect::<Vec<_>>()[..] {
+            let markers = (!begin.is_empty()).then(|| (begin.to_owned(), end.to_owned()));
+            taken.push(Pending { path: path.to_owned(), markers, text: text.to_owned() });
+        }
+        fs::remove_file(file)?;
+    }
+    taken.sort_by(|a, b| (&a.path, &a.markers).cmp(&(&b.path, &b.markers)));
+    Ok(taken)
+}
+
+/// Compares the file `path`, relative to the root, with `text`.
+///
+/// # Errors
+/// If it is stale.
+pub fn check_file(path: &str, text: &str) -> Result<(), String> {
+    Pending { path: path.to_owned(), markers: None, text: text.to_owned() }.check(&root())
+}
+
+/// Compares the text between two markers of the page `path`, relative to the root, with `block`.
+///
+/// # Errors
+/// If the block is stale or the page lacks a marker.
+pub fn check_block(path: &str, begin: &str, end: &str, block: &str) -> Result<(), String> {
+    let markers = Some((begin.to_owned(), end.to_owned()));
+    Pending { path: path.to_owned(), markers, text: block.to_owned() }.check(&root())
+}
+
+/// Fails with every stale document at once, so that one run of a test leaves all of them.
+///
+/// # Panics
+/// If any check failed.
+pub fn assert_all(checks: impl IntoIterator<Item = Result<(), String>>) {
+    let stale: Vec<_> = checks.into_iter().filter_map(Result::err).collect();
+    assert!(stale.is_empty(), "{}", stale.join("\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(name: &str, text: &str) -> Pending {
+        let markers = Some((format!("<{name}>"), format!("</{name}>")));
+        Pending { path: "docs/page.md".to_owned(), markers, text: text.to_owned() }
+    }
+
+    #[test]
+    fn stale_blocks_of_one_page_wait_and_are_applied_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::create_dir(root.join("docs")).expect("writable");
+        let page = root.join("docs/page.md");
+        fs::write(&page, "a <x>old</x> b\n<y>old</y> c").expect("writable");
+        let (x, y) = (block("x", "1"), block("y", "2"));
+        let error = x.check(root).expect_err("it is stale");
+        assert!(error.starts_with("docs/page.md:1 is stale; hint: cargo xtask generate pages\n"), "{error}");
+        y.check(root).expect_err("it is stale");
+        // A test changes no page.
+        assert_eq!(fs::read_to_string(&page).expect("readable"), "a <x>old</x> b\n<y>old</y> c");
+        let taken = take(root).expect("readable");
+        assert_eq!(taken, [x.clone(), y]);
+        taken.iter().for_each(|pending| pending.apply(root).expect("writable"));
+        assert_eq!(fs::read_to_string(&page).expect("readable"), "a <x>1</x> b\n<y>2</y> c");
+        assert_eq!(x.check(root), Ok(()));
+        assert_eq!(take(root).expect("readable"), []);
+    }
+
+    #[test]
+    fn a_missing_file_is_stale_and_a_lost_marker_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        let file = Pending { path: "new/list.csv".to_owned(), markers: None, text: "a\nb\n".to_owned() };
+        file.check(root).expect_err("it is missing");
+        take(root).expect("readable")[0].apply(root).expect("writable");
+        assert_eq!(file.check(root), Ok(()));
+        fs::create_dir(root.join("docs")).expect("writable");
+        fs::write(root.join("docs/page.md"), "<x>").expect("writable");
+        let error = block("x", "1").check(root).expect_err("no end");
+        assert_eq!(error, "docs/page.md: expected the markers \"<x>\" and \"</x>\"");
+        assert_eq!(take(root).expect("readable"), []);
+    }
+}

@@ -1,0 +1,223 @@
+//! Documents whose text only the tests of other crates know: what they measure, or what they must link.
+//!
+//! A test compares its document and leaves a fresh text where it is stale (`bufferlab-pages`). This module runs the
+//! tests and writes those texts.
+
+use crate::{cargo, root, run};
+use std::collections::BTreeSet;
+
+/// Tests of a crate that know documents.
+struct Part {
+    /// The crate, without `bufferlab-`.
+    name: &'static str,
+    /// Whether a plain `cargo xtask generate` runs it: within seconds.
+    is_quick: bool,
+    /// The binary of tests, and which of its tests.
+    target: &'static str,
+    tests: &'static [&'static str],
+    /// The documents.
+    writes: &'static str,
+}
+
+/// Every part. The last ones read what earlier ones write.
+const PARTS: &[Part] = &[
+    Part {
+        name: "conformance",
+        is_quick: true,
+        target: "suite",
+        tests: &["docs::"],
+        writes: "parameters of docs/policies",
+    },
+    Part {
+        name: "hardware",
+        is_quick: true,
+        target: "pages",
+        tests: &[],
+        writes: "docs/circuits.md and circuits of docs/policies",
+    },
+    Part {
+        name: "conformance",
+        is_quick: false,
+        target: "suite",
+        tests: &["the_page", "pisa_staleness::"],
+        writes: "docs/claims-open-loop.md, docs/claims-lossless.md, docs/policies/plasticine-pisa.md",
+    },
+    Part {
+        name: "cli",
+        is_quick: false,
+        target: "suite",
+        tests: &["limits::the_page"],
+        writes: "docs/limits.md",
+    },
+    Part {
+        name: "theory",
+        is_quick: false,
+        target: "suite",
+        tests: &["packets_against_fluid::the_page"],
+        writes: "docs/validation-fluid.md",
+    },
+    Part {
+        name: "validation",
+        is_quick: false,
+        target: "artifact",
+        tests: &["the_page"],
+        writes: "docs/validation.md",
+    },
+    Part {
+        name: "operator",
+        is_quick: false,
+        target: "suite",
+        tests: &["thresholds::"],
+        writes: "docs/silicon.md, from the configurations in $BUFFERLAB_SONIC_CORPUS",
+    },
+    Part {
+        name: "sim",
+        is_quick: false,
+        target: "suite",
+        tests: &["the_page", "hardware::each_"],
+        writes: "docs/claims-*.md, docs/hardware.md",
+    },
+    Part {
+        name: "reproduce",
+        is_quick: false,
+        target: "suite",
+        tests: &["ledger::"],
+        writes: "claims/tests.csv, docs/reproduction.md, docs/readings.md, docs/real-packets.md, docs/paper-scale.md, README.md",
+    },
+];
+
+/// Which parts a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts<'a> {
+    /// Those that take seconds.
+    Quick,
+    /// Every part: half an hour.
+    All,
+    /// Every part of these crates.
+    Of(&'a [&'a str]),
+}
+
+impl Parts<'_> {
+    fn chosen(self) -> Result<Vec<&'static Part>, String> {
+        if let Self::Of(names) = self
+            && let Some(unknown) = names.iter().find(|name| PARTS.iter().all(|part| part.name != **name))
+        {
+            let known: BTreeSet<_> = PARTS.iter().map(|part| part.name).collect();
+            let known = known.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(format!("there is no part {unknown}; expected one of: {known}"));
+        }
+        let is_chosen = |part: &&Part| match self {
+            Self::Quick => part.is_quick,
+            Self::All => true,
+            Self::Of(names) => names.contains(&part.name),
+        };
+        Ok(PARTS.iter().filter(is_chosen).collect())
+    }
+}
+
+/// Writes the documents of `parts`, and reports which parts it ran and which it left out.
+///
+/// # Errors
+/// If there is no such part, a test fails for another reason than a stale document, or a document cannot be written.
+pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
+    let chosen = parts.chosen()?;
+    for part in &chosen {
+        eprintln!("part {}: {}", part.name, part.writes);
+        write_part(part)?;
+    }
+    let left: Vec<_> =
+        PARTS.iter().filter(|part| !chosen.iter().any(|ran| std::ptr::eq(*ran, *part))).collect();
+    for part in left {
+        eprintln!("not run: {} ({}); `cargo xtask generate {}`", part.name, part.writes, part.name);
+    }
+    Ok(())
+}
+
+/// Runs the tests of a part until they leave nothing: a document may be made from another one.
+fn write_part(part: &Part) -> Result<(), String> {
+    let take = || bufferlab_pages::take(&root()).map_err(|error| format!("target/pages: {error}"));
+    take()?;
+    for _ in 0..ROUNDS_MAX {
+        let result = run(&mut part.command());
+        let stale = take()?;
+        if stale.is_empty() {
+            return result;
+        }
+        for document in stale {
+            document.apply(&root())?;
+            eprintln!("wrote {}", document.path);
+        }
+    }
+    Err(format!("{}: documents are still stale after {ROUNDS_MAX} rounds: they never settle", part.name))
+}
+
+/// A document is stale in as many rounds as others have to be written before it.
+const ROUNDS_MAX: usize = 5;
+
+/// Compares the documents of `parts`.
+///
+/// # Errors
+/// If one is stale, or there is no such part.
+pub(super) fn check(parts: Parts<'_>) -> Result<(), String> {
+    let failed: Vec<_> =
+        parts.chosen()?.into_iter().filter(|part| run(&mut part.command()).is_err()).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let failed: BTreeSet<_> = failed.iter().map(|part| part.name).collect();
+    let failed = failed.into_iter().collect::<Vec<_>>().join(" ");
+    Err(format!("stale: see above\nhint: run `cargo xtask generate {failed}`"))
+}
+
+impl Part {
+    fn command(&self) -> std::process::Command {
+        let package = format!("bufferlab-{}", self.name);
+        let mut command = cargo(&["test", "--quiet", "-p", &package, "--test", self.target, "--"]);
+        command.args(self.tests);
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_chosen_by_crate_and_an_unknown_one_is_refused() {
+        let names = |parts: Parts<'_>| -> Vec<_> {
+            parts.chosen().expect("they exist").into_iter().map(|part| part.name).collect()
+        };
+        assert_eq!(names(Parts::Quick), ["conformance", "hardware"]);
+        assert_eq!(names(Parts::Of(&["conformance"])), ["conformance", "conformance"]);
+        assert_eq!(names(Parts::All).len(), PARTS.len());
+        let refused = Parts::Of(&["cli", "core"]).chosen().err().expect("core has none");
+        assert!(
+            refused.starts_with("there is no part core; expected one of: cli, conformance, "),
+            "{refused}"
+        );
+    }
+
+    /// Every test that compares a document belongs to a part, and no test writes one.
+    #[test]
+    fn every_crate_that_compares_documents_is_a_part() {
+        let mut comparing = BTreeSet::new();
+        for path in crate::tidy::files().expect("git lists them") {
+            let Some((name, _)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once('/')) else {
+                continue;
+            };
+            if !path.ends_with(".rs") || name == "pages" {
+                continue;
+            }
+            let text = crate::read(&path).unwrap_or_default();
+            assert!(
+                !text.contains(&["UPDATE", "DOCS"].join("_")),
+                "{path}: only `cargo xtask generate` writes"
+            );
+            if ["check_block(", "check_file(", "assert_page("].iter().any(|call| text.contains(call)) {
+                comparing.insert(name.to_owned());
+            }
+        }
+        let known: BTreeSet<_> = PARTS.iter().map(|part| part.name.to_owned()).collect();
+        assert_eq!(comparing, known);
+    }
+}
