@@ -48,7 +48,7 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-params", &["bufferlab-units", "strsim"]),
     ("bufferlab-core", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-transport", &["bufferlab-units", "bufferlab-params"]),
-    ("bufferlab-metrics", &["bufferlab-units"]),
+    ("bufferlab-metrics", &[]),
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
 /// Crates that may use libraries, and of the workspace these only: a format's reader knows no format.

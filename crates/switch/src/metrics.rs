@@ -4,11 +4,18 @@ use crate::awake::take_usual_priority;
 use crate::snapshot::{QueueSnapshot, Snapshot, Watch};
 use crate::tallies::{Discard, LinkState};
 use bufferlab_params::Choice;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
 use std::fmt::{Display, Write};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use tiny_http::{Header, Method, Request, Response, Server};
+use std::time::Duration;
 
 /// Listens on `address`, which must be of this machine alone.
 ///
@@ -23,50 +30,81 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))
 }
 
-/// Answers on `listener` with the last snapshot. `names`: of the ports. All threads of this have the rights of the calling one,
-/// and the usual priority.
+/// Answers on `listener` with the last snapshot, in a thread with the usual priority. `names`: of the ports.
 pub(crate) fn serve(listener: TcpListener, names: Vec<String>, watch: Arc<Watch>) {
     std::thread::spawn(move || {
-        // Before the library starts its threads.
         take_usual_priority();
-        // Without one nobody can be answered, and forwarding goes on.
-        let Ok(server) = Server::from_listener(listener, None) else { return };
-        for request in server.incoming_requests() {
-            let answer = match refusal(&request) {
-                Some((code, why)) => Response::from_string(why.to_owned() + "\n").with_status_code(code),
-                None => Response::from_string(
-                    watch.latest().map(|snapshot| page(&names, &snapshot)).unwrap_or_default(),
-                ),
-            };
-            // Whoever has gone gets nothing.
-            let _ = request.respond(headers(answer));
-        }
+        let counters = move || watch.latest().map(|snapshot| page(&names, &snapshot)).unwrap_or_default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
+        // Forwarding goes on without a server.
+        let _ = runtime.and_then(|runtime| runtime.block_on(accept(listener, Arc::new(counters))));
     });
 }
 
-fn headers<R: io::Read>(answer: Response<R>) -> Response<R> {
-    let header = |name: &str, value: &str| Header::from_bytes(name, value).expect("it is a header");
-    let is_refused = answer.status_code() == 405;
-    let answer = answer.with_header(header("Content-Type", "text/plain; version=0.0.4; charset=utf-8"));
-    if is_refused { answer.with_header(header("Allow", "GET, HEAD")) } else { answer }
+/// A page of all counters at this moment.
+type Counters = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// The longest time that one connection may take: a peer that stalls holds no socket for longer.
+const CONNECTION_MAX: Duration = Duration::from_secs(10);
+
+/// Accepts connections until the process ends.
+async fn accept(listener: TcpListener, counters: Counters) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::spawn(attend(stream, Arc::clone(&counters)))),
+            // The system has no room for more connections until some of the present ones end.
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
+
+/// Answers one request and closes the connection.
+async fn attend(stream: tokio::net::TcpStream, counters: Counters) {
+    let service = service_fn(|request: Request<Incoming>| {
+        let answer = answer(&request, &*counters);
+        async { Ok::<_, Infallible>(answer) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .keep_alive(false)
+        .title_case_headers(true)
+        .serve_connection(TokioIo::new(stream), service);
+    // A peer that leaves early or stalls gets nothing.
+    let _ = tokio::time::timeout(CONNECTION_MAX, connection).await;
+}
+
+fn answer<B>(request: &Request<B>, counters: &dyn Fn() -> String) -> Response<String> {
+    let refused = refusal(request);
+    let text = refused.map_or_else(counters, |(_, why)| format!("{why}\n"));
+    let mut answer = Response::new(text);
+    *answer.status_mut() = refused.map_or(StatusCode::OK, |(code, _)| code);
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    answer.headers_mut().insert(header::CONTENT_TYPE, kind);
+    if answer.status() == StatusCode::METHOD_NOT_ALLOWED {
+        answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    answer
 }
 
 /// Why a request gets no counters, as a status code and a sentence.
-fn refusal(request: &Request) -> Option<(u16, &'static str)> {
+fn refusal<B>(request: &Request<B>) -> Option<(StatusCode, &'static str)> {
     // A page of somebody else may have its name resolve to this machine: its requests name another host.
-    let mut hosts = request.headers().iter().filter(|header| header.field.equiv("Host"));
-    let is_local = hosts.next().is_some_and(|header| is_loopback(header.value.as_str()));
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let is_local = hosts.next().and_then(|host| host.to_str().ok()).is_some_and(is_loopback);
     if !is_local || hosts.next().is_some() {
         return Some((
-            403,
+            StatusCode::FORBIDDEN,
             "the request does not name this machine: its Host must be localhost, 127.0.0.1 or [::1]",
         ));
     }
-    if !matches!(request.method(), Method::Get | Method::Head) {
-        return Some((405, "counters can only be read: GET or HEAD"));
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Some((StatusCode::METHOD_NOT_ALLOWED, "counters can only be read: GET or HEAD"));
     }
-    let path = request.url().split(['?', '#']).next().unwrap_or_default();
-    (!matches!(path, "/" | "/metrics")).then_some((404, "counters are at /metrics"))
+    // A target with a host is a request to a proxy.
+    let is_page = request.uri().authority().is_none() && matches!(request.uri().path(), "/" | "/metrics");
+    (!is_page).then_some((StatusCode::NOT_FOUND, "counters are at /metrics"))
 }
 
 /// Whether the value of a Host header (RFC 9110, section 7.2) names this machine: `localhost` or a loopback address, with or
@@ -335,6 +373,7 @@ mod tests {
             ("DELETE / HTTP/1.1\r\nHost: localhost", "405"),
             ("GET /metrics/ HTTP/1.1\r\nHost: localhost", "404"),
             ("GET /etc/passwd HTTP/1.1\r\nHost: localhost", "404"),
+            ("GET http://localhost/metrics HTTP/1.1\r\nHost: localhost", "404"),
             ("GET /metrics HTTP/1.1\r\nHost: LocalHost:1", "200"),
             ("GET /metrics HTTP/1.1\r\nHost: [::1]:9420", "200"),
             ("GET /metrics HTTP/1.0\r\nHost: 127.1.2.3", "200"),
