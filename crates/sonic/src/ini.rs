@@ -2,8 +2,7 @@
 
 use crate::config::LookupRow;
 use crate::place::{Place, Problem, Refusal, Weight, printable};
-use crate::raw::{RawField, RawTables};
-use crate::read::{NUMBER_MAX, SIZE_MAX};
+use crate::raw::{NUMBER_MAX, RawField, RawTables, SIZE_MAX};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

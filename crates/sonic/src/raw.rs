@@ -9,6 +9,10 @@ use std::sync::Arc;
 pub const BYTES_MAX: usize = 64 << 20;
 /// All files together may have so many tables, keys and fields.
 pub const KEYS_MAX: usize = 250_000;
+/// No switch has more memory (bytes); sums over all ports stay far from overflows.
+pub(crate) const SIZE_MAX: u64 = 1 << 42;
+/// Speeds (Mb/s), times (ms) and shares are below it.
+pub(crate) const NUMBER_MAX: u64 = 100_000_000;
 
 /// A field as it is written.
 #[derive(Clone, Debug)]

@@ -10,7 +10,6 @@ use crate::place::{Problem, Refusal, Weight};
 use crate::raw::{self, RawTables};
 use crate::{json, show};
 use entry::Entry;
-pub(crate) use entry::{NUMBER_MAX, SIZE_MAX};
 use std::sync::Arc;
 
 /// So many problems are kept; what a generator does wrong, it does wrong everywhere.

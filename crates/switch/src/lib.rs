@@ -29,6 +29,7 @@ mod lateness;
 mod link;
 #[cfg(target_os = "linux")]
 mod metrics;
+mod peaks;
 mod pipeline;
 mod record;
 #[cfg(target_os = "linux")]
@@ -48,6 +49,7 @@ pub use config::{Forwarding, PortSpec, SwitchFile, load, load_text};
 pub use driver::{Core, Departing, Driver, Incoming, Wire, core_of};
 pub use format::ROOT;
 pub use lateness::{Durations, INCONCLUSIVE_LATENESS_NS};
+pub use peaks::Peaks;
 pub use pipeline::{Due, Pipeline};
 pub use record::{
     Fate, MissingEnd, PROGRESS_FILE, RECORD_FILE, Record, RecordError, RecordWriter, Recorded, SWITCH_FILE,
@@ -55,5 +57,5 @@ pub use record::{
 };
 #[cfg(target_os = "linux")]
 pub use shell::{Opened, RunOptions, ShellError, Stopping, Summary, open};
-pub use snapshot::{Peaks, PortSnapshot, QueueSnapshot, Snapshot, Watch};
+pub use snapshot::{PortSnapshot, QueueSnapshot, Snapshot, Watch};
 pub use tallies::{Discard, LinkState, Tallies};

@@ -6,8 +6,8 @@ use crate::config::SwitchFile;
 use crate::driver::{Core, Departing, Driver, Incoming, Wire};
 use crate::frame::{self, Headers, SMALLEST_BYTES};
 use crate::lateness::Durations;
+use crate::peaks::Peaks;
 use crate::record::{Fate, RecordWriter, Recorded};
-use crate::snapshot::Peaks;
 use crate::tallies::{Discard, Tallies};
 use bufferlab_core::{
     Buffer, BuildError, DropReason, Ecn, PacketEvent, PolicyFailure, QueueId, Refusal, Tags,

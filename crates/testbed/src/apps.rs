@@ -1,10 +1,10 @@
 //! Connections of real TCP, and what sends and receives over them.
 
 use crate::clock::now_ns;
+use crate::error::TestbedError;
 use crate::lab::address;
 use crate::plan::{code_point, kernel_name};
 use crate::programs::Measured;
-use crate::run::TestbedError;
 use bufferlab_scenario::TransportSpec;
 use bufferlab_workload::FlowSpec;
 use socket2::{Domain, Protocol, Socket, Type};

@@ -1,6 +1,7 @@
 //! What does this machine lack for the testbed, and how is it installed?
 
 use crate::dctcp;
+use crate::machine::find;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -67,13 +68,6 @@ fn optional(name: &'static str, advice: &'static str) -> Finding {
     Finding { is_needed: false, ..program(name, "", advice) }
 }
 
-/// Whether a program is in one of the folders of PATH, or where administrators' programs are.
-pub(crate) fn find(name: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    folders.map(|folder| folder.join(name)).any(|file| file.is_file())
-}
-
 /// Whether the kernel has a DCTCP of its own.
 pub(crate) fn has_dctcp() -> bool {
     kernel_controls().iter().any(|name| name == dctcp::NAME)
@@ -88,7 +82,7 @@ pub(crate) fn kernel_controls() -> Vec<String> {
 
 /// Whether a command ends well in namespaces of its own.
 fn in_namespaces(command: &[&str]) -> bool {
-    let flags: &[&str] = if crate::plan::is_root() { &[] } else { &["--user", "--map-root-user"] };
+    let flags: &[&str] = if crate::machine::is_root() { &[] } else { &["--user", "--map-root-user"] };
     let status = Command::new("unshare")
         .args(flags)
         .args(["--mount", "--net", "--pid", "--fork", "--"])

@@ -21,10 +21,10 @@ pub(crate) fn missing() -> Option<&'static str> {
     if !Path::new(TYPES).exists() {
         return Some("a kernel with CONFIG_DEBUG_INFO_BTF, or with DCTCP: `modprobe tcp_dctcp`");
     }
-    if !crate::plan::is_root() {
+    if !crate::machine::is_root() {
         return Some("run it as root: only root may load congestion controls");
     }
-    (!crate::check::find(COMPILER)).then_some("apt-get install clang")
+    (!crate::machine::find(COMPILER)).then_some("apt-get install clang")
 }
 
 #[cfg(feature = "dctcp")]
@@ -33,7 +33,7 @@ pub(crate) use with_bpf::Dctcp;
 #[cfg(feature = "dctcp")]
 mod with_bpf {
     use super::COMPILER;
-    use crate::run::TestbedError;
+    use crate::error::TestbedError;
     use libbpf_rs::{Link, MapCore, MapType, ObjectBuilder};
     use std::io;
     use std::path::Path;

@@ -2,10 +2,10 @@
 
 use crate::apps::{Connection, Event};
 use crate::clock::{duration, now_ns, since};
+use crate::error::TestbedError;
 use crate::outcome::{FlowOutcome, Outcome, ProgressSample, QueryOutcome};
 use crate::plan::Plan;
 use crate::programs::{Programs, traffic};
-use crate::run::TestbedError;
 use bufferlab_scenario::Applications;
 use bufferlab_units::Time;
 use bufferlab_workload::{FlowSource, FlowSpec, LoopQuery, LoopTraffic, Traffic, TrafficClass};

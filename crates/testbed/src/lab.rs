@@ -1,7 +1,7 @@
 //! Hosts, links and rates: what is inside of the sandbox.
 
+use crate::error::TestbedError;
 use crate::plan::{Plan, interface};
-use crate::run::TestbedError;
 use crate::sandbox::NAMES;
 use std::fs::File;
 use std::net::Ipv4Addr;

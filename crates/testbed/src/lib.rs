@@ -20,7 +20,10 @@ mod dctcp;
 #[cfg(target_os = "linux")]
 mod drive;
 #[cfg(target_os = "linux")]
+mod error;
+#[cfg(target_os = "linux")]
 mod lab;
+mod machine;
 mod outcome;
 mod plan;
 #[cfg(target_os = "linux")]
@@ -32,10 +35,12 @@ pub mod sandbox;
 mod tables;
 
 pub use check::{Finding, check};
+#[cfg(target_os = "linux")]
+pub use error::TestbedError;
 pub use outcome::{FlowOutcome, Outcome, ProgressSample, QueryOutcome};
 pub use plan::{Plan, PlanError};
 #[cfg(target_os = "linux")]
-pub use run::{RealRun, TestbedError, Watching, hold, run_real};
+pub use run::{RealRun, Watching, hold, run_real};
 
 /// The scenario of `bufferlab testbed run demo`.
 pub const DEMO: &str = include_str!("../demo/demo.toml");

@@ -58,16 +58,6 @@ pub(crate) fn unsupported(what: impl Into<String>, advice: impl Into<String>) ->
     PlanError::Unsupported { what: what.into(), advice: advice.into() }
 }
 
-#[cfg(target_os = "linux")]
-pub(crate) fn is_root() -> bool {
-    nix::unistd::geteuid().is_root()
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) const fn is_root() -> bool {
-    false
-}
-
 impl Plan {
     /// What `loaded` becomes.
     ///

@@ -8,10 +8,10 @@ mod memcached;
 pub(crate) use iperf3::{Measured, place};
 
 use crate::apps::{Connection, Event};
-use crate::check::find;
+use crate::error::TestbedError;
 use crate::lab::in_network;
+use crate::machine::find;
 use crate::plan::{Plan, PlanError, unsupported};
-use crate::run::TestbedError;
 use bufferlab_scenario::{Scenario, TransportSpec};
 use bufferlab_units::Time;
 use bufferlab_workload::{Entry, FlowSource, FlowSpec, LoopTraffic, RunFacts, Traffic};

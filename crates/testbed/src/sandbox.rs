@@ -56,7 +56,7 @@ pub fn enter() -> io::Error {
         Err(error) => return error,
     };
     let mut command = Command::new("unshare");
-    if !crate::plan::is_root() {
+    if !crate::machine::is_root() {
         command.args(["--user", "--map-root-user"]);
     }
     command.args(["--mount", "--net", "--pid", "--ipc", "--propagation", "private", "--"]);
@@ -243,7 +243,7 @@ impl Standing {
         };
         let mut enter = Command::new("nsenter");
         enter.arg(format!("--target={}", self.inside)).args(["--mount", "--pid", "--ipc"]);
-        if !crate::plan::is_root() {
+        if !crate::machine::is_root() {
             enter.args(["--user", "--preserve-credentials"]);
         }
         // The network's name is known behind the mounts; the folder is lost with them.

@@ -7,6 +7,7 @@ use crate::explained::{EXPLAINED, Explained};
 use crate::lossless;
 use crate::measure::{Flow, Outcome, SHORT_FLOW_BYTES, mean, percentile, slowdowns};
 use crate::reference::{self, Expected};
+use crate::row::Row;
 
 /// Where nothing is dropped, and per flow on an empty network.
 pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
@@ -24,33 +25,6 @@ pub(crate) const LONG_FLOW_BYTES: u64 = 1_000_000;
 pub(crate) const ONE_TIMEOUT_NS: u64 = 8_000_000;
 /// And longer than this: twice (ns).
 pub(crate) const TWO_TIMEOUTS_NS: u64 = 16_000_000;
-
-/// One number, ours and theirs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// What it is.
-    pub metric: &'static str,
-    /// Ours.
-    pub ours: f64,
-    /// Theirs.
-    pub theirs: f64,
-    /// Largest relative difference that was expected.
-    pub tolerance: f64,
-}
-
-impl Row {
-    /// `ours / theirs − 1`; zero if both are zero.
-    #[must_use]
-    pub fn difference(&self) -> f64 {
-        if self.ours == self.theirs { 0.0 } else { self.ours / self.theirs - 1.0 }
-    }
-
-    /// Whether the difference is as small as expected.
-    #[must_use]
-    pub fn is_within(&self) -> bool {
-        self.difference().abs() <= self.tolerance
-    }
-}
 
 /// How closely single flows agree.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! How do the comparisons read in `docs/validation.md`?
 
 use crate::by_size::{self, SizeClass};
-use crate::compare::{Comparison, Row};
+use crate::compare::Comparison;
 use crate::explained::{RANGES, explained_size};
 use crate::ranges::{JITTER, Range, Spread, orders};
+use crate::row::Row;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -19,9 +19,11 @@ pub mod lossless;
 pub mod measure;
 pub mod ranges;
 pub mod reference;
+mod row;
 
 pub use cases::{CASES, Case};
-pub use compare::{Comparison, Row, Scatter, TOLERANCE_WITH_DROPS, TOLERANCE_WITHOUT_DROPS};
+pub use compare::{Comparison, Scatter, TOLERANCE_WITH_DROPS, TOLERANCE_WITHOUT_DROPS};
+pub use row::Row;
 
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
 //! What of Reverie's evaluation is compared: pauses, and slowdowns of RDMA and TCP by class.
 
 use crate::ValidationError;
-use crate::compare::Row;
 use crate::measure::{Flow, Outcome, mean, percentile, slowdowns};
 use crate::reference::Expected;
+use crate::row::Row;
 
 /// Pauses: a factor of 1.5 either way, of which this is the upper side.
 pub const PAUSES: f64 = 0.5;

@@ -2,13 +2,8 @@
 
 use crate::keys;
 use crate::place::{Place, Placed, Problem, Weight, printable};
-use crate::raw::{RawEntry, RawField};
+use crate::raw::{NUMBER_MAX, RawEntry, RawField, SIZE_MAX};
 use std::collections::BTreeSet;
-
-/// No switch has more memory (bytes); sums over all ports stay far from overflows.
-pub(crate) const SIZE_MAX: u64 = 1 << 42;
-/// Speeds (Mb/s), times (ms) and shares are below it.
-pub(crate) const NUMBER_MAX: u64 = 100_000_000;
 
 pub(super) struct Entry<'a> {
     raw: &'a RawEntry,

@@ -5,10 +5,10 @@
 
 use super::{Running, start_in, wait_for};
 use crate::apps::Event;
+use crate::error::TestbedError;
 use crate::lab::address;
 use crate::outcome::{Outcome, ProgressSample};
 use crate::plan::{Plan, code_point, kernel_name};
-use crate::run::TestbedError;
 use bufferlab_scenario::TransportSpec;
 use bufferlab_switch::Recorded;
 use bufferlab_units::Time;

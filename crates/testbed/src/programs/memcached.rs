@@ -9,9 +9,9 @@
 use super::{Running, start_in, wait_for};
 use crate::apps::{Connection, Event, Message};
 use crate::clock::now_ns;
+use crate::error::TestbedError;
 use crate::lab::{CARD, address, in_network, run_in, set};
 use crate::plan::{code_point, kernel_name};
-use crate::run::TestbedError;
 use bufferlab_scenario::TransportSpec;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeSet;

@@ -1,0 +1,54 @@
+//! Why a run with real hosts fails.
+
+/// Why a run with real hosts failed.
+#[derive(Debug, thiserror::Error)]
+pub enum TestbedError {
+    /// A command of the system failed.
+    #[error("`{line}` failed: {why}\nhint: `bufferlab testbed check` says what this machine lacks")]
+    Command {
+        /// The command.
+        line: String,
+        /// What it said.
+        why: String,
+    },
+    /// DCTCP cannot be loaded.
+    #[error(
+        "DCTCP cannot be loaded: {0}\nhint: another testbed with DCTCP may run: `bufferlab testbed down` ends all of them"
+    )]
+    Dctcp(String),
+    /// A file or socket.
+    #[error("{0}")]
+    Io(std::io::Error),
+    /// A workload cannot start.
+    #[error("{0}")]
+    Workload(String),
+    /// A connection broke.
+    #[error("a connection between two hosts broke")]
+    Broken,
+    /// A program that carries workloads failed.
+    #[error("{program} failed: {why}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// What it said.
+        why: String,
+    },
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// The captures.
+    #[error("cannot write the captures: {0}")]
+    Capture(std::io::Error),
+    /// The switch.
+    #[error("the switch: {0}")]
+    Switch(String),
+    /// The results cannot be written.
+    #[error("{0}")]
+    Results(#[from] bufferlab_results::ResultsError),
+    /// The head of the results.
+    #[error("{0}")]
+    Head(#[from] bufferlab_lab::RunError),
+    /// The record cannot be read.
+    #[error("{0}")]
+    Record(#[from] bufferlab_switch::RecordError),
+}
