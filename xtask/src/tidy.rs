@@ -2,6 +2,7 @@
 //!
 //! Every check returns sentences that name the place, so that one run shows everything.
 
+mod circles;
 mod functions;
 mod references;
 
@@ -76,6 +77,7 @@ pub fn check() -> Result<(), String> {
         sizes(&files, SIZE_MAX),
         files.iter().flat_map(|path| swallowed(path, &read(path).unwrap_or_default())).collect(),
         functions::check(&production(&files), functions::LONG),
+        circles::problems(&production(&files), circles::KNOWN),
         files.iter().flat_map(|path| in_file(path, &known)).collect(),
         scenarios(&files),
         policies(),
