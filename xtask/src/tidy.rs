@@ -2,6 +2,7 @@
 //!
 //! Every check returns sentences that name the place, so that one run shows everything.
 
+mod circles;
 mod functions;
 mod meaning;
 mod references;
@@ -80,6 +81,7 @@ pub fn check() -> Result<(), String> {
         functions::check(&production(&files), functions::LONG),
         meaning::check(&production(&files), meaning::ALLOWED),
         files.iter().flat_map(|path| meaning::in_python(path, &read(path).unwrap_or_default())).collect(),
+        circles::problems(&production(&files), circles::KNOWN),
         files.iter().flat_map(|path| in_file(path, &known)).collect(),
         scenarios(&files),
         policies(),

@@ -92,8 +92,8 @@ impl Claim {
     }
 }
 
-/// Compares the block between `<!-- claims NAME: begin -->` and `<!-- claims NAME: end -->` with what the checks find.
-/// `page` is relative to the root of the repository.
+/// Compares the block between `<!-- claims NAME: begin -->` and `<!-- claims NAME: end -->` with
+/// what the checks find. `page` is relative to the root of the repository.
 ///
 /// # Panics
 /// If the page has no such block, cannot be read, or is stale.

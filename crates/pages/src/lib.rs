@@ -1,8 +1,8 @@
 //! Compares generated documents with the text that they should have.
 //!
-//! A test that finds a stale document fails and leaves the fresh text in `target/pages`. Only `cargo xtask generate`
-//! writes documents: it runs the tests of a part and applies what they left there. A document is a whole file, or a
-//! block between two lines of a written page.
+//! A test that finds a stale document fails and leaves the fresh text in `target/pages`. Only
+//! `cargo xtask generate` writes documents: it runs the tests of a part and applies what they left
+//! there. A document is a whole file, or a block between two lines of a written page.
 
 use std::fmt::Display;
 use std::fs;
@@ -65,7 +65,8 @@ impl Pending {
     /// Fails if the page differs from the text, which then waits for `cargo xtask generate`.
     ///
     /// # Errors
-    /// If the page is stale, cannot be read, or lacks a marker. The message names the command that mends it.
+    /// If the page is stale, cannot be read, or lacks a marker. The message names the command that
+    /// mends it.
     pub fn check(&self, root: &Path) -> Result<(), String> {
         let wanted = self.fresh(root)?;
         let present = fs::read_to_string(root.join(&self.path)).unwrap_or_default();
@@ -162,19 +163,18 @@ mod tests {
 
     fn block(name: &str, text: &str) -> Pending {
         let markers = Some((format!("<{name}>"), format!("</{name}>")));
-        Pending { path: "docs/page.md".to_owned(), markers, text: text.to_owned() }
+        Pending { path: "page.md".to_owned(), markers, text: text.to_owned() }
     }
 
     #[test]
     fn stale_blocks_of_one_page_wait_and_are_applied_together() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
-        fs::create_dir(root.join("docs")).expect("writable");
-        let page = root.join("docs/page.md");
+        let page = root.join("page.md");
         fs::write(&page, "a <x>old</x> b\n<y>old</y> c").expect("writable");
         let (x, y) = (block("x", "1"), block("y", "2"));
         let error = x.check(root).expect_err("it is stale");
-        assert!(error.starts_with("docs/page.md:1 is stale; hint: cargo xtask generate pages\n"), "{error}");
+        assert!(error.starts_with("page.md:1 is stale; hint: cargo xtask generate pages\n"), "{error}");
         y.check(root).expect_err("it is stale");
         // A test changes no page.
         assert_eq!(fs::read_to_string(&page).expect("readable"), "a <x>old</x> b\n<y>old</y> c");
@@ -194,10 +194,9 @@ mod tests {
         file.check(root).expect_err("it is missing");
         take(root).expect("readable")[0].apply(root).expect("writable");
         assert_eq!(file.check(root), Ok(()));
-        fs::create_dir(root.join("docs")).expect("writable");
-        fs::write(root.join("docs/page.md"), "<x>").expect("writable");
+        fs::write(root.join("page.md"), "<x>").expect("writable");
         let error = block("x", "1").check(root).expect_err("no end");
-        assert_eq!(error, "docs/page.md: expected the markers \"<x>\" and \"</x>\"");
+        assert_eq!(error, "page.md: expected the markers \"<x>\" and \"</x>\"");
         assert_eq!(take(root).expect("readable"), []);
     }
 }

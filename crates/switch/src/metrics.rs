@@ -30,7 +30,8 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))
 }
 
-/// Answers on `listener` with the last snapshot, in a thread with the usual priority. `names`: of the ports.
+/// Answers on `listener` with the last snapshot, in a thread with the usual priority. `names`: of
+/// the ports.
 pub(crate) fn serve(listener: TcpListener, names: Vec<String>, watch: Arc<Watch>) {
     std::thread::spawn(move || {
         take_usual_priority();

@@ -1,6 +1,6 @@
-//! Why a run with real hosts fails.
+//! Errors of a run with real hosts.
 
-/// Why a run with real hosts failed.
+/// The reason that ended a run with real hosts.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
     /// A command of the system failed.

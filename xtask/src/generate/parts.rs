@@ -1,7 +1,8 @@
-//! Documents whose text only the tests of other crates know: what they measure, or what they must link.
+//! Documents whose text only the tests of other crates know: what they measure, or what they must
+//! link.
 //!
-//! A test compares its document and leaves a fresh text where it is stale (`bufferlab-pages`). This module runs the
-//! tests and writes those texts.
+//! A test compares its document and leaves a fresh text where it is stale (`bufferlab-pages`). This
+//! module runs the tests and writes those texts.
 
 use crate::{cargo, root, run};
 use std::collections::BTreeSet;
@@ -86,10 +87,10 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// Which parts a command runs.
+/// Choice of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts<'a> {
-    /// Those that take seconds.
+    /// The parts that take seconds.
     Quick,
     /// Every part: half an hour.
     All,
@@ -118,7 +119,8 @@ impl Parts<'_> {
 /// Writes the documents of `parts`, and reports which parts it ran and which it left out.
 ///
 /// # Errors
-/// If there is no such part, a test fails for another reason than a stale document, or a document cannot be written.
+/// If there is no such part, a test fails for another reason than a stale document, or a document
+/// cannot be written.
 pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     let chosen = parts.chosen()?;
     for part in &chosen {

@@ -1,6 +1,7 @@
 //! Thresholds of chips by rule, by simulation and as measured: the tables of `docs/silicon.md`.
 //!
-//! `cargo xtask generate operator` writes the tables. It and the test need the folder of real configurations.
+//! `cargo xtask generate operator` writes the tables. It and the test need the folder of real
+//! configurations.
 
 use crate::measured::{ENTRIES, Entry};
 use crate::support::corpus;

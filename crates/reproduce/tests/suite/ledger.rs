@@ -1,7 +1,8 @@
 //! Is the ledger fresh, and does everything that checks a statement name one?
 //!
-//! `cargo xtask generate reproduce` writes the derived files: `claims/tests.csv` from the comments of the tests, and
-//! `docs/reproduction.md` and the counts in the README from the three tables in `claims/`.
+//! `cargo xtask generate reproduce` writes the derived files: `claims/tests.csv` from the comments
+//! of the tests, and `docs/reproduction.md` and the counts in the README from the three tables in
+//! `claims/`.
 
 use bufferlab_core::Profile;
 use bufferlab_pages::{assert_all, check_block, check_file};

@@ -1,0 +1,183 @@
+//! Modules of a crate that import each other in a circle.
+//!
+//! A circle usually means that a name is defined in the wrong module. Nodes are the top-level
+//! modules of a crate with everything below them; an arrow is a path `crate::module` outside unit
+//! tests. Names that the root re-exports have no arrow.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Circles that exist: the crate, and the modules of each. The list may only shrink.
+pub(super) const KNOWN: &[(&str, &[&str])] = &[
+    ("core", &["buffer", "shared_pool"]),
+    ("core", &["classify", "flows", "policy"]),
+    ("document", &["context", "setting", "tree"]),
+    ("document", &["files", "limits", "params"]),
+    ("fuzz", &["parsers", "search"]),
+    ("params", &["info", "params", "profiles", "value"]),
+    ("report", &["beside", "html", "load", "steady"]),
+    ("report", &["page", "svg"]),
+    ("report", &["pauses", "summary"]),
+    ("reproduce", &["conclusion", "figures", "ledger", "output", "real"]),
+    ("results", &["claim", "folder"]),
+    ("results", &["digest", "manifest"]),
+    ("results", &["error", "words"]),
+    ("scenario", &["load", "variant"]),
+    ("sim", &["build", "engine", "transports"]),
+    ("sim", &["host", "parts", "pfc", "switch", "world"]),
+    ("sonic", &["explain", "lint", "nvidia", "silicon"]),
+    ("switch", &["link", "shell", "socket"]),
+    ("testbed", &["apps", "lab", "outcome", "plan", "programs", "sandbox"]),
+    ("view", &["about", "explain", "losses", "view"]),
+    ("workload", &["flow_list", "limits"]),
+    ("workload", &["kinds", "traffic", "workload"]),
+];
+
+/// Arrows between the modules of one crate.
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// Circles that [`KNOWN`] lacks, and entries of it that no circle has.
+pub(super) fn problems(sources: &[(&str, String)], known: &[(&str, &[&str])]) -> Vec<String> {
+    let found: BTreeSet<(String, Vec<String>)> = graphs(sources)
+        .into_iter()
+        .flat_map(|(name, graph)| circles(&graph).into_iter().map(move |circle| (name.clone(), circle)))
+        .collect();
+    let known: BTreeSet<(String, Vec<String>)> = known
+        .iter()
+        .map(|(name, modules)| {
+            ((*name).to_owned(), modules.iter().map(|module| (*module).to_owned()).collect())
+        })
+        .collect();
+    let shown = |(name, modules): &(String, Vec<String>)| format!("crates/{name}: {}", modules.join(", "));
+    let new = found.difference(&known).map(|circle| {
+        format!("{}: these modules import each other; hint: move a name to the lower one", shown(circle))
+    });
+    let gone = known.difference(&found).map(|circle| {
+        format!("{}: no such circle; hint: correct KNOWN in xtask/src/tidy/circles.rs", shown(circle))
+    });
+    new.chain(gone).collect()
+}
+
+/// The modules of every crate with their imports.
+fn graphs(sources: &[(&str, String)]) -> BTreeMap<String, Graph> {
+    let mut graphs: BTreeMap<String, Graph> = BTreeMap::new();
+    for (path, text) in sources {
+        let Some((name, file)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/"))
+        else {
+            continue;
+        };
+        let module = file.split('/').next().unwrap_or(file).trim_end_matches(".rs");
+        if file.ends_with("tests.rs") || ["lib", "main", "bin"].contains(&module) {
+            continue;
+        }
+        // Unit tests stand at the end.
+        let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        let imports = graphs.entry(name.to_owned()).or_default().entry(module.to_owned()).or_default();
+        imports.extend(imported(text).into_iter().filter(|other| other != module));
+    }
+    graphs
+}
+
+/// First names of the paths that begin at the crate's root.
+fn imported(text: &str) -> BTreeSet<String> {
+    let code: String = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(|line| [line.trim(), " "])
+        .collect();
+    let mut names = BTreeSet::new();
+    for (place, _) in code.match_indices("crate::") {
+        let is_part = code[..place].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+        if is_part || code[..place].ends_with('$') {
+            continue;
+        }
+        let rest = &code[place + "crate::".len()..];
+        match rest.strip_prefix('{') {
+            Some(group) => names.extend(heads(group)),
+            None => names.extend(head(rest)),
+        }
+    }
+    names
+}
+
+/// First names of the members of a group `{a::{b, c}, d}`, whose opening brace is gone.
+fn heads(group: &str) -> Vec<String> {
+    let (mut depth, mut member, mut names) = (0_u32, String::new(), Vec::new());
+    for letter in group.chars() {
+        match letter {
+            '}' if depth == 0 => break,
+            ',' if depth == 0 => names.extend(head(std::mem::take(&mut member).trim())),
+            _ => member.push(letter),
+        }
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    names.extend(head(member.trim()));
+    names
+}
+
+fn head(path: &str) -> Option<String> {
+    let name: String = path.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+    (!name.is_empty()).then_some(name)
+}
+
+/// Groups of modules that reach each other, sorted.
+fn circles(graph: &Graph) -> BTreeSet<Vec<String>> {
+    let reached: BTreeMap<&str, BTreeSet<&str>> =
+        graph.keys().map(|module| (module.as_str(), reachable(graph, module))).collect();
+    let is_mutual = |a: &str, b: &str| reached[a].contains(b) && reached[b].contains(a);
+    graph
+        .keys()
+        .filter(|module| reached[module.as_str()].contains(module.as_str()))
+        .map(|module| graph.keys().filter(|other| is_mutual(module, other)).cloned().collect())
+        .collect()
+}
+
+/// Modules that `start` imports, directly or through others.
+fn reachable<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
+    while let Some(module) = open.pop() {
+        for (next, _) in graph.get(module).into_iter().flatten().filter_map(|name| graph.get_key_value(name))
+        {
+            if seen.insert(next.as_str()) {
+                open.push(next);
+            }
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The problems of a crate of five files.
+    fn problems_of_x(known: &[(&str, &[&str])]) -> Vec<String> {
+        let files = [
+            ("lib.rs", "use crate::a::A;"),
+            ("a.rs", "use crate::{Error, b::{self, B}, d::D};"),
+            ("b/part.rs", "fn f() -> crate::c::C {}"),
+            ("c.rs", "use crate::a::A;\n#[cfg(test)]\nmod tests { use crate::d; }"),
+            ("d.rs", "// crate::a is not used.\nuse crate::Error;"),
+        ];
+        let files = files.map(|(file, text)| (["crates/x/src", file].join("/"), text.to_owned()));
+        let sources: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
+        problems(&sources, known)
+    }
+
+    #[test]
+    fn a_circle_through_a_folder_is_found_and_a_test_or_comment_makes_none() {
+        let found = problems_of_x(&[]);
+        assert!(found.len() == 1 && found[0].starts_with("crates/x: a, b, c: these modules"), "{found:?}");
+        assert_eq!(problems_of_x(&[("x", &["a", "b", "c"])]), [""; 0]);
+    }
+
+    #[test]
+    fn an_entry_of_a_circle_that_is_gone_is_found() {
+        let known: &[(&str, &[&str])] = &[("x", &["a", "b", "c"]), ("x", &["a", "d"])];
+        let found = problems_of_x(known);
+        assert!(found.len() == 1 && found[0].starts_with("crates/x: a, d: no such circle"), "{found:?}");
+    }
+}
