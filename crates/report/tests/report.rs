@@ -7,6 +7,7 @@ use bufferlab_metrics::{
     DelayRow, DropRow, FlowRow, FlowState, LinkRow, PauseRow, PauseSpanRow, QueueRow, RunSink, RunTotals,
     Scope, SeriesRow,
 };
+use bufferlab_pages::{assert_all, check_block};
 use bufferlab_report::{
     Caveat, Report, ReportError, RunSummary, WIDTH_MAX, metrics_table, steady_from, steady_text,
 };
@@ -663,24 +664,15 @@ fn flows_of_the_beginning_can_be_left_out_and_it_is_said() {
     assert!(said(&rest) && !said(&whole));
 }
 
-/// `UPDATE_DOCS=1 cargo test -p bufferlab-report --test report` writes the tables.
 #[test]
 fn the_page_of_metrics_has_every_line_of_the_table() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let begin = "cargo test -p bufferlab-report --test report -->\n";
-    let (head, rest) = page.split_once(begin).expect("a block begins");
-    let (_, tail) = rest.split_once("<!-- metrics: end -->").expect("a block ends");
-    let fresh = format!("{head}{begin}{}\n<!-- metrics: end -->{tail}", metrics_table());
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &fresh).unwrap();
-    }
-    let page = std::fs::read_to_string(&path).unwrap();
-    assert!(
-        page == fresh,
-        "docs/metrics.md is stale; hint: UPDATE_DOCS=1 cargo test -p bufferlab-report --test report"
-    );
-    assert!(page.contains(
+    let table = metrics_table();
+    assert_all([check_block("docs/metrics.md", METRICS_BEGIN, METRICS_END, &format!("\n{table}\n"))]);
+    assert!(table.contains(
         "| `all.slowdown_p99`, `short.slowdown_p99`, `class.….slowdown_p99` | FCT slowdown p99 | x | lower |"
     ));
 }
+
+/// Marks the generated block of `docs/metrics.md`.
+const METRICS_BEGIN: &str = "<!-- metrics: begin; cargo xtask generate report -->";
+const METRICS_END: &str = "<!-- metrics: end -->";

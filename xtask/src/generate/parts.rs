@@ -30,6 +30,13 @@ const PARTS: &[Part] = &[
         writes: "parameters of docs/policies",
     },
     Part {
+        name: "report",
+        is_quick: true,
+        target: "report",
+        tests: &["the_page_of_metrics"],
+        writes: "docs/metrics.md",
+    },
+    Part {
         name: "hardware",
         is_quick: true,
         target: "pages",
