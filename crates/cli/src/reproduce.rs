@@ -12,7 +12,7 @@ use bufferlab_params::suggestion;
 use bufferlab_reproduce::output::{checked, panels, values_text, write_panels, write_whole};
 use bufferlab_reproduce::{
     ClaimCheck, Conclusion, Cost, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName,
-    Verdict, conclude, disputed, estimated_costs, paper_name, record_ablations, recorded_costs, run,
+    Verdict, conclude, disputed, estimated_costs, record_ablations, recorded_costs, run,
     said_of_keys, verdicts_json, why,
 };
 use bufferlab_results::Claim;
@@ -261,7 +261,7 @@ fn counted(found: &Conclusion, results: &[Results]) -> String {
             let _ = writeln!(
                 text,
                 "{}, with what tests prove: {}",
-                paper_name(paper),
+                paper,
                 words(&ledger.counts(Some(paper)))
             );
         }

@@ -1,6 +1,5 @@
 //! Which figures and tables do the papers have, and what stands for each here? `claims/figures.csv` lists them; experiments and tests say what they show.
 
-use crate::ledger::paper_name;
 use crate::table::{Cells, Row, rows};
 use crate::{Experiment, Ledger, LedgerRow, ReproduceError, TableError};
 use std::fmt::Write;
@@ -110,7 +109,7 @@ fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
 
 /// Whether a row's paper is the one that experiments call `name`.
 fn is_of(row: &LedgerRow, name: &str) -> bool {
-    let paper = paper_name(&row.claim.paper).to_lowercase();
+    let paper = row.claim.paper.to_lowercase();
     paper.split(' ').next() == Some(name)
 }
 

@@ -287,15 +287,6 @@ fn no_claim(file: &str, line: u64, id: &str) -> TableError {
     }
 }
 
-/// A paper's name without its number: `000 ABM (SIGCOMM 2022)` is ABM (SIGCOMM 2022).
-#[must_use]
-pub fn paper_name(paper: &str) -> &str {
-    match paper.split_once(' ') {
-        Some((number, name)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => paper,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -44,7 +44,7 @@ pub use experiment::{
 };
 pub use judge::{Judged, Measured, judge};
 pub use ledger::{
-    Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, estimated_costs, paper_name,
+    Claim, Cost, Evidence, Ledger, LedgerRow, Record, TestEvidence, costs_csv, estimated_costs,
     recorded_costs,
 };
 pub use mark::PaperMark;

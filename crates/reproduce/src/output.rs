@@ -17,7 +17,7 @@ pub use values::values_text;
 
 use crate::{
     Content, Cost, Estimates, Evidence, Experiment, Judged, Ledger, Record, ReproduceError, Results, Runs,
-    Verdict, paper_name, theory_csv, theory_panels,
+    Verdict, theory_csv, theory_panels,
 };
 use bufferlab_core::Profile;
 use bufferlab_report::{CurvePanel, CurvesPage, Estimate, PageTable, curve_png, curve_svg};
@@ -134,7 +134,7 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> C
     };
     let papers = ledger.papers();
     let mut rows: Vec<Vec<String>> =
-        papers.iter().map(|paper| line(paper_name(paper), ledger.counts(Some(paper)))).collect();
+        papers.iter().map(|paper| line(paper, ledger.counts(Some(paper)))).collect();
     rows.push(line("all", ledger.counts(None)));
     tables.push(PageTable { title: "Verdicts".to_owned(), header, rows });
     for paper in papers {
@@ -163,7 +163,7 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> C
             let verdict = row.evidence().verdict().to_string();
             vec![claim.id.clone(), claim.figure_table_section.clone(), claim.statement(), verdict, here, from]
         });
-        let (title, header) = (paper_name(paper).to_owned(), words.map(str::to_owned).to_vec());
+        let (title, header) = ((*paper).to_owned(), words.map(str::to_owned).to_vec());
         tables.push(PageTable { title, header, rows: rows.collect() });
     }
     let own = ledger.rows.iter().all(|row| row.claim.kind == "own");

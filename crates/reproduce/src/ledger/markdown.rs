@@ -1,6 +1,6 @@
 //! How is the ledger shown in Markdown?
 
-use super::{Evidence, Ledger, LedgerRow, Record, paper_name};
+use super::{Evidence, Ledger, LedgerRow, Record};
 use crate::real::repetitions;
 use crate::{RealRecord, Verdict};
 use std::fmt::Write;
@@ -18,7 +18,7 @@ impl Ledger {
             let _ = writeln!(text, "| {name} | {} |{cells}", counts.iter().sum::<usize>());
         };
         for paper in self.papers() {
-            line(paper_name(paper), self.counts(Some(paper)));
+            line(paper, self.counts(Some(paper)));
         }
         line("**all**", self.counts(None));
         text
@@ -29,7 +29,7 @@ impl Ledger {
     pub fn rows_markdown(&self) -> String {
         let mut text = String::new();
         for paper in self.papers() {
-            let _ = writeln!(text, "## {}\n", paper_name(paper));
+            let _ = writeln!(text, "## {paper}\n");
             text.push_str(
                 "| claim | where | statement | verdict | here | evidence | real packets |\n|---|---|---|---|---|---|---|\n",
             );

@@ -11,7 +11,7 @@ use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, paper_figures,
 use bufferlab_reproduce::output::panels;
 use bufferlab_reproduce::{
     AblationRow, Estimates, Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, ablations_markdown,
-    paper_name, real_markdown, said_of_keys,
+    real_markdown, said_of_keys,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -304,7 +304,7 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
     let (figures, ledger) = (paper_figures().expect("a table"), ledger());
     let mut named = 0;
     for row in &ledger.rows {
-        let paper = paper_name(&row.claim.paper).to_lowercase();
+        let paper = row.claim.paper.to_lowercase();
         for place in places(&row.claim.figure_table_section) {
             let is = |figure: &PaperFigure| {
                 Some(figure.paper.as_str()) == paper.split(' ').next() && figure.figure == place.whole()
