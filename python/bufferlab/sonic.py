@@ -5,7 +5,7 @@
 >>> [finding.rule for finding in switch.lint() if finding.severity == "error"]
 []
 >>> switch.vectors().groups[0]["pause"]
-{'formula': 4116, 'simulated': 4116}
+{'formula': 4117, 'simulated': 4117}
 
 ``docs/operators.md`` says what the answers mean.
 """
@@ -252,7 +252,7 @@ class Probe:
 
     def same_chip(self, probe: str) -> Probe:
         """A probe of another kind on the same chip, whose packets and kept groups both see."""
-        return Probe(self._chip, probe)
+        return Probe(self._chip, _arguments.choice("probe", probe, PROBES))
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise _not_pickled("a probe", "it has a simulated chip with its packets: make it where you use it, with `Configuration.probe`")

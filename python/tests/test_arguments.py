@@ -331,6 +331,7 @@ class Subjects:
             "Configuration.diff": (self.switch.diff, {"other": self.switch}),
             "Configuration.what_if": (self.switch.what_if, {"traffic": "incast", "fan_in": 2}),
             "WhatIf.run": (self.what_if.run, {"seeds": 1}),
+            "Probe.same_chip": (self.probe.same_chip, {"probe": "pfc_xon"}),
             "Probe.request": (self.probe.request, {"op": "drain"}),
             "Probe.prepare": (self.probe.prepare, ports),
             "Probe.persist": (self.probe.persist, {**ports, "count": 1, "pg": 3}),

@@ -22,6 +22,9 @@ TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 NOT_SHOWN = {
     # Python finds classes in files itself, so that no such text reaches the parser of variants.
     "crates/scenario/src/variant.rs": ["this program runs no Python"],
+    # The page of limits.
+    "crates/operator/src/limits.rs": ["`--redis` of `bufferlab sonic`"],
+    "crates/sonic/src/limits.rs": ["files of `bufferlab sonic`"],
     # The line that an override stands in, for the caret of the command line.
     "crates/scenario/src/load.rs": ["--set {key}={value}"],
     # Pages and texts of the command line, which say what was done with which command.
