@@ -192,6 +192,7 @@ OF_ONE: dict[str, list[Any]] = {
     "Comparison.run.seed": [None, 99, *WHOLE],
     "Window.size": [None, -1, *NUMBER],
     "Probe.check.value": [None, *WHOLE],
+    "Tuner.journal": PATH,
     "Tuning.confirm.seeds": [None, 0, *WHOLE],
     "tune.jobs": [None, *WHOLE],
     "repeat.seeds": [None, 0, *WHOLE],

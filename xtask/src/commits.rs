@@ -1,6 +1,6 @@
 //! Rules for commit messages: a subject that says what changes, a body that says why.
 //!
-//! They apply to every commit after [`SINCE`]. `.githooks/commit-msg` checks a message before it
+//! They apply to every commit after `SINCE`. `.githooks/commit-msg` checks a message before it
 //! becomes a commit.
 
 use crate::{output, read, root};
