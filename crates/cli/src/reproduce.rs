@@ -12,8 +12,8 @@ use bufferlab_params::suggestion;
 use bufferlab_reproduce::output::{checked, panels, values_text, write_panels, write_whole};
 use bufferlab_reproduce::{
     ClaimCheck, Conclusion, Cost, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName,
-    Verdict, conclude, disputed, estimated_costs, record_ablations, recorded_costs, run,
-    said_of_keys, verdicts_json, why,
+    Verdict, conclude, disputed, estimated_costs, record_ablations, recorded_costs, run, said_of_keys,
+    verdicts_json, why,
 };
 use bufferlab_results::Claim;
 use bufferlab_scenario::Setting;
@@ -258,12 +258,8 @@ fn counted(found: &Conclusion, results: &[Results]) -> String {
             paper.to_lowercase().contains(name)
         });
         if named {
-            let _ = writeln!(
-                text,
-                "{}, with what tests prove: {}",
-                paper,
-                words(&ledger.counts(Some(paper)))
-            );
+            let _ =
+                writeln!(text, "{}, with what tests prove: {}", paper, words(&ledger.counts(Some(paper))));
         }
     }
     let _ = writeln!(text, "all {} statements: {}", ledger.rows.len(), words(&ledger.counts(None)));

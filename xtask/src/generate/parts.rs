@@ -196,7 +196,7 @@ mod tests {
         let names = |parts: Parts<'_>| -> Vec<_> {
             parts.chosen().expect("they exist").into_iter().map(|part| part.name).collect()
         };
-        assert_eq!(names(Parts::Quick), ["conformance", "hardware"]);
+        assert_eq!(names(Parts::Quick), ["conformance", "report", "hardware"]);
         assert_eq!(names(Parts::Of(&["conformance"])), ["conformance", "conformance"]);
         assert_eq!(names(Parts::All).len(), PARTS.len());
         let refused = Parts::Of(&["cli", "core"]).chosen().err().expect("core has none");

@@ -260,6 +260,8 @@ const OTHERS: &[&str] = &[
     "SHOWN_MAX",
     "KEY_MAX",
     "LOSSY_POOL_MAX",
+    // Of a connection to the metrics of a switch.
+    "CONNECTION_MAX",
 ];
 
 /// A new bound is either declared for the page, or named above.
