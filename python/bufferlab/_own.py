@@ -209,7 +209,8 @@ def _parameters(own: type[Own]) -> list[_PlainParameter]:
 def _annotated(owner: type) -> Iterable[str]:
     """Names that the class itself annotates."""
     if sys.version_info >= (3, 14):
-        # Annotations are evaluated when they are asked for, and may name what exists for type checkers only.
+        # Annotations are evaluated when they are asked for, and may name what exists for type
+        # checkers only.
         import annotationlib
 
         return annotationlib.get_annotations(owner, format=annotationlib.Format.FORWARDREF)

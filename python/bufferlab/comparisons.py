@@ -343,7 +343,8 @@ def _compare(
     warn(scenario)
     keep = TemporaryFolder() if how.out is None else None
     folder = how.out if how.out is not None else keep.path / "runs" if keep else Path()
-    # The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
+    # The folder of a single run is replaced as a whole, which only one can do at a time; several
+    # are claimed together.
     with _bufferlab.Claim(folder) if policies or variants or how.seeds > 1 else nullcontext():
         # Only a run checks its identities.
         planned, order, kept, left_out, refused = _bufferlab.plan(

@@ -215,8 +215,8 @@ class Scenario:
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
     def __getstate__(self) -> _State:
-        # Files stay files: another process finds them by their absolute path. Where it does not, it takes the content as it was here. Own
-        # classes come along.
+        # Files stay files: another process finds them by their absolute path. Where it does not, it
+        # takes the content as it was here. Own classes come along.
         packed, resolved = None, None
         try:
             loaded = self._load()

@@ -380,7 +380,8 @@ def tune(
     """
     try:
         with warnings.catch_warnings():
-            # In a notebook without its widgets, a library of Optuna's complains when it is imported.
+            # In a notebook without its widgets, a library of Optuna's complains when it is
+            # imported.
             warnings.simplefilter("ignore")
             import optuna
     except ImportError as error:
@@ -408,7 +409,8 @@ def tune(
     ]
     done: list[Proposal] = []
     with _quiet(optuna):
-        # With several proposals at once, those under way count as bad ones, so that they are not made twice.
+        # With several proposals at once, those under way count as bad ones, so that they are not
+        # made twice.
         chosen = sampler or optuna.samplers.TPESampler(seed=0, constant_liar=at_once > 1)
         study = optuna.create_study(directions=directions, sampler=chosen)
         while len(done) < trials:

@@ -467,7 +467,8 @@ def test_a_scenario_takes_its_own_policy_along_to_another_process(
 def test_a_class_of_a_notebook_travels_whole(star: Scenario, tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle")
 
-    # Nothing of it can be imported in another process: it goes by value, as a notebook's classes do.
+    # Nothing of it can be imported in another process: it goes by value, as a notebook's classes
+    # do.
     @register
     class Local(Policy):
         name = "local"

@@ -1,7 +1,8 @@
 //! A benchmark that others can repeat: a fixed set of runs, as a page and as data.
 //!
-//! The page (`docs/benchmark.md`) is written anew each time and names the machine; the data (`xtask/bench.csv`) grow by a line per run, so that what was measured earlier stays.
-//! Times are those of one machine in one hour: compare lines of one command.
+//! The page (`docs/benchmark.md`) is written anew each time and names the machine; the data
+//! (`xtask/bench.csv`) grow by a line per run, so that what was measured earlier stays. Times are
+//! those of one machine in one hour: compare lines of one command.
 
 use crate::python::Build;
 use crate::{ci, output, read, root};

@@ -1,7 +1,7 @@
 //! What must pass before a change lands?
 //!
-//! `.ci/run` and a developer call the same steps, so a failure there can be repeated here. `tidy` and
-//! `generate --check` are no steps of their own: they run as tests.
+//! `.ci/run` and a developer call the same steps, so a failure there can be repeated here. `tidy`
+//! and `generate --check` are no steps of their own: they run as tests.
 
 use crate::hardware;
 use crate::instructions;
@@ -44,7 +44,8 @@ fn passed(result: Result<(), String>) -> Result<Outcome, String> {
 /// The scenario that the smoke run plays: the one that the documentation starts with.
 const SMOKE: &str = "scenarios/star-incast.toml";
 
-/// Searches of the step `fuzz`: always the same cases, and no more of them on a faster machine, so that what has passed passes again; …
+/// Searches of the step `fuzz`: always the same cases, and no more of them on a faster machine, so
+/// that what has passed passes again; …
 const FUZZ_FIXED: &[&[&str]] = &[
     &["--seed", "1", "--cases", "700", "--budget", "25s"],
     &["--subject", "parsers", "--seed", "1", "--cases", "60", "--budget", "12s"],
@@ -62,7 +63,8 @@ pub fn step(name: &str) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.name == name)
 }
 
-/// Runs every step; stops at the first that fails. Ends with a list of the steps, and of what was skipped.
+/// Runs every step; stops at the first that fails. Ends with a list of the steps, and of what was
+/// skipped.
 ///
 /// # Errors
 /// Which step failed, and how to repeat it.
@@ -155,8 +157,8 @@ fn test() -> Result<(), String> {
     skips::listen(command.args(features()).args(["--", "--skip", "dctcp::"]))
 }
 
-/// The feature `dctcp` where this machine can build it. Every step of the development build has it, so
-/// that nothing is built twice.
+/// The feature `dctcp` where this machine can build it. Every step of the development build has it,
+/// so that nothing is built twice.
 fn features() -> &'static [&'static str] {
     if dctcp_lacks().is_empty() { &["--features", "bufferlab-cli/dctcp"] } else { &[] }
 }
@@ -199,8 +201,8 @@ fn doc() -> Result<(), String> {
 
 /// The program, used as a person would: look, run twice with all checks on, compare.
 ///
-/// The steps of a change take the program that the tests have built: the release build alone would take as long as all
-/// tests.
+/// The steps of a change take the program that the tests have built: the release build alone would
+/// take as long as all tests.
 ///
 /// # Errors
 /// What the program answered wrong.
@@ -243,8 +245,8 @@ fn fuzz_step() -> Result<(), String> {
     FUZZ_FIXED.iter().chain(FUZZ_FRESH).try_for_each(|options| fuzz("dev", options))
 }
 
-/// Scenarios that nobody would write, damaged files and failing systems, in a build of this profile: "dev", which the tests have built, or
-/// "search", which is faster by far.
+/// Scenarios that nobody would write, damaged files and failing systems, in a build of this
+/// profile: "dev", which the tests have built, or "search", which is faster by far.
 ///
 /// # Errors
 /// If a case goes wrong.
@@ -253,7 +255,8 @@ pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
     spawn(cargo(&run).args(options))
 }
 
-/// Everything that searches, in turn, for a given time; with the program and the search in the build of searches.
+/// Everything that searches, in turn, for a given time; with the program and the search in the
+/// build of searches.
 ///
 /// # Errors
 /// If something goes wrong.

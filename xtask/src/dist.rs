@@ -1,7 +1,9 @@
-//! Builds that know where the time goes: the program and the wheel, compiled with the profile of a training run.
+//! Builds that know where the time goes: the program and the wheel, compiled with the profile of a
+//! training run.
 //!
-//! The training covers what most runs do, not what benchmarks measure: several policies and transports, losses, marks, flow control, queries. What it does not
-//! cover is compiled for size, so a scenario far from it can lose what others gain.
+//! The training covers what most runs do, not what benchmarks measure: several policies and
+//! transports, losses, marks, flow control, queries. What it does not cover is compiled for size,
+//! so a scenario far from it can lose what others gain.
 
 use crate::{cargo, output, root, run as spawn, target};
 use std::fs;
@@ -27,7 +29,8 @@ const TRAINING: &[(&str, &[&str])] = &[
     ("tdt-fig8", &[]),
 ];
 
-/// Builds the program, or with `wheel` the Python package, for the machine's kind with the profile of a training run; says where it is.
+/// Builds the program, or with `wheel` the Python package, for the machine's kind with the profile
+/// of a training run; says where it is.
 ///
 /// # Errors
 /// If a tool is missing, a build or a run of the training fails.
@@ -80,7 +83,8 @@ fn train(program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What merges profiles: of the compiler's own components, or of the system; its version of LLVM must be the compiler's.
+/// What merges profiles: of the compiler's own components, or of the system; its version of LLVM
+/// must be the compiler's.
 fn profile_tool() -> Result<PathBuf, String> {
     let version = text(Command::new("rustc").arg("-vV"))?;
     let field = |name: &str| version.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

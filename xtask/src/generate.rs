@@ -14,7 +14,8 @@ use bufferlab_pages::with_block;
 use bufferlab_transport::CONGESTION_CONTROLS;
 use std::fmt::Write;
 
-/// A block of a written page that is derived: the page, the lines between which it stands, its content.
+/// A block of a written page that is derived: the page, the lines between which it stands, its
+/// content.
 struct Block {
     path: &'static str,
     begin: &'static str,
@@ -99,8 +100,8 @@ pub fn stale<'a>(files: &'a [(&'static str, String)]) -> Vec<&'a (&'static str, 
     files.iter().filter(|(path, text)| read(path).as_ref() != Ok(text)).collect()
 }
 
-/// Everything that is derived: path relative to the root, content. A page of which only blocks are derived is there as
-/// a whole, with the new blocks.
+/// Everything that is derived: path relative to the root, content. A page of which only blocks are
+/// derived is there as a whole, with the new blocks.
 ///
 /// # Errors
 /// If a page cannot be read or has lost its markers.
@@ -144,7 +145,8 @@ fn description(scenario: &str) -> Option<String> {
     Some(letters.next()?.to_uppercase().chain(letters).collect())
 }
 
-/// Keys in alphabetical order: whether `serde_json` keeps another one depends on who else is built with it.
+/// Keys in alphabetical order: whether `serde_json` keeps another one depends on who else is built
+/// with it.
 fn schema(mut schema: serde_json::Value) -> String {
     schema.sort_all_objects();
     format!("{schema:#}\n")

@@ -1,7 +1,7 @@
 //! Are the circuits of `hardware/` right, and what do they cost?
 //!
-//! The steps are in `hardware/flow.py`. This module only finds what they need: a virtual environment below the target
-//! folder, Verilator and a C++ compiler.
+//! The steps are in `hardware/flow.py`. This module only finds what they need: a virtual
+//! environment below the target folder, Verilator and a C++ compiler.
 
 use crate::python::Environment;
 use crate::skips::{self, Outcome};
@@ -20,7 +20,8 @@ const STEPS: [&str; 7] = ["lint", "cosim", "prove", "mutants", "cost", "depth", 
 /// Steps that need nothing but Verilator and the standard library of Python.
 const BY_VERILATOR: [&str; 3] = ["lint", "cosim", "mutants"];
 
-/// Runs a step, by default all; `--quick` leaves out what takes long, and names of circuits all others.
+/// Runs a step, by default all; `--quick` leaves out what takes long, and names of circuits all
+/// others.
 ///
 /// # Errors
 /// If a program is missing, or a step fails.
@@ -41,8 +42,9 @@ pub fn run(arguments: &[&str]) -> Result<(), String> {
     spawn(environment.interpreter().arg("hardware/flow.py").args(steps))
 }
 
-/// The step of CI: no warning in any circuit, and none differs from its policy in vectors, random operations and a run. Where Verilator is missing it is
-/// skipped: no other part of the project needs it.
+/// The step of CI: no warning in any circuit, and none differs from its policy in vectors, random
+/// operations and a run. Where Verilator is missing it is skipped: no other part of the project
+/// needs it.
 ///
 /// # Errors
 /// As [`run`].

@@ -1,8 +1,9 @@
 //! How many instructions does a packet-hop take, and are they as many as before?
 //!
-//! Instructions do not depend on the machine's load, so a change of a few per cent shows at once. Every scenario of `xtask/instructions.toml` runs twice
-//! under Callgrind, for two simulated durations: what starting up costs cancels out in the difference. The recorded figures belong to one version of the
-//! compiler, which the file names.
+//! Instructions do not depend on the machine's load, so a change of a few per cent shows at once.
+//! Every scenario of `xtask/instructions.toml` runs twice under Callgrind, for two simulated
+//! durations: what starting up costs cancels out in the difference. The recorded figures belong to
+//! one version of the compiler, which the file names.
 
 use crate::python::Build;
 use crate::skips::{self, Outcome};
@@ -66,7 +67,8 @@ impl Recorded {
     }
 }
 
-/// Counts, and compares with what is recorded; with `record`, writes the file instead, and adds a line per scenario to the history.
+/// Counts, and compares with what is recorded; with `record`, writes the file instead, and adds a
+/// line per scenario to the history.
 ///
 /// # Errors
 /// If Valgrind is missing, a run fails, or a figure of the same compiler differs by more than 2 %.
@@ -92,7 +94,8 @@ pub fn check(record: bool) -> Result<(), String> {
     judged(&different, &recorded, &compiler)
 }
 
-/// Compares the instructions of the development build with the recorded ones. Skipped without Valgrind.
+/// Compares the instructions of the development build with the recorded ones. Skipped without
+/// Valgrind.
 ///
 /// # Errors
 /// As [`check`].
@@ -122,8 +125,9 @@ fn compiler() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&version).trim().to_owned())
 }
 
-/// The program to count. Incremental builds cut crates into more pieces and inline less: 4 % more instructions in the build of the tests. So that is counted
-/// as a clean clone builds it; where the developer's own builds are incremental, in a folder of its own.
+/// The program to count. Incremental builds cut crates into more pieces and inline less: 4 % more
+/// instructions in the build of the tests. So that is counted as a clean clone builds it; where the
+/// developer's own builds are incremental, in a folder of its own.
 fn program(build: Build) -> Result<PathBuf, String> {
     if matches!(build, Build::Release) || std::env::var_os("CARGO_INCREMENTAL").is_some_and(|set| set == "0")
     {
@@ -135,7 +139,8 @@ fn program(build: Build) -> Result<PathBuf, String> {
     Ok(folder.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Counts all scenarios with the program of a build, and puts the figures in the place of the recorded ones; the names of those that differ.
+/// Counts all scenarios with the program of a build, and puts the figures in the place of the
+/// recorded ones; the names of those that differ.
 fn counted(recorded: &mut Recorded, build: Build) -> Result<Vec<String>, String> {
     let program = program(build)?;
     let mut different = Vec::new();
@@ -175,7 +180,8 @@ fn judged(different: &[String], recorded: &Recorded, compiler: &str) -> Result<(
     ))
 }
 
-/// Whether a count is too far from the recorded one, in either direction: what has become faster is recorded again, or the next loss would hide behind it.
+/// Whether a count is too far from the recorded one, in either direction: what has become faster is
+/// recorded again, or the next loss would hide behind it.
 fn is_different(found: f64, recorded: f64) -> bool {
     (found / recorded - 1.0).abs() > TOLERANCE
 }

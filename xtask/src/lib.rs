@@ -5,13 +5,15 @@
 //! * [`dist`]: the program and the wheel, compiled with the profile of a training run;
 //! * [`generate`]: files that are derived from the registries, and whether they are fresh;
 //! * [`hardware`]: whether the circuits answer as the policies do, and what they cost;
-//! * [`instructions`]: how many instructions a packet-hop takes, and whether they are as many as recorded;
+//! * [`instructions`]: how many instructions a packet-hop takes, and whether they are as many as
+//!   recorded;
 //! * [`mutants`]: whether the tests notice when the code is wrong;
 //! * [`python`]: whether the Python package builds, installs and passes;
 //! * [`same_tables`]: whether results are those of an older checkout, byte for byte;
 //! * [`site`]: the documentation as a site, with a gallery of figures;
 //! * [`skips`]: what a step left out;
-//! * [`tidy`]: what no compiler checks: links, references, sizes, long functions, words, the arrows between crates.
+//! * [`tidy`]: what no compiler checks: links, references, sizes, long functions, words, the arrows
+//!   between crates.
 //!
 //! Errors are sentences for the person at the terminal: nothing else reads them.
 

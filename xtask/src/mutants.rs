@@ -1,8 +1,10 @@
 //! Do the tests notice when the code is wrong? Mutation testing of the pure crates.
 //!
-//! [cargo-mutants](https://mutants.rs) writes the mutants, each one small change of the source, and runs tests on a copy of the repository. This module
-//! chooses the mutants, the packages whose tests shall notice them, and compares the survivors with `testdata/mutants.toml`, the list of
-//! mutants that change nothing that can be observed. Results are kept in `target/mutants/outcomes.tsv`.
+//! [cargo-mutants](https://mutants.rs) writes the mutants, each one small change of the source, and
+//! runs tests on a copy of the repository. This module chooses the mutants, the packages whose
+//! tests shall notice them, and compares the survivors with `testdata/mutants.toml`, the list of
+//! mutants that change nothing that can be observed. Results are kept in
+//! `target/mutants/outcomes.tsv`.
 
 mod list;
 mod tool;
@@ -14,7 +16,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use tool::Tests;
 
-/// A pure crate and the packages whose tests shall notice its mutants: first those that are quick, then those that a survivor has to pass, too.
+/// A pure crate and the packages whose tests shall notice its mutants: first those that are quick,
+/// then those that a survivor has to pass, too.
 struct Subject {
     package: &'static str,
     tests: &'static [&'static str],
@@ -155,7 +158,8 @@ type Outcomes = BTreeMap<String, Outcome>;
 /// Runs the tests on mutants and reports the survivors.
 ///
 /// # Errors
-/// If cargo-mutants fails, if a listed equivalent does not exist any more, and if a mutant survives that is not listed.
+/// If cargo-mutants fails, if a listed equivalent does not exist any more, and if a mutant survives
+/// that is not listed.
 pub fn run(options: &Options) -> Result<(), String> {
     let tool = tool::Tool::find_or_install()?;
     let subjects: Vec<_> = SUBJECTS.iter().filter(|subject| options.takes(subject)).collect();
@@ -197,7 +201,8 @@ pub fn run(options: &Options) -> Result<(), String> {
                 let packages = subject.wider;
                 let wider = Tests { packages, thorough: true, baseline: false, timeout: 10 * timeout };
                 let again = tool.test(subject.package, &survivors, wider)?;
-                // A mutant that ends in the quick tests does not hang: there it was too slow a machine.
+                // A mutant that ends in the quick tests does not hang: there it was too slow a
+                // machine.
                 found.extend(again.into_iter().filter(|(_, outcome)| *outcome != Outcome::Hung));
             }
             outcomes.extend(found);

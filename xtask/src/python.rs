@@ -1,6 +1,7 @@
 //! Does the Python package build, install and pass?
 //!
-//! Everything happens in a virtual environment below the target folder: nothing is installed anywhere else.
+//! Everything happens in a virtual environment below the target folder: nothing is installed
+//! anywhere else.
 
 use crate::{cargo, root, run as spawn, skips, target};
 use std::ffi::OsStr;
@@ -13,7 +14,8 @@ const REQUIREMENTS: &str = "python/requirements-dev.txt";
 /// How the extension module is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
-    /// As tests are: most of it is there already after `cargo xtask test`, and a broken belief shows at once.
+    /// As tests are: most of it is there already after `cargo xtask test`, and a broken belief
+    /// shows at once.
     Dev,
     /// As people install it.
     Release,
@@ -36,7 +38,8 @@ impl Build {
     }
 }
 
-/// Builds the package, installs it into a virtual environment and checks it: types, stub, tests, examples.
+/// Builds the package, installs it into a virtual environment and checks it: types, stub, tests,
+/// examples.
 ///
 /// # Errors
 /// If Python is missing, or any of it fails.
@@ -107,8 +110,8 @@ impl Environment {
         spawn(self.python("pip").args(options).arg(wheel))
     }
 
-    /// Packs the source distribution, and checks that what is in it can be compiled: every file that a crate
-    /// includes is there, and cargo can do with the lock file.
+    /// Packs the source distribution, and checks that what is in it can be compiled: every file
+    /// that a crate includes is there, and cargo can do with the lock file.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");
         if folder.exists() {
@@ -121,9 +124,11 @@ impl Environment {
         let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let unpacked = entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir());
         let unpacked = unpacked.ok_or_else(|| format!("{} holds no folder", packed.display()))?;
-        // Archives have files of one old date, and cargo would take crates of an earlier archive for these.
+        // Archives have files of one old date, and cargo would take crates of an earlier archive
+        // for these.
         make_new(&unpacked)?;
-        // The libraries of others are there already; the crates are others to cargo, because their folder is.
+        // The libraries of others are there already; the crates are others to cargo, because their
+        // folder is.
         let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
         spawn(check.arg(target).current_dir(unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1")).map_err(
             |why| format!("{why}\nhint: list what a crate includes under `include` in pyproject.toml"),

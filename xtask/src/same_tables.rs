@@ -1,7 +1,8 @@
 //! Do this checkout and an older one give the same tables, byte for byte?
 //!
-//! Each checkout runs its own scenario files with its own release binary, so the scenario format may change in
-//! between. Only the tables count: manifests, times and reports say when and with what a run was made.
+//! Each checkout runs its own scenario files with its own release binary, so the scenario format
+//! may change in between. Only the tables count: manifests, times and reports say when and with
+//! what a run was made.
 
 use crate::python::Build;
 use crate::{ci, root};
@@ -10,14 +11,15 @@ use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// With `--quick`: this part of a scenario's duration is simulated, but not less than [`QUICK_DURATION_MIN`].
+/// With `--quick`: this part of a scenario's duration is simulated, but not less than
+/// [`QUICK_DURATION_MIN`].
 const QUICK_PART: u64 = 50;
 const QUICK_DURATION_MIN: Time = Time(2_000_000_000);
 /// With `--quick`: flows may take so long after that.
 const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
 
-/// Runs the scenarios of `scenarios/` whose names are in `only` (all if it is empty) in `old` and here, and compares
-/// their tables. A line per scenario goes to stdout.
+/// Runs the scenarios of `scenarios/` whose names are in `only` (all if it is empty) in `old` and
+/// here, and compares their tables. A line per scenario goes to stdout.
 ///
 /// # Errors
 /// If a table differs or exists on one side only, a run fails, or `old` has no release binary.
@@ -34,7 +36,8 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     for name in &names {
         let outs = [folder.path().join("before"), folder.path().join("now")];
         let mut keys = if quick { shortened(name)? } else { Vec::new() };
-        // A scenario that lists flows refuses a duration that would leave some of them out: it runs in full.
+        // A scenario that lists flows refuses a duration that would leave some of them out: it runs
+        // in full.
         if quick && play(&before, &old, name, &keys, &outs[0]).is_err() {
             keys.clear();
         }
@@ -60,8 +63,8 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     if different == 0 { Ok(()) } else { Err(format!("{different} of {} scenarios differ", names.len())) }
 }
 
-/// Whether runs of the scenarios of `scenarios/` whose names are in `only` (all if it is empty) give the tables of one thread on `counts` of threads. A line per
-/// scenario goes to stdout.
+/// Whether runs of the scenarios of `scenarios/` whose names are in `only` (all if it is empty)
+/// give the tables of one thread on `counts` of threads. A line per scenario goes to stdout.
 ///
 /// # Errors
 /// If a table differs, or a run fails.

@@ -1,7 +1,9 @@
-//! How does the documentation become a site? Pages as they are in the repository, a gallery of all figures, and a menu; nothing is fetched when it is read.
+//! How does the documentation become a site? Pages as they are in the repository, a gallery of all
+//! figures, and a menu; nothing is fetched when it is read.
 //!
-//! The sources are gathered in `target/site/source` under the paths that they have in the repository, so a link that works there works in the site. MkDocs builds
-//! it strictly: a link without a target, or a page that no menu leads to, ends the build.
+//! The sources are gathered in `target/site/source` under the paths that they have in the
+//! repository, so a link that works there works in the site. MkDocs builds it strictly: a link
+//! without a target, or a page that no menu leads to, ends the build.
 
 use crate::python::Environment;
 use crate::{cargo, output, read, root, run as spawn, target};
@@ -53,7 +55,8 @@ pub fn build() -> Result<(), String> {
     Ok(())
 }
 
-/// Whether every page can be read without a network: a script, a style or a picture of another host is refused.
+/// Whether every page can be read without a network: a script, a style or a picture of another host
+/// is refused.
 fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     for path in files(folder)? {
         if path.is_dir() {
@@ -97,7 +100,8 @@ fn policies(source: &Path) -> Result<String, String> {
     Ok(lines)
 }
 
-/// The gallery: every figure that is computed, and those of the recorded runs, each with the command that makes it. Charts go beside the page.
+/// The gallery: every figure that is computed, and those of the recorded runs, each with the
+/// command that makes it. Charts go beside the page.
 fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(
         "# Gallery\n\nThe figures of the papers as they come out here, each with the command that makes it. Hollow markers stand where a paper's number \

@@ -1,7 +1,8 @@
 //! What did a step leave out?
 //!
-//! A test that cannot run on a machine writes a line that begins with [`MARK`] to its standard error, past the test runner, which
-//! keeps what tests print if they pass. Steps whose commands may do that are listened to, so that CI can end with a list.
+//! A test that cannot run on a machine writes a line that begins with [`MARK`] to its standard
+//! error, past the test runner, which keeps what tests print if they pass. Steps whose commands may
+//! do that are listened to, so that CI can end with a list.
 
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, Stdio};

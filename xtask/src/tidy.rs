@@ -19,7 +19,8 @@ pub const SIZE_MAX: u64 = 500_000;
 /// … except these.
 pub const LARGE_FILES: &[&str] = &[];
 
-/// What no file may contain, and what to do instead. Machines' own paths make a text useless elsewhere.
+/// What no file may contain, and what to do instead. Machines' own paths make a text useless
+/// elsewhere.
 pub const FORBIDDEN: &[(&str, &str)] = &[
     ("TODO", "do it, or write down what is missing where users read it"),
     ("FIXME", "fix it, or write down what is missing where users read it"),
@@ -44,7 +45,8 @@ const MAKES_UP: &[&str] = &[
     "xtask/src/tidy/references.rs",
 ];
 
-/// Crates that are pure: they depend on these and on nothing else, and their `clippy.toml` forbids the outside world.
+/// Crates that are pure: they depend on these and on nothing else, and their `clippy.toml` forbids
+/// the outside world.
 pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-units", &[]),
     ("bufferlab-params", &["bufferlab-units", "strsim"]),
@@ -54,7 +56,8 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-metrics", &["bufferlab-core"]),
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
-/// Crates that may use libraries, and of the workspace these only: a format's reader knows no format.
+/// Crates that may use libraries, and of the workspace these only: a format's reader knows no
+/// format.
 pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-workload", &["bufferlab-units", "bufferlab-params", "bufferlab-topology"]),
@@ -64,7 +67,8 @@ pub const GENERIC: &[(&str, &[&str])] = &[
 pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
 /// Edges: nothing depends on them.
 pub const EDGES: &[&str] = &["bufferlab-cli", "bufferlab-python", "xtask"];
-/// Programs with schemes of their own (`examples/`), which are the command line and what they bring along.
+/// Programs with schemes of their own (`examples/`), which are the command line and what they bring
+/// along.
 pub const PROGRAMS: &[&str] = &["own-policy"];
 
 /// Checks everything.
@@ -118,7 +122,8 @@ fn sizes(files: &[String], max: u64) -> Vec<String> {
     large.map(|path| format!("{path}: {} bytes, more than {max}", size(path))).collect()
 }
 
-/// Tests that say nothing where they are skipped: the test runner keeps what a test prints if it passes.
+/// Tests that say nothing where they are skipped: the test runner keeps what a test prints if it
+/// passes.
 fn swallowed(path: &str, text: &str) -> Vec<String> {
     if !path.starts_with("crates/") || !path.ends_with(".rs") {
         return Vec::new();
@@ -166,7 +171,8 @@ fn words(path: &str, text: &str) -> Vec<String> {
     problems
 }
 
-/// Relative links of a Markdown page that lead nowhere. `read` and `exists` take paths relative to the root.
+/// Relative links of a Markdown page that lead nowhere. `read` and `exists` take paths relative to
+/// the root.
 fn links(
     path: &str,
     text: &str,
@@ -239,7 +245,8 @@ fn scenarios(files: &[String]) -> Vec<String> {
     failures.collect()
 }
 
-/// Every registered policy has a page and vectors; the tests of `bufferlab-conformance` check what they say.
+/// Every registered policy has a page and vectors; the tests of `bufferlab-conformance` check what
+/// they say.
 fn policies() -> Vec<String> {
     let wanted = POLICIES.iter().flat_map(|info| {
         [format!("docs/policies/{}.md", info.name), format!("testdata/policy/{}.toml", info.name)]
@@ -247,8 +254,8 @@ fn policies() -> Vec<String> {
     wanted.filter(|path| !root().join(path).is_file()).map(|path| format!("{path}: missing")).collect()
 }
 
-/// The pure crates share one `clippy.toml` (clippy can only read a whole one from a crate's folder), and every crate
-/// takes the workspace's lints.
+/// The pure crates share one `clippy.toml` (clippy can only read a whole one from a crate's
+/// folder), and every crate takes the workspace's lints.
 fn pure_crates() -> Result<Vec<String>, String> {
     let folder = |name: &str| format!("crates/{}", name.trim_start_matches("bufferlab-"));
     let rules = read("crates/core/clippy.toml")?;

@@ -1,5 +1,6 @@
-//! Is the repository in order, and are its derived files fresh? What `cargo xtask tidy` and `cargo xtask generate --check`
-//! say; the parameters on the policies' pages are checked in `bufferlab-conformance`.
+//! Is the repository in order, and are its derived files fresh? What `cargo xtask tidy` and `cargo
+//! xtask generate --check` say; the parameters on the policies' pages are checked in
+//! `bufferlab-conformance`.
 
 use std::collections::BTreeSet;
 use xtask::{cargo, generate, output, tidy};
@@ -16,7 +17,8 @@ fn derived_files_are_fresh() {
     assert!(stale.is_empty(), "stale: {stale:?}; hint: run `cargo xtask generate`");
 }
 
-/// Packages with the features that they are built with, for a command about the packages that `arguments` choose.
+/// Packages with the features that they are built with, for a command about the packages that
+/// `arguments` choose.
 fn built_with(arguments: &[&str]) -> BTreeSet<String> {
     let mut tree = cargo(&["tree", "--offline", "--prefix", "none", "--format", "{p} [{f}]"]);
     let text = output(tree.args(arguments)).unwrap_or_else(|problem| panic!("{problem}"));
@@ -24,7 +26,8 @@ fn built_with(arguments: &[&str]) -> BTreeSet<String> {
     text.lines().map(|line| line.trim_end_matches(" (*)").replace(" (proc-macro)", "")).collect()
 }
 
-/// Otherwise half of the libraries of others would be built again for the program, the Python package, the chores, and the walk-throughs of CONTRIBUTING.md.
+/// Otherwise half of the libraries of others would be built again for the program, the Python
+/// package, the chores, and the walk-throughs of CONTRIBUTING.md.
 #[test]
 fn tests_and_programs_share_what_is_built() {
     let tests = built_with(&["--workspace", "--edges", "normal,build,dev"]);

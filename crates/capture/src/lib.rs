@@ -1,4 +1,5 @@
-//! How packets are written for Wireshark: pcapng with interfaces, directions, and comments that say what became of a packet.
+//! How packets are written for Wireshark: pcapng with interfaces, directions, and comments that say
+//! what became of a packet.
 //!
 //! ```
 //! use bufferlab_capture::{Capture, Direction, Frame, Interface, Remark};
@@ -163,7 +164,8 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// If it cannot be written, or the interface is not known.
     pub fn totals(&mut self, interface: u32, totals: &Totals) -> io::Result<()> {
-        // The format wants the upper half of a time first; the library writes numbers as a whole, in the order of the file.
+        // The format wants the upper half of a time first; the library writes numbers as a whole,
+        // in the order of the file.
         let time = |ns: u64| ns.rotate_left(32);
         let options = vec![
             InterfaceStatisticsOption::IsbStartTime(time(totals.span_ns.0)),

@@ -1,12 +1,14 @@
-//! What must a circuit decide? Operations of a switch with the answers of the policy itself, written while it works.
+//! What must a circuit decide? Operations of a switch with the answers of the policy itself,
+//! written while it works.
 //!
-//! A [`Scheme`] names the policy that a circuit of `hardware/rtl` implements. [`Recorded`] puts that policy into a
-//! wrapper which writes a line for every operation: what the circuit is told, then what the policy saw and answered.
-//! The wrapper is a registered policy like any other, so the same code records golden vectors, random scripts and
-//! simulated runs ([`source`]). There is no second model: every expected value is an answer of the policy or a view of
-//! the ledger.
+//! A [`Scheme`] names the policy that a circuit of `hardware/rtl` implements. [`Recorded`] puts
+//! that policy into a wrapper which writes a line for every operation: what the circuit is told,
+//! then what the policy saw and answered. The wrapper is a registered policy like any other, so the
+//! same code records golden vectors, random scripts and simulated runs ([`source`]). There is no
+//! second model: every expected value is an answer of the policy or a view of the ledger.
 //!
-//! A sheet is text. Every line has numbers in hexadecimal, separated by blanks; the first says what it is:
+//! A sheet is text. Every line has numbers in hexadecimal, separated by blanks; the first says what
+//! it is:
 //!
 //! | line | numbers |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! `bufferlab-circuits SCHEME vectors|random|run ...`: writes the operations that a circuit is compared by.
+//! `bufferlab-circuits SCHEME vectors|random|run ...`: writes the operations that a circuit is
+//! compared by.
 
 use bufferlab_circuits::{Scheme, SharedSheet, Sheet, source};
 use clap::{Parser, Subcommand};

@@ -24,15 +24,16 @@ pub struct Recorded {
     /// What the inner policy asked for; the recorder asks for more.
     wanted: Hooks,
     sheet: SharedSheet,
-    /// Its first line, until something happens: whoever loads a scenario builds policies only to check them.
+    /// Its first line, until something happens: whoever loads a scenario builds policies only to
+    /// check them.
     opening: Option<Vec<u64>>,
     /// Its number on the sheet; `None`: the sheet has enough switches, or nothing has happened yet.
     number: Option<u64>,
     /// The line of the arrival that is being decided.
     pending: Vec<u64>,
     evicts: bool,
-    /// By queue: the lengths that its packets met when they were stored, which packets carry as metadata
-    /// (`plasticine-pisa`).
+    /// By queue: the lengths that its packets met when they were stored, which packets carry as
+    /// metadata (`plasticine-pisa`).
     met: Vec<VecDeque<u64>>,
     queues_per_port: usize,
     ports: usize,
@@ -45,8 +46,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Registers the policy of `scheme` under the name that is returned; the switches that are built with it write to
-    /// `sheet`.
+    /// Registers the policy of `scheme` under the name that is returned; the switches that are
+    /// built with it write to `sheet`.
     ///
     /// # Panics
     /// If the policy of the scheme is not in the registry.
@@ -150,7 +151,8 @@ impl Recorded {
         wanted.iter().map(|name| value(name) as u64).collect()
     }
 
-    /// ABM: gamma and n of every queue, as of now. Fixed-point numbers below 2²¹ are exact as floats.
+    /// ABM: gamma and n of every queue, as of now. Fixed-point numbers below 2²¹ are exact as
+    /// floats.
     fn write_weights(&mut self, buffer: &Buffer) {
         if !self.scheme.is_abm() || self.number.is_none() {
             return;
@@ -362,7 +364,8 @@ mod tests {
         let tally = sheet.lock().finish().expect("memory");
         assert_eq!((tally.switches, tally.arrivals, tally.departures), (1, 2, 1));
         let text = String::from_utf8(text.0.lock().expect("one thread").clone()).expect("ASCII");
-        // alpha = 2^-1; 16 B stored under a threshold of 32 B; then 32 B would exceed 24 B; the first leaves.
+        // alpha = 2^-1; 16 B stored under a threshold of 32 B; then 32 B would exceed 24 B; the
+        // first leaves.
         let lines = [
             "0 2 1 40 ffffffffffffffff",
             "1 1 0 10 0 0 0 0 20 0",

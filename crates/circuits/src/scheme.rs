@@ -90,14 +90,13 @@ impl Scheme {
     ///
     /// * `dt`: exponent of alpha by priority (two's complement);
     /// * `abm`, `abm-shift`: alpha by priority (Q32.32), then the alpha of unscheduled packets;
-    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 literal DEC, 2 any drop ends absorption, 4 keep
-    ///   the count of drops;
-    /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l; flags: 1 hard reserve, 2 by
-    ///   tag, 4 printed line 4,
-    ///   8 ports have classes; small and large priority;
-    /// * `plasticine-pisa`: most congested queues that the table knows; flags: 1 length met, 2 zero when empty; limits
-    ///   of congested and active; first priority of the low group; the shift table by priority, congested, active
-    ///   (two's complement).
+    /// * `tdt`: exponent of alpha; NEC, OC1, OC2, DEC, DC, LB; flags: 1 literal DEC, 2 any drop
+    ///   ends absorption, 4 keep the count of drops;
+    /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l; flags: 1
+    ///   hard reserve, 2 by tag, 4 printed line 4, 8 ports have classes; small and large priority;
+    /// * `plasticine-pisa`: most congested queues that the table knows; flags: 1 length met, 2 zero
+    ///   when empty; limits of congested and active; first priority of the low group; the shift
+    ///   table by priority, congested, active (two's complement).
     ///
     /// # Errors
     /// What the circuit has no means for.
@@ -194,7 +193,8 @@ fn losspass(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
     ])
 }
 
-/// Whether the parameter `name` has the value `word`: the choices themselves are private to the policies.
+/// Whether the parameter `name` has the value `word`: the choices themselves are private to the
+/// policies.
 fn says(params: &Params, name: &str, word: &str) -> bool {
     params.iter().any(|(known, value)| known == name && value.to_string().trim_matches('"') == word)
 }

@@ -63,7 +63,8 @@ impl Sheet {
         Self { most_arrivals: arrivals, most_switches: switches, ..self }
     }
 
-    /// Opens the part of another switch; its number, from 0, or `None` if the sheet holds enough of them.
+    /// Opens the part of another switch; its number, from 0, or `None` if the sheet holds enough of
+    /// them.
     pub(crate) fn open_switch(&mut self, fields: &[u64]) -> Option<u64> {
         if self.tally.switches == self.most_switches {
             return None;

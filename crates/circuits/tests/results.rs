@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Counts, notes and digest of the operations that today's vectors make for `scheme`, as `hardware/flow.py` writes them.
+/// Counts, notes and digest of the operations that today's vectors make for `scheme`, as
+/// `hardware/flow.py` writes them.
 fn of_today(scheme: Scheme, folder: &Path) -> (u64, String, String) {
     let name = scheme.name().trim_end_matches("-shift");
     let vectors =

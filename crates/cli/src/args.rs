@@ -38,7 +38,8 @@ pub(crate) struct Args {
         value_enum
     )]
     pub(crate) color: Colour,
-    /// Refuse runs that take more memory than this before their first packet [default: what the system has left]
+    /// Refuse runs that take more memory than this before their first packet [default: what the
+    /// system has left]
     #[arg(long, global = true, value_name = "SIZE", value_parser = bufferlab_scenario::parse_size)]
     pub(crate) memory_limit: Option<u64>,
 }
@@ -56,30 +57,36 @@ pub(crate) enum Colour {
 pub(crate) enum Command {
     /// Run one experiment: tables, manifest and report in a folder, a summary on stdout
     Run(RunArgs),
-    /// Compare buffer policies on the same traffic, paired by seed: table on stdout, report in a folder; what is there already is not run
-    /// again
+    /// Compare buffer policies on the same traffic, paired by seed: table on stdout, report in a
+    /// folder; what is there already is not run again
     Compare(CompareArgs),
-    /// Run a grid over keys of a scenario, for several policies and seeds; what is there already is not run again
+    /// Run a grid over keys of a scenario, for several policies and seeds; what is there already is
+    /// not run again
     Sweep(SweepArgs),
-    /// Repeat figures and tables of the five papers and judge their statements: `abm/fig6`, `tdt`, `all`
+    /// Repeat figures and tables of the five papers and judge their statements: `abm/fig6`, `tdt`,
+    /// `all`
     Reproduce(ReproduceArgs),
     /// Check a scenario and print what would run
     Check(CheckArgs),
     /// Make report.html for a folder of results
     Report(ReportArgs),
-    /// Compare the files of results with the checksums in their manifests, and folders of several runs with what was planned
+    /// Compare the files of results with the checksums in their manifests, and folders of several
+    /// runs with what was planned
     Verify(VerifyArgs),
-    /// Say why a packet was dropped, marked or evicted: which limit bound, who held the buffer, and what every other policy would have
-    /// done. Takes a scenario or the folder of a run
+    /// Say why a packet was dropped, marked or evicted: which limit bound, who held the buffer, and
+    /// what every other policy would have done. Takes a scenario or the folder of a run
     Explain(ExplainArgs),
-    /// Show what a switch's buffer held over time: who held it, what was lost and why. Serves a page on this machine, or writes it into one file
+    /// Show what a switch's buffer held over time: who held it, what was lost and why. Serves a
+    /// page on this machine, or writes it into one file
     View(ViewArgs),
-    /// Try a buffer: ports, queues, alphas, a burst and a policy as controls of a page on this machine
+    /// Try a buffer: ports, queues, alphas, a burst and a policy as controls of a page on this
+    /// machine
     Play(PlayArgs),
     /// What the buffer policies are
     #[command(subcommand)]
     Policy(PolicyCommand),
-    /// Print a JSON Schema: of scenario files, for editors, or of what a command prints with `--json`
+    /// Print a JSON Schema: of scenario files, for editors, or of what a command prints with
+    /// `--json`
     Schema {
         /// Of what
         #[arg(value_enum, default_value = "scenario")]
@@ -87,7 +94,8 @@ pub(crate) enum Command {
     },
     /// Print a script that completes commands, options and their values in a shell
     Completions {
-        /// The shell; for example `bufferlab completions bash > ~/.local/share/bash-completion/completions/bufferlab`
+        /// The shell; for example `bufferlab completions bash >
+        /// ~/.local/share/bash-completion/completions/bufferlab`
         shell: clap_complete::Shell,
     },
     /// Write a manual page for every command
@@ -95,17 +103,21 @@ pub(crate) enum Command {
         /// The folder: `man -l FOLDER/bufferlab.1` shows the first of them
         folder: PathBuf,
     },
-    /// Measure the engine's speed on a scenario: packet-hops per CPU second, metrics on, nothing written
+    /// Measure the engine's speed on a scenario: packet-hops per CPU second, metrics on, nothing
+    /// written
     Bench(BenchArgs),
     /// What the papers prove, for your switch: calculators that show their derivation
     #[command(subcommand)]
     Theory(TheoryCommand),
-    /// SONiC's buffer and QoS configurations: explain, check, compare, and predict what a chip makes of them
+    /// SONiC's buffer and QoS configurations: explain, check, compare, and predict what a chip
+    /// makes of them
     #[command(subcommand)]
     Sonic(SonicCommand),
-    /// Forward real packets between interfaces with a scenario's policies, or compare what such a switch did with the simulator
+    /// Forward real packets between interfaces with a scenario's policies, or compare what such a
+    /// switch did with the simulator
     Switch(SwitchArgs),
-    /// Run scenarios with real hosts on this machine: namespaces, the kernel's TCP, and the switch of real packets
+    /// Run scenarios with real hosts on this machine: namespaces, the kernel's TCP, and the switch
+    /// of real packets
     #[command(subcommand)]
     Testbed(TestbedCommand),
 }
@@ -119,10 +131,11 @@ pub(crate) enum TestbedCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Run a scenario with real hosts and in the simulator, and write the results of both into one report; `demo` is an incast over DT
-    /// and over LossPass
+    /// Run a scenario with real hosts and in the simulator, and write the results of both into one
+    /// report; `demo` is an incast over DT and over LossPass
     Run(TestbedRunArgs),
-    /// Build hosts, links and switch of a scenario and open a shell among them; all of it goes when the shell ends
+    /// Build hosts, links and switch of a scenario and open a shell among them; all of it goes when
+    /// the shell ends
     Up(TestbedUpArgs),
     /// Repeat the papers' experiments with real packets, beside the same networks in the simulator
     Reproduce(TestbedReproduceArgs),
@@ -151,7 +164,8 @@ pub(crate) struct WatchArgs {
     /// Show queues, limits, rates, losses and lateness in this terminal while it runs
     #[arg(long)]
     pub(crate) live: bool,
-    /// Write what passes every port into this folder, a file per port for Wireshark (pcapng), losses and marks as comments
+    /// Write what passes every port into this folder, a file per port for Wireshark (pcapng),
+    /// losses and marks as comments
     #[arg(long, value_name = "FOLDER")]
     pub(crate) capture: Option<PathBuf>,
     /// Bytes of a frame that a capture keeps; 0: all
@@ -164,7 +178,8 @@ pub(crate) struct WatchArgs {
 pub(crate) struct TestbedRunArgs {
     /// The scenario file, with one switch, or `demo`
     pub(crate) scenario: PathBuf,
-    /// Policies to run one after the other, the baseline first; by default the scenario's own, which keeps its parameters
+    /// Policies to run one after the other, the baseline first; by default the scenario's own,
+    /// which keeps its parameters
     #[arg(long, value_name = "NAMES", value_delimiter = ',', ignore_case = true, value_parser = policy_parser())]
     pub(crate) policies: Vec<&'static PolicyInfo>,
     /// Repetitions, each with a seed of its own from 1 on; by default one with the scenario's seed
@@ -173,13 +188,15 @@ pub(crate) struct TestbedRunArgs {
     /// Change a key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,
-    /// Who carries the workloads, in the place of `host.applications`: `own`, or `programs` (iperf3 and memcached)
+    /// Who carries the workloads, in the place of `host.applications`: `own`, or `programs` (iperf3
+    /// and memcached)
     #[arg(long, value_name = "WHO", value_parser = Applications::WORDS.iter().map(|word| word.name).collect::<Vec<_>>())]
     pub(crate) applications: Option<String>,
     /// Folder of the results; by default results/ and the scenario's name
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
-    /// Remove runs of another scenario from the folder first; without this they stay, and nothing runs
+    /// Remove runs of another scenario from the folder first; without this they stay, and nothing
+    /// runs
     #[arg(long)]
     pub(crate) replace: bool,
     /// Do not run the same in the simulator
@@ -263,7 +280,8 @@ pub(crate) struct SwitchArgs {
     /// Do not ask for real-time priority (SCHED_FIFO)
     #[arg(long)]
     pub(crate) no_real_time: bool,
-    /// Let no core sleep meanwhile (one thread of class SCHED_IDLE for each): cores that sleep wake late
+    /// Let no core sleep meanwhile (one thread of class SCHED_IDLE for each): cores that sleep wake
+    /// late
     #[arg(long, conflicts_with_all = ["verify", "synthetic"])]
     pub(crate) keep_awake: bool,
     /// Replay a record through the simulator and compare every verdict, mark and departure
@@ -272,7 +290,8 @@ pub(crate) struct SwitchArgs {
     /// Compare the two on so many made-up arrivals; forwards nothing
     #[arg(long, value_name = "PACKETS", conflicts_with_all = ["verify", "live", "capture"])]
     pub(crate) synthetic: Option<usize>,
-    /// Print the summary as JSON (`bufferlab schema switch`; with --verify or --synthetic `bufferlab schema parity`)
+    /// Print the summary as JSON (`bufferlab schema switch`; with --verify or --synthetic
+    /// `bufferlab schema parity`)
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -307,19 +326,23 @@ pub(crate) enum PolicyCommand {
 pub(crate) struct ScenarioArgs {
     /// The scenario file, or - for standard input
     scenario: PathBuf,
-    /// Change a key of the scenario, several times if need be: --set switch.policy=abm --set "duration=10 ms"
+    /// Change a key of the scenario, several times if need be: --set switch.policy=abm --set
+    /// "duration=10 ms"
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_override)]
     pub(crate) overrides: Vec<(String, String)>,
     /// Seed of the run, or the first of several (the key `seed`)
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed::<u64>)]
     seed: Option<u64>,
-    /// Noise: every flow starts later by a draw from zero to this, such as "20 ns" (the key `start_jitter`)
+    /// Noise: every flow starts later by a draw from zero to this, such as "20 ns" (the key
+    /// `start_jitter`)
     #[arg(long, value_name = "TIME")]
     jitter: Option<String>,
-    /// Which of several events of one instant goes first: a draw, or what was scheduled first, as in ns-3 (the key `tie_order`)
+    /// Which of several events of one instant goes first: a draw, or what was scheduled first, as
+    /// in ns-3 (the key `tie_order`)
     #[arg(long, value_name = "ORDER", value_parser = tie_order_parser())]
     tie_order: Option<String>,
-    /// Record every event of every packet in the switches' buffers, or in that of one switch, for `view` (the key `output.packets`)
+    /// Record every event of every packet in the switches' buffers, or in that of one switch, for
+    /// `view` (the key `output.packets`)
     #[arg(long, value_name = "SWITCH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     packets: Option<String>,
 }
@@ -366,8 +389,8 @@ pub(crate) struct ExecutionArgs {
     /// Runs at the same time [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
-    /// Threads of each run, among which its network is divided by racks; the tables are the same [default: the cores that no other run needs,
-    /// from 64 hosts on]
+    /// Threads of each run, among which its network is divided by racks; the tables are the same
+    /// [default: the cores that no other run needs, from 64 hosts on]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Check packet conservation and the ledger after every event, not only at the end (slow)
@@ -388,7 +411,8 @@ pub(crate) struct RunArgs {
     pub(crate) variant: Option<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
-    /// Replace results of another scenario in the folder (of several seeds: remove them first); without this they stay, and nothing runs
+    /// Replace results of another scenario in the folder (of several seeds: remove them first);
+    /// without this they stay, and nothing runs
     #[arg(long)]
     pub(crate) replace: bool,
 }
@@ -398,24 +422,27 @@ pub(crate) struct RunArgs {
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Policies to compare, separated by commas, the baseline first; `all`: the scenario's own, then every other one that fits [default:
-    /// dt,cs,abm]
+    /// Policies to compare, separated by commas, the baseline first; `all`: the scenario's own,
+    /// then every other one that fits [default: dt,cs,abm]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyChoice>,
-    /// What else to compare: policies with parameters and other changes, perhaps under a label: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
+    /// What else to compare: policies with parameters and other changes, perhaps under a label:
+    /// 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = Variant::parse)]
     variants: Vec<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
-    /// Remove runs of another scenario from the folder first; without this they stay, and nothing runs
+    /// Remove runs of another scenario from the folder first; without this they stay, and nothing
+    /// runs
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Add seeds (5, 10, 20, 40 …) until half of every interval of the difference to the baseline is at most this part of the baseline's mean; --seeds is the largest
-    /// number [default: 160]
+    /// Add seeds (5, 10, 20, 40 …) until half of every interval of the difference to the baseline
+    /// is at most this part of the baseline's mean; --seeds is the largest number [default: 160]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) until_interval: Option<f64>,
-    /// The metric that --until-interval looks at, as `compare --json` names it [default: the first that the report ranks by]
+    /// The metric that --until-interval looks at, as `compare --json` names it [default: the first
+    /// that the report ranks by]
     #[arg(long, value_name = "NAME", requires = "until_interval")]
     pub(crate) metric: Option<String>,
 }
@@ -452,8 +479,8 @@ fn choices(policies: &[PolicyChoice], variants: &[Variant]) -> Vec<PolicyChoice>
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// A key and its values, several times for a grid: --vary workload.0.load=0.2,0.4,0.6; values with commas go into a list:
-    /// --vary 'switch.buffer=["1 MB", "2 MB"]'
+    /// A key and its values, several times for a grid: --vary workload.0.load=0.2,0.4,0.6; values
+    /// with commas go into a list: --vary 'switch.buffer=["1 MB", "2 MB"]'
     #[arg(long, required = true, value_name = "KEY=VALUES", value_parser = parse_vary)]
     pub(crate) vary: Vec<Vary>,
     /// Policies, separated by commas, the baseline first [default: the scenario's]
@@ -465,7 +492,8 @@ pub(crate) struct SweepArgs {
     variants: Vec<Variant>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
-    /// Remove runs of another scenario at the points of this sweep first; without this they stay, and nothing runs
+    /// Remove runs of another scenario at the points of this sweep first; without this they stay,
+    /// and nothing runs
     #[arg(long)]
     pub(crate) replace: bool,
 }
@@ -534,7 +562,8 @@ pub(crate) struct ViewArgs {
     /// The switch [default: the first one of which something was recorded]
     #[arg(long, value_name = "NAME")]
     pub(crate) switch: Option<String>,
-    /// Write the page into this file instead of serving it: the whole run in points, every packet around the first losses
+    /// Write the page into this file instead of serving it: the whole run in points, every packet
+    /// around the first losses
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Write the events for another viewer instead: Perfetto (ui.perfetto.dev) or Wireshark
@@ -598,14 +627,17 @@ pub(crate) struct ReproduceArgs {
     /// Print the verdicts as JSON (`bufferlab schema reproduce`)
     #[arg(long, conflicts_with_all = ["list", "why", "values"])]
     pub(crate) json: bool,
-    /// Which difference between the paper's reading and the artifact's carries a statement (`REV-F7a-1`, or several with commas): every
-    /// change alone, on the same arrivals, then pairs; `disputed` stands for all whose recorded verdicts differ between the two
+    /// Which difference between the paper's reading and the artifact's carries a statement
+    /// (`REV-F7a-1`, or several with commas): every change alone, on the same arrivals, then pairs;
+    /// `disputed` stands for all whose recorded verdicts differ between the two
     #[arg(long, value_name = "CLAIM", value_delimiter = ',', conflicts_with_all = ["list", "names", "profile"])]
     pub(crate) why: Vec<String>,
-    /// With --why: a key with another value instead of the artifact's reading, several times if need be
+    /// With --why: a key with another value instead of the artifact's reading, several times if
+    /// need be
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override, requires = "why")]
     pub(crate) against: Vec<(String, String)>,
-    /// Draw an experiment's panels again from a `values.csv` that an earlier command has written; nothing runs
+    /// Draw an experiment's panels again from a `values.csv` that an earlier command has written;
+    /// nothing runs
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "why", "profile", "record", "seeds"])]
     pub(crate) values: Option<PathBuf>,
     /// Show what can be repeated, with the time that it takes here
@@ -614,14 +646,15 @@ pub(crate) struct ReproduceArgs {
     /// How much of it: `quick` takes minutes, `paper` is the papers' own size and takes hours
     #[arg(long, default_value = "quick", value_parser = PossibleValuesParser::new(["quick", "paper"]))]
     pub(crate) scale: String,
-    /// Whose reading of what the papers leave open: the paper's, or that of the authors' public simulator, for the experiments that
-    /// have one [default: the experiment's]
+    /// Whose reading of what the papers leave open: the paper's, or that of the authors' public
+    /// simulator, for the experiments that have one [default: the experiment's]
     #[arg(long, value_parser = PossibleValuesParser::new(["paper", "artifact"]))]
     pub(crate) profile: Option<String>,
     /// Seeds of every point [default: the experiment's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) seeds: Option<NonZero<u32>>,
-    /// Another set of seeds, which begins so many behind the scenarios' own: does a verdict depend on them?
+    /// Another set of seeds, which begins so many behind the scenarios' own: does a verdict depend
+    /// on them?
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true, value_parser = seed::<u32>)]
     #[arg(conflicts_with_all = ["record", "why", "list"])]
     pub(crate) first_seed: u32,
@@ -634,7 +667,8 @@ pub(crate) struct ReproduceArgs {
     /// Runs at the same time [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
-    /// Write the verdicts into this table of a checkout, `claims/verdicts.csv`, with this date; with --why the answers, `claims/why.csv`
+    /// Write the verdicts into this table of a checkout, `claims/verdicts.csv`, with this date;
+    /// with --why the answers, `claims/why.csv`
     #[arg(long, value_name = "FILE", requires = "date")]
     pub(crate) record: Option<PathBuf>,
     /// The date of the record, as 2026-11-22
@@ -683,13 +717,15 @@ pub(crate) struct ReportArgs {
     /// Print the results as JSON (`bufferlab schema comparison`) instead of the report's place
     #[arg(long)]
     pub(crate) json: bool,
-    /// Leave out the beginning of the runs, where flows find an empty network: print where it ends (MSER-5) and the results without it, and write nothing
+    /// Leave out the beginning of the runs, where flows find an empty network: print where it ends
+    /// (MSER-5) and the results without it, and write nothing
     #[arg(long, conflicts_with = "figures")]
     pub(crate) steady: bool,
     /// Write the charts of completion times into a folder, too, each as SVG, PNG and CSV
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
-    /// What the figures are for: screens, or a column of a paper (240 points wide, no caption, no colour)
+    /// What the figures are for: screens, or a column of a paper (240 points wide, no caption, no
+    /// colour)
     #[arg(long, value_enum, default_value = "screen", requires = "figures")]
     pub(crate) style: Style,
 }

@@ -23,7 +23,8 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let ending = variant.map_or(String::new(), |variant| format!("-{}", variant.folder())) + seeds;
     let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
-    // The folder of a single run is replaced as a whole, which only one can do at a time; several are claimed together.
+    // The folder of a single run is replaced as a whole, which only one can do at a time; several
+    // are claimed together.
     let single = args.execution.seeds.get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let load = loader(&args.scenario)?;
@@ -170,7 +171,8 @@ pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
     Err(miette!(help = help, "without a result:\n{}", all.join("\n")))
 }
 
-/// Does what is planned, without a report; answers which runs have failed, and why. One alone fails the command.
+/// Does what is planned, without a report; answers which runs have failed, and why. One alone fails
+/// the command.
 pub(crate) fn do_all(
     scenario: &Path,
     out: &Path,

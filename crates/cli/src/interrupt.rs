@@ -1,5 +1,6 @@
-//! Ctrl-C: the first ends the runs, which clear away what they have begun, the second ends the program. What runs until it is
-//! ended also hears the signals of service managers, containers and terminals that are closed.
+//! Ctrl-C: the first ends the runs, which clear away what they have begun, the second ends the
+//! program. What runs until it is ended also hears the signals of service managers, containers and
+//! terminals that are closed.
 
 use crate::say;
 use std::path::Path;
@@ -25,8 +26,8 @@ pub(crate) fn listen() {
     });
 }
 
-/// Listens for every request to end, for something that is expected to be ended in this way: Ctrl-C, and the signals of
-/// [`listen_to_services`].
+/// Listens for every request to end, for something that is expected to be ended in this way:
+/// Ctrl-C, and the signals of [`listen_to_services`].
 pub(crate) fn listen_quietly() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -38,8 +39,9 @@ pub(crate) fn listen_quietly() {
     });
 }
 
-/// From now on SIGTERM, SIGQUIT and SIGHUP ask to end: service managers, `timeout` and `docker stop` send the first, a closed
-/// terminal the last. A process that was started with SIGHUP ignored (nohup) goes on ignoring it.
+/// From now on SIGTERM, SIGQUIT and SIGHUP ask to end: service managers, `timeout` and `docker
+/// stop` send the first, a closed terminal the last. A process that was started with SIGHUP ignored
+/// (nohup) goes on ignoring it.
 pub(crate) fn listen_to_services() {
     #[cfg(unix)]
     {
@@ -62,7 +64,8 @@ fn set_at(signal: i32) {
     let _ = signal_hook::flag::register(signal, Arc::clone(&REQUESTED));
 }
 
-/// Whether this process was started with `signal` ignored, as far as the system says so: proc(5), `SigIgn`.
+/// Whether this process was started with `signal` ignored, as far as the system says so: proc(5),
+/// `SigIgn`.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

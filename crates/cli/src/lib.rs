@@ -1,11 +1,11 @@
 //! The command line: run an experiment, compare policies, check a scenario, read results.
 //!
-//! stdout carries data, stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the command failed (a
-//! bad scenario, a folder that cannot be written, a broken identity); 2 the command line itself was wrong; 130 it
-//! was interrupted (Ctrl-C).
+//! stdout carries data, stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the
+//! command failed (a bad scenario, a folder that cannot be written, a broken identity); 2 the
+//! command line itself was wrong; 130 it was interrupted (Ctrl-C).
 //!
-//! The program `bufferlab` is nothing but [`main()`]. A program that brings along schemes of its own registers them and calls
-//! it, too; then every command knows them:
+//! The program `bufferlab` is nothing but [`main()`]. A program that brings along schemes of its
+//! own registers them and calls it, too; then every command knows them:
 //!
 //! ```no_run
 //! # mod own_policy { pub fn register() -> Result<(), std::fmt::Error> { Ok(()) } }
@@ -60,9 +60,10 @@ use std::time::SystemTime;
 
 /// Reads the arguments of this process, does what they say, and answers the exit code.
 ///
-/// What belongs to the names that they may hold (policies, marking rules, congestion controls, workloads) is registered
-/// before. Call it once, at the end of a program's `main`: it takes over stdout, stderr and Ctrl-C, and where the arguments
-/// are wrong or ask for help it ends the process.
+/// What belongs to the names that they may hold (policies, marking rules, congestion controls,
+/// workloads) is registered before. Call it once, at the end of a program's `main`: it takes over
+/// stdout, stderr and Ctrl-C, and where the arguments are wrong or ask for help it ends the
+/// process.
 #[must_use]
 pub fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|error| refuse(&error));
@@ -72,7 +73,8 @@ pub fn main() -> ExitCode {
         Colour::Never => ColorChoice::Never.write_global(),
         Colour::Auto => {}
     }
-    // The rule of `--help`, too: a terminal that can, unless NO_COLOR, CLICOLOR or TERM=dumb speak against it.
+    // The rule of `--help`, too: a terminal that can, unless NO_COLOR, CLICOLOR or TERM=dumb speak
+    // against it.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
     if bufferlab_scenario::has_own_entries() {
         bufferlab_lab::set_own_code(built());
@@ -131,8 +133,8 @@ fn dispatch(args: Args) -> miette::Result<()> {
     }
 }
 
-/// Writes data to stdout: text or JSON, in which nothing of an input steers a terminal. A reader that has gone (`| head`) is no
-/// error.
+/// Writes data to stdout: text or JSON, in which nothing of an input steers a terminal. A reader
+/// that has gone (`| head`) is no error.
 fn print(text: &str) -> miette::Result<()> {
     match io::stdout().write_all(printable(text).as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -145,7 +147,8 @@ fn print(text: &str) -> miette::Result<()> {
 /// Whether only what is wrong or doubtful is said.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Writes a line to stderr that nobody needs to act upon: progress, where results are. `--quiet` leaves it out.
+/// Writes a line to stderr that nobody needs to act upon: progress, where results are. `--quiet`
+/// leaves it out.
 fn inform(text: &str) {
     if !is_quiet() {
         say(text);
@@ -167,7 +170,8 @@ fn say_report(report: &miette::Report) {
     let _ = writeln!(io::stderr(), "{}", format!("{report:?}").trim_end());
 }
 
-/// Errors are drawn with their place in the file; without colour or a terminal, in plain characters of fixed width.
+/// Errors are drawn with their place in the file; without colour or a terminal, in plain characters
+/// of fixed width.
 fn install_error_style(colour: bool) {
     let style = move || {
         let options = miette::MietteHandlerOpts::new().color(colour).unicode(true);

@@ -8,7 +8,8 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// The policies for programs. `format_version` grows when a field changes its meaning or goes; new fields may come without.
+/// The policies for programs. `format_version` grows when a field changes its meaning or goes; new
+/// fields may come without.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab policies")]
 struct PoliciesFile {

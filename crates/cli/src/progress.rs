@@ -1,4 +1,5 @@
-//! Progress of several runs at once on stderr: a bar on a terminal, a line every ten seconds elsewhere.
+//! Progress of several runs at once on stderr: a bar on a terminal, a line every ten seconds
+//! elsewhere.
 
 use crate::{inform, interrupt, is_quiet};
 use bufferlab_lab::Watcher;
@@ -69,7 +70,8 @@ impl Board {
 impl Watcher for Board {
     fn update(&self, index: usize, progress: &Progress) {
         let done = (progress.now.0 as f64 / progress.duration.0.max(1) as f64).min(1.0);
-        // What follows the arrival phase is short as a rule, and its length is unknown: it is the last percent.
+        // What follows the arrival phase is short as a rule, and its length is unknown: it is the
+        // last percent.
         self.set(index, (done * 0.99 * UNITS as f64) as u64, progress.packet_hops);
     }
 

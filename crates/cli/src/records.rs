@@ -1,6 +1,7 @@
 //! What commands print for programs: `--json`, and the schemas of it.
 //!
-//! Every file says its `format` and `format_version`, which grows when a field changes its meaning or goes; new fields may come without.
+//! Every file says its `format` and `format_version`, which grows when a field changes its meaning
+//! or goes; new fields may come without.
 
 use crate::print;
 use bufferlab_results::Inspection;
@@ -221,7 +222,8 @@ struct ParityFile {
     format_version: u32,
     /// Packets of the record.
     packets: usize,
-    /// Packets whose fate was decided before anything of the record is missing: all, unless its end is.
+    /// Packets whose fate was decided before anything of the record is missing: all, unless its end
+    /// is.
     compared: usize,
     sent: usize,
     /// Sent with a mark of the switch.
@@ -287,7 +289,8 @@ pub(crate) struct SwitchRunFile {
     pub(crate) late_arrivals: u64,
     /// Frames that the system dropped before they were read.
     pub(crate) missed: u64,
-    /// CPU time that a hypervisor gave to others meanwhile, of all cores (ns); null: the kernel does not say.
+    /// CPU time that a hypervisor gave to others meanwhile, of all cores (ns); null: the kernel
+    /// does not say.
     pub(crate) stolen_ns: Option<u64>,
     pub(crate) ports: Vec<SwitchPortRecord>,
     pub(crate) queues: Vec<SwitchQueueRecord>,
@@ -317,8 +320,8 @@ pub(crate) struct SwitchBufferRecord {
     pub(crate) peak_bytes: u64,
 }
 
-/// How long packets that were sent had been stored, from the decision to store them to the first bit that left. Quantiles as in the
-/// lateness.
+/// How long packets that were sent had been stored, from the decision to store them to the first
+/// bit that left. Quantiles as in the lateness.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StayRecord {
     pub(crate) packets: u64,
@@ -343,9 +346,11 @@ pub(crate) struct SwitchPortRecord {
     pub(crate) flooded: u64,
     /// Refused by the interface.
     pub(crate) refused: u64,
-    /// Received with a checksum that the sender had left to its card, which the switch has finished.
+    /// Received with a checksum that the sender had left to its card, which the switch has
+    /// finished.
     pub(crate) finished_checksums: u64,
-    /// Whether the interface worked at the end: `up`, `down`, `no carrier` or `removed`; notes have the changes.
+    /// Whether the interface worked at the end: `up`, `down`, `no carrier` or `removed`; notes have
+    /// the changes.
     pub(crate) link: String,
     /// Discarded before the core was asked, by reason; reasons without frames are left out.
     pub(crate) discarded: std::collections::BTreeMap<String, u64>,

@@ -167,7 +167,8 @@ fn asked<'a>(
     Ok(found)
 }
 
-/// The verdicts of each experiment, every one with what it is about; and how many statements about the figure tests check.
+/// The verdicts of each experiment, every one with what it is about; and how many statements about
+/// the figure tests check.
 fn told(results: &[Results], found: &Conclusion) -> String {
     let mut text = String::new();
     for (result, verdicts) in results.iter().zip(&found.judged) {
@@ -201,7 +202,8 @@ fn packet_hops_per_second(registry: &Registry) -> miette::Result<f64> {
     Ok(totals.packet_hops as f64 / start.elapsed().as_secs_f64())
 }
 
-/// One line per experiment: runs, statements, and how long it takes here by what it took when it was recorded.
+/// One line per experiment: runs, statements, and how long it takes here by what it took when it
+/// was recorded.
 fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let cores = if jobs == 0 { cores } else { jobs.min(cores) };

@@ -1,4 +1,5 @@
-//! An error as a terminal may show it: whatever it quotes from an input, nothing in it steers the terminal.
+//! An error as a terminal may show it: whatever it quotes from an input, nothing in it steers the
+//! terminal.
 
 use bufferlab_units::{is_hidden, printable};
 use miette::{Diagnostic, LabeledSpan, MietteHandler, NamedSource, ReportHandler, Severity, SourceCode};
@@ -74,7 +75,8 @@ fn relabel(mut label: LabeledSpan) -> LabeledSpan {
     label
 }
 
-/// A source whose hidden characters are replaced by visible ones of the same length: places in it stay.
+/// A source whose hidden characters are replaced by visible ones of the same length: places in it
+/// stay.
 fn plain(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Box<dyn SourceCode>> {
     // As many lines around the label as there are.
     let contents = source.read_span(label.inner(), usize::MAX >> 1, usize::MAX >> 1).ok()?;

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 /// Commands for SONiC configurations.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SonicCommand {
-    /// What a configuration means: the memory, and the way of every traffic class with each limit that can bind
+    /// What a configuration means: the memory, and the way of every traffic class with each limit
+    /// that can bind
     Explain {
         #[command(flatten)]
         files: SonicFiles,
@@ -51,10 +52,11 @@ pub(crate) enum SonicCommand {
         #[arg(long)]
         json: bool,
     },
-    /// How the switch behaves under your traffic, and what another alpha or policy would do: a scenario, a comparison, and a
-    /// recommendation
+    /// How the switch behaves under your traffic, and what another alpha or policy would do: a
+    /// scenario, a comparison, and a recommendation
     WhatIf(WhatIfArgs),
-    /// Test vectors for qualification: packets until pause, loss and resume, by the chip's rules and simulated packet by packet
+    /// Test vectors for qualification: packets until pause, loss and resume, by the chip's rules
+    /// and simulated packet by packet
     Vectors {
         #[command(flatten)]
         files: SonicFiles,
@@ -65,13 +67,13 @@ pub(crate) enum SonicCommand {
         /// Form of the output: `yaml` is that of sonic-mgmt's qos_params
         #[arg(long, value_enum, default_value = "text")]
         format: VectorFormat,
-        /// Write the qualification of every profile into this folder as scenarios: one with a sender that obeys pauses, one
-        /// with a sender that does not
+        /// Write the qualification of every profile into this folder as scenarios: one with a
+        /// sender that obeys pauses, one with a sender that does not
         #[arg(long, value_name = "FOLDER")]
         scenarios: Option<PathBuf>,
     },
-    /// A chip that answers probes: requests on stdin and answers on stdout, a line of JSON each (sonic-mgmt's `prepare` and
-    /// `check`)
+    /// A chip that answers probes: requests on stdin and answers on stdout, a line of JSON each
+    /// (sonic-mgmt's `prepare` and `check`)
     Probe {
         #[command(flatten)]
         files: SonicFiles,
@@ -80,10 +82,11 @@ pub(crate) enum SonicCommand {
         #[arg(value_parser = clap::value_parser!(u64).range(1..=16_384))]
         packet: u64,
     },
-    /// Alphas that follow congestion, as ABM's control plane would set them: reads COUNTERS_DB and says what it would write to
-    /// CONFIG_DB; with --apply it writes
+    /// Alphas that follow congestion, as ABM's control plane would set them: reads COUNTERS_DB and
+    /// says what it would write to CONFIG_DB; with --apply it writes
     Tune(TuneArgs),
-    /// Headroom of every row of a pg_profile_lookup.ini of an NVIDIA switch beside the script's calculation
+    /// Headroom of every row of a pg_profile_lookup.ini of an NVIDIA switch beside the script's
+    /// calculation
     Headroom {
         /// Files; the hardware model is taken from each one's name unless --chip names the family
         #[arg(required = true, value_name = "FILE")]
@@ -97,11 +100,13 @@ pub(crate) enum SonicCommand {
 /// Files of a switch.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SonicFiles {
-    /// Files of one switch (config_db.json, rendered buffers and QoS, pg_profile_lookup.ini, port_config.ini, output
-    /// of `show buffer configuration`), or folders of them. Names that end in asicN belong to that chip
+    /// Files of one switch (config_db.json, rendered buffers and QoS, pg_profile_lookup.ini,
+    /// port_config.ini, output of `show buffer configuration`), or folders of them. Names that end
+    /// in asicN belong to that chip
     #[arg(required_unless_present = "redis", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The Redis of a running switch: HOST:PORT or the path of its socket; CONFIG_DB, APPL_DB and STATE_DB are read, beside files
+    /// The Redis of a running switch: HOST:PORT or the path of its socket; CONFIG_DB, APPL_DB and
+    /// STATE_DB are read, beside files
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) redis: Option<String>,
     /// The chip, where the configuration does not tell it
@@ -136,14 +141,16 @@ pub(crate) struct WhatIfArgs {
     /// Another configuration of the same ports: a file, or a folder of files; it is compared, too
     #[arg(long, value_name = "FILE")]
     pub(crate) against: Option<PathBuf>,
-    /// A file that both configurations have, such as pg_profile_lookup.ini; several times if need be
+    /// A file that both configurations have, such as pg_profile_lookup.ini; several times if need
+    /// be
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Vec<PathBuf>,
-    /// Traffic: `incast` (lossless), `web-search` (lossy), `rdma-tcp` (lossless incast beside lossy web search), `storage`
+    /// Traffic: `incast` (lossless), `web-search` (lossy), `rdma-tcp` (lossless incast beside lossy
+    /// web search), `storage`
     #[arg(long, default_value = "rdma-tcp", value_name = "KIND", value_parser = traffic)]
     pub(crate) traffic: Kind,
-    /// A leaf-spine of so many leaves and half as many spines, all of them this switch, instead of one switch with a host
-    /// behind every port
+    /// A leaf-spine of so many leaves and half as many spines, all of them this switch, instead of
+    /// one switch with a host behind every port
     #[arg(long, value_name = "N")]
     pub(crate) leaves: Option<usize>,
     /// Offered load as a part of the hosts' links
@@ -155,7 +162,8 @@ pub(crate) struct WhatIfArgs {
     /// Size of all answers together, such as "2 MB" [default: a quarter of the shared buffer]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) request: Option<u64>,
-    /// Simulated time in which flows start, such as "20 ms" [default: about 2.5 million packet-hops]
+    /// Simulated time in which flows start, such as "20 ms" [default: about 2.5 million
+    /// packet-hops]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub(crate) duration: Option<f64>,
     /// Number of seeds: each variant runs with every one
@@ -167,7 +175,8 @@ pub(crate) struct WhatIfArgs {
     /// Write the scenario and run nothing
     #[arg(long)]
     pub(crate) only_write: bool,
-    /// Remove runs of another scenario from the folder first; without this they stay, and nothing runs
+    /// Remove runs of another scenario from the folder first; without this they stay, and nothing
+    /// runs
     #[arg(long)]
     pub(crate) replace: bool,
     /// Runs at the same time [default: the number of cores]
@@ -199,14 +208,15 @@ pub(crate) struct TuneArgs {
     /// Intervals from one change of a profile to the next
     #[arg(long, value_name = "N", default_value = "3")]
     pub(crate) hold: u32,
-    /// Faults in a row (no answer, nonsense, refused writes) after which everything is put back and the command ends
+    /// Faults in a row (no answer, nonsense, refused writes) after which everything is put back and
+    /// the command ends
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) faults: u32,
     /// Tune lossless groups, too: that moves the points at which they pause
     #[arg(long)]
     pub(crate) lossless: bool,
-    /// File that keeps what was configured for as long as something else is: a later start puts back what a killed one left
-    /// [default: bufferlab-tune-ADDRESS.json]
+    /// File that keeps what was configured for as long as something else is: a later start puts
+    /// back what a killed one left [default: bufferlab-tune-ADDRESS.json]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
     /// End after so many intervals [default: at Ctrl-C]

@@ -1,4 +1,5 @@
-//! `sweep`: a grid over keys of a scenario, for several policies and seeds. What is there already is not run again.
+//! `sweep`: a grid over keys of a scenario, for several policies and seeds. What is there already
+//! is not run again.
 
 use crate::args::SweepArgs;
 use crate::execute::{clear_away, counted, execute_each, load, loader, out, warn};

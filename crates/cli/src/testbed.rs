@@ -152,7 +152,8 @@ mod real {
         miette!("{error}")
     }
 
-    /// Goes on inside of the sandbox, where requests to end are heard from now on; outside, this does not return unless it fails.
+    /// Goes on inside of the sandbox, where requests to end are heard from now on; outside, this
+    /// does not return unless it fails.
     pub(super) fn inside() -> miette::Result<()> {
         let cannot = |error| miette!("cannot start the testbed: {error}");
         match sandbox::place() {
@@ -223,7 +224,8 @@ mod real {
     /// What the runs of the simulator are called behind the name of a policy.
     const SIMULATED: &str = "-simulated";
 
-    /// Makes the folder ready: earlier runs of other content there are refused, or removed on demand.
+    /// Makes the folder ready: earlier runs of other content there are refused, or removed on
+    /// demand.
     fn prepare(args: &TestbedRunArgs, out: &Path, plans: &[(String, Plan)]) -> miette::Result<()> {
         let endings: &[&str] = if args.only_real { &[""] } else { &["", SIMULATED] };
         let job = |(name, plan): &(String, Plan), ending: &str| {
@@ -319,7 +321,8 @@ mod real {
         }
     }
 
-    /// Runs a command: with this terminal, or apart from it, and then with what it wrote to its standard output and error.
+    /// Runs a command: with this terminal, or apart from it, and then with what it wrote to its
+    /// standard output and error.
     fn command(words: &[String], has_terminal: bool) -> std::io::Result<Output> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_remove(sandbox::PLACE);

@@ -1,5 +1,5 @@
-//! What can be typed after `bufferlab theory`: a subcommand for every calculator of the registry, with an option for each
-//! of its parameters.
+//! What can be typed after `bufferlab theory`: a subcommand for every calculator of the registry,
+//! with an option for each of its parameters.
 
 use crate::figure::FigureArgs;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Word};
@@ -170,7 +170,8 @@ fn help(param: &ParamInfo) -> String {
     format!("{doc}{commas}{default}")
 }
 
-/// What stands for the value in the help: its dimension or unit, else the last word of the parameter's name.
+/// What stands for the value in the help: its dimension or unit, else the last word of the
+/// parameter's name.
 fn value_name(param: &ParamInfo) -> String {
     let unit = match param.kind {
         ParamKind::Bytes { .. } => "size",

@@ -1,10 +1,10 @@
-//! What does a decision cost? Admission + departure of one packet for every registered policy, at 16 × 8 and at 128 × 8
-//! queues.
+//! What does a decision cost? Admission + departure of one packet for every registered policy, at
+//! 16 × 8 and at 128 × 8 queues.
 //!
-//! `cargo bench -p bufferlab-conformance --bench policies` prints nanoseconds and, because machines differ and are
-//! shared, the ratio to complete sharing in the same run. A quarter of the ports is busy and the buffer is near its
-//! limit, so that every branch is taken; timers fire as they are due. The last line is Dynamic Thresholds without
-//! dynamic dispatch.
+//! `cargo bench -p bufferlab-conformance --bench policies` prints nanoseconds and, because machines
+//! differ and are shared, the ratio to complete sharing in the same run. A quarter of the ports is
+//! busy and the buffer is near its limit, so that every branch is taken; timers fire as they are
+//! due. The last line is Dynamic Thresholds without dynamic dispatch.
 
 use bufferlab_core::policy::DynamicThreshold;
 use bufferlab_core::{POLICIES, Packet, Policy, Switch, SwitchConfig, Tags};

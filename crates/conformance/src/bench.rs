@@ -1,5 +1,5 @@
-//! A device on the bench: applies operations, keeps the clock and the timers, and keeps its own books from
-//! what the device answers.
+//! A device on the bench: applies operations, keeps the clock and the timers, and keeps its own
+//! books from what the device answers.
 
 use crate::device::Device;
 use crate::script::{Operation, Script};
@@ -75,8 +75,8 @@ impl Bench {
     /// Lets time pass, handles what is due, then applies `operation`.
     ///
     /// # Errors
-    /// A sentence that says what the device answered and could not: a packet that it does not have, a timer
-    /// that does not advance.
+    /// A sentence that says what the device answered and could not: a packet that it does not have,
+    /// a timer that does not advance.
     pub fn apply(&mut self, operation: &Operation) -> Result<Outcome, String> {
         let wait = if let Operation::Wait(span) = operation { *span } else { Time::ZERO };
         self.advance(self.now + self.gap + wait)?;
@@ -87,7 +87,8 @@ impl Bench {
                 let ingress_port = 0;
                 let id = self.next_id;
                 self.next_id += 1;
-                // Four flows per queue in turn, so that policies with a flow table have something to remember.
+                // Four flows per queue in turn, so that policies with a flow table have something
+                // to remember.
                 let flow = u32::from(queue) * 4 + id % 4;
                 let packet = Packet {
                     id,
@@ -196,8 +197,8 @@ impl Bench {
         Ok(())
     }
 
-    /// How many stored packets the last operation evicted or expelled; those of timers that fell due before it do
-    /// not count.
+    /// How many stored packets the last operation evicted or expelled; those of timers that fell
+    /// due before it do not count.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.removed

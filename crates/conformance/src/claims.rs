@@ -1,9 +1,11 @@
-//! Statements of papers, each checked by a test that carries its number, and the page that lists what was found.
+//! Statements of papers, each checked by a test that carries its number, and the page that lists
+//! what was found.
 //!
-//! [`claims!`](crate::claims!) declares a list: for every claim a test, and an entry that states what the paper says,
-//! which verdict the repository publishes, and how it is checked. A claim that *fails* here is neither hidden nor
-//! tuned: its test asserts that the criterion is missed, so that a change is noticed. For a *refuted* claim the check
-//! shows the counterexample and the corrected statement.
+//! [`claims!`](crate::claims!) declares a list: for every claim a test, and an entry that states
+//! what the paper says, which verdict the repository publishes, and how it is checked. A claim that
+//! *fails* here is neither hidden nor tuned: its test asserts that the criterion is missed, so that
+//! a change is noticed. For a *refuted* claim the check shows the counterexample and the corrected
+//! statement.
 
 use bufferlab_pages::Pending;
 use std::path::Path;
@@ -15,7 +17,8 @@ pub enum Verdict {
     Holds,
     /// The criterion is missed; nothing shows that the paper is wrong.
     Fails,
-    /// The statement as printed is wrong: there is a counterexample, and a corrected statement that holds.
+    /// The statement as printed is wrong: there is a counterexample, and a corrected statement that
+    /// holds.
     Refuted,
     /// The criterion is met, but could not have been missed: what it compares is the same.
     Vacuous,
@@ -37,7 +40,8 @@ impl Verdict {
 /// What a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The criterion is met; of a refuted claim, the corrected statement holds and the printed one does not.
+    /// The criterion is met; of a refuted claim, the corrected statement holds and the printed one
+    /// does not.
     pub met: bool,
     /// Our figure, in words and numbers: one line of a table.
     pub figure: String,

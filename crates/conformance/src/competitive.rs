@@ -1,10 +1,10 @@
-//! The competitive view: how much of the same arrivals does each policy lose, against Longest Queue Drop and against an
-//! optimum that knows the future?
+//! The competitive view: how much of the same arrivals does each policy lose, against Longest Queue
+//! Drop and against an optimum that knows the future?
 //!
-//! Arrivals are given beforehand and do not react to losses, so that the numbers depend on the policy alone. [`Timed`]
-//! arrivals are packets with a time and a size; [`Slotted`] ones are the unit packets of the literature: in every slot
-//! packets arrive in their order, then every port sends one. For slotted arrivals at small buffers [`Slotted::optimum`]
-//! is exact.
+//! Arrivals are given beforehand and do not react to losses, so that the numbers depend on the
+//! policy alone. [`Timed`] arrivals are packets with a time and a size; [`Slotted`] ones are the
+//! unit packets of the literature: in every slot packets arrive in their order, then every port
+//! sends one. For slotted arrivals at small buffers [`Slotted::optimum`] is exact.
 //!
 //! ```
 //! use bufferlab_conformance::competitive::{Arrivals, Slotted, standings};
@@ -60,8 +60,8 @@ impl Fates {
         }
     }
 
-    /// Which arrivals were lost: the predictions of a perfect oracle, if these are the fates under Longest Queue Drop
-    /// ([`bufferlab_core::policy::Credence::with_predictions`]).
+    /// Which arrivals were lost: the predictions of a perfect oracle, if these are the fates under
+    /// Longest Queue Drop ([`bufferlab_core::policy::Credence::with_predictions`]).
     #[must_use]
     pub fn drops(&self) -> Vec<bool> {
         self.sent.iter().map(|&sent| !sent).collect()
@@ -80,7 +80,8 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Share of the offered bytes that this policy loses and Longest Queue Drop does not; negative where it loses less.
+    /// Share of the offered bytes that this policy loses and Longest Queue Drop does not; negative
+    /// where it loses less.
     #[must_use]
     pub fn lost_beyond_lqd(&self) -> f64 {
         self.fates.lost_share() - self.lqd.lost_share()
@@ -154,7 +155,8 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Transmissions end, timers fall due. At one instant timers come first, then ports by their number.
+    /// Transmissions end, timers fall due. At one instant timers come first, then ports by their
+    /// number.
     fn advance(&mut self, to: Time) {
         loop {
             let port =
@@ -256,8 +258,8 @@ impl Slotted {
         Packet { id, size: UNIT as u32, egress_port: port, ..Packet::default() }
     }
 
-    /// The most packets that any policy can send, knowing the future: an exact search over what is accepted. Evictions
-    /// bring nothing to one who knows which packets he would evict.
+    /// The most packets that any policy can send, knowing the future: an exact search over what is
+    /// accepted. Evictions bring nothing to one who knows which packets he would evict.
     ///
     /// # Panics
     /// If buffer and ports allow more than a million different states: this is for tiny instances.

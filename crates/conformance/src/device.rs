@@ -5,7 +5,8 @@ use bufferlab_core::{
 };
 use bufferlab_units::Time;
 
-/// A switch with a policy, of whatever make: the core's, a hardware model, one behind a language border.
+/// A switch with a policy, of whatever make: the core's, a hardware model, one behind a language
+/// border.
 ///
 /// The methods mirror [`Switch`]; its documentation holds here.
 pub trait Device {
@@ -36,14 +37,14 @@ pub trait Device {
     /// The policy's limit for a packet with `tags` in `queue`, in bytes.
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
 
-    /// The policy's internal state for a queue: names and values. A device that shows none cannot meet a vector's
-    /// `probes`.
+    /// The policy's internal state for a queue: names and values. A device that shows none cannot
+    /// meet a vector's `probes`.
     fn probes(&self, _queue: QueueId) -> Vec<(String, f64)> {
         Vec::new()
     }
 
-    /// What is wrong with the policy, once, with its cause: an error inside it, a demand that no switch can meet. A
-    /// device that cannot tell answers `None`.
+    /// What is wrong with the policy, once, with its cause: an error inside it, a demand that no
+    /// switch can meet. A device that cannot tell answers `None`.
     fn take_failure(&mut self) -> Option<String> {
         None
     }

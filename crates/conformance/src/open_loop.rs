@@ -1,5 +1,5 @@
-//! One switch under open-loop load: sources of constant rate, ports that send at line rate, exact times. What closed
-//! forms and figures of papers are compared with.
+//! One switch under open-loop load: sources of constant rate, ports that send at line rate, exact
+//! times. What closed forms and figures of papers are compared with.
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Observer, Packet, ParamValue, Policy, QueueId, Refusal,

@@ -43,7 +43,8 @@ pub const PROPERTIES: &[Property] = &[
     },
 ];
 
-/// Where a check failed: the index of the operation (the number of operations: after the last), and why.
+/// Where a check failed: the index of the operation (the number of operations: after the last), and
+/// why.
 pub type Failure = (usize, String);
 
 /// A property that does not hold, with the script that shows it.
@@ -110,8 +111,8 @@ fn replay(
     Ok(bench)
 }
 
-/// Never more than the buffer is stored, and the policy never asks for what is impossible: space that does not
-/// exist, an eviction from an empty queue.
+/// Never more than the buffer is stored, and the policy never asks for what is impossible: space
+/// that does not exist, an eviction from an empty queue.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -131,8 +132,8 @@ pub fn stays_within_the_buffer(subject: &Subject, script: &Script) -> Result<(),
     .map(|_| ())
 }
 
-/// Packets in = out + dropped + evicted + stored, every queue sends in order of arrival, and the ledger equals
-/// what the queues must contain, after every operation.
+/// Packets in = out + dropped + evicted + stored, every queue sends in order of arrival, and the
+/// ledger equals what the queues must contain, after every operation.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -185,7 +186,8 @@ fn same(one: &Snapshot, other: &Snapshot, one_name: &str, other_name: &str) -> R
     if one == other { Ok(()) } else { Err(format!("{one_name}: {one:?}; {other_name}: {other:?}")) }
 }
 
-/// A port with a packet in an unpaused queue always sends; in the end everything that was stored comes out.
+/// A port with a packet in an unpaused queue always sends; in the end everything that was stored
+/// comes out.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -218,11 +220,12 @@ pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Fail
     drain().map_err(|what| (script.operations.len(), what))
 }
 
-/// In the same state a larger alpha means no smaller threshold, and it admits what the smaller one admits.
+/// In the same state a larger alpha means no smaller threshold, and it admits what the smaller one
+/// admits.
 ///
-/// Two devices get the same operations for as long as they answer alike and hold the same (a policy may expel packets
-/// according to alpha): their states are then the same but for alpha. Nothing is claimed beyond, for what one queue
-/// gains another may lose.
+/// Two devices get the same operations for as long as they answer alike and hold the same (a policy
+/// may expel packets according to alpha): their states are then the same but for alpha. Nothing is
+/// claimed beyond, for what one queue gains another may lose.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -263,8 +266,8 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
     Ok(())
 }
 
-/// Where the policy has a threshold: a packet that keeps q + len within it and fits into the buffer is admitted,
-/// one beyond is dropped, unless others are removed for it.
+/// Where the policy has a threshold: a packet that keeps q + len within it and fits into the buffer
+/// is admitted, one beyond is dropped, unless others are removed for it.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -278,7 +281,8 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
             let Operation::Arrive { queue, size, tags } = *operation else {
                 return bench.apply(operation).map(|_| ());
             };
-            // Handle what is due first: a timer may move the threshold between the question and the arrival.
+            // Handle what is due first: a timer may move the threshold between the question and the
+            // arrival.
             bench.apply(&Operation::Wait(bufferlab_units::Time::ZERO))?;
             let id = QueueId(queue);
             let free = script.config.capacity - bench.queues().map(|q| bench.expected_bytes(q)).sum::<u64>();
@@ -302,8 +306,8 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
     Ok(())
 }
 
-/// A handled deadline is followed by a later one or none, no operation moves a deadline to an earlier time, only an
-/// arrival starts a timer, and no deadline lies in the past.
+/// A handled deadline is followed by a later one or none, no operation moves a deadline to an
+/// earlier time, only an arrival starts a timer, and no deadline lies in the past.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -329,7 +333,8 @@ pub fn tolerates_early_timeouts(subject: &Subject, script: &Script) -> Result<()
     Ok(())
 }
 
-/// A packet larger than the buffer is dropped in any state, whatever its tags; the accounts stay right.
+/// A packet larger than the buffer is dropped in any state, whatever its tags; the accounts stay
+/// right.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -356,8 +361,8 @@ pub fn refuses_oversized_packets(subject: &Subject, script: &Script) -> Result<(
     .map(|_| ())
 }
 
-/// An arrival that is dropped has cost no stored packet, and none costs more than the subject claims
-/// ([`Subject::with_at_most_evictions`]).
+/// An arrival that is dropped has cost no stored packet, and none costs more than the subject
+/// claims ([`Subject::with_at_most_evictions`]).
 ///
 /// # Errors
 /// Where the claim fails.
@@ -374,9 +379,9 @@ pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Res
     .map(|_| ())
 }
 
-/// With whole cells, reserves, a limit per port, refreshed thresholds and rounded alphas: what fits into a queue's
-/// reserve is stored, no port exceeds its limit, the policy never asks for what is impossible, and the ledger is right
-/// after every operation.
+/// With whole cells, reserves, a limit per port, refreshed thresholds and rounded alphas: what fits
+/// into a queue's reserve is stored, no port exceeds its limit, the policy never asks for what is
+/// impossible, and the ledger is right after every operation.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -407,8 +412,8 @@ pub fn keeps_its_promises_on_a_chip(subject: &Subject, script: &Script) -> Resul
     .map(|_| ())
 }
 
-/// The script on a chip whose details follow from its seed. Packets are made whole cells, so that the bench's books
-/// hold.
+/// The script on a chip whose details follow from its seed. Packets are made whole cells, so that
+/// the bench's books hold.
 fn on_a_chip(script: &Script) -> Script {
     let mut chip = script.clone();
     let seed = script.config.seed;
@@ -422,7 +427,8 @@ fn on_a_chip(script: &Script) -> Script {
     let packet = u64::from(whole(script.config.max_packet as u32));
     let reserves = Reserves { queue: packet * (seed % 2), port: packet / 2 * (seed % 5 / 2) };
     let set_aside = reserves.total(script.config.port_rates.len(), script.config.queues_per_port);
-    // As many packets fit into what the policy divides as before, so that policies that were built can be built.
+    // As many packets fit into what the policy divides as before, so that policies that were built
+    // can be built.
     let scaled = (script.config.capacity * packet).div_ceil(script.config.max_packet);
     chip.config.capacity = scaled + set_aside;
     chip.config.max_packet = packet;

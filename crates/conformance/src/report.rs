@@ -38,8 +38,8 @@ impl Effort {
 pub struct Options {
     /// Parameters in place of the defaults.
     pub params: Vec<(String, ParamValue)>,
-    /// Packets may be admitted or dropped for more reasons than the threshold and the size of the buffer: see
-    /// [`Subject::with_other_limits`].
+    /// Packets may be admitted or dropped for more reasons than the threshold and the size of the
+    /// buffer: see [`Subject::with_other_limits`].
     pub other_limits: bool,
     /// An arrival never costs more stored packets than this; `None`: nothing is claimed.
     pub most_evictions: Option<usize>,

@@ -56,7 +56,8 @@ impl Script {
         (self.config.port_rates.len() * self.config.queues_per_port) as u16
     }
 
-    /// A switch for exhaustive scripts: three packets of 100 B fit; two queues, on one port or on two.
+    /// A switch for exhaustive scripts: three packets of 100 B fit; two queues, on one port or on
+    /// two.
     pub(crate) fn tiny(ports: usize) -> Self {
         let rates = vec![BitRate::gbps(10); ports];
         let config = SwitchConfig {
@@ -75,8 +76,9 @@ impl Script {
         letters
     }
 
-    /// A switch of 1–32 ports × 1–8 queues with its own rates, scheduler and buffer, and `length` operations:
-    /// packets of 64–9216 B, departures, pauses, waiting; at times overloaded, at times draining.
+    /// A switch of 1–32 ports × 1–8 queues with its own rates, scheduler and buffer, and `length`
+    /// operations: packets of 64–9216 B, departures, pauses, waiting; at times overloaded, at times
+    /// draining.
     #[must_use]
     pub fn random(seed: u64, length: usize) -> Self {
         let mut stream = RandomStream::new(seed, "conformance/script", 0);
@@ -99,7 +101,8 @@ impl Script {
             ..SwitchConfig::new(capacity, rates)
         };
         let total = (ports * queues) as u64;
-        // Traffic prefers the first few queues: a few congested ones among idle ones is the common case.
+        // Traffic prefers the first few queues: a few congested ones among idle ones is the common
+        // case.
         let busy = 1 + draw(total);
         let mut operations = Vec::with_capacity(length);
         let mut arrivals_of_16 = 12;

@@ -47,8 +47,8 @@ impl Subject {
         Self::device(name, move |config| Ok(in_switch(config, build(&config.shape())?)))
     }
 
-    /// A policy of the registry with its defaults, or with some parameters set. One that has a parameter `alpha` is
-    /// checked for monotony in it.
+    /// A policy of the registry with its defaults, or with some parameters set. One that has a
+    /// parameter `alpha` is checked for monotony in it.
     #[must_use]
     pub fn registered(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Self {
         let params: Vec<_> = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -83,8 +83,8 @@ impl Subject {
         self
     }
 
-    /// Declares that packets may be admitted or dropped for more reasons than the threshold and the size of the
-    /// buffer: reserves, early drops, port limits.
+    /// Declares that packets may be admitted or dropped for more reasons than the threshold and the
+    /// size of the buffer: reserves, early drops, port limits.
     #[must_use]
     pub fn with_other_limits(mut self) -> Self {
         self.exact_threshold = false;

@@ -33,8 +33,8 @@ pub(crate) fn check_one(subject: &Subject, property: &Property, script: &Script)
     Err(Violation { subject, claim: property.claim, script: Box::new(script.clone()), at, what })
 }
 
-/// Checks every property on all scripts of `length` operations over a buffer of three packets and two queues,
-/// once on two ports and once on one. Returns how many scripts were run.
+/// Checks every property on all scripts of `length` operations over a buffer of three packets and
+/// two queues, once on two ports and once on one. Returns how many scripts were run.
 ///
 /// # Errors
 /// The first violation.
@@ -42,8 +42,8 @@ pub fn exhaustive(subject: &Subject, length: u32) -> Result<u64, Violation> {
     try_tiny(length, |script| check_script(subject, script))
 }
 
-/// Shows `visit` all scripts of `length` operations over the tiny buffer, until it objects. Returns how many there
-/// were.
+/// Shows `visit` all scripts of `length` operations over the tiny buffer, until it objects. Returns
+/// how many there were.
 pub(crate) fn try_tiny<E>(length: u32, mut visit: impl FnMut(&Script) -> Result<(), E>) -> Result<u64, E> {
     let mut scripts = 0;
     for ports in [2, 1] {
@@ -69,7 +69,8 @@ pub(crate) fn random_script(seed: u64) -> Script {
     Script::random(seed, RANDOM_LENGTH)
 }
 
-/// Checks every property on one random script per seed: 1–32 ports × 1–8 queues, packets of 64–9216 B.
+/// Checks every property on one random script per seed: 1–32 ports × 1–8 queues, packets of 64–9216
+/// B.
 ///
 /// # Errors
 /// The first violation, its script made as short as was found.

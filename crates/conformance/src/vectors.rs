@@ -1,8 +1,10 @@
-//! Golden vectors: situations worked by hand or taken from a paper, with the verdicts that must come out.
+//! Golden vectors: situations worked by hand or taken from a paper, with the verdicts that must
+//! come out.
 //!
-//! One file per policy, `testdata/policy/<name>.toml`, a list of `[[case]]`. Vectors carry time, event, state and
-//! verdict, so that they also drive implementations that are not this one: write a [`Device`] and call [`Case::run`],
-//! whose observer sees every elementary operation with its time and answer.
+//! One file per policy, `testdata/policy/<name>.toml`, a list of `[[case]]`. Vectors carry time,
+//! event, state and verdict, so that they also drive implementations that are not this one: write a
+//! [`Device`] and call [`Case::run`], whose observer sees every elementary operation with its time
+//! and answer.
 //!
 //! ```toml
 //! [[case]]

@@ -1,12 +1,13 @@
 //! The ledger: who holds how many bytes of the shared memory, at egress and at ingress.
 //!
-//! Every stored packet is counted once in the total, once at its egress queue and port, and once at the
-//! ingress queue that it came from. Only [`crate::Switch`] writes; policies read.
+//! Every stored packet is counted once in the total, once at its egress queue and port, and once at
+//! the ingress queue that it came from. Only [`crate::Switch`] writes; policies read.
 //!
-//! **What policies divide.** Space may be reserved for queues and ports ([`Reserves`]); what is left is the *shared*
-//! pool. The methods with `shared` in their names show the pool alone, and policies read only these; without reserves
-//! they equal the others. The pool's occupancy may be shown as it was some nanoseconds ago
-//! ([`crate::Hardware::threshold_refresh`]): that is how thresholds of a chip grow stale.
+//! **What policies divide.** Space may be reserved for queues and ports ([`Reserves`]); what is
+//! left is the *shared* pool. The methods with `shared` in their names show the pool alone, and
+//! policies read only these; without reserves they equal the others. The pool's occupancy may be
+//! shown as it was some nanoseconds ago ([`crate::Hardware::threshold_refresh`]): that is how
+//! thresholds of a chip grow stale.
 
 use crate::shared_pool::{Reserves, SharedPool};
 use crate::tags::Tags;
@@ -29,10 +30,11 @@ pub enum Account {
     Shared,
     /// Space set aside for the packet's egress port or queue.
     Reserved,
-    /// Headroom of the packet's ingress queue (lossless classes). It is given back first, whichever packet of that
-    /// ingress queue leaves.
+    /// Headroom of the packet's ingress queue (lossless classes). It is given back first, whichever
+    /// packet of that ingress queue leaves.
     Headroom,
-    /// What the switch itself sets aside for every queue and port ([`crate::Reserves`]): the policy was not asked.
+    /// What the switch itself sets aside for every queue and port ([`crate::Reserves`]): the policy
+    /// was not asked.
     Minimum,
 }
 
@@ -101,7 +103,8 @@ pub struct Buffer {
     queues: Vec<Queue>,
     ports: Vec<PortAccount>,
     ingress: Vec<IngressAccount>,
-    /// By ingress queue: the most that was ever charged to [`Account::Headroom`]. Apart, because only packets in headroom touch it.
+    /// By ingress queue: the most that was ever charged to [`Account::Headroom`]. Apart, because
+    /// only packets in headroom touch it.
     headroom_peaks: Vec<u64>,
 }
 
@@ -115,8 +118,8 @@ impl Buffer {
         Self::with_reserves(capacity, ports, queues_per_port, Reserves::default(), ports)
     }
 
-    /// The same with space set aside, and with packets from `ingress_ports` ports: those of the other memories of a
-    /// switch, too.
+    /// The same with space set aside, and with packets from `ingress_ports` ports: those of the
+    /// other memories of a switch, too.
     ///
     /// # Panics
     /// If there are more than 65,535 queues, or more is set aside than the memory has.
@@ -175,7 +178,8 @@ impl Buffer {
         self.pool.as_ref().map_or(self.occupancy, |pool| pool.shown_occupancy())
     }
 
-    /// [`Self::shared_capacity`] − [`Self::shared_occupancy`]: what dynamic thresholds are proportional to.
+    /// [`Self::shared_capacity`] − [`Self::shared_occupancy`]: what dynamic thresholds are
+    /// proportional to.
     #[inline]
     #[must_use]
     pub fn shared_free(&self) -> u64 {
@@ -200,8 +204,8 @@ impl Buffer {
         self.pool.as_ref().map_or(self.ports[port as usize].bytes, |pool| pool.of_port(port))
     }
 
-    /// Bytes of the shared pool in use, as they are: what borders between parts of the memory are drawn by, which a
-    /// chip never sees late.
+    /// Bytes of the shared pool in use, as they are: what borders between parts of the memory are
+    /// drawn by, which a chip never sees late.
     #[inline]
     #[must_use]
     pub fn pool_occupancy(&self) -> u64 {
@@ -245,7 +249,8 @@ impl Buffer {
         self.used[account as usize]
     }
 
-    /// Bytes charged to `account` as policies see them: of the same moment as [`Self::shared_occupancy`].
+    /// Bytes charged to `account` as policies see them: of the same moment as
+    /// [`Self::shared_occupancy`].
     #[inline]
     #[must_use]
     pub fn shared_used(&self, account: Account) -> u64 {
@@ -401,7 +406,8 @@ impl Buffer {
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes -= size;
         match stored.account {
-            // Headroom is given back first, whichever packet of its ingress queue leaves (SONiC; Reverie section 2.2).
+            // Headroom is given back first, whichever packet of its ingress queue leaves (SONiC;
+            // Reverie section 2.2).
             Account::Shared | Account::Headroom if ingress.headroom > 0 => {
                 let headroom = size.min(ingress.headroom);
                 ingress.headroom -= headroom;
@@ -439,14 +445,16 @@ impl Buffer {
                 match stored.account {
                     Account::Minimum => {}
                     Account::Reserved => to.reserved += size,
-                    // What could be in headroom: which of it is, follows from the order of departures.
+                    // What could be in headroom: which of it is, follows from the order of
+                    // departures.
                     Account::Shared | Account::Headroom => from.headroom += size,
                 }
             }
             compare(format_args!("queue {index}"), queue.bytes, bytes)?;
         }
         compare(format_args!("the total"), self.occupancy, used.iter().sum())?;
-        // A packet stored in headroom moves to the pool when another one of its ingress queue leaves first.
+        // A packet stored in headroom moves to the pool when another one of its ingress queue
+        // leaves first.
         let (shared, headroom) = (Account::Shared as usize, Account::Headroom as usize);
         used[shared] = (used[shared] + used[headroom]).checked_sub(self.used[headroom]).ok_or_else(|| {
             LedgerError(format!("account {headroom}: {} B are too many", self.used[headroom]))

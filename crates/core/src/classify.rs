@@ -1,9 +1,10 @@
-//! From a packet's header, and what is known of its flow, to its queue within the port: what a classifier is, and which
-//! there are.
+//! From a packet's header, and what is known of its flow, to its queue within the port: what a
+//! classifier is, and which there are.
 //!
-//! A classifier is one file in `classify/`: its entry [`ClassifierInfo`] (name, parameters as data) and what decides.
-//! [`BUILT_IN_CLASSIFIERS`] lists them; the scenario format, its schema and its reference follow from the list. A program
-//! adds its own with [`register_classifier`]. Schemes that find short flows themselves bring their classifier along
+//! A classifier is one file in `classify/`: its entry [`ClassifierInfo`] (name, parameters as data)
+//! and what decides. [`BUILT_IN_CLASSIFIERS`] lists them; the scenario format, its schema and its
+//! reference follow from the list. A program adds its own with [`register_classifier`]. Schemes
+//! that find short flows themselves bring their classifier along
 //! ([`crate::Policy::take_classifier`]); one that a scenario names takes its place.
 
 mod elephant_trap;
@@ -61,7 +62,8 @@ pub fn find_classifier(name: &str) -> Option<&'static ClassifierInfo> {
 /// ```
 ///
 /// # Errors
-/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its domain.
+/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default
+/// lies outside its domain.
 pub fn register_classifier(info: ClassifierInfo) -> Result<&'static ClassifierInfo, RegisterError> {
     CLASSIFIERS.register(info)
 }
@@ -84,8 +86,8 @@ pub struct ClassifierInfo {
     pub source: &'static str,
     /// Its parameters.
     pub params: &'static [ParamInfo],
-    /// The constructor. `Params` is complete and every value is in its domain; the constructor refuses what the port does
-    /// not have and parameters that contradict each other.
+    /// The constructor. `Params` is complete and every value is in its domain; the constructor
+    /// refuses what the port does not have and parameters that contradict each other.
     pub build: ClassifierConstructor,
 }
 
@@ -130,10 +132,12 @@ fn existing_queue(queue: u64, queues_per_port: usize, param: &'static str) -> Re
 /// Code points that a header can carry (DSCP).
 pub const CODE_POINTS: usize = 64;
 
-/// Maps the priority that a header carries to a queue of the port: one table, as in a switch's `DSCP_TO_TC_MAP`; behind it may stand what looks at flows.
+/// Maps the priority that a header carries to a queue of the port: one table, as in a switch's
+/// `DSCP_TO_TC_MAP`; behind it may stand what looks at flows.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    /// Every priority up to this queue, the last one, has the queue of its number, and all others have the last one: then nothing need be looked up.
+    /// Every priority up to this queue, the last one, has the queue of its number, and all others
+    /// have the last one: then nothing need be looked up.
     identity_up_to: Option<u8>,
     /// By priority, in any case.
     queue_of: Box<[u8; CODE_POINTS]>,
@@ -167,12 +171,13 @@ pub struct Unclassified {
 
 /// A classifier from outside of this crate.
 pub trait Classify: fmt::Debug + Send + CloneClassify {
-    /// The queue within the port, and the marks, of an arriving packet. Queues beyond the last are the last. Every call is
-    /// part of the hot path: allocate nothing.
+    /// The queue within the port, and the marks, of an arriving packet. Queues beyond the last are
+    /// the last. Every call is part of the hot path: allocate nothing.
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags);
 }
 
-/// Copies a boxed classifier with its state, since switches can be copied; every [`Classify`] that is [`Clone`] has it.
+/// Copies a boxed classifier with its state, since switches can be copied; every [`Classify`] that
+/// is [`Clone`] has it.
 pub trait CloneClassify {
     /// A copy with the same state.
     fn boxed_clone(&self) -> Box<dyn Classify>;
@@ -241,8 +246,8 @@ impl Classifier {
         Self { behind: Some(Box::new(Behind::Trap(trap))), ..self }
     }
 
-    /// A classifier of one's own behind [`Self::identity`]: what a policy from outside hands out with
-    /// [`crate::Policy::take_classifier`].
+    /// A classifier of one's own behind [`Self::identity`]: what a policy from outside hands out
+    /// with [`crate::Policy::take_classifier`].
     #[must_use]
     pub fn own(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
         let own = Own { classify, queues_per_port, last: None };
@@ -272,8 +277,8 @@ impl Classifier {
         }
     }
 
-    /// The queue of the last packet of this flow, if it was the last one classified; else the queue that its next one
-    /// would join if it came now.
+    /// The queue of the last packet of this flow, if it was the last one classified; else the queue
+    /// that its next one would join if it came now.
     #[must_use]
     pub(crate) fn queue(&self, flow: u32, priority: u8, tags: Tags) -> u8 {
         let mapped = self.mapped(priority);

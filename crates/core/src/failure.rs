@@ -6,13 +6,14 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// A defect of a policy, with the place where it showed: an error inside it, or a demand that no switch can meet.
+/// A defect of a policy, with the place where it showed: an error inside it, or a demand that no
+/// switch can meet.
 #[derive(Clone, Debug)]
 pub struct PolicyFailure {
     /// When.
     pub now: Time,
-    /// For which egress queue the policy had been called, numbered as the policy sees them; `None` where a call is
-    /// about no queue.
+    /// For which egress queue the policy had been called, numbered as the policy sees them; `None`
+    /// where a call is about no queue.
     pub queue: Option<QueueId>,
     /// Which method of [`crate::Policy`] it was: `"admit"`.
     pub hook: &'static str,

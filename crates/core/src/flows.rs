@@ -1,4 +1,5 @@
-//! A bounded table of flows: what an elephant trap remembers of each one, and forgets after silence.
+//! A bounded table of flows: what an elephant trap remembers of each one, and forgets after
+//! silence.
 
 use crate::policy::parts::short_flows::Knowledge;
 use crate::tags::Tags;
@@ -16,7 +17,8 @@ pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo::with_default(
 /// Most slots of a flow table.
 pub(crate) const FLOW_ENTRIES_MAX: u64 = 1 << 24;
 
-/// Number of slots of a flow table; the largest takes half a gigabyte in every memory ([`flow_tables_bytes`]).
+/// Number of slots of a flow table; the largest takes half a gigabyte in every memory
+/// ([`flow_tables_bytes`]).
 pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
     "flow_entries",
     ParamKind::Count { min: 4, max: FLOW_ENTRIES_MAX },
@@ -28,10 +30,12 @@ pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
 /// Slots in a set: a flow is hashed to a set and may occupy any of its slots.
 const WAYS: usize = 4;
 
-/// Memory of the flow tables that an entry with these parameters builds for each memory of a switch (bytes).
+/// Memory of the flow tables that an entry with these parameters builds for each memory of a switch
+/// (bytes).
 ///
-/// Every entry that has `flow_entries` builds one table, unless hosts mark its short flows (`short_flows = "tag"`). Cisco's
-/// Intelligent Buffer remembers more of a flow, and its `priority_queue` brings a second table.
+/// Every entry that has `flow_entries` builds one table, unless hosts mark its short flows
+/// (`short_flows = "tag"`). Cisco's Intelligent Buffer remembers more of a flow, and its
+/// `priority_queue` brings a second table.
 #[must_use]
 pub fn flow_tables_bytes<'a, 'b>(params: impl IntoIterator<Item = (&'a str, &'b ParamValue)>) -> u64 {
     let slot = size_of::<Slot<Sent>>() as u64;
@@ -54,8 +58,8 @@ const INTELLIGENT_BUFFER_SLOT: u64 = 48;
 
 /// One flow in one direction.
 ///
-/// A flow's acknowledgements travel the other way and often through the same switch; they carry the flow's handle but
-/// are not its data, so they are counted as a flow of their own.
+/// A flow's acknowledgements travel the other way and often through the same switch; they carry the
+/// flow's handle but are not its data, so they are counted as a flow of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey(u64);
 
@@ -76,11 +80,12 @@ struct Slot<T> {
     state: T,
 }
 
-/// A table of flows with a fixed number of slots, four to a set, as a switch would build it in SRAM. A lookup
-/// reads one set.
+/// A table of flows with a fixed number of slots, four to a set, as a switch would build it in
+/// SRAM. A lookup reads one set.
 ///
-/// A flow that finds its set full takes the place of the one that was silent for longest, which starts anew when it
-/// comes back: with too small a table elephants look like mice now and then, never the other way round.
+/// A flow that finds its set full takes the place of the one that was silent for longest, which
+/// starts anew when it comes back: with too small a table elephants look like mice now and then,
+/// never the other way round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowTable<T> {
     slots: Vec<Slot<T>>,
@@ -89,16 +94,16 @@ pub struct FlowTable<T> {
 }
 
 impl<T: Copy + Default> FlowTable<T> {
-    /// Room for `flows` flows (rounded up to a power of two, at least four), each forgotten after being silent for
-    /// longer than `idle`.
+    /// Room for `flows` flows (rounded up to a power of two, at least four), each forgotten after
+    /// being silent for longer than `idle`.
     #[must_use]
     pub fn new(flows: usize, idle: Time) -> Self {
         let slots = flows.next_power_of_two().max(WAYS);
         Self { slots: vec![Slot::default(); slots], set_mask: (slots / WAYS - 1) as u64, idle }
     }
 
-    /// A packet of the flow `key` arrives: what is known of the flow, to be updated. The default, if the flow is new,
-    /// was silent for too long, or was displaced.
+    /// A packet of the flow `key` arrives: what is known of the flow, to be updated. The default,
+    /// if the flow is new, was silent for too long, or was displaced.
     #[inline]
     pub fn touch(&mut self, now: Time, key: FlowKey) -> &mut T {
         let first = self.first_slot(key);

@@ -1,8 +1,8 @@
 //! What a chip does otherwise than the papers' ideal switch; the default is the ideal.
 //!
-//! Every option holds for any policy: [`crate::Switch`] and [`crate::Buffer`] apply them, policies need not know.
-//! (Memory in slices by egress port is not here: such a slice is a [`crate::Switch`] of its own. Cut-through is the
-//! driver's, which knows when a packet's first bits arrive.)
+//! Every option holds for any policy: [`crate::Switch`] and [`crate::Buffer`] apply them, policies
+//! need not know. (Memory in slices by egress port is not here: such a slice is a [`crate::Switch`]
+//! of its own. Cut-through is the driver's, which knows when a packet's first bits arrive.)
 
 mod accounting;
 mod spread;
@@ -19,24 +19,26 @@ use bufferlab_units::Time;
 /// Deviations of a chip from the ideal of bytes, one pool and instant thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Memory is allocated in cells of this many bytes, and a packet occupies whole cells (Trident+: 208 B). 1: bytes.
-    /// Schedulers that count bytes count cells, too.
+    /// Memory is allocated in cells of this many bytes, and a packet occupies whole cells
+    /// (Trident+: 208 B). 1: bytes. Schedulers that count bytes count cells, too.
     pub cell_bytes: u32,
-    /// What a packet costs the memory beside its bytes, before it is rounded to cells (Jericho 2: 48 B).
+    /// What a packet costs the memory beside its bytes, before it is rounded to cells (Jericho 2:
+    /// 48 B).
     pub packet_overhead: u32,
     /// How lossless traffic is accounted.
     pub accounting: Accounting,
-    /// Space that is set aside for each queue and port. Its packets are stored without asking the policy, which divides
-    /// the rest.
+    /// Space that is set aside for each queue and port. Its packets are stored without asking the
+    /// policy, which divides the rest.
     pub reserves: Reserves,
     /// Most bytes that a port's queues may hold together, reserves included; `None`: no limit.
     pub port_limit: Option<u64>,
-    /// Thresholds follow the pool's occupancy in steps of this length; queue lengths are always exact. `None`: at once.
+    /// Thresholds follow the pool's occupancy in steps of this length; queue lengths are always
+    /// exact. `None`: at once.
     pub threshold_refresh: Option<Time>,
     /// Every alpha is rounded to a power of two, the nearest by ratio: what a shift can do.
     pub quantised_alpha: bool,
-    /// Bit p: packets of priority p are stored without asking the policy, and charged to nobody. They have a memory of
-    /// their own without limit (class 0 of Reverie's public code).
+    /// Bit p: packets of priority p are stored without asking the policy, and charged to nobody.
+    /// They have a memory of their own without limit (class 0 of Reverie's public code).
     pub uncharged_priorities: u32,
 }
 

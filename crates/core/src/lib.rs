@@ -13,11 +13,12 @@
 //!                         Observer::on: stored, refused, evicted, departed, pause changed
 //! ```
 //!
-//! The modules follow that line from left to right: [`classify`] finds the queue (with the help of [`flows`], which
-//! remembers what a flow has sent), [`buffer`] is the ledger (who holds how many bytes), [`policy`] the interface, the
-//! schemes and the registry of buffer management, [`mark`] ECN, [`schedule`] the order of departure, [`Switch`] joins
-//! them. Nothing here knows a clock, a socket, a file or a simulator: time is an argument, randomness a seeded stream,
-//! what happened is reported to an [`Observer`].
+//! The modules follow that line from left to right: [`classify`] finds the queue (with the help of
+//! [`flows`], which remembers what a flow has sent), [`buffer`] is the ledger (who holds how many
+//! bytes), [`policy`] the interface, the schemes and the registry of buffer management, [`mark`]
+//! ECN, [`schedule`] the order of departure, [`Switch`] joins them. Nothing here knows a clock, a
+//! socket, a file or a simulator: time is an argument, randomness a seeded stream, what happened is
+//! reported to an [`Observer`].
 //!
 //! # Driving it by hand
 //!

@@ -1,8 +1,8 @@
 //! ECN marking: what a rule is, which rules there are, and the marker of a switch.
 //!
-//! A rule is one file in `mark/`: its entry [`MarkerInfo`] (name, parameters as data) and what decides. [`MARKERS`] lists
-//! them; the scenario format, its schema and its reference follow from the list. A program adds its own with
-//! [`register_marker`].
+//! A rule is one file in `mark/`: its entry [`MarkerInfo`] (name, parameters as data) and what
+//! decides. [`MARKERS`] lists them; the scenario format, its schema and its reference follow from
+//! the list. A program adds its own with [`register_marker`].
 
 mod buffer_aware;
 mod red;
@@ -73,13 +73,14 @@ pub fn find_marker(name: &str) -> Option<&'static MarkerInfo> {
 /// ```
 ///
 /// # Errors
-/// If a name is taken or breaks the rules of names, a text is missing, a parameter's default lies outside its domain, or
-/// a parameter is called like a key that every rule has.
+/// If a name is taken or breaks the rules of names, a text is missing, a parameter's default lies
+/// outside its domain, or a parameter is called like a key that every rule has.
 pub fn register_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, RegisterError> {
     MARKERS.register_below(COMMON, info)
 }
 
-/// Like [`register_marker`], but takes the place of an own rule of the same name ([`Registry::replace_below`]).
+/// Like [`register_marker`], but takes the place of an own rule of the same name
+/// ([`Registry::replace_below`]).
 ///
 /// # Errors
 /// As [`register_marker`]; if one of the names belongs to another rule.
@@ -139,8 +140,8 @@ pub struct MarkerInfo {
     pub params: &'static [ParamInfo],
     /// Refuses parameters, each in its domain, that contradict each other on any switch.
     pub check: fn(&Params) -> Result<(), Faults>,
-    /// The constructor. `Params` is complete, every value is in its domain, and `check` found nothing; the constructor
-    /// refuses only what depends on the switch.
+    /// The constructor. `Params` is complete, every value is in its domain, and `check` found
+    /// nothing; the constructor refuses only what depends on the switch.
     pub build: MarkerConstructor,
 }
 
@@ -181,7 +182,8 @@ impl MarkerInfo {
     /// [`Self::construct`] with the defaults of `profile` but for the values that are `given`.
     ///
     /// # Errors
-    /// As [`Self::construct`]; a value that is no parameter of this rule or lies outside its domain.
+    /// As [`Self::construct`]; a value that is no parameter of this rule or lies outside its
+    /// domain.
     pub fn construct_with(
         &self,
         profile: Profile,
@@ -215,21 +217,23 @@ pub struct Markable {
     pub waited: Time,
 }
 
-/// Decides which packets of a switch are marked. A rule is a value of its own per switch and holds its parameters.
+/// Decides which packets of a switch are marked. A rule is a value of its own per switch and holds
+/// its parameters.
 pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
-    /// Whether `packet` is marked. Asked on arrival, when `buffer` does not contain it yet, and again when its
-    /// transmission starts, when `buffer` no longer contains it ([`Markable::moment`]); after a mark not again. Every
-    /// call is part of the hot path: allocate nothing.
+    /// Whether `packet` is marked. Asked on arrival, when `buffer` does not contain it yet, and
+    /// again when its transmission starts, when `buffer` no longer contains it
+    /// ([`Markable::moment`]); after a mark not again. Every call is part of the hot path: allocate
+    /// nothing.
     fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool;
 
-    /// No packet is marked while no queue and no port holds more than this (bytes): lets a reader warn of a rule that
-    /// never marks. Zero if the rule does not go by lengths.
+    /// No packet is marked while no queue and no port holds more than this (bytes): lets a reader
+    /// warn of a rule that never marks. Zero if the rule does not go by lengths.
     fn least_length(&self) -> u64 {
         0
     }
 
-    /// What made the answers meaningless, once. A rule that has failed marks nothing; whoever drives the switch asks from
-    /// time to time and at the end.
+    /// What made the answers meaningless, once. A rule that has failed marks nothing; whoever
+    /// drives the switch asks from time to time and at the end.
     fn take_failure(&mut self) -> Option<MarkingFailure> {
         None
     }
@@ -247,8 +251,9 @@ impl<T: MarkingRule + Clone + 'static> CloneMarkingRule for T {
     }
 }
 
-/// A rule with its parameters and state. The built-in ones stand in the switch itself, so that the hot path, which asks
-/// twice per packet, branches instead of calling through a pointer. Every other one is a [`MarkingRule`] behind one.
+/// A rule with its parameters and state. The built-in ones stand in the switch itself, so that the
+/// hot path, which asks twice per packet, branches instead of calling through a pointer. Every
+/// other one is a [`MarkingRule`] behind one.
 #[derive(Debug)]
 pub enum Marking {
     /// Above a length.
@@ -328,7 +333,8 @@ impl Marker {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))
     }
 
-    /// Whether the rule may mark anything at this moment of a packet's stay. Built-in rules look once, on arrival or on departure.
+    /// Whether the rule may mark anything at this moment of a packet's stay. Built-in rules look
+    /// once, on arrival or on departure.
     #[inline]
     #[must_use]
     pub(crate) fn asks_at(&self, moment: Moment) -> bool {
@@ -340,12 +346,14 @@ impl Marker {
         }
     }
 
-    /// Whether the rule may mark a packet of a port that holds nothing else, or take notice of it. Built-in rules ask whether a length is above something.
+    /// Whether the rule may mark a packet of a port that holds nothing else, or take notice of it.
+    /// Built-in rules ask whether a length is above something.
     pub(crate) fn may_mark_at_empty_port(&self) -> bool {
         matches!(self.rule, Marking::Boxed(_))
     }
 
-    /// The thresholds by priority, if this is a step that compares the length of the packet's queue when it arrives: what most switches have.
+    /// The thresholds by priority, if this is a step that compares the length of the packet's queue
+    /// when it arrives: what most switches have.
     pub(crate) fn steps_on_arrival(&self) -> Option<[u64; MAX_QUEUES_PER_PORT]> {
         let Marking::Step(rule) = &self.rule else { return None };
         if rule.watch != (Watch { scope: Scope::Queue, at: Moment::Enqueue }) {
@@ -373,7 +381,8 @@ impl Marker {
     }
 }
 
-/// By value and apart: the packet is put together in memory only for a rule that is called through a pointer.
+/// By value and apart: the packet is put together in memory only for a rule that is called through
+/// a pointer.
 #[inline(never)]
 fn ask(rule: &mut dyn MarkingRule, packet: Markable, buffer: &Buffer) -> bool {
     rule.marks(&packet, buffer)

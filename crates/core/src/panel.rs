@@ -1,8 +1,9 @@
 //! What every other policy would have said: the registered policies as bystanders of one switch.
 //!
-//! A member of the panel is shown each arrival before the switch decides, and afterwards what really happened. So its
-//! internal state (congested queues, drain rates, port states, flow tables) has the history of *this* run, and its
-//! verdict is about *this* buffer; it never sees what its own verdicts would have led to.
+//! A member of the panel is shown each arrival before the switch decides, and afterwards what
+//! really happened. So its internal state (congested queues, drain rates, port states, flow tables)
+//! has the history of *this* run, and its verdict is about *this* buffer; it never sees what its
+//! own verdicts would have led to.
 
 use crate::Hardware;
 use crate::buffer::{Buffer, IngressId};
@@ -12,7 +13,8 @@ use crate::policy::{Arrival, Bound, Hooks, PauseDemand, Policy, SwitchShape, Ver
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Queues of a switch beyond which policies with timers are not asked: each of them looks at every queue every few microseconds, needed or not.
+/// Queues of a switch beyond which policies with timers are not asked: each of them looks at every
+/// queue every few microseconds, needed or not.
 const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
 
 /// One policy's opinion of one arrival.
@@ -38,8 +40,8 @@ struct Member {
 }
 
 impl Member {
-    /// Asks for pauses where a switch would: after an event for which the policy has `hook`. Nobody hears the answer, but
-    /// the policy remembers whom it paused.
+    /// Asks for pauses where a switch would: after an event for which the policy has `hook`. Nobody
+    /// hears the answer, but the policy remembers whom it paused.
     fn demand_pause(&mut self, hook: Hooks, now: Time, ingress: IngressId, buffer: &Buffer) {
         if !self.hooks.contains(hook) {
             return;
@@ -79,8 +81,9 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The members for a switch of this shape, the one that is named in `own` with these parameters and all others with
-    /// their defaults, all as `hardware` knows them (rounded alphas). Policies that refuse the shape (a buffer too small to partition, say) are [absent](Self::absent).
+    /// The members for a switch of this shape, the one that is named in `own` with these parameters
+    /// and all others with their defaults, all as `hardware` knows them (rounded alphas). Policies
+    /// that refuse the shape (a buffer too small to partition, say) are [absent](Self::absent).
     #[must_use]
     pub fn new(shape: &SwitchShape, hardware: &Hardware, own: (&str, &[(String, ParamValue)])) -> Self {
         let member = |info: &'static crate::policy::PolicyInfo| -> Result<Member, String> {
@@ -120,8 +123,8 @@ impl Panel {
         &self.opinions
     }
 
-    /// Lets the members' timers go off that are due until `now`. Every hook does so; whoever drives a switch through long silence may do it in steps, to
-    /// be heard meanwhile.
+    /// Lets the members' timers go off that are due until `now`. Every hook does so; whoever drives
+    /// a switch through long silence may do it in steps, to be heard meanwhile.
     pub fn catch_up(&mut self, now: Time, buffer: &Buffer) {
         for member in &mut self.members {
             while let Some(due) = member.policy.next_timeout().filter(|due| *due <= now) {

@@ -52,7 +52,8 @@ pub enum Discipline {
     RoundRobin,
     /// `weights[k]` packets of the k-th queue of the group per round (at least 1).
     WeightedRoundRobin(Vec<u32>),
-    /// Deficit round robin (Shreedhar and Varghese 1995): `quanta[k]` bytes for the k-th queue of the group per round.
+    /// Deficit round robin (Shreedhar and Varghese 1995): `quanta[k]` bytes for the k-th queue of
+    /// the group per round.
     DeficitRoundRobin(Vec<u32>),
 }
 
@@ -189,7 +190,8 @@ impl Scheduler {
     /// Strict-priority groups, highest first.
     ///
     /// # Errors
-    /// If the groups do not name each of the `queues` queues exactly once, or a share is missing or zero.
+    /// If the groups do not name each of the `queues` queues exactly once, or a share is missing or
+    /// zero.
     pub fn new(groups: &[Group], queues: usize) -> Result<Self, ScheduleError> {
         if queues == 0 || queues > MAX_QUEUES_PER_PORT {
             return Err(ScheduleError(format!(
@@ -275,7 +277,8 @@ impl Scheduler {
         self.groups.iter().any(|group| group.turn == Turn::Deficit)
     }
 
-    /// The queue of `port` that sends next among `ready` (bit p: queue p has a packet and may send).
+    /// The queue of `port` that sends next among `ready` (bit p: queue p has a packet and may
+    /// send).
     #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
     pub(crate) fn pick(
         &self,
@@ -298,7 +301,8 @@ impl Scheduler {
         }
     }
 
-    /// A packet of `queue` is sent at once, because nothing waits at its `port`: the next turn is that of the queue behind it. Not for deficits.
+    /// A packet of `queue` is sent at once, because nothing waits at its `port`: the next turn is
+    /// that of the queue behind it. Not for deficits.
     #[inline(always)] // Into the hot path.
     pub(crate) fn note_passage(&self, turns: &mut Turns, port: u16, queue: u8) {
         match self.choice {
@@ -317,8 +321,8 @@ impl Scheduler {
         }
     }
 
-    /// The queues that a round robin passed on its way to what was picked among `ready`, because they were not ready: empty or
-    /// paused.
+    /// The queues that a round robin passed on its way to what was picked among `ready`, because
+    /// they were not ready: empty or paused.
     pub(crate) fn passed(&self, picked: Picked, ready: u32) -> u32 {
         let group = &self.groups[usize::from(self.group_of[usize::from(picked.queue)])];
         let own = if group.turn == Turn::RoundRobin { group.mask } else { 0 };
@@ -374,8 +378,9 @@ impl Scheduler {
         loop {
             let queue = next_from(turn.cursor, candidates);
             if queue != turn.cursor {
-                // The queue whose turn it was has nothing to send: it forfeits its deficit. The cursor may
-                // also stand behind the group's last queue, on one whose deficit is not this group's.
+                // The queue whose turn it was has nothing to send: it forfeits its deficit. The
+                // cursor may also stand behind the group's last queue, on one whose deficit is not
+                // this group's.
                 if group & (1 << turn.cursor) != 0 {
                     deficit[turn.cursor as usize] = 0;
                 }

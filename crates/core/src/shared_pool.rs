@@ -1,7 +1,9 @@
-//! What a memory with reserves, or with stale thresholds, keeps beyond its plain ledger: the pool that policies divide.
+//! What a memory with reserves, or with stale thresholds, keeps beyond its plain ledger: the pool
+//! that policies divide.
 //!
-//! A queue uses its own reserve first, then its port's, then the pool, and gives back in the opposite order. So what a
-//! queue or port holds of the pool follows from its length alone, and no packet needs to know where its bytes are.
+//! A queue uses its own reserve first, then its port's, then the pool, and gives back in the
+//! opposite order. So what a queue or port holds of the pool follows from its length alone, and no
+//! packet needs to know where its bytes are.
 
 use crate::buffer::ACCOUNTS;
 
@@ -59,7 +61,8 @@ impl SharedPool {
         self.beyond_queues[usize::from(port)].saturating_sub(self.reserves.port)
     }
 
-    /// Whether `size` more bytes of a queue with `length` bytes are covered by its reserve and its port's.
+    /// Whether `size` more bytes of a queue with `length` bytes are covered by its reserve and its
+    /// port's.
     pub(crate) fn fits_reserve(&self, port: u16, length: u64, size: u64) -> bool {
         let beyond_queue = (length + size).saturating_sub(length.max(self.reserves.queue));
         beyond_queue == 0 || self.beyond_queues[usize::from(port)] + beyond_queue <= self.reserves.port
@@ -75,7 +78,8 @@ impl SharedPool {
         self.occupancy = self.occupancy + self.of_port(port) - of_port_before;
     }
 
-    /// From now on policies see the occupancy of this moment and what accounts hold now, until the next call.
+    /// From now on policies see the occupancy of this moment and what accounts hold now, until the
+    /// next call.
     pub(crate) fn refresh(&mut self, used: [u64; ACCOUNTS]) {
         self.shown = Some(Shown { occupancy: self.occupancy, used });
     }

@@ -68,8 +68,8 @@ pub struct Transmission {
     pub size: u32,
     /// The queue that it left.
     pub queue: QueueId,
-    /// Marked on departure: set its congestion mark. Only packets that arrived [`Ecn::Capable`] and were not marked on
-    /// arrival.
+    /// Marked on departure: set its congestion mark. Only packets that arrived [`Ecn::Capable`] and
+    /// were not marked on arrival.
     pub marked: bool,
     /// The port has another packet that it may send: [`Switch::wants_to_send`].
     pub more: bool,
@@ -109,8 +109,8 @@ pub struct SwitchConfig {
     pub max_packet: u64,
     /// Which queue of a port sends next.
     pub scheduler: Scheduler,
-    /// Which queue of its port a packet joins, with the state in which it begins; `None`: the policy's own classifier, or
-    /// that of [`Classifier::identity`].
+    /// Which queue of its port a packet joins, with the state in which it begins; `None`: the
+    /// policy's own classifier, or that of [`Classifier::identity`].
     pub classifier: Option<Classifier>,
     /// Marking, with the state in which it begins; `None`: no ECN.
     pub marker: Option<Marker>,
@@ -120,12 +120,13 @@ pub struct SwitchConfig {
     pub seed: u64,
     /// Where it deviates from the ideal.
     pub hardware: Hardware,
-    /// Ports that packets may come from beyond [`Self::port_rates`]: where this is one of several memories of a chip,
-    /// the ports of the others.
+    /// Ports that packets may come from beyond [`Self::port_rates`]: where this is one of several
+    /// memories of a chip, the ports of the others.
     pub foreign_ports: usize,
     /// Bit p: priority p is lossless; policies that know of PFC pause its senders.
     pub lossless: u32,
-    /// The same by port, where ports differ (see [`SwitchShape::lossless_by_port`]); empty: `lossless` everywhere.
+    /// The same by port, where ports differ (see [`SwitchShape::lossless_by_port`]); empty:
+    /// `lossless` everywhere.
     pub lossless_by_port: Vec<u32>,
 }
 
@@ -177,8 +178,8 @@ impl SwitchConfig {
     /// A switch with the registered policy `name` and the given parameters.
     ///
     /// # Errors
-    /// If the policy is unknown, a parameter is unknown, out of its domain or unfit for this switch, or more is set
-    /// aside for queues and ports than there is.
+    /// If the policy is unknown, a parameter is unknown, out of its domain or unfit for this
+    /// switch, or more is set aside for queues and ports than there is.
     pub fn build(
         &self,
         name: &str,
@@ -247,8 +248,9 @@ struct Port {
 
 /// One switch: packets and ledger in [`Buffer`], judgement in `P`.
 ///
-/// In the order of how often it is asked: what a packet that passes touches comes first and lies together. In a large network every packet finds another
-/// switch, and waits for each line of the cache.
+/// In the order of how often it is asked: what a packet that passes touches comes first and lies
+/// together. In a large network every packet finds another switch, and waits for each line of the
+/// cache.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Switch<P> {
@@ -276,7 +278,8 @@ pub struct Switch<P> {
     marker: Option<Marker>,
     /// By ingress queue: whether its sender is paused.
     pausing: Vec<bool>,
-    /// Ingress queues that pause their senders and are empty: no departure of their own ends the pause.
+    /// Ingress queues that pause their senders and are empty: no departure of their own ends the
+    /// pause.
     pausing_empty: Vec<IngressId>,
     hardware: Hardware,
     /// When policies see the pool's occupancy next.
@@ -289,8 +292,8 @@ impl<P: Policy> Switch<P> {
     /// A switch with this policy.
     ///
     /// # Panics
-    /// If a queue is in no group of the scheduler: its packets would never leave. If more is set aside than the memory
-    /// has.
+    /// If a queue is in no group of the scheduler: its packets would never leave. If more is set
+    /// aside than the memory has.
     #[must_use]
     pub fn new(config: &SwitchConfig, mut policy: P) -> Self {
         assert!(
@@ -363,7 +366,8 @@ impl<P: Policy> Switch<P> {
         self.policy
     }
 
-    /// The queue that `packet` asked for, if it was the last arrival; else the one that it would join.
+    /// The queue that `packet` asked for, if it was the last arrival; else the one that it would
+    /// join.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
         let queue = self.classifier.queue(packet.flow, packet.priority, packet.tags);
@@ -377,7 +381,8 @@ impl<P: Policy> Switch<P> {
         self.passages[index].added_to(self.counters[index])
     }
 
-    /// The largest packet that went through a queue without waiting (bytes): nobody else heard of it ([`Self::pass`]).
+    /// The largest packet that went through a queue without waiting (bytes): nobody else heard of
+    /// it ([`Self::pass`]).
     #[must_use]
     pub fn largest_passed(&self, queue: QueueId) -> u32 {
         self.passages[usize::from(queue.0)].largest
@@ -402,7 +407,8 @@ impl<P: Policy> Switch<P> {
     }
 
     /// A packet has arrived. Poll [`Self::poll_transmit`] for its egress port if that port is idle.
-    // What is rare gets its arguments by value: the arrival stays in registers on the common way, in memory only where somebody wants to look at it.
+    // What is rare gets its arguments by value: the arrival stays in registers on the common way,
+    // in memory only where somebody wants to look at it.
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
         let mut arrival = self.classify(now, packet);
@@ -466,24 +472,25 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// What is wrong with the policy, once: an error inside it, or the first demand that could not be met. A packet
-    /// that was refused with [`DropReason::PolicyFault`] says that there is something; hooks and timers fail silently,
-    /// so a driver also asks after [`Self::handle_timeout`] and at the end. The switch itself goes on: it refused, and
-    /// its accounts are right.
+    /// What is wrong with the policy, once: an error inside it, or the first demand that could not
+    /// be met. A packet that was refused with [`DropReason::PolicyFault`] says that there is
+    /// something; hooks and timers fail silently, so a driver also asks after
+    /// [`Self::handle_timeout`] and at the end. The switch itself goes on: it refused, and its
+    /// accounts are right.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.policy.take_failure().or_else(|| self.impossible.take().map(|failure| *failure))
     }
 
-    /// What is wrong with an own marking rule, once ([`crate::MarkingRule::take_failure`]). The rule marks nothing from then
-    /// on; a driver asks from time to time and at the end.
+    /// What is wrong with an own marking rule, once ([`crate::MarkingRule::take_failure`]). The
+    /// rule marks nothing from then on; a driver asks from time to time and at the end.
     #[must_use]
     pub fn take_marking_failure(&mut self) -> Option<MarkingFailure> {
         self.marker.as_mut().and_then(|marker| marker.rule.take_failure())
     }
 
-    /// What is decided before the policy is asked: storms of pauses, what is charged to nobody, reserves of queues and
-    /// ports, limits of ports.
+    /// What is decided before the policy is asked: storms of pauses, what is charged to nobody,
+    /// reserves of queues and ports, limits of ports.
     #[inline(never)]
     fn decide_without_policy(&self, arrival: Arrival) -> Option<Result<Account, DropReason>> {
         if self.is_discarded(&arrival) {
@@ -502,8 +509,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Shows policies the pool as it was at the last multiple of the refresh interval: nothing has changed since then,
-    /// because this is called before every change.
+    /// Shows policies the pool as it was at the last multiple of the refresh interval: nothing has
+    /// changed since then, because this is called before every change.
     fn refresh(&mut self, now: Time) {
         if let Some(interval) = self.hardware.threshold_refresh
             && now >= self.next_refresh
@@ -646,9 +653,9 @@ impl<P: Policy> Switch<P> {
         true
     }
 
-    /// `port` is idle: takes the packet that it sends next out of the buffer, or `None` if nothing may be
-    /// sent. Poll again when the transmission is complete; after `None`, when a packet for `port` was stored
-    /// or a pause ended.
+    /// `port` is idle: takes the packet that it sends next out of the buffer, or `None` if nothing
+    /// may be sent. Poll again when the transmission is complete; after `None`, when a packet for
+    /// `port` was stored or a pause ended.
     #[must_use]
     #[inline(always)] // One of two instances is hot, and its caller does nothing else.
     pub fn poll_transmit<O: Observer>(
@@ -766,8 +773,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Asks the policy whether `ingress` pauses. A function of its own, so that the one place of most
-    /// switches can have the question inlined.
+    /// Asks the policy whether `ingress` pauses. A function of its own, so that the one place of
+    /// most switches can have the question inlined.
     #[inline(never)]
     fn demand_pause_apart<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.demand_pause_of(now, ingress, observer);
@@ -803,8 +810,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// The neighbour behind `port` allows or forbids sending `priority` (PFC). A transmission that has
-    /// started goes on.
+    /// The neighbour behind `port` allows or forbids sending `priority` (PFC). A transmission that
+    /// has started goes on.
     pub fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
         let mask = &mut self.ports[usize::from(port)].paused;
         if paused {
@@ -814,9 +821,9 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// From now on (`true`) packets of `priority` are discarded that come from `port` or are to leave through it,
-    /// whatever the policy says: what a PFC watchdog with action *drop* does to a queue that is stormed by pauses. What
-    /// is stored stays; see [`Self::flush`].
+    /// From now on (`true`) packets of `priority` are discarded that come from `port` or are to
+    /// leave through it, whatever the policy says: what a PFC watchdog with action *drop* does to a
+    /// queue that is stormed by pauses. What is stored stays; see [`Self::flush`].
     pub fn set_discarding(&mut self, port: u16, priority: u8, discarding: bool) {
         let mask = &mut self.ports[usize::from(port)].discarding;
         if discarding {
@@ -828,7 +835,8 @@ impl<P: Policy> Switch<P> {
         self.lets_pass = self.may_let_pass();
     }
 
-    /// Whether a watchdog discards `arrival`: by the queue that it asks for, or by the one on whose port it came.
+    /// Whether a watchdog discards `arrival`: by the queue that it asks for, or by the one on whose
+    /// port it came.
     fn is_discarded(&self, arrival: &Arrival) -> bool {
         let ingress_port = usize::from(arrival.ingress.0) / usize::from(self.buffer.queues_per_port());
         let to = self.ports[usize::from(arrival.port)].discarding;
@@ -837,8 +845,8 @@ impl<P: Policy> Switch<P> {
         (to | from) >> arrival.priority & 1 != 0
     }
 
-    /// Removes all packets of `queue` without sending them. The observer hears of each eviction, and of senders that
-    /// may go on because of it.
+    /// Removes all packets of `queue` without sending them. The observer hears of each eviction,
+    /// and of senders that may go on because of it.
     pub fn flush<O: Observer>(&mut self, now: Time, queue: QueueId, reason: DropReason, observer: &mut O) {
         self.refresh(now);
         while self.remove(now, queue, End::Head, reason, observer) {}
@@ -852,16 +860,16 @@ impl<P: Policy> Switch<P> {
         state.occupied & !state.paused != 0
     }
 
-    /// When [`Self::handle_timeout`] must be called next. Poll when the switch is built, after every
-    /// `handle_timeout`, and after every arrival for as long as the answer is `None`: some timers start with
-    /// the first packet. An arrival never makes a deadline earlier.
+    /// When [`Self::handle_timeout`] must be called next. Poll when the switch is built, after
+    /// every `handle_timeout`, and after every arrival for as long as the answer is `None`: some
+    /// timers start with the first packet. An arrival never makes a deadline earlier.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.policy.next_timeout()
     }
 
-    /// Time has reached [`Self::poll_timeout`]. Early calls do nothing. A driver that comes late calls until
-    /// the next deadline lies ahead of `now`.
+    /// Time has reached [`Self::poll_timeout`]. Early calls do nothing. A driver that comes late
+    /// calls until the next deadline lies ahead of `now`.
     pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
         self.refresh(now);
         let due = self.policy.next_timeout();
@@ -882,8 +890,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Checks both identities: packets in = out + dropped + evicted + stored for every queue, and the
-    /// ledger equals the content of the queues.
+    /// Checks both identities: packets in = out + dropped + evicted + stored for every queue, and
+    /// the ledger equals the content of the queues.
     ///
     /// # Errors
     /// The first identity that is broken; a bug in this crate.
@@ -927,7 +935,8 @@ mod tests {
             let marked = index >= 4 && ecn == Ecn::Capable;
             assert_eq!(switch.handle_arrival(Time::ZERO, &packet, &mut ()), Admission::Stored { marked });
         }
-        // Nine packets remain, then eight, and so on; the condition q > (B - q) / 2 holds down to 4000 B.
+        // Nine packets remain, then eight, and so on; the condition q > (B - q) / 2 holds down to
+        // 4000 B.
         let mut marks = || switch.poll_transmit(Time::ZERO, 0, &mut ()).expect("a packet waits").marked;
         let found: Vec<_> = (0..10).map(|_| marks()).collect();
         assert_eq!(found, [true, false, false, true, false, false, false, false, false, false]);

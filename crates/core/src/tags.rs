@@ -21,7 +21,8 @@ impl Tags {
     /// Of a lossless class: may pause its sender but must not be dropped by a threshold.
     pub const LOSSLESS: Self = Self(1 << 4);
 
-    /// Set by the switch on a stored packet that is ECN-capable and not marked yet. Policies have no use for it.
+    /// Set by the switch on a stored packet that is ECN-capable and not marked yet. Policies have
+    /// no use for it.
     pub(crate) const MARKABLE: Self = Self(1 << 7);
 
     /// Whether all flags of `other` are set.

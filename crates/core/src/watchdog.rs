@@ -1,17 +1,19 @@
 //! The PFC watchdog: does a pause storm hold a queue, and when is it over?
 //!
-//! SONiC's, with the detection rules of two vendors (its design document and `sonic-swss`). A switch polls each of its
-//! lossless egress queues at fixed intervals and compares the queue's counters with those of the poll before. A rule
-//! that holds in every poll for the detection time is a storm. The storm is over when no pause frame has arrived, and
-//! no pause was in force, for the restoration time.
+//! SONiC's, with the detection rules of two vendors (its design document and `sonic-swss`). A
+//! switch polls each of its lossless egress queues at fixed intervals and compares the queue's
+//! counters with those of the poll before. A rule that holds in every poll for the detection time
+//! is a storm. The storm is over when no pause frame has arrived, and no pause was in force, for
+//! the restoration time.
 //!
-//! [`QueueWatchdog`] is the state of one queue. The driver owns the clock and the counters, and does what the
-//! [`WatchdogAction`] says.
+//! [`QueueWatchdog`] is the state of one queue. The driver owns the clock and the counters, and
+//! does what the [`WatchdogAction`] says.
 
 use bufferlab_params::choices;
 use bufferlab_units::Time;
 
-/// Mellanox's rule: a queue must have been paused for more than this share of the interval (percent).
+/// Mellanox's rule: a queue must have been paused for more than this share of the interval
+/// (percent).
 const PAUSED_PERCENT: u64 = 99;
 
 /// How the watchdog of a switch works.

@@ -1,7 +1,8 @@
 //! Fixed-point factors of thresholds.
 
-/// A non-negative factor such as α or α·γ/n in Q32.32 fixed point: verdicts are integer arithmetic and thus
-/// the same on every machine. Converting rounds to the nearest 2⁻³²; applying rounds down to a byte.
+/// A non-negative factor such as α or α·γ/n in Q32.32 fixed point: verdicts are integer arithmetic
+/// and thus the same on every machine. Converting rounds to the nearest 2⁻³²; applying rounds down
+/// to a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Weight(pub u64);
 
@@ -78,7 +79,8 @@ impl Weight {
 mod tests {
     use super::*;
 
-    /// At an exact tie, 2 × 1/3 × 42,804 = 28,536 for one, a threshold is one byte short, and never more.
+    /// At an exact tie, 2 × 1/3 × 42,804 = 28,536 for one, a threshold is one byte short, and never
+    /// more.
     #[test]
     fn a_threshold_of_rounded_factors_is_short_by_one_byte_at_most() {
         let two_thirds = Weight::from_f64(2.0).divided_by(Weight::from_fraction(3, 1));

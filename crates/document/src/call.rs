@@ -1,4 +1,5 @@
-//! A name with parameters in one line, `dt(alpha=0.5, cap=20 KB)`, taken apart; every part knows where it stands.
+//! A name with parameters in one line, `dt(alpha=0.5, cap=20 KB)`, taken apart; every part knows
+//! where it stands.
 
 use bufferlab_units::is_hidden;
 use std::fmt;
@@ -89,7 +90,8 @@ impl std::error::Error for Mistake {}
 /// A character that is not in quotes: its place, itself, and the brackets around it.
 type Seen = (usize, char, usize);
 
-/// The characters of `text` from `start` on that are not in quotes. A bracket counts as outside of itself.
+/// The characters of `text` from `start` on that are not in quotes. A bracket counts as outside of
+/// itself.
 ///
 /// # Errors
 /// If a bracket or a quote is not closed, or a bracket closes another one than it should.
@@ -176,7 +178,8 @@ fn parts(text: &str, range: Range<usize>, separators: impl Iterator<Item = usize
 /// Takes `name(key=value, …)` apart.
 ///
 /// # Errors
-/// If brackets or quotes do not match, something follows the bracket, or a parameter is no `key=value`.
+/// If brackets or quotes do not match, something follows the bracket, or a parameter is no
+/// `key=value`.
 pub fn call(text: &str) -> Result<Call<'_>, Mistake> {
     call_in(text, 0..text.len(), &unquoted(text, 0)?)
 }

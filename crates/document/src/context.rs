@@ -58,7 +58,8 @@ const MOST_KEPT: usize = 200;
 #[derive(Debug)]
 struct Found {
     problems: Vec<(Origin, Problem)>,
-    /// What has been said where: a switch's table is read once for every set of overrides, and each thing is said once.
+    /// What has been said where: a switch's table is read once for every set of overrides, and each
+    /// thing is said once.
     said: BTreeSet<(Origin, String)>,
     errors: usize,
     warnings: usize,
@@ -118,15 +119,16 @@ impl Context {
         Self { document, moved: &[], tables: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }
     }
 
-    /// With keys that are written in another way now: an unknown key that is one of them is answered with the new way.
+    /// With keys that are written in another way now: an unknown key that is one of them is
+    /// answered with the new way.
     #[must_use]
     pub const fn with_moved_keys(mut self, moved: &'static [MovedKey]) -> Self {
         self.moved = moved;
         self
     }
 
-    /// With the tables of the document: an unknown key that belongs to another table is answered with
-    /// that table.
+    /// With the tables of the document: an unknown key that belongs to another table is answered
+    /// with that table.
     #[must_use]
     pub const fn with_tables(mut self, tables: &'static [&'static TableSpec]) -> Self {
         self.tables = tables;
@@ -190,8 +192,8 @@ impl Context {
         self.sources.get(origin.source as usize).map_or(Path::new(""), |source| &source.folder)
     }
 
-    /// Records an error in a file that the document refers to: `origin` is where it does, `line` (from 1) is
-    /// where the mistake stands.
+    /// Records an error in a file that the document refers to: `origin` is where it does, `line`
+    /// (from 1) is where the mistake stands.
     pub fn error_in_file(
         &self,
         key: &str,
@@ -296,7 +298,8 @@ impl Context {
         }
     }
 
-    /// All problems, errors and warnings apart, each ordered by source and place. Of very many the first are there, and how many more there are.
+    /// All problems, errors and warnings apart, each ordered by source and place. Of very many the
+    /// first are there, and how many more there are.
     #[must_use]
     pub fn into_problems(self) -> (Vec<Problem>, Vec<Problem>) {
         let Found { mut problems, errors, warnings, .. } = self.found.into_inner();
@@ -354,8 +357,9 @@ fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
 /// Bytes of a line that are drawn with a mistake; longer ones are cut to this length around it.
 const LINE_DRAWN_MAX: usize = 1_000;
 
-/// If the line of `origin` is too long: the part of it around the mistake, behind as many empty lines as stand before it (so
-/// that the line's number is right), and where the mistake starts in that text and how long it is.
+/// If the line of `origin` is too long: the part of it around the mistake, behind as many empty
+/// lines as stand before it (so that the line's number is right), and where the mistake starts in
+/// that text and how long it is.
 fn excerpt(text: &str, origin: Origin) -> Option<(String, usize, usize)> {
     let (start, end) = (origin.start.min(text.len()), origin.end.min(text.len()));
     let first = text[..start].rfind('\n').map_or(0, |at| at + 1);

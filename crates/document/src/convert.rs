@@ -1,4 +1,5 @@
-//! One value of the file as the type that its key asks for, or a complaint that says what was expected.
+//! One value of the file as the type that its key asks for, or a complaint that says what was
+//! expected.
 
 use crate::context::{Complaint, quoted_list, suggestion};
 use crate::quantity::{self, Dimension, QuantityError};

@@ -7,8 +7,8 @@ use std::io::Read;
 use std::path::Path;
 use std::{fs, io};
 
-/// Parses the text of a document as a new source of `context`; its paths are relative to the folder of `path`.
-/// `None`: the context knows the error.
+/// Parses the text of a document as a new source of `context`; its paths are relative to the folder
+/// of `path`. `None`: the context knows the error.
 pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let source = context.add_source(&path.display().to_string(), text, folder);
@@ -43,8 +43,8 @@ fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
     format!("the {document} is TOML (https://toml.io): lines of key = value, below headers such as [name]")
 }
 
-/// The content of a file that a document refers to. Nobody has looked at what it is: what is no regular file may
-/// never end (a device), or never begin (a FIFO that nobody writes into).
+/// The content of a file that a document refers to. Nobody has looked at what it is: what is no
+/// regular file may never end (a device), or never begin (a FIFO that nobody writes into).
 ///
 /// # Errors
 /// If it is not a regular file, has more bytes than [`FILE`] allows, or cannot be read.

@@ -8,10 +8,11 @@
 //!                        context ──► LoadError: every mistake, with file, line, key and advice
 //! ```
 //!
-//! A format is a set of [`spec::TableSpec`]: tables, their keys, and of every key its kind, range, default and
-//! explanation. A [`reader::Reader`] opens one table by its declaration, refuses unknown keys, converts
-//! what was written and fills in what was not. Mistakes are collected in a [`context::Context`], so that one pass shows all of
-//! them. The [`schema`] and the [`reference`](mod@reference) are generated from the same declarations.
+//! A format is a set of [`spec::TableSpec`]: tables, their keys, and of every key its kind, range,
+//! default and explanation. A [`reader::Reader`] opens one table by its declaration, refuses
+//! unknown keys, converts what was written and fills in what was not. Mistakes are collected in a
+//! [`context::Context`], so that one pass shows all of them. The [`schema`] and the
+//! [`reference`](mod@reference) are generated from the same declarations.
 
 pub mod call;
 pub mod context;

@@ -1,4 +1,5 @@
-//! Parameters of registered entries: from keys of a table to [`Params`], back to text, and faults to their places.
+//! Parameters of registered entries: from keys of a table to [`Params`], back to text, and faults
+//! to their places.
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
@@ -24,8 +25,8 @@ pub trait Files {
     fn keep(&self, path: &Path, content: &[u8]) -> String;
 }
 
-/// The parameters of the entry that the table's `kind` names, with the defaults of `profile`. `None` when one is
-/// wrong or missing.
+/// The parameters of the entry that the table's `kind` names, with the defaults of `profile`.
+/// `None` when one is wrong or missing.
 pub fn params_of_kind(reader: &Reader<'_>, profile: Profile, files: &dyn Files) -> Option<Params> {
     let infos = reader.params();
     let missing = |info: &ParamInfo, example: &str| reader.report_missing(info.name, example, info.doc);
@@ -243,7 +244,8 @@ impl Converter<'_> {
         Some(ParamValue::Pairs(pairs))
     }
 
-    /// A file: a path is relative to the document that says it; on the command line, to the current folder.
+    /// A file: a path is relative to the document that says it; on the command line, to the current
+    /// folder.
     fn file(&self, key: &str, item: &Item, written: &str) -> Option<ParamValue> {
         let path = self.context.folder_of(item.origin).join(written);
         match files::read(&path) {
@@ -470,7 +472,8 @@ fn located(reader: &Reader<'_>, fault: Fault) -> (String, Origin, Complaint) {
     (path, origin, complaint)
 }
 
-/// Where `place` was written: its key and its origin. What was not written stands where what is around it does.
+/// Where `place` was written: its key and its origin. What was not written stands where what is
+/// around it does.
 fn find(reader: &Reader<'_>, place: Place) -> (String, Origin) {
     let mut path = reader.path(place.param);
     let Some(item) = reader.item(place.param) else { return (path, reader.origin) };

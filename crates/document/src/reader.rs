@@ -1,5 +1,5 @@
-//! Reads one table of the file by the format's description of it: refuses unknown keys, converts what is
-//! there, fills in what is not, and writes down the resolved value of every key.
+//! Reads one table of the file by the format's description of it: refuses unknown keys, converts
+//! what is there, fills in what is not, and writes down the resolved value of every key.
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
@@ -14,8 +14,9 @@ use std::borrow::Cow;
 
 /// A table that is being read.
 ///
-/// Getters answer `None` when the key is absent without a default, or when its value is wrong (then the
-/// problem has been recorded). The key must be declared in the format with the kind that is asked for.
+/// Getters answer `None` when the key is absent without a default, or when its value is wrong (then
+/// the problem has been recorded). The key must be declared in the format with the kind that is
+/// asked for.
 pub struct Reader<'a> {
     /// Where problems go.
     pub context: &'a Context,
@@ -41,8 +42,8 @@ pub fn join(path: &str, key: &str) -> String {
 }
 
 impl<'a> Reader<'a> {
-    /// Opens `item` (absent: an empty table) as a table of `spec`. `None` when it is not a table, or its
-    /// `kind` is missing or unknown.
+    /// Opens `item` (absent: an empty table) as a table of `spec`. `None` when it is not a table,
+    /// or its `kind` is missing or unknown.
     pub fn open(
         context: &'a Context,
         spec: &'static TableSpec,
@@ -133,7 +134,8 @@ impl<'a> Reader<'a> {
     fn refuse_unknown_keys(&mut self) {
         let Some(table) = self.table else { return };
         let known = self.known_keys();
-        // Whoever mistyped a key sees those that can be written; which kind it is stands there already.
+        // Whoever mistyped a key sees those that can be written; which kind it is stands there
+        // already.
         let list = known.iter().copied().filter(|key| *key != "kind").collect::<Vec<_>>().join(", ");
         for entry in &table.entries {
             let tag = entry.key == "kind" && self.kind.is_some();
@@ -485,7 +487,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is written in a table whose keys the file chooses, in its order; empty if it is absent or something else.
+    /// What is written in a table whose keys the file chooses, in its order; empty if it is absent
+    /// or something else.
     pub fn entries(&mut self, key: &'static str) -> &'a [Entry] {
         let spec = self.spec_of(key);
         match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.wanted()))) {
@@ -571,7 +574,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends reading: the resolved table, in the order of the format. Every declared key must have been asked for.
+    /// Ends reading: the resolved table, in the order of the format. Every declared key must have
+    /// been asked for.
     pub fn finish(mut self) -> OutTable {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);

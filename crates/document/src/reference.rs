@@ -4,7 +4,8 @@ use crate::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
 use std::fmt::Write;
 
-/// Appends a section about a table: its keys with their kinds, defaults and explanations, and the tables that its parameters are lists of.
+/// Appends a section about a table: its keys with their kinds, defaults and explanations, and the
+/// tables that its parameters are lists of.
 pub fn table(text: &mut String, spec: &TableSpec) {
     heading(text, spec.title, spec.doc);
     let keys: Vec<_> = spec.keys.iter().filter(|key| !matches!(key.kind, Kind::Tag(_))).collect();

@@ -46,8 +46,9 @@ impl OutTable {
         }
     }
 
-    /// Leaves out what would reach through when `over` is laid on top of it ([`merge`](crate::tree::merge)), although
-    /// `over` does not have it. Answers whether anything went.
+    /// Leaves out what would reach through when `over` is laid on top of it
+    /// ([`merge`](crate::tree::merge)), although `over` does not have it. Answers whether anything
+    /// went.
     pub fn keep_common(&mut self, rules: &Merging, over: &Self) -> bool {
         let mut went = false;
         self.entries.retain_mut(|(key, value)| {

@@ -17,8 +17,8 @@ pub struct Borrowed {
 
 /// Makes schemas (draft 2020-12) of tables.
 ///
-/// Entries of registries are large and stand in several places: a [`Kind::Entry`] refers to `#/$defs/` and the catalog's kind,
-/// and whoever writes the document down puts their schema there.
+/// Entries of registries are large and stand in several places: a [`Kind::Entry`] refers to
+/// `#/$defs/` and the catalog's kind, and whoever writes the document down puts their schema there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Schema {
     /// Tables that borrow keys.

@@ -1,4 +1,5 @@
-//! Keys of one document that another one sets: an experiment changes a scenario. A mistake in such a value is shown where it was written.
+//! Keys of one document that another one sets: an experiment changes a scenario. A mistake in such
+//! a value is shown where it was written.
 
 use crate::context::Source;
 use crate::tree::{Item, Origin, Value, parse};

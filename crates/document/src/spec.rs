@@ -13,8 +13,8 @@ pub struct TableSpec {
     pub title: &'static str,
     /// What it is for.
     pub doc: &'static str,
-    /// Keys that it always accepts. One of them may be `kind` with [`Kind::Tag`]: then the entry's parameters are
-    /// keys, too.
+    /// Keys that it always accepts. One of them may be `kind` with [`Kind::Tag`]: then the entry's
+    /// parameters are keys, too.
     pub keys: &'static [KeySpec],
     /// Keys that depend on the table's `kind`.
     pub variants: &'static [Variant],
@@ -236,7 +236,8 @@ impl KeySpec {
 }
 
 impl Kind {
-    /// The kind of a parameter's value; `None` for profiles, which are tables that a format declares.
+    /// The kind of a parameter's value; `None` for profiles, which are tables that a format
+    /// declares.
     #[must_use]
     pub fn for_parameter(kind: ParamKind) -> Option<Self> {
         Some(match kind {

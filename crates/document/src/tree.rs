@@ -1,4 +1,5 @@
-//! A document as written: values that remember where they were written, and how one file extends another.
+//! A document as written: values that remember where they were written, and how one file extends
+//! another.
 
 use crate::call::call;
 use crate::setting::command_line_value;
@@ -195,8 +196,9 @@ pub struct Merging {
 
 /// Lays `over` on top of `base`: tables are merged key by key, everything else is replaced.
 ///
-/// A table that chooses another kind (`kind`, and `name` below [`Merging::named`]) starts afresh: the parameters of the
-/// old kind would mean nothing to the new one. What has a name may be written as its name alone.
+/// A table that chooses another kind (`kind`, and `name` below [`Merging::named`]) starts afresh:
+/// the parameters of the old kind would mean nothing to the new one. What has a name may be written
+/// as its name alone.
 pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     let named = rules.named.contains(&key);
     if named {
@@ -228,9 +230,11 @@ pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     }
 }
 
-/// `policy = "abm"` means `policy = { name = "abm" }`, and `"dt(alpha=0.5)"` means `{ name = "dt", alpha = 0.5 }`.
+/// `policy = "abm"` means `policy = { name = "abm" }`, and `"dt(alpha=0.5)"` means `{ name = "dt",
+/// alpha = 0.5 }`.
 ///
-/// What cannot be taken apart so is a name: there is none like it, as whoever looks for it will say.
+/// What cannot be taken apart so is a name: there is none like it, as whoever looks for it will
+/// say.
 pub fn expand_name(item: &mut Item) {
     let Value::String(written) = &item.value else { return };
     let origin = item.origin;

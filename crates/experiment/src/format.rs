@@ -1,6 +1,8 @@
-//! The format of experiments as data: every table, key, kind, default and explanation, in one place.
+//! The format of experiments as data: every table, key, kind, default and explanation, in one
+//! place.
 //!
-//! The reader looks keys up here, and the JSON Schema and the reference in `docs/experiments.md` are generated from here.
+//! The reader looks keys up here, and the JSON Schema and the reference in `docs/experiments.md`
+//! are generated from here.
 
 use crate::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;

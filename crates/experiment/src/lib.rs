@@ -1,7 +1,9 @@
-//! What may the file of an experiment say? Every table, key and word as data; its reference and its JSON Schema follow.
+//! What may the file of an experiment say? Every table, key and word as data; its reference and its
+//! JSON Schema follow.
 //!
-//! Meaning is given to it by `bufferlab-reproduce`, which reads files by this declaration and does what they say. The declaration stands apart because
-//! documentation needs it without the machinery that runs experiments.
+//! Meaning is given to it by `bufferlab-reproduce`, which reads files by this declaration and does
+//! what they say. The declaration stands apart because documentation needs it without the machinery
+//! that runs experiments.
 
 pub mod format;
 mod reference;

@@ -1,4 +1,5 @@
-//! The reference of the format for `docs/experiments.md`, and the JSON Schema for editors and checkers.
+//! The reference of the format for `docs/experiments.md`, and the JSON Schema for editors and
+//! checkers.
 
 use crate::format::{
     AXIS, AXIS_VALUE, CLAIM, CONDITION, COURSE, GOODPUT, MARK, PANEL, PROBE, QUEUES, READING, ROOT, SCALE,
@@ -40,7 +41,8 @@ const OF_FIGURES: [&str; 4] = ["title", "figure", "about", "theory"];
 
 /// The schema (draft 2020-12) of an experiment: one that runs a scenario, or an analytical figure.
 ///
-/// The reader checks more than a schema can say (names of metrics, variants and places; expressions).
+/// The reader checks more than a schema can say (names of metrics, variants and places;
+/// expressions).
 #[must_use]
 pub fn json_schema() -> Value {
     let whole = Schema::default().table(&ROOT, true);

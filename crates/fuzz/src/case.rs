@@ -6,7 +6,8 @@ use serde::Deserialize;
 use std::path::Path;
 use std::{fmt, fs, io};
 
-/// A change of a file: at this byte, so many are replaced by these characters (each a byte, up to U+00FF). What lies behind the end begins again at the start.
+/// A change of a file: at this byte, so many are replaced by these characters (each a byte, up to
+/// U+00FF). What lies behind the end begins again at the start.
 pub type Splice = (u64, u64, String);
 
 /// A scenario: a base, and what is changed of it, in order.
@@ -85,7 +86,8 @@ impl Case {
     /// If the loader refuses it.
     ///
     /// # Panics
-    /// If the base does not exist, which [`Self::from_toml`] excludes, or the file cannot be written.
+    /// If the base does not exist, which [`Self::from_toml`] excludes, or the file cannot be
+    /// written.
     pub fn load(&self, folder: &Path) -> Result<Loaded, LoadError> {
         let base = self.base();
         if let Some(file) = base.file {
@@ -99,7 +101,8 @@ impl Case {
         for (at, remove, insert) in &self.splices {
             let at = (at % (bytes.len() as u64 + 1)) as usize;
             let end = bytes.len().min(at.saturating_add(*remove as usize));
-            // Characters beyond U+00FF are not generated; of one that somebody wrote the last byte counts.
+            // Characters beyond U+00FF are not generated; of one that somebody wrote the last byte
+            // counts.
             bytes.splice(at..end, insert.chars().map(|c| u32::from(c) as u8));
         }
         fs::write(folder.join(file.name), bytes)

@@ -1,4 +1,5 @@
-//! Cases that combine options: two scheduled pairs, some more by chance, on a network of any number of ports.
+//! Cases that combine options: two scheduled pairs, some more by chance, on a network of any number
+//! of ports.
 
 use crate::bases::BASES;
 use crate::case::Case;
@@ -59,7 +60,8 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     Case { base: base.name.to_owned(), set, splices: Vec::new() }
 }
 
-/// A chip's memory under a policy: what is in parts meets what counts by part. Half of the policies are those that pause senders.
+/// A chip's memory under a policy: what is in parts meets what counts by part. Half of the policies
+/// are those that pause senders.
 fn memory(dice: &mut Dice<'_>, chosen: &mut BTreeSet<usize>) {
     let policies = &SLOTS["switch.policy"];
     let pauses = |option: &usize| match &OPTIONS[*option].what {

@@ -1,8 +1,8 @@
-//! The real program where the system fails: the N-th call that creates, writes, reads, renames or removes a file, memory that
-//! ends, and kills at any moment.
+//! The real program where the system fails: the N-th call that creates, writes, reads, renames or
+//! removes a file, memory that ends, and kills at any moment.
 //!
-//! Whatever fails: the exit code tells, earlier results stay whole, nothing partial is taken for finished, and the repeated command
-//! ends with the bytes of an undisturbed one.
+//! Whatever fails: the exit code tells, earlier results stay whole, nothing partial is taken for
+//! finished, and the repeated command ends with the bytes of an undisturbed one.
 
 mod bench;
 mod disturb;
@@ -93,7 +93,8 @@ pub fn inject(options: &Faults) -> io::Result<Injected> {
     Ok(Injected { report, done, all: all.len(), skipped })
 }
 
-/// Injects fault `number` of the order of a seed once more. Answers what it is, and what went wrong.
+/// Injects fault `number` of the order of a seed once more. Answers what it is, and what went
+/// wrong.
 ///
 /// # Errors
 /// As [`inject`], and if there is no such fault.

@@ -11,7 +11,8 @@ use bufferlab_units::RandomStream;
 const MOST_CHANGES: u64 = 8;
 /// Most changes of the file that it reads.
 const MOST_SPLICES: u64 = 4;
-/// What is put into files: numbers at and beyond borders, signs with a meaning, bytes that are no text.
+/// What is put into files: numbers at and beyond borders, signs with a meaning, bytes that are no
+/// text.
 const PIECES: &[&str] = &[
     "0",
     "-1",
@@ -49,7 +50,8 @@ const PIECES: &[&str] = &[
     "\u{80}",
 ];
 
-/// Case `number` of a seed: of three cases one changes keys one at a time, at their limits, and two combine options.
+/// Case `number` of a seed: of three cases one changes keys one at a time, at their limits, and two
+/// combine options.
 #[must_use]
 pub fn generate(seed: u64, number: u64) -> Case {
     if number.is_multiple_of(3) { single(seed, number) } else { compose(seed, number) }
@@ -81,7 +83,8 @@ fn splice(dice: &mut Dice<'_>) -> Splice {
     }
 }
 
-/// Changes one key somewhere in the table at `path`; of an entry's table its parameters may be several.
+/// Changes one key somewhere in the table at `path`; of an entry's table its parameters may be
+/// several.
 fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(String, String)> {
     let at = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     let Some(key) = any_key(dice, table) else { return Vec::new() };

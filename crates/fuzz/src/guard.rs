@@ -11,7 +11,8 @@ static TURN: Mutex<()> = Mutex::new(());
 /// What `work` returns.
 ///
 /// # Errors
-/// The place and the text of its first panic, also of one on a thread that it started and whose end nobody awaited.
+/// The place and the text of its first panic, also of one on a thread that it started and whose end
+/// nobody awaited.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

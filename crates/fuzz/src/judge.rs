@@ -19,7 +19,8 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a case may run; then it is stopped, which is no fault. What breaks is verified from its first event on.
+/// How long a case may run; then it is stopped, which is no fault. What breaks is verified from its
+/// first event on.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Wall time.
@@ -145,11 +146,12 @@ pub struct Judged {
     pub is_divided: bool,
 }
 
-/// Takes out the changes that the loader refuses, and runs what is left with every identity verified. Where the network can be divided, the
-/// tables of one, two and three threads are compared.
+/// Takes out the changes that the loader refuses, and runs what is left with every identity
+/// verified. Where the network can be divided, the tables of one, two and three threads are
+/// compared.
 ///
-/// `number` selects further trials: every fourth case runs twice, every fourth from its resolved text, every fourth explains losses, and every
-/// second runs on several threads.
+/// `number` selects further trials: every fourth case runs twice, every fourth from its resolved
+/// text, every fourth explains losses, and every second runs on several threads.
 #[must_use]
 pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     let mut fitting = case.clone();
@@ -181,7 +183,8 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     Judged { case: fitting, result, is_divided }
 }
 
-/// Runs a scenario verified, from its resolved text and on several threads. Answers how it ended, and whether several threads shared it.
+/// Runs a scenario verified, from its resolved text and on several threads. Answers how it ended,
+/// and whether several threads shared it.
 ///
 /// # Errors
 /// What is wrong.
@@ -198,7 +201,8 @@ pub(crate) fn judge_loaded(loaded: &Loaded, budget: Budget) -> Result<(Outcome, 
     judged.unwrap_or_else(|panic| Err(Fault::Panic(panic)))
 }
 
-/// Compares runs on one, two and three threads, and one thread with the verified run. Whether the network could be divided.
+/// Compares runs on one, two and three threads, and one thread with the verified run. Whether the
+/// network could be divided.
 fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, Fault> {
     let can_be_divided = Simulation::new(&loaded.scenario)
         .is_ok_and(|simulation| simulation.needs_one_thread(&loaded.scenario).is_none());
@@ -277,8 +281,8 @@ impl Way {
     }
 }
 
-/// Memory that a case may take by its estimate (bytes). Commands refuse what is not free; a case is a run
-/// below the commands, in a process that has 4 GiB of addresses.
+/// Memory that a case may take by its estimate (bytes). Commands refuse what is not free; a case is
+/// a run below the commands, in a process that has 4 GiB of addresses.
 const MEMORY_MAX: u64 = 1 << 30;
 
 fn takes_too_much(loaded: &Loaded, way: Way) -> bool {

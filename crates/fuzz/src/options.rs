@@ -1,7 +1,8 @@
-//! Every option of the scenario format as data: a key with a value, or one of the words that a key accepts.
+//! Every option of the scenario format as data: a key with a value, or one of the words that a key
+//! accepts.
 //!
-//! The list follows from the declaration of the format and from the registries, so a new key, policy or parameter is
-//! drawn, and counted in the coverage of pairs, without a change here.
+//! The list follows from the declaration of the format and from the registries, so a new key,
+//! policy or parameter is drawn, and counted in the coverage of pairs, without a change here.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Card, ParamInfo, ParamKind, ParamValue};
@@ -60,7 +61,8 @@ pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock
     slots
 });
 
-/// Whether two options can be part of one case: neither replaces the other, or what the other depends on.
+/// Whether two options can be part of one case: neither replaces the other, or what the other
+/// depends on.
 pub(crate) fn can_meet(first: usize, second: usize) -> bool {
     let line = |from: usize| std::iter::successors(Some(from), |&at| OPTIONS[at].parent);
     let excludes = |a: usize, b: usize| a != b && OPTIONS[a].path == OPTIONS[b].path;
@@ -101,7 +103,8 @@ fn key(
             }
             table(all, below, &format!("{path}.0"), parent);
         }
-        // The table begins anew with another entry: what it has beside the entry's parameters must be written again.
+        // The table begins anew with another entry: what it has beside the entry's parameters must
+        // be written again.
         Kind::Tag(catalog) => {
             for card in catalog.cards(false) {
                 let what =

@@ -1,7 +1,9 @@
-//! Whatever reads bytes from outside, given damaged ones: no panic, no abort, bounded time and memory.
+//! Whatever reads bytes from outside, given damaged ones: no panic, no abort, bounded time and
+//! memory.
 //!
-//! A batch is a number of inputs for one target. They are changes of small valid files, and of earlier inputs of the batch that got an
-//! answer of a new shape (its text without names and numbers): a cheap stand-in for coverage, which reaches code behind the first check.
+//! A batch is a number of inputs for one target. They are changes of small valid files, and of
+//! earlier inputs of the batch that got an answer of a new shape (its text without names and
+//! numbers): a cheap stand-in for coverage, which reaches code behind the first check.
 
 mod mutate;
 mod requests;
@@ -83,7 +85,8 @@ fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), St
     Ok(answer)
 }
 
-/// Batch `number` of a seed. `trace`: a file that gets every input before it is read, to find the one that ends the process.
+/// Batch `number` of a seed. `trace`: a file that gets every input before it is read, to find the
+/// one that ends the process.
 ///
 /// # Errors
 /// If an input that goes wrong cannot be written into `out`.
@@ -211,7 +214,8 @@ pub fn input(path: &Path) -> Result<String, String> {
     }
 }
 
-/// The most memory that this process has had since [`forget_peak`] (KiB); nothing where the system does not say.
+/// The most memory that this process has had since [`forget_peak`] (KiB); nothing where the system
+/// does not say.
 fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -230,7 +234,8 @@ mod tests {
     use std::io::Write;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// The memory and the panics of a process are those of all its threads: tests that look at them take turns.
+    /// The memory and the panics of a process are those of all its threads: tests that look at them
+    /// take turns.
     static TURN: Mutex<()> = Mutex::new(());
 
     fn turn() -> MutexGuard<'static, ()> {

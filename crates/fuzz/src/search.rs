@@ -1,4 +1,5 @@
-//! Searches by number of case, in processes of their own: one that hangs or dies is noticed, written down, and takes only itself along.
+//! Searches by number of case, in processes of their own: one that hangs or dies is noticed,
+//! written down, and takes only itself along.
 
 mod workers;
 
@@ -195,7 +196,8 @@ pub fn write_summary(path: &Path, summary: &Summary) -> io::Result<()> {
     fs::write(path, serde_json::to_string_pretty(summary).map_err(io::Error::other)? + "\n")
 }
 
-/// The work of one process: cases `from`, `from + step` … below `until`, each announced on standard output, and reported when it is done.
+/// The work of one process: cases `from`, `from + step` … below `until`, each announced on standard
+/// output, and reported when it is done.
 ///
 /// # Errors
 /// If standard output is gone or a case cannot be written down.

@@ -149,7 +149,8 @@ impl State {
     }
 }
 
-/// Whether two findings are probably of one cause: of one kind, with words that differ in numbers only.
+/// Whether two findings are probably of one cause: of one kind, with words that differ in numbers
+/// only.
 fn is_like(first: &Finding, second: &Finding) -> bool {
     let words = |finding: &Finding| -> String {
         finding.what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()

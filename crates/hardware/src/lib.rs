@@ -1,7 +1,8 @@
 //! Which circuits of the schemes there are, and what they cost.
 //!
-//! The circuits are in `hardware/`, where `circuits.toml` lists them and `results` has what was found: what synthesis made of each size, how many
-//! operations were compared with the policy, what was proved. These tables travel inside the program: `policy show`, the pages of the policies and
+//! The circuits are in `hardware/`, where `circuits.toml` lists them and `results` has what was
+//! found: what synthesis made of each size, how many operations were compared with the policy, what
+//! was proved. These tables travel inside the program: `policy show`, the pages of the policies and
 //! the ledger of the papers' statements tell the same from here.
 
 use serde::Deserialize;
@@ -61,7 +62,8 @@ pub struct Circuit {
     pub proofs: Vec<Proof>,
 }
 
-/// Operations that were played to a circuit and to its policy: a row of `hardware/results/cosim.csv`.
+/// Operations that were played to a circuit and to its policy: a row of
+/// `hardware/results/cosim.csv`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Comparison {
     /// The circuit.
@@ -76,7 +78,8 @@ pub struct Comparison {
     pub clocks: u64,
     /// Outputs that were not the policy's.
     pub differences: u64,
-    /// What else there is to say: cases of vectors that were left out, answers that rounding changes.
+    /// What else there is to say: cases of vectors that were left out, answers that rounding
+    /// changes.
     pub notes: String,
     /// The beginning of the SHA-256 of the operations with the policy's answers.
     pub sheet_sha256: String,
@@ -110,7 +113,8 @@ pub struct CircuitCost {
     pub block_memories: u64,
     /// Multipliers of 18 x 18 bits.
     pub multipliers: u64,
-    /// Of the slowest path between registers, after routing (MHz); none if the circuit does not fit the device, or was not placed.
+    /// Of the slowest path between registers, after routing (MHz); none if the circuit does not fit
+    /// the device, or was not placed.
     pub clock_mhz: Option<f64>,
     /// A packet is two operations: it arrives and leaves. In millions.
     pub million_packets_per_s: Option<f64>,
@@ -123,8 +127,9 @@ pub struct CircuitCost {
     pub gates: Option<CircuitDepth>,
 }
 
-/// A circuit at one size in gates of two inputs and multiplexers, without memories: a row of `hardware/results/depth.csv`. How many
-/// there are, and how many lie behind each other, depends on what the mapping saves.
+/// A circuit at one size in gates of two inputs and multiplexers, without memories: a row of
+/// `hardware/results/depth.csv`. How many there are, and how many lie behind each other, depends on
+/// what the mapping saves.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct CircuitDepth {
     /// The circuit.
@@ -190,7 +195,8 @@ pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
     Ok(circuits()?.into_iter().find(|circuit| circuit.name == name))
 }
 
-/// The circuits of a policy, which may be several: exact and approximate, or a part beside the whole.
+/// The circuits of a policy, which may be several: exact and approximate, or a part beside the
+/// whole.
 ///
 /// # Errors
 /// As [`circuits()`].

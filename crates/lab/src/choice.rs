@@ -1,4 +1,5 @@
-//! What is compared: variants of a scenario, in order, each under a name and in a folder of its own.
+//! What is compared: variants of a scenario, in order, each under a name and in a folder of its
+//! own.
 
 use crate::PlanError;
 use bufferlab_core::{POLICIES, find_policy};
@@ -10,8 +11,8 @@ use bufferlab_scenario::{Scenario, Variant};
 pub enum PolicyChoice {
     /// A policy of the registry, with what else a variant says.
     One(Variant),
-    /// Every built-in policy: what a program brings along must be named, so that the word means the same in every
-    /// process.
+    /// Every built-in policy: what a program brings along must be named, so that the word means the
+    /// same in every process.
     All,
 }
 
@@ -35,8 +36,8 @@ pub(crate) fn own_policy(scenario: &Scenario) -> Option<Variant> {
     find_policy(&first.policy).map(Variant::plain)
 }
 
-/// The variants that are asked for, and whether all policies are: then the scenario's own is the baseline, which
-/// keeps the parameters that the scenario gives it.
+/// The variants that are asked for, and whether all policies are: then the scenario's own is the
+/// baseline, which keeps the parameters that the scenario gives it.
 pub(crate) fn chosen(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<Variant>, bool) {
     let named = choices.iter().filter_map(|choice| match choice {
         PolicyChoice::One(variant) => Some(variant.clone()),
@@ -90,7 +91,8 @@ pub(crate) fn other_traffic(
     (baseline, first): (&Variant, &Scenario),
     (variant, changed): (&Variant, &Scenario),
 ) -> Option<RunCaveat> {
-    // What is sent follows from what workloads have calculated: a request may be a part of the buffer.
+    // What is sent follows from what workloads have calculated: a request may be a part of the
+    // buffer.
     let sent = |scenario: &Scenario| {
         let workloads = scenario.workloads.iter().map(|spec| format!("{}: {:?}", spec.class, spec.workload));
         (workloads.collect::<Vec<_>>(), scenario.duration, scenario.start_jitter)

@@ -37,8 +37,8 @@ impl RunError {
         matches!(self, Self::Simulation(SimError::Interrupted))
     }
 
-    /// Whether the run might end otherwise on one thread: threads of one run go on beyond the end of the run before they know
-    /// of it, and may meet there what one thread never meets.
+    /// Whether the run might end otherwise on one thread: threads of one run go on beyond the end
+    /// of the run before they know of it, and may meet there what one thread never meets.
     #[must_use]
     pub(crate) fn may_depend_on_threads(&self) -> bool {
         match self {

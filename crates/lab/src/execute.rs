@@ -32,14 +32,16 @@ pub struct Job {
 pub struct Execution {
     /// Runs at the same time; the number of cores if `None`.
     pub jobs: Option<NonZero<usize>>,
-    /// Threads of every run, where its network can be divided ([`Simulation::needs_one_thread`]); its tables are the same. `None`: the cores that no other
-    /// run needs, for networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies that know of the thread that built them need one.
+    /// Threads of every run, where its network can be divided ([`Simulation::needs_one_thread`]);
+    /// its tables are the same. `None`: the cores that no other run needs, for networks of at least
+    /// [`AUTOMATIC_HOSTS`] hosts. Policies that know of the thread that built them need one.
     pub threads: Option<NonZero<usize>>,
     /// Check packet conservation and the ledger after every event, not only at the end (slow).
     pub verify: bool,
 }
 
-/// A smaller network has so little to do between two meetings of its threads that nobody divides it unasked.
+/// A smaller network has so little to do between two meetings of its threads that nobody divides it
+/// unasked.
 pub const AUTOMATIC_HOSTS: usize = 64;
 
 impl Execution {
@@ -58,8 +60,8 @@ impl Execution {
     }
 }
 
-/// How many cores others use at this moment, where the system says so: threads of one run wait for each other all the time, and are slower than one thread where
-/// they must share cores.
+/// How many cores others use at this moment, where the system says so: threads of one run wait for
+/// each other all the time, and are slower than one thread where they must share cores.
 fn busy_elsewhere() -> usize {
     // The fourth word: threads that run or could run, this one included, of all.
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -92,8 +94,8 @@ pub trait Watcher: Sync {
     fn update(&self, index: usize, progress: &Progress);
     /// Job `index` is complete.
     fn complete(&self, index: usize, packet_hops: u64);
-    /// Does the work of a job on its thread: calls `work` once. A policy in another language does here what it needs
-    /// around a whole run.
+    /// Does the work of a job on its thread: calls `work` once. A policy in another language does
+    /// here what it needs around a whole run.
     fn around(&self, _index: usize, work: &mut dyn FnMut()) {
         work();
     }
@@ -139,7 +141,8 @@ pub struct Finished {
     pub cpu_seconds: f64,
 }
 
-/// Does all jobs, several at a time. The result of a job depends on the job alone, not on the others.
+/// Does all jobs, several at a time. The result of a job depends on the job alone, not on the
+/// others.
 ///
 /// Returns the outcome of each job, in their order.
 ///
@@ -153,9 +156,9 @@ pub fn execute(
     execute_then(jobs, how, watcher, |_, result| result)
 }
 
-/// Does all jobs as [`execute`] does. After each job, and before the next one on the same thread, `then` is called with
-/// the index of the job and its outcome; its results are returned. So a front end that keeps little of a run frees
-/// memory early.
+/// Does all jobs as [`execute`] does. After each job, and before the next one on the same thread,
+/// `then` is called with the index of the job and its outcome; its results are returned. So a front
+/// end that keeps little of a run frees memory early.
 ///
 /// # Errors
 /// If threads cannot be started.
@@ -188,16 +191,16 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
         Ok(finished)
     };
     let work = |(index, job)| then(index, run((index, job)));
-    // One at a time: the next job goes to an idle thread, so that a long one at the end of a thread's share delays no
-    // other.
+    // One at a time: the next job goes to an idle thread, so that a long one at the end of a
+    // thread's share delays no other.
     Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(work).collect()))
 }
 
 /// Does one job on this thread; `go_on` receives its progress, and ends it by returning `false`.
 ///
 /// # Errors
-/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`; then the folder is as it was
-/// before.
+/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`; then the
+/// folder is as it was before.
 pub fn execute_one(
     job: &Job,
     verify: bool,
@@ -208,7 +211,8 @@ pub fn execute_one(
     run_one(job, &Place { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
 }
 
-/// Does a job, unless it does not fit. Its outcome is that of one thread, whatever happens to several.
+/// Does a job, unless it does not fit. Its outcome is that of one thread, whatever happens to
+/// several.
 fn run_one(job: &Job, place: &Place, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Finished, RunError> {
     fits_into(&job.loaded.scenario, place.budget)?;
     let mut used = NonZero::<usize>::MIN;

@@ -6,7 +6,8 @@ use bufferlab_scenario::format_time;
 use bufferlab_units::Time;
 use std::fmt::Write;
 
-/// An explanation for people: what happened, which limit bound, who held the buffer, and what other policies would have done.
+/// An explanation for people: what happened, which limit bound, who held the buffer, and what other
+/// policies would have done.
 #[must_use]
 pub fn explanation_text(e: &ExplanationRecord) -> String {
     let mut text = String::new();

@@ -1,8 +1,10 @@
-//! Folders that hold several runs: what may already be there, so that one table never mixes two experiments.
+//! Folders that hold several runs: what may already be there, so that one table never mixes two
+//! experiments.
 //!
-//! A comparison keeps its runs in `<variant>/seed-<n>/`, a run with several seeds in `seed-<n>/`, a sweep has a
-//! comparison per point. Earlier runs stay and are shown together with the new ones, so they must be runs of the same
-//! scenario by the same program. Their content decides: it must be what this command line would have stored.
+//! A comparison keeps its runs in `<variant>/seed-<n>/`, a run with several seeds in `seed-<n>/`, a
+//! sweep has a comparison per point. Earlier runs stay and are shown together with the new ones, so
+//! they must be runs of the same scenario by the same program. Their content decides: it must be
+//! what this command line would have stored.
 
 use crate::execute::has_stored;
 use crate::kept::{has_old_code, is_of_this_version};
@@ -44,7 +46,8 @@ impl Layout {
 pub(crate) struct Present {
     /// Name of the folder above it; empty for [`Layout::Seeds`].
     pub(crate) folder: String,
-    /// The variant that the run says it is; `None`: the scenario as it is, or a policy by the folder's name.
+    /// The variant that the run says it is; `None`: the scenario as it is, or a policy by the
+    /// folder's name.
     pub(crate) variant: Option<Variant>,
     pub(crate) seed: u64,
     dir: PathBuf,
@@ -75,8 +78,9 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// Removes what must not stay, and writes down which runs the folder shall hold. Answers the earlier runs that
-    /// stay. Runs of other content go before the first new run, so a kill leaves no mixture.
+    /// Removes what must not stay, and writes down which runs the folder shall hold. Answers the
+    /// earlier runs that stay. Runs of other content go before the first new run, so a kill leaves
+    /// no mixture.
     ///
     /// # Errors
     /// If a folder cannot be removed or written.
@@ -95,12 +99,13 @@ impl Checked {
 
 /// Checks that runs may be added to `out`.
 ///
-/// `new` are the runs to come. They take the place of runs of the same scenario, and with `replace` of any. `load`
-/// loads what a run that is there should be by the name of its folder and its seed; it answers `None` for names that
-/// this program does not know.
+/// `new` are the runs to come. They take the place of runs of the same scenario, and with `replace`
+/// of any. `load` loads what a run that is there should be by the name of its folder and its seed;
+/// it answers `None` for names that this program does not know.
 ///
 /// # Errors
-/// If `out` holds anything else than such runs and their report, or runs of other content that are not to be replaced.
+/// If `out` holds anything else than such runs and their report, or runs of other content that are
+/// not to be replaced.
 pub(crate) fn check(
     out: &Path,
     layout: Layout,
@@ -166,8 +171,8 @@ fn other(out: &Path, what: &str, dir: &Path, why: &str) -> PlanError {
     PlanError::refused(message, format!("runs of one folder share their means: {WAYS_OUT}"))
 }
 
-/// Hours of simulation are not lost to a second command with the same `--out`: refuses to replace a single run of
-/// another scenario.
+/// Hours of simulation are not lost to a second command with the same `--out`: refuses to replace a
+/// single run of another scenario.
 ///
 /// # Errors
 /// If that lies in `out`.
@@ -233,7 +238,8 @@ fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, Plan
             }
             (Layout::Policies, _) if path.is_dir() => {
                 let ours = find_policy(&name).is_some() || new.iter().any(|job| job.dir.starts_with(&path));
-                // An empty one is what a command leaves that was killed before the first run of a variant was complete.
+                // An empty one is what a command leaves that was killed before the first run of a
+                // variant was complete.
                 for (inner, dir) in visible(&path)? {
                     let seed = seed_of(&inner).filter(|_| dir.is_dir()).ok_or_else(foreign)?;
                     let variant = stored_variant(&dir);
@@ -269,7 +275,8 @@ fn seed_of(name: &str) -> Option<u64> {
     name.strip_prefix("seed-")?.parse().ok()
 }
 
-/// Entries by name, without hidden ones, which are runs in the making; none if the folder does not exist.
+/// Entries by name, without hidden ones, which are runs in the making; none if the folder does not
+/// exist.
 fn visible(folder: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
     let failed = |source| ResultsError::Io { action: "read", path: folder.to_path_buf(), source };
     let entries = match fs::read_dir(folder) {
@@ -300,7 +307,8 @@ mod tests {
     use bufferlab_core::POLICIES;
     use bufferlab_scenario::{Changes, load_changed};
 
-    /// Readers of a folder know nothing but its runs: what seeds and policies bring must not look like a mixture.
+    /// Readers of a folder know nothing but its runs: what seeds and policies bring must not look
+    /// like a mixture.
     #[test]
     fn seeds_and_policies_of_every_scenario_share_means() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

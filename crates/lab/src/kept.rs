@@ -1,4 +1,5 @@
-//! Which runs are there already, so that a command that is repeated goes on where the first one was ended?
+//! Which runs are there already, so that a command that is repeated goes on where the first one was
+//! ended?
 
 use crate::Job;
 use crate::execute::has_stored;
@@ -13,21 +14,23 @@ pub(crate) const OF_A_PLAN: [&str; 2] = ["policy-overridden", "other-traffic"];
 
 static OWN_CODE: Mutex<Option<SystemTime>> = Mutex::new(None);
 
-/// Says that this program brings along schemes of its own, and when they were written or built. A scenario does not tell one version of
-/// them from the next, so runs from before are not taken for runs of this program. The latest time counts.
+/// Says that this program brings along schemes of its own, and when they were written or built. A
+/// scenario does not tell one version of them from the next, so runs from before are not taken for
+/// runs of this program. The latest time counts.
 pub fn set_own_code(built: SystemTime) {
     let mut latest = OWN_CODE.lock().unwrap_or_else(PoisonError::into_inner);
     *latest = (*latest).max(Some(built));
 }
 
-/// When the schemes of its own that this program brings along were written or built, the latest; `None` if it has said nothing.
+/// When the schemes of its own that this program brings along were written or built, the latest;
+/// `None` if it has said nothing.
 #[must_use]
 pub fn own_code() -> Option<SystemTime> {
     *OWN_CODE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether what `job` would write is there: a finished and undamaged run of the same scenario, by the same version of the
-/// program, with the same caveats.
+/// Whether what `job` would write is there: a finished and undamaged run of the same scenario, by
+/// the same version of the program, with the same caveats.
 #[must_use]
 pub fn is_kept(job: &Job) -> bool {
     let unhurt = |run: &RunResult| run.damage().is_ok_and(|faults| faults.is_empty());

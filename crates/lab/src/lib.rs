@@ -1,8 +1,8 @@
-//! What runs: loaded scenarios, several at a time, into folders of results; which runs a comparison or a sweep is made
-//! of.
+//! What runs: loaded scenarios, several at a time, into folders of results; which runs a comparison
+//! or a sweep is made of.
 //!
-//! No terminal and no arguments here: the command line, the reproduction of papers and other front ends execute the
-//! same [`Job`]s, so a scenario gives the same bytes whoever asks for it.
+//! No terminal and no arguments here: the command line, the reproduction of papers and other front
+//! ends execute the same [`Job`]s, so a scenario gives the same bytes whoever asks for it.
 //!
 //! ```
 //! use bufferlab_lab::{Execution, Job, Unwatched, execute};

@@ -20,7 +20,8 @@ pub const RUNS: Limit = Limit {
     effect: "refused before the first run",
 };
 
-/// Memory that a run is left beside what is estimated: rows that wait for the disk, the program itself (bytes).
+/// Memory that a run is left beside what is estimated: rows that wait for the disk, the program
+/// itself (bytes).
 pub(crate) const RESERVE: u64 = 64_000_000;
 
 /// Limits that this crate checks.

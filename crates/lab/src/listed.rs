@@ -2,8 +2,9 @@
 
 use bufferlab_scenario::between_commas;
 
-/// The values of `0.2,0.4`, `["1 MB", "2 MB"]` or `dt(alpha=0.5),abm`, each as a scenario writes it: a list in TOML, or what stands between commas. A comma in
-/// brackets separates parameters. A value may be empty, where nothing stands before or behind a comma.
+/// The values of `0.2,0.4`, `["1 MB", "2 MB"]` or `dt(alpha=0.5),abm`, each as a scenario writes
+/// it: a list in TOML, or what stands between commas. A comma in brackets separates parameters. A
+/// value may be empty, where nothing stands before or behind a comma.
 #[must_use]
 pub fn listed_values(text: &str) -> Vec<String> {
     if let Ok(table) = toml::from_str::<toml::Table>(&format!("values = {text}"))

@@ -1,8 +1,9 @@
 //! Does what is planned fit into memory?
 //!
-//! The bound is the memory that the system has left when a command starts: what runs on a server must not be refused because
-//! a laptop could not run it, and what a laptop cannot run is refused before the system kills the process.
-//! `--memory-limit` replaces the bound where the system is wrong.
+//! The bound is the memory that the system has left when a command starts: what runs on a server
+//! must not be refused because a laptop could not run it, and what a laptop cannot run is refused
+//! before the system kills the process. `--memory-limit` replaces the bound where the system is
+//! wrong.
 
 use crate::limits::RESERVE;
 use crate::{PlanError, RunError};
@@ -33,7 +34,8 @@ pub struct MemoryBudget {
     pub source: &'static str,
 }
 
-/// The least of what the user, the system, the control group and the shell's limits leave to this process.
+/// The least of what the user, the system, the control group and the shell's limits leave to this
+/// process.
 #[must_use]
 pub fn memory_budget() -> MemoryBudget {
     let limit = LIMIT.load(Ordering::Relaxed);
@@ -100,7 +102,8 @@ pub struct TooMuchMemory {
     pub budget: MemoryBudget,
 }
 
-/// The parts that matter: " (tables of flows 8.6 GB; smaller by `flow_entries`, the number of switches)".
+/// The parts that matter: " (tables of flows 8.6 GB; smaller by `flow_entries`, the number of
+/// switches)".
 fn in_words(estimate: &MemoryEstimate) -> String {
     let large = |part: &&bufferlab_sim::MemoryPart| part.bytes >= estimate.bytes() / 20;
     let parts = estimate.parts().iter().filter(large);
@@ -136,7 +139,8 @@ pub(crate) fn fits_into(scenario: &Scenario, budget: MemoryBudget) -> Result<u64
     }
 }
 
-/// Refuses a plan whose scenarios do not fit: each run holds its own, with its files and lists, until it is over.
+/// Refuses a plan whose scenarios do not fit: each run holds its own, with its files and lists,
+/// until it is over.
 pub(crate) fn plan_fits(loaded: &Loaded, runs: u64) -> Result<(), PlanError> {
     let files: usize = loaded.inputs.iter().map(|input| input.content.len()).sum();
     let listed: usize = loaded.scenario.workloads.iter().map(|spec| spec.workload.listed_flows()).sum();

@@ -18,7 +18,8 @@ pub struct Panicked {
     pub message: String,
     /// File, line and column in the source, where they are known.
     pub place: Option<String>,
-    /// The run in words, which says how to repeat it: "seed 3, policy dt". Empty where no run did it.
+    /// The run in words, which says how to repeat it: "seed 3, policy dt". Empty where no run did
+    /// it.
     pub run: String,
 }
 
@@ -46,7 +47,8 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
             before(info);
         }));
     });
-    // What the work has touched is thrown away with it: a writer removes its folder when it is dropped.
+    // What the work has touched is thrown away with it: a writer removes its folder when it is
+    // dropped.
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let message = message(&*payload);
         let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Which runs make up an experiment: one scenario with its seeds, or a comparison of policies, and into which folders
-//! they go.
+//! Which runs make up an experiment: one scenario with its seeds, or a comparison of policies, and
+//! into which folders they go.
 
 use crate::choice::{PolicyChoice, chosen, other_traffic, refuse_twins};
 use crate::group::{self, Layout, Present};
@@ -16,11 +16,12 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Loads the scenario with what the user has changed, then as a variant, and then with these overrides, as [`bufferlab_scenario::load`] takes
-/// them.
+/// Loads the scenario with what the user has changed, then as a variant, and then with these
+/// overrides, as [`bufferlab_scenario::load`] takes them.
 pub type Load<'a> = dyn Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> + 'a;
 
-/// Loads what a run of a folder should be by the folder's name and the seed; `None` for a name that is not known.
+/// Loads what a run of a folder should be by the folder's name and the seed; `None` for a name that
+/// is not known.
 pub type LoadNamed<'a> = dyn Fn(&str, u64) -> Option<Result<Loaded, LoadError>> + 'a;
 
 /// What is to be done.
@@ -30,7 +31,8 @@ pub struct Plan {
     pub jobs: Vec<Job>,
     /// The labels of what is compared in order, the baseline first; empty if nothing is.
     pub policies: Vec<String>,
-    /// Earlier runs of the same experiment in the folder, which are shown together with the new ones.
+    /// Earlier runs of the same experiment in the folder, which are shown together with the new
+    /// ones.
     pub kept: Vec<PathBuf>,
     /// Policies that cannot run in this scenario, and why; only where all were asked for.
     pub left_out: Vec<(String, String)>,
@@ -39,7 +41,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Takes out the runs that are there already, as [`is_kept`] says; answers how many. So a comparison that was ended goes on.
+    /// Takes out the runs that are there already, as [`is_kept`] says; answers how many. So a
+    /// comparison that was ended goes on.
     pub fn go_on(&mut self) -> usize {
         let all = self.jobs.len();
         self.jobs.retain(|job| !is_kept(job));
@@ -52,12 +55,13 @@ impl Plan {
 pub struct Destination<'a> {
     /// The folder.
     pub out: &'a Path,
-    /// Whether results of another scenario that lie there are removed before the first run. Without it they are refused.
+    /// Whether results of another scenario that lie there are removed before the first run. Without
+    /// it they are refused.
     pub replace: bool,
 }
 
-/// Plans the scenario's own policy with its seed and the ones that follow it: a single run in the folder, or `seed-<n>`
-/// below it.
+/// Plans the scenario's own policy with its seed and the ones that follow it: a single run in the
+/// folder, or `seed-<n>` below it.
 ///
 /// # Errors
 /// If the scenario does not load, or something else lies in the folder.
@@ -84,10 +88,11 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
     Ok(Plan { jobs, policies: Vec::new(), kept, left_out: Vec::new(), failed: Vec::new() })
 }
 
-/// Plans a comparison of variants on the same traffic, paired by seed, in `<variant>/seed-<n>` below the folder.
+/// Plans a comparison of variants on the same traffic, paired by seed, in `<variant>/seed-<n>`
+/// below the folder.
 ///
-/// The scenario's own policy keeps the parameters that the scenario gives it, others run with their defaults; both apart from what the variant
-/// says.
+/// The scenario's own policy keeps the parameters that the scenario gives it, others run with their
+/// defaults; both apart from what the variant says.
 ///
 /// # Errors
 /// If no variant can run, two variants have one name, or something else is in the folder.
@@ -171,7 +176,8 @@ fn unfit(loaded: Result<Loaded, LoadError>) -> Option<String> {
     Simulation::new(&loaded.scenario).err().map(|error| error.to_string())
 }
 
-/// A comparison sets `switch.policy`; switches whose policy stands in a `[[switch_override]]` keep theirs.
+/// A comparison sets `switch.policy`; switches whose policy stands in a `[[switch_override]]` keep
+/// theirs.
 fn overridden(scenario: &Scenario, policy: &str) -> Result<Option<RunCaveat>, PlanError> {
     let kept = scenario.switches.iter().zip(&scenario.topology.switches);
     let kept: Vec<&str> =
@@ -213,16 +219,17 @@ fn refuse_to_replace_the_ground(out: &Path) -> Result<(), PlanError> {
     }
 }
 
-/// What a run of a comparison should be: the variant that is compared in its folder now, else the one that it says it is,
-/// else the policy of the folder's name.
+/// What a run of a comparison should be: the variant that is compared in its folder now, else the
+/// one that it says it is, else the policy of the folder's name.
 pub(crate) fn variant_of(run: &Present, compared: &[Variant]) -> Option<Variant> {
     let now = compared.iter().find(|variant| variant.folder() == run.folder);
     let stored = || run.variant.clone().or_else(|| find_policy(&run.folder).map(Variant::plain));
     now.cloned().or_else(stored)
 }
 
-/// Makes a folder ready for runs that a front end plans itself, in `<name>/seed-<n>`: earlier runs there stay if their
-/// content is what `load` answers for their name and seed. Answers those that are not made again.
+/// Makes a folder ready for runs that a front end plans itself, in `<name>/seed-<n>`: earlier runs
+/// there stay if their content is what `load` answers for their name and seed. Answers those that
+/// are not made again.
 ///
 /// # Errors
 /// As [`plan_compare`].

@@ -1,4 +1,5 @@
-//! A sweep: a grid over keys of a scenario, for several policies and seeds. What is there already is not run again.
+//! A sweep: a grid over keys of a scenario, for several policies and seeds. What is there already
+//! is not run again.
 
 mod output;
 mod page;
@@ -52,20 +53,23 @@ pub struct SweepRequest {
     pub scenario_file: String,
     /// The keys of the grid, the last one fastest.
     pub vary: Vec<Vary>,
-    /// What is compared at every point, the baseline first; the scenario's own policy if there is none.
+    /// What is compared at every point, the baseline first; the scenario's own policy if there is
+    /// none.
     pub policies: Vec<PolicyChoice>,
     /// Seeds of every point: the scenario's and the ones that follow it.
     pub seeds: NonZero<u32>,
     /// Folder of the results.
     pub out: PathBuf,
-    /// Whether runs of other content at the points of this sweep are removed. Without it they are refused.
+    /// Whether runs of other content at the points of this sweep are removed. Without it they are
+    /// refused.
     pub replace: bool,
 }
 
 /// A sweep that can begin, or go on.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
-    /// The runs that are missing. They may be done in any order, anywhere, and some of them may fail.
+    /// The runs that are missing. They may be done in any order, anywhere, and some of them may
+    /// fail.
     pub jobs: Vec<Job>,
     /// Runs that are there already.
     pub kept: usize,
@@ -83,15 +87,16 @@ impl SweepPlan {
     /// Plans the sweep, and claims its folder.
     ///
     /// # Errors
-    /// If the scenario loads at no point, two points are the same, the folder holds something else than a sweep, or a
-    /// point has runs of other content.
+    /// If the scenario loads at no point, two points are the same, the folder holds something else
+    /// than a sweep, or a point has runs of other content.
     pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
         let first = load(None, &[])?;
         let grid = grid_size(&request.vary);
         RUNS.check(grid).map_err(PlanError::beyond)?;
         let points = points(&request.vary)?;
         refuse_other_files(&request.out)?;
-        // Where nothing is asked for, the scenario stays as it is, whatever its other switches have.
+        // Where nothing is asked for, the scenario stays as it is, whatever its other switches
+        // have.
         let changes = !request.policies.is_empty();
         let variants: Vec<Variant> = if changes {
             chosen(&request.policies, &first.scenario).0
@@ -159,8 +164,9 @@ impl SweepPlan {
         job.dir.strip_prefix(&self.request.out).unwrap_or(&job.dir).display().to_string()
     }
 
-    /// Puts together what has results: a report per point, [`SWEEP_CSV`], [`SWEEP_JSON`], [`SWEEP_HTML`]; answers the
-    /// headline metrics as text, and everything as JSON, as [`sweep_schema`] says.
+    /// Puts together what has results: a report per point, [`SWEEP_CSV`], [`SWEEP_JSON`],
+    /// [`SWEEP_HTML`]; answers the headline metrics as text, and everything as JSON, as
+    /// [`sweep_schema`] says.
     ///
     /// # Errors
     /// If a result cannot be read or a file not be written.
@@ -277,13 +283,15 @@ fn refuse_two_hands(vary: &[Vary], variants: &[Variant]) -> Result<(), PlanError
     Ok(())
 }
 
-/// The part of a key that tells it from others: `workload.web_search.load` becomes `web_search.load`.
+/// The part of a key that tells it from others: `workload.web_search.load` becomes
+/// `web_search.load`.
 fn short(key: &str) -> &str {
     key.match_indices('.').rev().nth(1).map_or(key, |(at, _)| &key[at + 1..])
 }
 
-/// A key as a chart says it: `workload.web_search.load` is the load of web_search, `transport.0.congestion_control` the congestion control of
-/// transport 0. Where there is one of a kind, its name goes without saying: `switch.policy.alpha` is alpha.
+/// A key as a chart says it: `workload.web_search.load` is the load of web_search,
+/// `transport.0.congestion_control` the congestion control of transport 0. Where there is one of a
+/// kind, its name goes without saying: `switch.policy.alpha` is alpha.
 fn words(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let spoken = |part: &str| part.replace('_', " ");
@@ -297,7 +305,8 @@ fn words(key: &str) -> String {
     }
 }
 
-/// What charts call the varied keys: words, or the keys themselves where two would be called the same.
+/// What charts call the varied keys: words, or the keys themselves where two would be called the
+/// same.
 fn spoken(vary: &[Vary]) -> Vec<String> {
     let all: Vec<String> = vary.iter().map(|vary| words(&vary.key)).collect();
     let twice = |name: &String| all.iter().filter(|other| *other == name).count() > 1;
@@ -311,7 +320,8 @@ fn in_a_name(value: &str) -> String {
     value.chars().map(|c| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '-' }).collect()
 }
 
-/// The scenario's file and the varied keys, for readers of the folder. The content of runs decides what is reused.
+/// The scenario's file and the varied keys, for readers of the folder. The content of runs decides
+/// what is reused.
 fn description(request: &SweepRequest) -> String {
     let mut text = String::from("# The last sweep in this folder.\n");
     let _ = writeln!(text, "scenario = {:?}", request.scenario_file);
@@ -322,7 +332,8 @@ fn description(request: &SweepRequest) -> String {
 
 /// A folder that no sweep has filled belongs to somebody else.
 fn refuse_other_files(out: &Path) -> Result<(), PlanError> {
-    // Hidden files are in the making: a sweep that was killed before its first run left nothing else.
+    // Hidden files are in the making: a sweep that was killed before its first run left nothing
+    // else.
     let hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
     let occupied = fs::read_dir(out).is_ok_and(|entries| entries.flatten().any(|entry| !hidden(&entry)));
     if occupied && !out.join(SWEEP_FILE).is_file() {

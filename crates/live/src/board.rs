@@ -109,7 +109,8 @@ impl Board {
         }
     }
 
-    /// Takes the switch's last snapshot; not while it is paused, nor one that it has already. Answers whether there is something new to draw.
+    /// Takes the switch's last snapshot; not while it is paused, nor one that it has already.
+    /// Answers whether there is something new to draw.
     pub fn update(&mut self, snapshot: Snapshot) -> bool {
         if self.is_paused || self.recent.back().is_some_and(|last| last.at >= snapshot.at) {
             return false;

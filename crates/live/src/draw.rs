@@ -139,7 +139,8 @@ fn lateness(board: &Board, latest: &Snapshot, paint: Paint) -> Line<'static> {
     Line::from(parts)
 }
 
-/// `width` cells that stand for `whole`: what is held, the peak behind it, and a stroke at the limit.
+/// `width` cells that stand for `whole`: what is held, the peak behind it, and a stroke at the
+/// limit.
 fn bar(
     width: usize,
     held: u64,

@@ -51,8 +51,9 @@ impl Drop for Restore {
     }
 }
 
-/// Shows what `watch` is given until `ended` or `stop`, or until somebody leaves; sets `stop` where the switch is to end: at Ctrl-C, and at q if that is its
-/// meaning. Signals are the caller's: one that sets `stop` leaves the terminal as it was.
+/// Shows what `watch` is given until `ended` or `stop`, or until somebody leaves; sets `stop` where
+/// the switch is to end: at Ctrl-C, and at q if that is its meaning. Signals are the caller's: one
+/// that sets `stop` leaves the terminal as it was.
 ///
 /// A panic anywhere in the program gives the terminal back, too, before its message is printed.
 ///

@@ -2,9 +2,9 @@
 
 /// Declares the row of a table: visibility, struct and name of the table, then a field per column.
 ///
-/// The documentation of the struct says what a row is, that of a field what the column means. Both go into
-/// `docs/tables.md`, the latter into result files, too, so they are written for people who read tables. The ending of a
-/// name is the unit ([`Column::unit`](crate::Column::unit)).
+/// The documentation of the struct says what a row is, that of a field what the column means. Both
+/// go into `docs/tables.md`, the latter into result files, too, so they are written for people who
+/// read tables. The ending of a name is the unit ([`Column::unit`](crate::Column::unit)).
 ///
 /// `class: u16 as ClassName` is a field of type `u16` that is stored as the name of the class
 /// ([`ClassName`](crate::ClassName)).
@@ -69,8 +69,8 @@ macro_rules! record {
     (@stored $field:ty, $stored:ty) => { $stored };
 }
 
-/// Declares an enumeration that is a column: its variants and the words that they are in tables. The first one is the
-/// default.
+/// Declares an enumeration that is a column: its variants and the words that they are in tables.
+/// The first one is the default.
 macro_rules! words {
     (
         $(#[doc = $about:literal])+
@@ -131,7 +131,8 @@ macro_rules! word_cell {
     };
 }
 
-/// Declares the tables of a run, in the order of the manifest: a name and the record that is its row.
+/// Declares the tables of a run, in the order of the manifest: a name and the record that is its
+/// row.
 macro_rules! tables {
     ($($table:ident => $row:ident,)+) => {
         /// A table of a run.

@@ -4,8 +4,9 @@ use crate::histogram::{index_of, range_of};
 
 /// Packets by their delay.
 ///
-/// Bins are 64 ns wide below 4 µs and at most 1/64 of their value above. Every bin keeps the sum of its delays too, so that the
-/// mean is exact, and the memory is bounded: about 1,000 bins for a second.
+/// Bins are 64 ns wide below 4 µs and at most 1/64 of their value above. Every bin keeps the sum of
+/// its delays too, so that the mean is exact, and the memory is bounded: about 1,000 bins for a
+/// second.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     /// Packets and sum of their delays (ns) per bin; grows to the largest bin that was used.

@@ -1,4 +1,5 @@
-//! One event of a switch, explained: which limit bound, who held the buffer, what other policies would have said.
+//! One event of a switch, explained: which limit bound, who held the buffer, what other policies
+//! would have said.
 
 use std::fmt;
 
@@ -31,20 +32,23 @@ pub struct Explanation {
     pub tags: Vec<&'static str>,
     /// Length of its queue before it (bytes); for a pause that of the ingress queue with it.
     pub queue_bytes: u64,
-    /// The policy's threshold for this packet, or the marking threshold; for a pause what the ingress queue may hold.
+    /// The policy's threshold for this packet, or the marking threshold; for a pause what the
+    /// ingress queue may hold.
     pub limit_bytes: Option<u64>,
-    /// The comparison for which the packet was refused; `None` for other events and where none decided.
+    /// The comparison for which the packet was refused; `None` for other events and where none
+    /// decided.
     pub bound: Option<BoundText>,
     /// Bytes in the whole buffer.
     pub occupancy_bytes: u64,
     /// The buffer's size.
     pub buffer_bytes: u64,
-    /// What went into the limit, by the policy's own names ([`limit_bytes`](Self::limit_bytes)): γ, congested queues, states …
+    /// What went into the limit, by the policy's own names ([`limit_bytes`](Self::limit_bytes)): γ,
+    /// congested queues, states …
     pub inputs: Vec<(&'static str, f64)>,
     /// Who held the buffer at that moment: the largest holders of each kind, largest first.
     pub holders: Vec<Holder>,
-    /// What each registered policy would have answered in the same state: the switch's own as it is configured, all others with default
-    /// parameters. Empty where they were not asked.
+    /// What each registered policy would have answered in the same state: the switch's own as it is
+    /// configured, all others with default parameters. Empty where they were not asked.
     pub opinions: Vec<PolicyOpinion>,
     /// Registered policies that were not asked, and why: they cannot be built for this switch.
     pub left_out: Vec<(&'static str, String)>,
@@ -57,7 +61,8 @@ pub struct BoundText {
     pub what: String,
     /// What it held (bytes).
     pub held: u64,
-    /// What the packet adds to it (bytes): whole cells, or nothing where the length is compared without the packet.
+    /// What the packet adds to it (bytes): whole cells, or nothing where the length is compared
+    /// without the packet.
     pub size: u64,
     /// What it may hold (bytes).
     pub limit: u64,
@@ -140,7 +145,8 @@ impl BoundText {
 }
 
 impl Explanation {
-    /// Why it happened, with the numbers that were compared, as a sentence without a full stop. An inequality in it holds.
+    /// Why it happened, with the numbers that were compared, as a sentence without a full stop. An
+    /// inequality in it holds.
     #[must_use]
     pub fn because(&self) -> String {
         let Self { queue_bytes, size_bytes, policy, reason, .. } = self;

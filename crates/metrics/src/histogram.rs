@@ -5,11 +5,12 @@ const UNIT_BITS: u32 = 6;
 /// Every octave above has 2^SUB_BITS bins: a bin is at most 1/64 wide (1.6 %).
 const SUB_BITS: u32 = 6;
 
-/// Time spent at every occupancy, for whoever keeps the occupancy: the exact weights of [`OccupancyHistogram`] without its mean and
-/// maximum.
+/// Time spent at every occupancy, for whoever keeps the occupancy: the exact weights of
+/// [`OccupancyHistogram`] without its mean and maximum.
 ///
-/// Time is weighed exactly (every change is seen); the value is kept in bins of 64 bytes below 4 KiB and of at
-/// most 1/64 of their value above, so that the memory is bounded: about 1,000 bins at 1 GB.
+/// Time is weighed exactly (every change is seen); the value is kept in bins of 64 bytes below 4
+/// KiB and of at most 1/64 of their value above, so that the memory is bounded: about 1,000 bins at
+/// 1 GB.
 #[derive(Clone, Debug, Default)]
 pub struct OccupancyTimes {
     /// Picoseconds per bin; grows to the largest bin that was used.
@@ -112,7 +113,8 @@ impl OccupancyHistogram {
 #[inline]
 pub(crate) fn index_of(value: u64) -> usize {
     let units = value >> UNIT_BITS;
-    // The first 2·64 units one by one (step 0); from 64·2^k units on in steps of 2^k. No branches: every change passes here.
+    // The first 2·64 units one by one (step 0); from 64·2^k units on in steps of 2^k. No branches:
+    // every change passes here.
     let step = (units | (1 << SUB_BITS)).ilog2() - SUB_BITS;
     ((step as usize) << SUB_BITS) + (units >> step) as usize
 }

@@ -1,8 +1,9 @@
-//! What is measured: the rows of the result tables, exact time-weighted histograms, and the sink that
-//! drivers write to.
+//! What is measured: the rows of the result tables, exact time-weighted histograms, and the sink
+//! that drivers write to.
 //!
-//! A driver gives its rows to a [`RunSink`], which stores them or not. A row is a [`Record`]: each of its columns is
-//! declared once, in `rows.rs`, with name, type and documentation ([`record!`]). Names end with their units.
+//! A driver gives its rows to a [`RunSink`], which stores them or not. A row is a [`Record`]: each
+//! of its columns is declared once, in `rows.rs`, with name, type and documentation ([`record!`]).
+//! Names end with their units.
 
 mod declare;
 mod delay;
@@ -26,7 +27,8 @@ pub use rows::{
 };
 pub use totals::RunTotals;
 
-/// Receives rows in the order in which a driver produces them, which is deterministic. A sink says what it wants and ignores the rest.
+/// Receives rows in the order in which a driver produces them, which is deterministic. A sink says
+/// what it wants and ignores the rest.
 ///
 /// # Errors
 /// Every method may fail with the sink's I/O error; a driver stops at the first one.
@@ -83,7 +85,8 @@ pub trait RunSink {
     fn pause_cycle(&mut self, _row: &PauseCycleRow) -> std::io::Result<()> {
         Ok(())
     }
-    /// A storm that a PFC watchdog noticed, when it is over; at the end of the run, those that last.
+    /// A storm that a PFC watchdog noticed, when it is over; at the end of the run, those that
+    /// last.
     fn watchdog(&mut self, _row: &WatchdogRow) -> std::io::Result<()> {
         Ok(())
     }

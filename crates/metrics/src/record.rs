@@ -1,8 +1,9 @@
-//! What a record is: the row of a table whose columns are declared once, each with name, type and documentation.
+//! What a record is: the row of a table whose columns are declared once, each with name, type and
+//! documentation.
 //!
-//! [`record!`](crate::record!) declares one. The struct, its [`Column`]s, and how it is written and read follow from the
-//! declaration, so they cannot disagree. Cells go to a [`CellWriter`] and come from a [`CellReader`], which
-//! `bufferlab-results` has for Parquet.
+//! [`record!`](crate::record!) declares one. The struct, its [`Column`]s, and how it is written and
+//! read follow from the declaration, so they cannot disagree. Cells go to a [`CellWriter`] and come
+//! from a [`CellReader`], which `bufferlab-results` has for Parquet.
 
 use std::error::Error;
 use std::fmt;
@@ -80,7 +81,8 @@ impl Column {
     }
 }
 
-/// A documentation comment as a description: without the space that it begins with and the full stop at its end.
+/// A documentation comment as a description: without the space that it begins with and the full
+/// stop at its end.
 #[must_use]
 pub const fn description(documentation: &'static str) -> &'static str {
     let text = documentation.trim_ascii();
@@ -112,8 +114,8 @@ pub trait Record: Sized {
     fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error>;
 }
 
-/// How a field is stored as a cell. Numbers, words and texts store themselves; [`ClassName`], [`SwitchName`] and
-/// [`HostName`] store an index as the name that it stands for.
+/// How a field is stored as a cell. Numbers, words and texts store themselves; [`ClassName`],
+/// [`SwitchName`] and [`HostName`] store an index as the name that it stands for.
 pub trait Cell {
     /// Type of the field.
     type Field;
@@ -156,7 +158,8 @@ pub trait CellWriter {
     fn word(&mut self, word: &str);
     /// Writes a text.
     fn text(&mut self, text: &str);
-    /// Writes the name of the class, switch or host with this index; the column's kind says which of the three.
+    /// Writes the name of the class, switch or host with this index; the column's kind says which
+    /// of the three.
     ///
     /// # Errors
     /// If there is none with this index.

@@ -1,4 +1,5 @@
-//! The tables of a run: their columns, each declared once. What is written, read and documented follows from this file.
+//! The tables of a run: their columns, each declared once. What is written, read and documented
+//! follows from this file.
 
 use crate::declare::{tables, word_cell, words};
 use crate::record;
@@ -48,16 +49,17 @@ record! {
         start_ns: u64,
         /// How long an open-loop flow sends at its rate; empty for any other.
         sending_ns: Option<u64>,
-        /// finished: every byte has arrived; lossy: an open-loop flow that lost packets; unfinished: the run ended
-        /// first.
+        /// finished: every byte has arrived; lossy: an open-loop flow that lost packets;
+        /// unfinished: the run ended first.
         state: FlowState,
-        /// Flow completion time: start to last byte at the receiving application; empty unless finished.
+        /// Flow completion time: start to last byte at the receiving application; empty unless
+        /// finished.
         fct_ns: Option<u64>,
-        /// Ideal FCT: base round-trip time plus payload over the slower access link, or plus sending_ns where that is
-        /// longer.
+        /// Ideal FCT: base round-trip time plus payload over the slower access link, or plus
+        /// sending_ns where that is longer.
         ideal_ns: f64,
-        /// fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets, whose sending_ns contains the gap
-        /// after the last one.
+        /// fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets, whose
+        /// sending_ns contains the gap after the last one.
         slowdown: Option<f64>,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
@@ -101,8 +103,8 @@ record! {
 }
 
 record! {
-    /// One sample of the chosen switch: what it, one of its ports or one of its queues holds, and the threshold in
-    /// force.
+    /// One sample of the chosen switch: what it, one of its ports or one of its queues holds, and
+    /// the threshold in force.
     pub SeriesRow => "series" {
         /// Instant.
         time_ns: u64,
@@ -209,9 +211,11 @@ record! {
         tx_bytes: u64,
         /// Packets sent with a congestion mark.
         marked_packets: u64,
-        /// Mean use over the arrival phase: a packet counts in full when it starts, so a phase of few packets can exceed 1.
+        /// Mean use over the arrival phase: a packet counts in full when it starts, so a phase of
+        /// few packets can exceed 1.
         utilisation: f64,
-        /// Bytes that asked for this port in the arrival phase, lost or not, as on the wire; empty for a host's link.
+        /// Bytes that asked for this port in the arrival phase, lost or not, as on the wire; empty
+        /// for a host's link.
         offered_bytes: Option<u64>,
         /// Packets lost because the link was down.
         lost_packets: u64,
@@ -237,8 +241,8 @@ record! {
 }
 
 record! {
-    /// One sample of a live flow: what it has delivered so far. A flow that has ended has no more rows; its size is in
-    /// `flows`.
+    /// One sample of a live flow: what it has delivered so far. A flow that has ended has no more
+    /// rows; its size is in `flows`.
     pub ProgressRow => "progress" {
         /// Instant.
         time_ns: u64,
@@ -276,7 +280,8 @@ record! {
 }
 
 record! {
-    /// One priority of one port that was paused or paused its neighbour: pause and resume frames, and for how long.
+    /// One priority of one port that was paused or paused its neighbour: pause and resume frames,
+    /// and for how long.
     pub PauseRow => "pauses" {
         /// Switch.
         switch: u32 as SwitchName,
@@ -299,9 +304,11 @@ record! {
         /// How long the neighbour's port towards this one was paused.
         // Of hosts this is the only record.
         neighbour_paused_ns: u64,
-        /// The most headroom that packets of this priority, arrived through this port, held at a time.
+        /// The most headroom that packets of this priority, arrived through this port, held at a
+        /// time.
         max_headroom_bytes: u64,
-        /// Packets of this priority, arrived through this port, that the switch lost although they are lossless; what a watchdog discards is not counted.
+        /// Packets of this priority, arrived through this port, that the switch lost although they
+        /// are lossless; what a watchdog discards is not counted.
         lost_lossless_packets: u64,
     }
 }
@@ -325,14 +332,15 @@ record! {
 }
 
 record! {
-    /// Paused links that wait for each other in a cycle (a PFC deadlock, if it never opens). The same links have one row
-    /// for all their cycles.
+    /// Paused links that wait for each other in a cycle (a PFC deadlock, if it never opens). The
+    /// same links have one row for all their cycles.
     pub PauseCycleRow => "pause_cycles" {
         /// When the circle closed for the first time.
         time_ns: u64,
         /// Priority.
         priority: u8,
-        /// Its switches in the direction of the traffic; each is paused by the next, the last by the first.
+        /// Its switches in the direction of the traffic; each is paused by the next, the last by
+        /// the first.
         members: Vec<String>,
         /// How often it closed.
         times: u64,
@@ -346,7 +354,8 @@ record! {
 }
 
 record! {
-    /// One storm of pauses that the PFC watchdog of a switch noticed: its rule, what it did, what was lost.
+    /// One storm of pauses that the PFC watchdog of a switch noticed: its rule, what it did, what
+    /// was lost.
     pub WatchdogRow => "watchdog" {
         /// Switch.
         switch: u32 as SwitchName,
@@ -376,15 +385,18 @@ record! {
 word_cell!(PacketEvent);
 
 record! {
-    /// One event in a switch's buffer, of one packet; written where a run is asked for it (`--packets`, or `output.packets`), absent otherwise. Events
-    /// of one instant at one switch are in the order in which they happened: an evicted packet stands before the one that it made room for.
+    /// One event in a switch's buffer, of one packet; written where a run is asked for it
+    /// (`--packets`, or `output.packets`), absent otherwise. Events of one instant at one switch
+    /// are in the order in which they happened: an evicted packet stands before the one that it
+    /// made room for.
     pub PacketRow => "packets" {
         /// Instant.
         time_ps: u64,
         /// Switch.
         switch: u32 as SwitchName,
-        /// admitted, dropped (refused on arrival), evicted (removed later), marked (ECN), departed (its transmission begins), paused or resumed
-        /// (the switch tells the sender behind the ingress queue).
+        /// admitted, dropped (refused on arrival), evicted (removed later), marked (ECN), departed
+        /// (its transmission begins), paused or resumed (the switch tells the sender behind the
+        /// ingress queue).
         event: PacketEvent,
         /// Port through which the packet came; of a pause, the port that is told.
         ingress_port: u16,
@@ -392,11 +404,13 @@ record! {
         port: Option<u16>,
         /// Its queue at that port; of a pause, the priority that is told.
         priority: u8,
-        /// Class of its flow; ACKs count for their flow. Empty for a pause that no packet brought about.
+        /// Class of its flow; ACKs count for their flow. Empty for a pause that no packet brought
+        /// about.
         class: Option<u16> as Option<ClassName>,
         /// Its flow. Empty for a pause that no packet brought about.
         flow_id: Option<u64>,
-        /// Number of the packet in its flow, from 0, the same for a repetition; of an ACK, the packet that is expected next.
+        /// Number of the packet in its flow, from 0, the same for a repetition; of an ACK, the
+        /// packet that is expected next.
         packet: Option<u32>,
         /// data, ack, syn or syn-ack.
         kind: Option<&'static str>,
@@ -406,17 +420,20 @@ record! {
         queue_bytes: u64,
         /// Content of the whole buffer after the event.
         occupancy_bytes: u64,
-        /// What is charged to the ingress queue after the event: what came through that port with that priority and is still stored.
+        /// What is charged to the ingress queue after the event: what came through that port with
+        /// that priority and is still stored.
         ingress_bytes: u64,
         /// The policy's limit for this packet in its queue after the event, where it has one.
         threshold_bytes: Option<u64>,
-        /// What the packet is charged to: shared, minimum, reserved or headroom. Of admitted packets, and of victims of an eviction.
+        /// What the packet is charged to: shared, minimum, reserved or headroom. Of admitted
+        /// packets, and of victims of an eviction.
         account: Option<&'static str>,
         /// Why it was dropped, evicted or marked.
         reason: Option<&'static str>,
         /// What had no room for a dropped packet: buffer, queue, port, ingress, headroom …
         bound: Option<&'static str>,
-        /// What that may hold. The packet was dropped because held_bytes and what it would have added were more.
+        /// What that may hold. The packet was dropped because held_bytes and what it would have
+        /// added were more.
         limit_bytes: Option<u64>,
         /// What that held.
         held_bytes: Option<u64>,

@@ -1,5 +1,5 @@
-//! The simulated chip on a test bench: packets go in one by one, ports are blocked or release packets, and pauses are
-//! read, as a qualification does with a real switch.
+//! The simulated chip on a test bench: packets go in one by one, ports are blocked or release
+//! packets, and pauses are read, as a qualification does with a real switch.
 
 use crate::OperatorError;
 use crate::model::{Limit, Model, PRIORITIES};
@@ -51,8 +51,9 @@ impl Bench {
         Self::with(model, packet_bytes, "sonic-dt", params(model))
     }
 
-    /// The same memory under Active Buffer Management with this alpha, for comparison: thresholds by congested queues and
-    /// an equal share of the port for each of its own. Counts of congested queues follow time ([`Self::wait`]).
+    /// The same memory under Active Buffer Management with this alpha, for comparison: thresholds
+    /// by congested queues and an equal share of the port for each of its own. Counts of congested
+    /// queues follow time ([`Self::wait`]).
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -174,7 +175,8 @@ impl Bench {
         stored
     }
 
-    /// Releases packets one by one until the sender may go on; answers how many; `None` if the port is empty first.
+    /// Releases packets one by one until the sender may go on; answers how many; `None` if the port
+    /// is empty first.
     pub fn release_to_resume(&mut self, port: u16, from: u16, priority: u8) -> Option<u64> {
         let mut released = 0;
         while self.is_paused(from, priority) {

@@ -1,7 +1,8 @@
-//! What operators ask of a SONiC configuration: how it behaves under their traffic, what another alpha or policy would
-//! do, and at which packet the simulated chip pauses, drops and resumes.
+//! What operators ask of a SONiC configuration: how it behaves under their traffic, what another
+//! alpha or policy would do, and at which packet the simulated chip pauses, drops and resumes.
 //!
-//! `bufferlab-sonic` says what a configuration means and knows no simulator; here it becomes a switch that runs.
+//! `bufferlab-sonic` says what a configuration means and knows no simulator; here it becomes a
+//! switch that runs.
 //!
 //! * [`Model`]: the memory of a chip with a configuration in the terms of the simulated switch.
 //! * [`scenario()`]: a scenario file of it in a [`Network`], under a chosen [`Traffic`].

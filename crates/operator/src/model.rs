@@ -1,7 +1,8 @@
-//! The memory of a chip with a configuration, as the simulated switch knows it: pools, headroom, limits by port and
-//! priority.
+//! The memory of a chip with a configuration, as the simulated switch knows it: pools, headroom,
+//! limits by port and priority.
 //!
-//! A chip with slices is a switch with slices by ingress port; its family is one of `[switch.hardware]`.
+//! A chip with slices is a switch with slices by ingress port; its family is one of
+//! `[switch.hardware]`.
 
 use crate::OperatorError;
 use bufferlab_core::{Accounting, Hardware, PortSpread, QueueMinimums, ResumeBelow};
@@ -157,7 +158,8 @@ impl Model {
         }
     }
 
-    /// The most that `of` comes to in a slice, times their number: every slice is as large as the largest.
+    /// The most that `of` comes to in a slice, times their number: every slice is as large as the
+    /// largest.
     fn of_all_slices(&self, of: impl Fn(&GroupModel) -> u64) -> u64 {
         let slices = PortSpread::new(self.ports.len(), self.slices as usize).ranges();
         let of_slice =
@@ -182,7 +184,8 @@ impl Model {
         lossy.map(|(priority, queue)| (*priority, *queue))
     }
 
-    /// Headroom of all groups, or the pool that they share (bytes). Without lossless groups nobody could use it.
+    /// Headroom of all groups, or the pool that they share (bytes). Without lossless groups nobody
+    /// could use it.
     #[must_use]
     pub fn headroom(&self) -> u64 {
         if self.lossless.is_empty() {
@@ -222,8 +225,8 @@ fn notes(chip: &Chip) -> Vec<String> {
     notes
 }
 
-/// Alpha of ports within the pool, on chips with two levels, where all ports with groups have the same; else a part of
-/// their groups' alphas stands for it.
+/// Alpha of ports within the pool, on chips with two levels, where all ports with groups have the
+/// same; else a part of their groups' alphas stands for it.
 fn port_alpha(config: &Config, chip: &Chip, ports: &[Port], notes: &mut Vec<String>) -> Option<f64> {
     if !matches!(chip.rule, Rule::TwoLevels) {
         return None;
@@ -332,8 +335,8 @@ impl Build<'_> {
         model
     }
 
-    /// A group's limit, within that of its port where the chip has two levels: with `a_p a_q / (1 + a_q)` one level gives a
-    /// lone group what two give it.
+    /// A group's limit, within that of its port where the chip has two levels: with `a_p a_q / (1 +
+    /// a_q)` one level gives a lone group what two give it.
     fn group_limit(&self, port: &Port, profile: &Profile) -> Limit {
         let own = self.limit(profile);
         let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
@@ -365,7 +368,8 @@ impl Build<'_> {
 
     fn limit(&self, profile: &Profile) -> Limit {
         match profile.threshold.as_ref().map(|threshold| threshold.value) {
-            // The ends of the range are "nothing" and "everything" on some chips, and large or small enough on all.
+            // The ends of the range are "nothing" and "everything" on some chips, and large or
+            // small enough on all.
             Some(Threshold::Dynamic(exponent)) => Limit::Alpha(2f64.powi(i32::from(exponent))),
             // A group is in one slice, however large its limit.
             Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared)),

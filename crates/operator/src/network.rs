@@ -11,8 +11,8 @@ pub enum Network {
     /// One switch with a host behind every port.
     #[default]
     Star,
-    /// Leaves and half as many spines, all of them this switch: the first half of a leaf's ports has hosts, the others go
-    /// evenly to the spines, whose ports are all in use.
+    /// Leaves and half as many spines, all of them this switch: the first half of a leaf's ports
+    /// has hosts, the others go evenly to the spines, whose ports are all in use.
     LeafSpine {
         /// Number of leaves, even.
         leaves: usize,
@@ -113,8 +113,8 @@ fn star(text: &mut String, model: &Model) {
     text.push_str("]\n\n");
 }
 
-/// A switch's ports follow the order of its links: on leaves hosts first, on spines leaf by leaf. So a port's number is that of
-/// the configuration on every switch.
+/// A switch's ports follow the order of its links: on leaves hosts first, on spines leaf by leaf.
+/// So a port's number is that of the configuration on every switch.
 fn leaf_spine(text: &mut String, model: &Model, leaves: usize) {
     let (down, up) = model.ports.split_at(model.ports.len() / 2);
     let spines = leaves / 2;

@@ -1,5 +1,5 @@
-//! A chip that answers probes: requests and answers as JSON, one a line, with the meaning that executors have in sonic-mgmt's MMU
-//! probing (`prepare`, `check`).
+//! A chip that answers probes: requests and answers as JSON, one a line, with the meaning that
+//! executors have in sonic-mgmt's MMU probing (`prepare`, `check`).
 //!
 //! ```text
 //! {"op": "prepare", "src_port": 0, "dst_port": 1}
@@ -25,9 +25,11 @@ pub enum Probe {
     IngressDrop,
     /// A packet of a lossy queue is lost.
     EgressDrop,
-    /// The sender goes on, after `value` packets have left. The buffer is filled to the pause before.
+    /// The sender goes on, after `value` packets have left. The buffer is filled to the pause
+    /// before.
     PfcXon,
-    /// A packet is lost because the headroom pool is full: groups before it stay filled (`drain_buffer` is false).
+    /// A packet is lost because the headroom pool is full: groups before it stay filled
+    /// (`drain_buffer` is false).
     HeadroomPool,
 }
 
@@ -52,8 +54,8 @@ pub enum Request {
         dst_port: u16,
         /// Packets to send; of `pfc_xon` those that leave.
         value: u64,
-        /// Of `pfc_xon`: `dst_port` gets `value` packets and lets them go, and this port the others, which stay. Without it all are
-        /// for `dst_port`.
+        /// Of `pfc_xon`: `dst_port` gets `value` packets and lets them go, and this port the
+        /// others, which stay. Without it all are for `dst_port`.
         #[serde(default)]
         dst_port_b: Option<u16>,
         /// So many times, which must agree. The model does not waver.

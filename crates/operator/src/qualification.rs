@@ -1,7 +1,8 @@
 //! A qualification run as scenarios: a blocked port, one sender, and what a tester counts.
 //!
-//! The blocked port is one whose neighbour storms it with pauses. The sender sends packets so slowly that a pause
-//! reaches it before the next one, so every packet that the switch takes is one that the tester counts.
+//! The blocked port is one whose neighbour storms it with pauses. The sender sends packets so
+//! slowly that a pause reaches it before the next one, so every packet that the switch takes is one
+//! that the tester counts.
 
 use crate::OperatorError;
 use crate::model::Model;
@@ -23,10 +24,11 @@ const QUANTA: f64 = 65_535.0 * 512.0;
 /// What the sender does with a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
-    /// The sender obeys pauses. Packets stored are the pause point; those that leave before it resumes are the
-    /// resume point.
+    /// The sender obeys pauses. Packets stored are the pause point; those that leave before it
+    /// resumes are the resume point.
     Obeys,
-    /// It does not. Packets stored before one is lost, and that one, are the point of the first loss.
+    /// It does not. Packets stored before one is lost, and that one, are the point of the first
+    /// loss.
     Ignores,
 }
 
@@ -45,7 +47,8 @@ pub struct Qualification {
     pub serialization: f64,
     /// When the first packet is sent, and the time between two (seconds).
     pub first_and_gap: (f64, f64),
-    /// From the decision that the sender may go on until it does (seconds): the frame, and the cable.
+    /// From the decision that the sender may go on until it does (seconds): the frame, and the
+    /// cable.
     pub way_of_a_frame: f64,
 }
 

@@ -159,8 +159,8 @@ fn reaction(model: &Model) -> u64 {
     (quanta * QUANTUM_BITS / (speed as f64 * 1e6) * 1e12).round() as u64
 }
 
-/// What a policy needs to know of the model, as keys and TOML values. `limit` may change what a class of queues
-/// (lossless or not) has.
+/// What a policy needs to know of the model, as keys and TOML values. `limit` may change what a
+/// class of queues (lossless or not) has.
 #[must_use]
 pub fn policy_parameters(
     model: &Model,
@@ -320,8 +320,8 @@ fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> L
     [gathered(model, &lossy, direction), gathered(model, &lossless, direction)].concat()
 }
 
-/// Groups of the scheduler: strict queues first, the highest number first, then the others by weight. The same for all
-/// ports: that of the first port which has one.
+/// Groups of the scheduler: strict queues first, the highest number first, then the others by
+/// weight. The same for all ports: that of the first port which has one.
 fn scheduler(config: &Config, model: &Model) -> Option<String> {
     let of = |port: &str, queue: u8| {
         let setting = config.queue_settings.get(&(Port::new(port), queue))?;
@@ -371,7 +371,8 @@ impl Marking {
         Self { by_priority: BTreeMap::new(), probability: 1.0 }
     }
 
-    /// Of every priority, that of the first port which has some; the probability is that of the first lossless one.
+    /// Of every priority, that of the first port which has some; the probability is that of the
+    /// first lossless one.
     fn of(config: &Config, model: &Model) -> Self {
         let mut found = BTreeMap::new();
         let mut probabilities = BTreeMap::new();
@@ -396,7 +397,8 @@ impl Marking {
         Self { by_priority: found, probability }
     }
 
-    /// Thresholds of every priority; those without marks have some, too, because the list has no gaps.
+    /// Thresholds of every priority; those without marks have some, too, because the list has no
+    /// gaps.
     fn thresholds(&self) -> Vec<String> {
         let Some((_, last)) = self.by_priority.last_key_value() else { return Vec::new() };
         let of = |queue: u8| {

@@ -1,7 +1,7 @@
 //! The databases of a running switch: Redis, with SONiC's numbers and keys.
 //!
-//! A server is not trusted: every answer has limits ([`Limits`]) that hold before it is in memory, and every wait ends, at
-//! a signal too. The library packs commands and parses answers.
+//! A server is not trusted: every answer has limits ([`Limits`]) that hold before it is in memory,
+//! and every wait ends, at a signal too. The library packs commands and parses answers.
 
 mod address;
 mod answer;
@@ -100,7 +100,8 @@ impl StoreError {
 /// Fields of a hash.
 pub type Fields = BTreeMap<String, String>;
 
-/// A server with SONiC's databases. Connections are made when they are needed, and anew after a fault.
+/// A server with SONiC's databases. Connections are made when they are needed, and anew after a
+/// fault.
 pub struct Store {
     address: Address,
     /// Where connections come from; else what is wrong with the address.
@@ -119,7 +120,8 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// A server at `host:port`, at the path of a socket, or at a URL of Redis. Nothing is asked yet.
+    /// A server at `host:port`, at the path of a socket, or at a URL of Redis. Nothing is asked
+    /// yet.
     #[must_use]
     pub fn new(address: &str) -> Self {
         let address = Address::new(address);
@@ -152,7 +154,8 @@ impl Store {
         self.interrupted = flag;
     }
 
-    /// All questions from now on have to be answered within this time, until the next call; without one, each has its own.
+    /// All questions from now on have to be answered within this time, until the next call; without
+    /// one, each has its own.
     pub fn answer_within(&mut self, time: Option<Duration>) {
         self.deadline = time.zip(self.network.as_ref().ok()).map(|(time, network)| network.now() + time);
     }
@@ -179,7 +182,8 @@ impl Store {
         StoreError {
             address: printable(self.address.shown()).into_owned(),
             database: database.name(),
-            // Anything may be in what a server says: escapes of a terminal, or the password that it was given.
+            // Anything may be in what a server says: escapes of a terminal, or the password that it
+            // was given.
             message: printable(&self.address.hide(message.as_ref())).into_owned(),
             interrupted: false,
         }
@@ -252,8 +256,9 @@ impl Store {
             .map_err(|error| Trouble::Nonsense(format!("an answer that is none: {error}")))
     }
 
-    /// Asks; a connection that fails is given up. One that was there before may have been closed meanwhile: then the question
-    /// is put again over a new one. Every question here may be asked twice.
+    /// Asks; a connection that fails is given up. One that was there before may have been closed
+    /// meanwhile: then the question is put again over a new one. Every question here may be asked
+    /// twice.
     fn ask(&mut self, database: Database, command: &Cmd) -> Result<Value, StoreError> {
         let mut attempts = 0;
         loop {
@@ -280,7 +285,8 @@ impl Store {
     /// Keys of hashes that match a pattern and are wanted, sorted.
     ///
     /// # Errors
-    /// No answer; more keys than a configuration has; a key that is not UTF-8; a scan without an end.
+    /// No answer; more keys than a configuration has; a key that is not UTF-8; a scan without an
+    /// end.
     pub fn keys(
         &mut self,
         database: Database,
@@ -356,7 +362,8 @@ impl Store {
         Ok(fields)
     }
 
-    /// Sets a field of a hash, whatever is there. Where something is there that must not be lost, see [`Self::swap`].
+    /// Sets a field of a hash, whatever is there. Where something is there that must not be lost,
+    /// see [`Self::swap`].
     ///
     /// # Errors
     /// No answer, or a refusal.

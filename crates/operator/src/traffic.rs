@@ -1,4 +1,5 @@
-//! Traffic for a configuration: a few kinds that operators know, each as transports and workloads of a scenario.
+//! Traffic for a configuration: a few kinds that operators know, each as transports and workloads
+//! of a scenario.
 
 use crate::{Model, Network, OperatorError};
 use std::fmt::Write as _;
@@ -50,7 +51,8 @@ impl Kind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether it has lossy traffic, and whether it has lossless traffic where there is a lossless priority.
+    /// Whether it has lossy traffic, and whether it has lossless traffic where there is a lossless
+    /// priority.
     #[must_use]
     pub const fn has(self) -> (bool, bool) {
         match self {
@@ -74,7 +76,8 @@ pub struct Traffic {
     pub fan_in: Option<usize>,
     /// Bytes of all answers together; none: a quarter of what is shared.
     pub request: Option<u64>,
-    /// Time in which flows start (s); none: as long as a run of about 2.5 million packet-hops takes.
+    /// Time in which flows start (s); none: as long as a run of about 2.5 million packet-hops
+    /// takes.
     pub duration_seconds: Option<f64>,
 }
 
@@ -132,7 +135,8 @@ impl Planned {
         };
         let per_host = bytes_per_second / hosts as f64;
         let queries_per_second = (answers * per_host / request as f64).max(1e-3);
-        // In a star a packet crosses two links, and its acknowledgement does (TCP: of every second one).
+        // In a star a packet crosses two links, and its acknowledgement does (TCP: of every second
+        // one).
         let ways = traffic.network.ways();
         let hops = |load: f64, frame: u64, each: f64| load * bytes_per_second / frame as f64 * each * ways;
         let rdma = lossless.is_some();

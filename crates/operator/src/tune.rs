@@ -1,7 +1,9 @@
-//! ABM's control plane on a switch with Dynamic Thresholds: alpha of every profile follows how many of its queues are
-//! congested and how fast they drain (ABM, SIGCOMM 2022, section 4.4), within powers of two and bounds.
+//! ABM's control plane on a switch with Dynamic Thresholds: alpha of every profile follows how many
+//! of its queues are congested and how fast they drain (ABM, SIGCOMM 2022, section 4.4), within
+//! powers of two and bounds.
 //!
-//! [`Tuner`] decides and knows no clock and no database; [`Daemon`] reads counters and writes `dynamic_th`.
+//! [`Tuner`] decides and knows no clock and no database; [`Daemon`] reads counters and writes
+//! `dynamic_th`.
 
 mod counters;
 mod daemon;
@@ -204,7 +206,8 @@ impl Tuner {
 }
 
 fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member>) -> Option<Tracked> {
-    // A profile that is made of a row of pg_profile_lookup.ini stands in the database only once the switch has made it.
+    // A profile that is made of a row of pg_profile_lookup.ini stands in the database only once the
+    // switch has made it.
     let profile = config.profiles.get(name)?;
     let Threshold::Dynamic(original) = profile.threshold.as_ref()?.value else { return None };
     let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
@@ -266,8 +269,8 @@ impl Seen {
         Self { congested, drain, threshold }
     }
 
-    /// ABM: alpha of a lone queue at line rate, divided by the congested ones and scaled by their drain rate; rounded down
-    /// to a power of two.
+    /// ABM: alpha of a lone queue at line rate, divided by the congested ones and scaled by their
+    /// drain rate; rounded down to a power of two.
     fn target(&self, (least, largest): (i8, i8)) -> i8 {
         let factor = self.drain / self.congested.max(1) as f64;
         // A whole power of two must not fall below itself by rounding.

@@ -1,5 +1,5 @@
-//! Test vectors for qualification: how many packets on which port pause, lose and resume, by the rules of the chip and by
-//! simulation, packet by packet.
+//! Test vectors for qualification: how many packets on which port pause, lose and resume, by the
+//! rules of the chip and by simulation, packet by packet.
 
 mod text;
 mod yaml;
@@ -193,7 +193,8 @@ impl Vectors {
             .collect()
     }
 
-    /// The largest distance between rules and simulation of the points of lone groups and queues (packets).
+    /// The largest distance between rules and simulation of the points of lone groups and queues
+    /// (packets).
     #[must_use]
     pub fn apart(&self) -> u64 {
         let groups = self.groups.iter().flat_map(|group| [group.pause, group.loss, group.resume]);
@@ -269,8 +270,8 @@ impl Maker<'_> {
         }))
     }
 
-    /// Ports and groups with the same profile in the slice of `from`, without the blocked port: two groups of a port, then
-    /// the next port.
+    /// Ports and groups with the same profile in the slice of `from`, without the blocked port: two
+    /// groups of a port, then the next port.
     fn members(&self, point: &GroupPoint, from: u16, to: u16) -> Vec<(u16, u8)> {
         let spread = bufferlab_core::PortSpread::new(self.model.ports.len(), self.model.slices as usize);
         let slice = |port: u16| spread.slice_of(usize::from(port));
@@ -302,7 +303,8 @@ impl Maker<'_> {
         Ok(points)
     }
 
-    /// k groups that grow alike share the pool alike: each pauses at its minimum and α S / (1 + k α).
+    /// k groups that grow alike share the pool alike: each pauses at its minimum and α S / (1 + k
+    /// α).
     fn together(
         &mut self,
         point: &GroupPoint,
@@ -356,7 +358,8 @@ impl Maker<'_> {
         let simulated = if groups <= members.len() {
             self.bench.reset()?;
             let mut sum = 0;
-            // All pause before any of them goes on: otherwise headroom would begin where the pool of the others ends.
+            // All pause before any of them goes on: otherwise headroom would begin where the pool
+            // of the others ends.
             for &(from, group) in &members[..groups] {
                 self.bench.fill_to_pause(from, to, group);
                 self.bench.fill_to_loss(from, to, group);

@@ -1,4 +1,5 @@
-//! What if alpha or the policy were another one? Variants of a configuration, a table, and a recommendation.
+//! What if alpha or the policy were another one? Variants of a configuration, a table, and a
+//! recommendation.
 
 mod keep;
 mod recommend;
@@ -66,7 +67,8 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// Plans a configuration under some traffic, beside another configuration of the same switch if there is one.
+    /// Plans a configuration under some traffic, beside another configuration of the same switch if
+    /// there is one.
     ///
     /// # Errors
     /// Traffic that does not fit; another configuration with other ports.
@@ -203,7 +205,8 @@ fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, Op
     Ok(choices)
 }
 
-/// Policies of the literature in the same memory, with the same headroom and their own defaults of alpha.
+/// Policies of the literature in the same memory, with the same headroom and their own defaults of
+/// alpha.
 fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     let mut choices = Vec::new();
     for (label, policy, meaning) in [

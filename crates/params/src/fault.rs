@@ -1,5 +1,5 @@
-//! What is wrong with the parameters of an entry, and where: an entry says it in these terms, and the
-//! reader of a file shows it at the right line.
+//! What is wrong with the parameters of an entry, and where: an entry says it in these terms, and
+//! the reader of a file shows it at the right line.
 
 use std::fmt;
 
@@ -109,8 +109,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why an entry could not be built: one fault or several. None: something that it needs is missing, which has been
-/// reported.
+/// Why an entry could not be built: one fault or several. None: something that it needs is missing,
+/// which has been reported.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);

@@ -59,8 +59,8 @@ pub enum ParamKind {
         /// Smallest accepted value (bytes).
         min: u64,
     },
-    /// One number of bytes for every port, or a list with one per port (the last one repeats); or [`AUTO`]: what the
-    /// cables of the ports ask for, which who knows them fills in.
+    /// One number of bytes for every port, or a list with one per port (the last one repeats); or
+    /// [`AUTO`]: what the cables of the ports ask for, which who knows them fills in.
     BytesPerPort {
         /// Smallest accepted value (bytes).
         min: u64,
@@ -103,7 +103,8 @@ pub enum ParamKind {
     },
     /// The name of a file, relative to the document; the value has its content.
     File,
-    /// How large flows are: the name of a known distribution, one size, or the name of a file with a distribution.
+    /// How large flows are: the name of a known distribution, one size, or the name of a file with
+    /// a distribution.
     FlowSizes(&'static [Word]),
     /// How many nodes, or a list of their names; a number stands for `prefix0`, `prefix1` …
     Nodes {
@@ -199,7 +200,8 @@ pub struct ParamInfo {
     pub default: ParamValue,
     /// Value when nothing is said and the scenario's profile is `artifact`, where it differs.
     pub artifact_default: Option<ParamValue>,
-    /// What it does, with its symbol and source; the words of a choice say themselves what they mean.
+    /// What it does, with its symbol and source; the words of a choice say themselves what they
+    /// mean.
     pub doc: &'static str,
 }
 
@@ -249,7 +251,8 @@ impl ParamInfo {
         Self { name, kind, default, artifact_default: None, doc }
     }
 
-    /// A value as a scenario file would write it, for documentation and messages; the default where there is one.
+    /// A value as a scenario file would write it, for documentation and messages; the default where
+    /// there is one.
     #[must_use]
     pub fn example(&self) -> String {
         match &self.default {

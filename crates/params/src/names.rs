@@ -1,6 +1,7 @@
 //! Names in messages: lists, and the one that was probably meant.
 
-/// Longest text that may be a misspelt name (bytes): comparing takes time by the product of the lengths.
+/// Longest text that may be a misspelt name (bytes): comparing takes time by the product of the
+/// lengths.
 const MISSPELT_MAX: usize = 128;
 
 /// "did you mean …?": the known name that is nearest to `written`, if any is near.

@@ -43,7 +43,8 @@ impl fmt::Display for ResolveError {
 
 impl std::error::Error for ResolveError {}
 
-/// A complete set of parameters for one entry: every declared one has a value, or is absent as its default says.
+/// A complete set of parameters for one entry: every declared one has a value, or is absent as its
+/// default says.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,
@@ -75,7 +76,8 @@ impl Params {
     /// The defaults of `infos` under `profile`, overridden by `given`.
     ///
     /// # Errors
-    /// The first given value that names no parameter or leaves its domain; else the first that is required and missing.
+    /// The first given value that names no parameter or leaves its domain; else the first that is
+    /// required and missing.
     pub fn resolve(
         infos: &'static [ParamInfo],
         profile: Profile,
@@ -103,8 +105,8 @@ impl Params {
         Ok(Self { defaults: defaults.collect(), absent: absent.collect(), values })
     }
 
-    /// Whether the value of `name` is the default: a default that does not suit an unusual switch is no mistake of the
-    /// user, a chosen value is.
+    /// Whether the value of `name` is the default: a default that does not suit an unusual switch
+    /// is no mistake of the user, a chosen value is.
     ///
     /// # Panics
     /// If no such parameter is declared.
@@ -204,7 +206,8 @@ impl Params {
         &self.values[self.position(name)].1
     }
 
-    /// A [`crate::ParamKind::Ratio`], [`crate::ParamKind::RatioAbove`] or [`crate::ParamKind::Measure`].
+    /// A [`crate::ParamKind::Ratio`], [`crate::ParamKind::RatioAbove`] or
+    /// [`crate::ParamKind::Measure`].
     ///
     /// # Panics
     /// If the entry did not declare `name` with this kind; the same holds for the other getters.
@@ -216,7 +219,8 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::RatioPerPriority`] for `priorities` priorities; the last entry repeats.
+    /// A [`crate::ParamKind::RatioPerPriority`] for `priorities` priorities; the last entry
+    /// repeats.
     #[must_use]
     pub fn ratio_per_priority(&self, name: &str, priorities: usize) -> Vec<f64> {
         match self.get(name) {
@@ -325,7 +329,8 @@ impl Params {
         self.has(name).then(|| self.choice(name))
     }
 
-    /// A [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
+    /// A [`crate::ParamKind::Time`] whose default is [`ParamValue::Computed`]: `None` if it was not
+    /// given.
     #[must_use]
     pub fn given_time(&self, name: &str) -> Option<Time> {
         self.has(name).then(|| self.time(name))
@@ -340,13 +345,15 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
+    /// A [`crate::ParamKind::Rate`] whose default is [`ParamValue::Computed`]: `None` if it was not
+    /// given.
     #[must_use]
     pub fn given_rate(&self, name: &str) -> Option<BitRate> {
         self.has(name).then(|| self.rate(name))
     }
 
-    /// A [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`]: `None` if it was not given.
+    /// A [`crate::ParamKind::Count`] whose default is [`ParamValue::Computed`]: `None` if it was
+    /// not given.
     #[must_use]
     pub fn given_count(&self, name: &str) -> Option<u64> {
         self.has(name).then(|| self.count(name))
@@ -428,7 +435,8 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Choice`] as the enumeration whose words the parameter was declared with.
+    /// A [`crate::ParamKind::Choice`] as the enumeration whose words the parameter was declared
+    /// with.
     #[must_use]
     pub fn choice<T: Choice>(&self, name: &str) -> T {
         match self.get(name) {

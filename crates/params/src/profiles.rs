@@ -1,5 +1,5 @@
-//! Buffer profiles: what some queues of a switch have in place of its general parameters (SONiC's `BUFFER_PROFILE`,
-//! `BUFFER_PG` and `BUFFER_QUEUE`).
+//! Buffer profiles: what some queues of a switch have in place of its general parameters (SONiC's
+//! `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`).
 
 use crate::choices;
 use crate::info::Misfit;

@@ -35,17 +35,19 @@ use std::sync::{PoisonError, RwLock};
 /// Longest name (bytes): names are columns and folders.
 const LONGEST_NAME: usize = 40;
 
-/// Words with another meaning where a name is expected: on the command line, in a scenario's table, for "no congestion
-/// control".
+/// Words with another meaning where a name is expected: on the command line, in a scenario's table,
+/// for "no congestion control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
 /// Folders of results are called so.
 const RESERVED_PREFIX: &str = "seed-";
 
-/// Something with a name and parameters. Implemented by [`entry!`](crate::entry) for structs that have these fields.
+/// Something with a name and parameters. Implemented by [`entry!`](crate::entry) for structs that
+/// have these fields.
 pub trait Entry: Send + Sync + 'static {
     /// What an entry of this kind is called in messages: "policy".
     const KIND: &'static str;
-    /// What joins the words of a name: `-` for what is chosen by `name`, `_` for what a table's `kind` chooses.
+    /// What joins the words of a name: `-` for what is chosen by `name`, `_` for what a table's
+    /// `kind` chooses.
     const SEPARATOR: char = '-';
 
     /// The common part of an entry.
@@ -82,7 +84,8 @@ impl Card {
     }
 }
 
-/// Makes a struct with the fields `name`, `aliases`, `title`, `summary`, `source` and `params` an [`Entry`].
+/// Makes a struct with the fields `name`, `aliases`, `title`, `summary`, `source` and `params` an
+/// [`Entry`].
 #[macro_export]
 macro_rules! entry {
     ($Info:ty, $kind:literal $(, $separator:literal)?) => {
@@ -167,20 +170,20 @@ impl<E: Entry> Registry<E> {
         Ok(())
     }
 
-    /// Adds an entry from outside. From then on its name works like a built-in one; the built-in list, the schema
-    /// and the documentation stay what they are.
+    /// Adds an entry from outside. From then on its name works like a built-in one; the built-in
+    /// list, the schema and the documentation stay what they are.
     ///
     /// Register before anything runs: a scenario is read with the entries that are known then.
     ///
     /// # Errors
-    /// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its
-    /// domain.
+    /// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default
+    /// lies outside its domain.
     pub fn register(&self, entry: E) -> Result<&'static E, RegisterError> {
         self.add(entry, false)
     }
 
-    /// Like [`Self::register`], for entries that share a table with keys that all of them have: no parameter may be
-    /// called like one.
+    /// Like [`Self::register`], for entries that share a table with keys that all of them have: no
+    /// parameter may be called like one.
     ///
     /// # Errors
     /// As [`Self::register`]; if a parameter is called like one of `common`.
@@ -198,9 +201,9 @@ impl<E: Entry> Registry<E> {
         self.add(entry, true)
     }
 
-    /// Like [`Self::register`], but takes the place of an own entry of the same name: for interactive work in which an
-    /// entry is written, tried and written again. Built-in entries cannot be replaced. What was built of the old one
-    /// goes on.
+    /// Like [`Self::register`], but takes the place of an own entry of the same name: for
+    /// interactive work in which an entry is written, tried and written again. Built-in entries
+    /// cannot be replaced. What was built of the old one goes on.
     ///
     /// # Errors
     /// As [`Self::register`]; if one of the names belongs to another entry.
@@ -224,7 +227,8 @@ impl<E: Entry> Registry<E> {
     }
 }
 
-/// A registry of any kind, for what only wants to know which entries there are: schema, documentation, command line.
+/// A registry of any kind, for what only wants to know which entries there are: schema,
+/// documentation, command line.
 pub trait Catalog: Sync {
     /// What an entry is called in messages: "policy".
     fn kind(&self) -> &'static str;

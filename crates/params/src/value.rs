@@ -11,10 +11,11 @@ use std::sync::Arc;
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
-    /// As a default only: the value must be given; here is an example, as a scenario file would write it.
+    /// As a default only: the value must be given; here is an example, as a scenario file would
+    /// write it.
     Required(&'static str),
-    /// As a default only: nothing was given, and a rule decides, here in words. What it depends on is known where the
-    /// entry is built.
+    /// As a default only: nothing was given, and a rule decides, here in words. What it depends on
+    /// is known where the entry is built.
     Computed(&'static str),
     /// As a default only: the same with an example, as a scenario file would write it.
     Derived(&'static str, &'static str),
@@ -28,7 +29,8 @@ pub enum ParamValue {
     RatioPerPriority(Cow<'static, [f64]>),
     /// Bytes; of a [`crate::ParamKind::BytesPerPort`], of every port.
     Bytes(u64),
-    /// See [`crate::ParamKind::BytesPerPort`]; never empty. Not yet computed, it is the word [`crate::AUTO`].
+    /// See [`crate::ParamKind::BytesPerPort`]; never empty. Not yet computed, it is the word
+    /// [`crate::AUTO`].
     BytesPerPort(Cow<'static, [u64]>),
     /// A span.
     Time(Time),
@@ -56,7 +58,8 @@ pub enum ParamValue {
     Tables(Vec<Params>),
 }
 
-/// A file that a parameter names, as it was when the document was read. Whoever builds from it reads no file system.
+/// A file that a parameter names, as it was when the document was read. Whoever builds from it
+/// reads no file system.
 #[derive(Clone, Debug)]
 pub struct FileContent {
     /// The name under which a result keeps it.
@@ -87,8 +90,8 @@ impl ParamValue {
         Self::RatioPerPriority(Cow::Borrowed(list))
     }
 
-    /// Whether it stands for a value that was not given, as only defaults do: [`Self::Required`], [`Self::Computed`],
-    /// [`Self::Derived`], [`Self::Optional`] or [`Self::OptionalLike`].
+    /// Whether it stands for a value that was not given, as only defaults do: [`Self::Required`],
+    /// [`Self::Computed`], [`Self::Derived`], [`Self::Optional`] or [`Self::OptionalLike`].
     #[must_use]
     pub const fn is_absent(&self) -> bool {
         matches!(
@@ -102,7 +105,8 @@ impl ParamValue {
     }
 }
 
-/// The value as a scenario file would write it; of an absent one, its rule, "required" or "optional".
+/// The value as a scenario file would write it; of an absent one, its rule, "required" or
+/// "optional".
 impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -4,8 +4,8 @@ use bufferlab_core::Ecn;
 use bufferlab_switch::{Incoming, SwitchFile};
 use bufferlab_units::{RandomStream, Time};
 
-/// `count` arrivals at the ports of `file`, drawn with `seed`. Times of overload, in which several ports send to one, alternate
-/// with times in which queues drain.
+/// `count` arrivals at the ports of `file`, drawn with `seed`. Times of overload, in which several
+/// ports send to one, alternate with times in which queues drain.
 ///
 /// # Panics
 /// If the switch has fewer than two ports.
@@ -34,7 +34,8 @@ pub fn synthetic(file: &SwitchFile, count: usize, seed: u64) -> Vec<Incoming> {
         let frame = [60, 1_514, 1_514, 60 + random.below(1_455)][random.below(4) as usize];
         let flow = random.below(FLOWS);
         arrivals.push(Incoming {
-            // Whole nanoseconds, as the kernel stamps them; equal ones are told apart by the driver.
+            // Whole nanoseconds, as the kernel stamps them; equal ones are told apart by the
+            // driver.
             at: Time::from_ns(at_ns as u64),
             ingress: ingress as u16,
             egress: egress as u16,

@@ -8,14 +8,17 @@
 //!   record: verdicts, marks, departures ────────────────────────┴──► Comparison
 //! ```
 //!
-//! The two have the core in common and nothing else: the simulator has its own calendar, links and clocks. What is compared:
+//! The two have the core in common and nothing else: the simulator has its own calendar, links and
+//! clocks. What is compared:
 //!
-//! * of every packet whether it was sent or lost, whether it was marked, and when its transmission began (ns);
+//! * of every packet whether it was sent or lost, whether it was marked, and when its transmission
+//!   began (ns);
 //! * of every queue, how many packets were lost for which reason;
 //! * of every packet its queue, against a classifier that sees the arrivals and nothing else.
 //!
-//! In the simulator every packet of a trace is a flow of its own, so policies that follow flows cannot be compared; a
-//! classifier that does can, because it is run apart and its answer becomes the packet's priority.
+//! In the simulator every packet of a trace is a flow of its own, so policies that follow flows
+//! cannot be compared; a classifier that does can, because it is run apart and its answer becomes
+//! the packet's priority.
 
 mod arrivals;
 mod compare;

@@ -76,7 +76,8 @@ impl Wire for Rows {
     }
 }
 
-/// Replays the arrivals of `rows` (by time) through the simulator and compares its answers with theirs.
+/// Replays the arrivals of `rows` (by time) through the simulator and compares its answers with
+/// theirs.
 ///
 /// # Errors
 /// [`ParityError`], if nothing can be compared.
@@ -84,8 +85,9 @@ pub fn verify(file: &SwitchFile, rows: &[Recorded]) -> Result<Comparison, Parity
     verify_until(file, rows, Time::MAX)
 }
 
-/// Replays the arrivals of `rows` (by time), which are complete before `until`, and compares the decisions that were made
-/// before that moment. A packet that is missing later cannot have influenced them.
+/// Replays the arrivals of `rows` (by time), which are complete before `until`, and compares the
+/// decisions that were made before that moment. A packet that is missing later cannot have
+/// influenced them.
 ///
 /// # Errors
 /// [`ParityError`], if nothing can be compared.
@@ -160,7 +162,8 @@ fn start_of(row: &Recorded, delay: Time) -> Time {
     row.incoming.at - UPLINK.serialization(u64::from(row.incoming.wire)) - delay
 }
 
-/// The network of the record: hosts whose links are so fast that packets reach the switch when the record says.
+/// The network of the record: hosts whose links are so fast that packets reach the switch when the
+/// record says.
 fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     let mut scenario = file.scenario.clone();
     for link in &mut scenario.topology.links {

@@ -1,7 +1,8 @@
 //! Own congestion controls, written in Python: a registered class, an instance of it per flow.
 //!
-//! A method that the class does not define is never called. The first thing that goes wrong is kept in its flow, with time and traceback, and
-//! no control of that transport is called any more: whoever drives the flows then ends the run ([`Controller::take_failure`]).
+//! A method that the class does not define is never called. The first thing that goes wrong is kept
+//! in its flow, with time and traceback, and no control of that transport is called any more:
+//! whoever drives the flows then ends the run ([`Controller::take_failure`]).
 
 mod view;
 
@@ -41,7 +42,8 @@ pub(crate) struct Wishes {
     starts_at_line_rate: bool,
 }
 
-/// Registers `class_` under `name`, in place of an earlier one of that name; `hooks` are the optional methods that it defines.
+/// Registers `class_` under `name`, in place of an earlier one of that name; `hooks` are the
+/// optional methods that it defines.
 #[pyfunction]
 pub(crate) fn register_congestion_control(
     class_: Bound<'_, PyType>,
@@ -73,8 +75,8 @@ pub(crate) fn register_congestion_control(
     Ok(())
 }
 
-/// What makes the instances of a transport's flows. One is made at once, so that a class that refuses its parameters does so when the scenario
-/// is read.
+/// What makes the instances of a transport's flows. One is made at once, so that a class that
+/// refuses its parameters does so when the scenario is read.
 fn build(
     name: &'static str,
     class: &Arc<Py<PyType>>,

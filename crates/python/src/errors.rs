@@ -1,5 +1,5 @@
-//! Errors of the libraries as the exceptions of `bufferlab.exceptions`: the classes are Python's, so that they can be documented,
-//! subclassed and pickled like any other.
+//! Errors of the libraries as the exceptions of `bufferlab.exceptions`: the classes are Python's,
+//! so that they can be documented, subclassed and pickled like any other.
 
 use crate::own::Raised;
 use crate::words;
@@ -69,7 +69,8 @@ pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
 /// A problem as Python's `Problem` takes it: message, key, file, line, help, unknown kind.
 pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>, Option<&'static str>);
 
-/// A problem with its place. A change has none beyond its key; a dictionary or a text stands in no file, and is named as `<name>`.
+/// A problem with its place. A change has none beyond its key; a dictionary or a text stands in no
+/// file, and is named as `<name>`.
 pub(crate) fn plain(problem: &Problem) -> Plain {
     let file = problem.file().filter(|file| ![COMMAND_LINE, A_VARIANT].contains(file));
     let line = problem.line().filter(|_| file.is_some());
@@ -139,7 +140,8 @@ fn traceback(raised: Option<&Raised>) -> &str {
     raised.map_or("", |raised| &raised.traceback)
 }
 
-/// `error`, with what was raised as its cause. What is no mistake of the class (Ctrl-C, `sys.exit()`) stays what it is.
+/// `error`, with what was raised as its cause. What is no mistake of the class (Ctrl-C,
+/// `sys.exit()`) stays what it is.
 fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
     if let Some(raised) = raised.filter(|raised| !raised.error.is_instance_of::<PyException>(py)) {
         return raised.error.clone_ref(py);

@@ -35,7 +35,8 @@ impl RunSink for Explanations {
     }
 }
 
-/// The explanations as JSON, in the form that is published, and as text; the list is empty if there is no such event.
+/// The explanations as JSON, in the form that is published, and as text; the list is empty if there
+/// is no such event.
 #[pyfunction]
 pub(crate) fn explain(
     py: Python<'_>,

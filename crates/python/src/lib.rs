@@ -1,7 +1,8 @@
 //! The extension module `bufferlab._bufferlab`: the laboratory for Python.
 //!
-//! Thin on purpose: types, names and defaults that people see are Python's (`python/bufferlab`), what runs is the other crates'. Functions take
-//! and answer plain values; errors are raised as the exceptions of `bufferlab.exceptions`; the interpreter is free while something runs.
+//! Thin on purpose: types, names and defaults that people see are Python's (`python/bufferlab`),
+//! what runs is the other crates'. Functions take and answer plain values; errors are raised as the
+//! exceptions of `bufferlab.exceptions`; the interpreter is free while something runs.
 
 mod control;
 mod errors;
@@ -58,7 +59,8 @@ mod _bufferlab {
     use super::{in_python_words, set_own_code, suggestion, version};
 }
 
-/// Says when own code that was registered has been written (seconds since 1970): runs from before it are not taken for its runs.
+/// Says when own code that was registered has been written (seconds since 1970): runs from before
+/// it are not taken for its runs.
 #[pyfunction]
 fn set_own_code(seconds: f64) {
     if let Ok(since) = Duration::try_from_secs_f64(seconds) {

@@ -1,7 +1,8 @@
-//! Own marking rules, written in Python: a registered class, an instance of it per memory of a switch.
+//! Own marking rules, written in Python: a registered class, an instance of it per memory of a
+//! switch.
 //!
-//! The first thing that goes wrong is kept, with time and traceback, and the rule marks nothing from then on: whoever drives the switch then
-//! ends the run ([`MarkingRule::take_failure`]).
+//! The first thing that goes wrong is kept, with time and traceback, and the rule marks nothing
+//! from then on: whoever drives the switch then ends the run ([`MarkingRule::take_failure`]).
 
 use crate::errors;
 use crate::own::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
@@ -156,7 +157,8 @@ impl Markable {
         self.0.now.0
     }
 
-    /// Whether it is about to be sent, and has left its queue; else it arrives, and is not in its queue yet.
+    /// Whether it is about to be sent, and has left its queue; else it arrives, and is not in its
+    /// queue yet.
     #[getter]
     fn departing(&self) -> bool {
         self.0.moment == Moment::Dequeue

@@ -1,4 +1,5 @@
-//! What own policies, congestion controls, marking rules and workloads in Python share: parameters, and what goes wrong in their methods.
+//! What own policies, congestion controls, marking rules and workloads in Python share: parameters,
+//! and what goes wrong in their methods.
 
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_params::Word;
@@ -9,7 +10,8 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTracebackMethods};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A parameter as Python declares it: name, default, kind, smallest and largest value, words to choose from, meaning.
+/// A parameter as Python declares it: name, default, kind, smallest and largest value, words to
+/// choose from, meaning.
 pub(crate) type PlainParameter<'py> =
     (String, Bound<'py, PyAny>, String, Option<f64>, Option<f64>, Vec<String>, String);
 

@@ -1,4 +1,5 @@
-//! Comparisons and sweeps: which runs they are made of is decided where the command line decides it, too.
+//! Comparisons and sweeps: which runs they are made of is decided where the command line decides
+//! it, too.
 
 use crate::errors;
 use crate::scenario::{Loaded, variant};
@@ -14,7 +15,8 @@ use std::sync::{Mutex, PoisonError};
 type Source = (PathBuf, Option<String>, Vec<(String, String)>);
 /// A run that is to be done: scenario, folder, caveats (id, message, advice).
 type PlainJob = (Loaded, PathBuf, Vec<(String, String, String)>);
-/// Runs, policies in order, how many runs are there already, policies that are left out with the reason, and exceptions of variants that cannot run.
+/// Runs, policies in order, how many runs are there already, policies that are left out with the
+/// reason, and exceptions of variants that cannot run.
 type PlainPlan = (Vec<PlainJob>, Vec<String>, usize, Vec<(String, String)>, Vec<Py<PyBaseException>>);
 
 fn loader(
@@ -46,8 +48,9 @@ fn at_least_one(py: Python<'_>, seeds: u32) -> PyResult<NonZero<u32>> {
         .ok_or_else(|| errors::argument(py, "seeds", "seeds is 0, expected a whole number, 1 or more", ""))
 }
 
-/// Plans a comparison of `policies` and `variants` (of the scenario's own policy alone if there is none, or as `run_as` says) with `seeds` seeds in `out`.
-/// With `go_on`, runs that are there already are left out, but for a single one.
+/// Plans a comparison of `policies` and `variants` (of the scenario's own policy alone if there is
+/// none, or as `run_as` says) with `seeds` seeds in `out`. With `go_on`, runs that are there
+/// already are left out, but for a single one.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
 pub(crate) fn plan(
@@ -78,7 +81,8 @@ pub(crate) fn plan(
     Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, finished, plan.left_out, failed))
 }
 
-/// Whether the finished run of this scenario, by this version and these custom classes, is in `out` and undamaged.
+/// Whether the finished run of this scenario, by this version and these custom classes, is in `out`
+/// and undamaged.
 #[pyfunction]
 pub(crate) fn is_finished(loaded: &Loaded, out: PathBuf) -> bool {
     bufferlab_lab::is_kept(&Job { loaded: loaded.inner.clone(), dir: out, caveats: Vec::new() })

@@ -25,7 +25,8 @@ pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend};
 /// The policies that decide in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
-/// Registers `class_` under `name`, in place of an earlier one of that name; `hooks` are the optional methods that it defines.
+/// Registers `class_` under `name`, in place of an earlier one of that name; `hooks` are the
+/// optional methods that it defines.
 #[pyfunction]
 pub(crate) fn register_policy(
     class_: Bound<'_, PyType>,
@@ -94,7 +95,8 @@ pub(crate) fn switch<'py>(py: Python<'py>, shape: &SwitchShape) -> PyResult<Boun
     ))
 }
 
-/// The parameters of `info` as Python gives them, checked: ratios, whole numbers (bytes, picoseconds), flags, words.
+/// The parameters of `info` as Python gives them, checked: ratios, whole numbers (bytes,
+/// picoseconds), flags, words.
 fn given(
     py: Python<'_>,
     info: &PolicyInfo,
@@ -120,7 +122,8 @@ fn given(
     Ok(given)
 }
 
-/// A value of a kind; `None` if it is another one, `Some(None)` if only scenarios can write such values.
+/// A value of a kind; `None` if it is another one, `Some(None)` if only scenarios can write such
+/// values.
 fn plain(kind: ParamKind, value: &Bound<'_, PyAny>) -> Option<Option<ParamValue>> {
     let whole = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<u64>().ok() };
     let ratio = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };

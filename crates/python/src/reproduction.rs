@@ -75,7 +75,8 @@ fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     }
 }
 
-/// A reproduction that can begin, or go on: its runs are done by the caller, wherever, and kept as they come.
+/// A reproduction that can begin, or go on: its runs are done by the caller, wherever, and kept as
+/// they come.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct ReproductionPlan {
     registry: Registry,
@@ -116,7 +117,8 @@ impl ReproductionPlan {
         self.cache.keep(key, numbers).map_err(|why| lost(py, &why))
     }
 
-    /// Judges what is there and writes all outputs; `failures` says why runs (by their index) have not come.
+    /// Judges what is there and writes all outputs; `failures` says why runs (by their index) have
+    /// not come.
     fn finish(&self, py: Python<'_>, failures: Vec<(usize, String)>) -> PyResult<PlainReproduction> {
         let of_key = |(index, why): (usize, String)| Some((self.missing.get(index)?.key.clone(), why));
         let failures = failures.into_iter().filter_map(of_key).collect();
@@ -128,7 +130,8 @@ impl ReproductionPlan {
     }
 }
 
-/// Does a run in `folder` and answers what is `wanted` of it, as JSON: its tables are not needed any more.
+/// Does a run in `folder` and answers what is `wanted` of it, as JSON: its tables are not needed
+/// any more.
 #[pyfunction]
 pub(crate) fn take(
     py: Python<'_>,

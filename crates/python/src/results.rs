@@ -1,4 +1,5 @@
-//! Result folders: numbers of a run, reports of a folder. Tables are Parquet, which Python reads itself.
+//! Result folders: numbers of a run, reports of a folder. Tables are Parquet, which Python reads
+//! itself.
 
 use crate::errors;
 use crate::words;
@@ -8,7 +9,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::path::PathBuf;
 
-/// A metric as Python's `Metric` takes it: id, group, label, unit, good direction (-1, 0 or 1), in the short table or not.
+/// A metric as Python's `Metric` takes it: id, group, label, unit, good direction (-1, 0 or 1), in
+/// the short table or not.
 type Plain = (String, String, String, &'static str, i8, bool);
 
 fn metric(metric: Metric) -> Plain {
@@ -48,11 +50,13 @@ pub(crate) fn store(py: Python<'_>, dir: PathBuf, files: Vec<(String, PyBackedBy
 type Interval = (u64, f64, Option<f64>);
 /// Policy, the value of every seed, mean over them, change against the baseline.
 type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<Interval>);
-/// Policies, seeds, metrics with a cell per policy, caveats (id, message, advice), text for a terminal.
+/// Policies, seeds, metrics with a cell per policy, caveats (id, message, advice), text for a
+/// terminal.
 type PlainReport =
     (Vec<String>, Vec<u64>, Vec<(Plain, Vec<PlainCell>)>, Vec<(String, String, String)>, String);
 
-/// Compares the runs of `dir`, the policies of `order` first. Writes the report's files into the folder if asked to.
+/// Compares the runs of `dir`, the policies of `order` first. Writes the report's files into the
+/// folder if asked to.
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bool) -> PyResult<PlainReport> {
     let report = py.detach(|| {

@@ -1,4 +1,5 @@
-//! Runs: the calling thread waits, tells Python how far they are and listens for Ctrl-C; others do the work.
+//! Runs: the calling thread waits, tells Python how far they are and listens for Ctrl-C; others do
+//! the work.
 
 use crate::errors;
 use crate::scenario::Loaded;
@@ -62,7 +63,8 @@ impl Relay {
         done
     }
 
-    /// Whether the run whose policy has begun these is over: a signal reaches the thread that waits for that one.
+    /// Whether the run whose policy has begun these is over: a signal reaches the thread that waits
+    /// for that one.
     fn is_orphaned(&self) -> bool {
         self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))
     }
@@ -92,7 +94,8 @@ impl Relay {
 impl Watcher for Relay {
     fn update(&self, index: usize, progress: &Progress) {
         let done = progress.now.0 as f64 / progress.duration.0.max(1) as f64;
-        // What follows the arrival phase is short as a rule, and its length is unknown: it is the last percent.
+        // What follows the arrival phase is short as a rule, and its length is unknown: it is the
+        // last percent.
         self.set(index, done.min(1.0) * 0.99, progress.packet_hops);
     }
 
@@ -100,8 +103,9 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
-    /// A run whose verdicts, marks or windows are Python's holds the interpreter throughout: asking for it at every decision would cost more than the decision.
-    /// It gives way to other threads whenever that code runs, as Python code does.
+    /// A run whose verdicts, marks or windows are Python's holds the interpreter throughout: asking
+    /// for it at every decision would cost more than the decision. It gives way to other threads
+    /// whenever that code runs, as Python code does.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
         self.within(|| {
             if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
@@ -116,10 +120,12 @@ impl Watcher for Relay {
 /// A job as Python says it: scenario, folder, caveats (id, message, advice).
 pub(crate) type PlainJob<'py> = (PyRef<'py, Loaded>, PathBuf, Vec<(String, String, String)>);
 
-/// Does all jobs, `threads` at a time (0: the number of cores); answers what befell each: `None`, or the exception.
+/// Does all jobs, `threads` at a time (0: the number of cores); answers what befell each: `None`,
+/// or the exception.
 ///
-/// `progress` is called from this thread, some ten times a second, with the sum of the fractions done, the number of complete runs, the
-/// packet-hops and the number of runs. What it raises, and Ctrl-C, ends the runs and is raised here.
+/// `progress` is called from this thread, some ten times a second, with the sum of the fractions
+/// done, the number of complete runs, the packet-hops and the number of runs. What it raises, and
+/// Ctrl-C, ends the runs and is raised here.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, verify, progress))]
 pub(crate) fn execute<'py>(
@@ -139,8 +145,9 @@ pub(crate) fn execute<'py>(
     Ok(outcomes.into_iter().map(befell).collect())
 }
 
-/// Does `work` on another thread, while this one looks up ten times a second: it tells `progress` how far `relay` has come and listens for
-/// Ctrl-C. What either raises stops the relay, and is raised here when the work has ended.
+/// Does `work` on another thread, while this one looks up ten times a second: it tells `progress`
+/// how far `relay` has come and listens for Ctrl-C. What either raises stops the relay, and is
+/// raised here when the work has ended.
 pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     relay: &Relay,

@@ -73,7 +73,8 @@ impl Loaded {
         each_once(self.inner.scenario.workloads.iter().map(|workload| workload.kind.as_str()))
     }
 
-    /// What its run is called in a comparison, and what that stands for; `None` where that is the policy's name.
+    /// What its run is called in a comparison, and what that stands for; `None` where that is the
+    /// policy's name.
     #[getter]
     fn variant(&self) -> Option<(String, String)> {
         self.inner.variant.clone().map(|name| (name.label, name.text))
@@ -142,7 +143,8 @@ pub(crate) fn check_variant(py: Python<'_>, argument: &str, text: &str) -> PyRes
     variant(py, argument, text).map(drop)
 }
 
-/// Loads the file `path`, or `text` as if it stood there, with overrides: dotted key, TOML value; then as a variant.
+/// Loads the file `path`, or `text` as if it stood there, with overrides: dotted key, TOML value;
+/// then as a variant.
 #[pyfunction]
 #[pyo3(signature = (path, text, overrides, as_variant=None))]
 pub(crate) fn load(

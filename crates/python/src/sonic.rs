@@ -1,4 +1,5 @@
-//! Configurations of SONiC switches. What is large crosses the border as JSON, as the command line prints it.
+//! Configurations of SONiC switches. What is large crosses the border as JSON, as the command line
+//! prints it.
 
 use crate::errors;
 use bufferlab_operator::probe::Executor;
@@ -43,7 +44,8 @@ fn json<T: Serialize>(py: Python<'_>, value: &T) -> PyResult<String> {
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicConfiguration(Config);
 
-/// Reads files, and the databases of a running switch where there is one: name and configuration of every chip.
+/// Reads files, and the databases of a running switch where there is one: name and configuration of
+/// every chip.
 #[pyfunction]
 pub(crate) fn sonic_read(
     py: Python<'_>,
@@ -217,14 +219,16 @@ impl SonicWhatIf {
         self.0.notes.clone()
     }
 
-    /// Writes the scenario into a folder; refuses one with another scenario, unless it is to be replaced.
+    /// Writes the scenario into a folder; refuses one with another scenario, unless it is to be
+    /// replaced.
     fn write(&self, py: Python<'_>, folder: PathBuf, replace: bool) -> PyResult<()> {
         check_scenario(&folder, &self.0.scenario, replace)
             .and_then(|()| write_scenario(&folder, &self.0.scenario))
             .map_err(|error| errors::with_help(py, "ResultsError", &error.message, &error.help))
     }
 
-    /// What the runs of a folder say: choice, reasons, caveats, and all of it as text with the table.
+    /// What the runs of a folder say: choice, reasons, caveats, and all of it as text with the
+    /// table.
     fn recommend(
         &self,
         py: Python<'_>,
@@ -266,7 +270,8 @@ impl SonicTuner {
 
 #[pymethods]
 impl SonicTuner {
-    /// Reads the configuration of a running switch; with `apply`, what a killed tuner left is put back first.
+    /// Reads the configuration of a running switch; with `apply`, what a killed tuner left is put
+    /// back first.
     #[new]
     #[pyo3(signature = (redis, apply, down, up, hold, faults_max, lossless, journal))]
     #[expect(clippy::too_many_arguments, reason = "Python's side has names for them")]

@@ -1,4 +1,5 @@
-//! The calculators and analytical figures. Names, defaults and kinds of the calculators' parameters are the registry's.
+//! The calculators and analytical figures. Names, defaults and kinds of the calculators' parameters
+//! are the registry's.
 
 use crate::errors;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
@@ -15,20 +16,22 @@ use pyo3::types::{PyBool, PyDict};
 type Line = (String, String, String, String, String);
 /// Heads, rows.
 type Table = (Vec<String>, Vec<Vec<String>>);
-/// Quantity, stated, measured, how they are compared, the difference that discretisation explains, whether they agree.
+/// Quantity, stated, measured, how they are compared, the difference that discretisation explains,
+/// whether they agree.
 type PlainCheck = (String, f64, f64, &'static str, f64, bool);
 /// Title, lines, table, answers (name, value, text), notes, and all of it as text.
 type Plain = (String, Vec<Line>, Option<Table>, Vec<(String, f64, String)>, Vec<String>, String);
 
-/// What a calculator derives from values by name: text with a unit or plain numbers in base units (bytes, bits/s, seconds);
-/// `None` where a value may be left out.
+/// What a calculator derives from values by name: text with a unit or plain numbers in base units
+/// (bytes, bits/s, seconds); `None` where a value may be left out.
 #[pyfunction]
 pub(crate) fn calculate(py: Python<'_>, name: &str, values: &Bound<'_, PyDict>) -> PyResult<Plain> {
     let (info, given) = question(py, name, values)?;
     info.calculate(&given).map(plain).map_err(|error| refused(py, info, &error))
 }
 
-/// The same question, put to packets: what was compared, what was left out and why, and all of it as text.
+/// The same question, put to packets: what was compared, what was left out and why, and all of it
+/// as text.
 #[pyfunction]
 pub(crate) fn replay(
     py: Python<'_>,
@@ -197,8 +200,8 @@ pub(crate) fn theory_figure(py: Python<'_>, name: &str) -> PyResult<Vec<Panel>> 
     Ok(panels.into_iter().map(panel).collect())
 }
 
-/// A quantity with its unit in the base unit: bytes, bits/s or seconds for `dimension` "size", "rate" or "time". `argument` names it in the
-/// error.
+/// A quantity with its unit in the base unit: bytes, bits/s or seconds for `dimension` "size",
+/// "rate" or "time". `argument` names it in the error.
 #[pyfunction]
 pub(crate) fn quantity(py: Python<'_>, argument: &str, text: &str, dimension: &str) -> PyResult<f64> {
     let wrong = |error: QuantityError| {

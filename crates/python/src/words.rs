@@ -1,4 +1,5 @@
-//! Hints of the libraries name options and commands of the command line; Python has arguments and functions instead.
+//! Hints of the libraries name options and commands of the command line; Python has arguments and
+//! functions instead.
 
 /// What a command is called here. A hint about any other command is left as it is.
 const COMMANDS: &[(&str, &str)] = &[

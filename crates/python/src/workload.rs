@@ -1,4 +1,5 @@
-//! Own workloads, written in Python: a registered class, an instance of it per entry of a scenario, its flows once per run.
+//! Own workloads, written in Python: a registered class, an instance of it per entry of a scenario,
+//! its flows once per run.
 
 use crate::errors;
 use crate::own::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};

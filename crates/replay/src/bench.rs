@@ -1,5 +1,5 @@
-//! The core's switch under the two kinds of traffic that closed forms know: queues that are always kept as long as they
-//! may be, and bursts of a constant rate.
+//! The core's switch under the two kinds of traffic that closed forms know: queues that are always
+//! kept as long as they may be, and bursts of a constant rate.
 
 use bufferlab_core::{
     Admission, DropReason, Packet, ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, Tags,
@@ -8,8 +8,8 @@ use bufferlab_units::{BitRate, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Rounds of offers in which every queue refuses before a state counts as settled: counters of drops, as TDT has them,
-/// reach their limits in fewer.
+/// Rounds of offers in which every queue refuses before a state counts as settled: counters of
+/// drops, as TDT has them, reach their limits in fewer.
 const IDLE_ROUNDS: u32 = 24;
 
 /// A queue.
@@ -83,7 +83,8 @@ impl Bench {
         })
     }
 
-    /// Lets so much time pass between two packets while a state settles: what looks at growth in a window sees none.
+    /// Lets so much time pass between two packets while a state settles: what looks at growth in a
+    /// window sees none.
     pub(crate) fn settle_slowly(&mut self, pace: Time) {
         self.pace = pace;
     }
@@ -108,7 +109,8 @@ impl Bench {
         self.switch.buffer().capacity() - self.switch.buffer().occupancy()
     }
 
-    /// The limit of a queue as a multiple of what is free; infinite without a limit or without space.
+    /// The limit of a queue as a multiple of what is free; infinite without a limit or without
+    /// space.
     pub(crate) fn weight(&self, place: Place, tags: Tags) -> f64 {
         let free = self.free();
         match self.switch.threshold(self.queue(place), tags) {
@@ -165,8 +167,9 @@ impl Bench {
         }
     }
 
-    /// Ports of queues that are longer than their limit by more than a packet, also if a packet more were free: where
-    /// a limit is a large multiple of what is free, no state of whole packets is nearer to the steady one.
+    /// Ports of queues that are longer than their limit by more than a packet, also if a packet
+    /// more were free: where a limit is a large multiple of what is free, no state of whole packets
+    /// is nearer to the steady one.
     fn ports_in_excess(&self) -> Vec<u16> {
         let (free, packet) = (self.free(), u64::from(self.packet));
         let longer = |place: &&Place| {
@@ -181,7 +184,8 @@ impl Bench {
         ports
     }
 
-    /// The steady state of the queues that are kept full: each as long as its limit allows and no longer.
+    /// The steady state of the queues that are kept full: each as long as its limit allows and no
+    /// longer.
     ///
     /// # Errors
     /// If there is none: limits follow every packet by more than queues can.
@@ -233,7 +237,8 @@ impl Bench {
         }
     }
 
-    /// The end of the next transmission, if it is due by `until`: its port goes on, and queues are kept full.
+    /// The end of the next transmission, if it is due by `until`: its port goes on, and queues are
+    /// kept full.
     fn depart(&mut self, until: Time) -> bool {
         match self.busy.peek() {
             Some(&Reverse((at, port))) if at <= until => {
@@ -261,7 +266,8 @@ impl Bench {
         self.start();
         let (begin, count, size) = (self.now, burst.queues.len() as u64, u64::from(self.packet));
         let between = burst.rate.serialization(size);
-        // The bursts' packets come one after the other: simultaneous ones would be bursts of their own.
+        // The bursts' packets come one after the other: simultaneous ones would be bursts of their
+        // own.
         let at = |packet: u64, queue: u64| {
             begin + burst.rate.serialization((packet + 1) * size) + Time(between.0 * queue / count)
         };
@@ -284,8 +290,8 @@ impl Bench {
         None
     }
 
-    /// How long it takes until a queue to which nothing more arrives is empty and its last packet sent (s); the others
-    /// are kept full.
+    /// How long it takes until a queue to which nothing more arrives is empty and its last packet
+    /// sent (s); the others are kept full.
     pub(crate) fn drain(&mut self, place: Place) -> f64 {
         self.stop(place);
         let begin = self.now;

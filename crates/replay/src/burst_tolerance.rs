@@ -1,5 +1,5 @@
-//! `burst-tolerance`: bursts sent into a switch whose congested queues stand at their thresholds, until one loses
-//! a packet.
+//! `burst-tolerance`: bursts sent into a switch whose congested queues stand at their thresholds,
+//! until one loses a packet.
 
 pub(crate) mod layout;
 
@@ -71,7 +71,8 @@ pub(crate) struct Seen {
     free: f64,
     /// How much of the free space can be off (bytes).
     slack: f64,
-    /// Two packets over the weight of the burst: how much of the free space its own packets are worth (bytes).
+    /// Two packets over the weight of the burst: how much of the free space its own packets are
+    /// worth (bytes).
     own: f64,
     /// Rates of arrival and of growth (bytes/s).
     rates: (f64, f64),

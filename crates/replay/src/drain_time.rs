@@ -38,8 +38,8 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
             let mut bench = settled(priorities.bench(vec![rate; usize::from(ports)])?, &full)?;
             let measured = bench.drain(Place { port: 0, priority: priority as u8 });
             bench.verify();
-            // What its priority may be off, and two packets at its end; at its port each of the others has a turn for each
-            // of them.
+            // What its priority may be off, and two packets at its end; at its port each of the
+            // others has a turn for each of them.
             let gamma = 1.0 / present.len() as f64;
             let queue = |place: &Place| Congested { priority: usize::from(place.priority), gamma };
             let queues: Vec<_> = full.iter().map(queue).collect();

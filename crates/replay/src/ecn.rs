@@ -85,7 +85,8 @@ fn stored_beside(asked: &Asked<'_>, buffer: u64, queue: f64) -> Result<f64, Stri
     Ok(burst(&mut bench))
 }
 
-/// Packets of small flows that find room in a port that is full of large ones, of which tau may be evicted.
+/// Packets of small flows that find room in a port that is full of large ones, of which tau may be
+/// evicted.
 fn stored_by_losspass(asked: &Asked<'_>, buffer: u64) -> Result<f64, String> {
     let packet = asked.params.bytes("packet") as u32;
     let room = buffer as f64 * asked.params.ratio("tau");

@@ -1,4 +1,5 @@
-//! `guarantees`: states of a switch under ABM that attain the bounds, and random ones, which must keep them.
+//! `guarantees`: states of a switch under ABM that attain the bounds, and random ones, which must
+//! keep them.
 
 use crate::priorities::{Congested, Priorities};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};

@@ -1,5 +1,5 @@
-//! `headroom`: a sender that sends until it obeys a pause, the worst packets at the worst moment, and the least headroom
-//! with which the switch loses none.
+//! `headroom`: a sender that sends until it obeys a pause, the worst packets at the worst moment,
+//! and the least headroom with which the switch loses none.
 
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{Admission, Buffer, Hardware, Observer, Packet, ParamValue, SwitchConfig, SwitchEvent};
@@ -90,7 +90,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// The standard's figure with the packet that triggers: its delays of interfaces and of the peer are reaction time.
+/// The standard's figure with the packet that triggers: its delays of interfaces and of the peer
+/// are reaction time.
 fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option<f64>, f64) {
     let name = "IEEE, with the trigger";
     let params = &asked.params;
@@ -140,8 +141,8 @@ impl Observer for Asks {
 /// Whether the switch loses a packet with so much headroom.
 fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let PacketMemory { largest, cell, .. } = cable.packets;
-    // The worst case: the packets before the pause leave one byte below the threshold, so that the packet
-    // that asks for the pause does not fit and goes to headroom.
+    // The worst case: the packets before the pause leave one byte below the threshold, so that the
+    // packet that asks for the pause does not fit and goes to headroom.
     let threshold = BEFORE * cable.packets.occupied(largest) + 1;
     let config = SwitchConfig {
         hardware: Hardware { cell_bytes: cell.max(1), ..Hardware::IDEAL },

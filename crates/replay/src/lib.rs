@@ -1,9 +1,10 @@
 //! The answers of calculators, measured packet by packet.
 //!
-//! For every calculator of [`bufferlab_theory::calculators`] an entry of [`REPLAYS`] builds, from the calculator's own
-//! parameters, a switch in which the stated quantity shows, drives packets through that of [`bufferlab_core`], and
-//! compares. How far stated and measured may be apart follows from discretisation (a packet, a serialization time, a
-//! refresh) and is stated with every comparison.
+//! For every calculator of [`bufferlab_theory::calculators`] an entry of [`REPLAYS`] builds, from
+//! the calculator's own parameters, a switch in which the stated quantity shows, drives packets
+//! through that of [`bufferlab_core`], and compares. How far stated and measured may be apart
+//! follows from discretisation (a packet, a serialization time, a refresh) and is stated with every
+//! comparison.
 //!
 //! ```
 //! use bufferlab_theory::calculators::CALCULATORS;

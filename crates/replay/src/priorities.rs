@@ -1,4 +1,5 @@
-//! Switches whose priorities have queues at ABM's thresholds, as `guarantees` and `drain-time` describe them.
+//! Switches whose priorities have queues at ABM's thresholds, as `guarantees` and `drain-time`
+//! describe them.
 
 use crate::bench::{Bench, Place};
 use crate::schemes::{abm, packet_size, settled, switch};
@@ -53,9 +54,9 @@ impl Priorities {
         abm(&config, &self.alphas, 64.0, INTERVAL, self.packet)
     }
 
-    /// How far what `priority` holds may be from the steady state of so many queues (bytes). A queue ends from a packet
-    /// below omega times what is free to omega + 1 packets above it (see [`Bench::settle`]); the sum of that over all
-    /// queues is missing from what is free.
+    /// How far what `priority` holds may be from the steady state of so many queues (bytes). A
+    /// queue ends from a packet below omega times what is free to omega + 1 packets above it (see
+    /// [`Bench::settle`]); the sum of that over all queues is missing from what is free.
     pub(crate) fn slack(&self, queues: &[Congested], priority: usize) -> f64 {
         let count = |priority| queues.iter().filter(|queue| queue.priority == priority).count() as f64;
         let omega = |queue: &Congested| self.alphas[queue.priority] * queue.gamma / count(queue.priority);
@@ -65,8 +66,8 @@ impl Priorities {
         f64::from(self.packet) * (count(priority) + own + own * missing / (1.0 + all))
     }
 
-    /// The steady state of congested queues, each on a port of its own beside an idle port of the fastest rate: what
-    /// each priority holds (bytes).
+    /// The steady state of congested queues, each on a port of its own beside an idle port of the
+    /// fastest rate: what each priority holds (bytes).
     pub(crate) fn held(&self, queues: &[Congested]) -> Result<Vec<f64>, String> {
         let rate = |queue: &Congested| BitRate((queue.gamma * RATE.0 as f64).round().max(1.0) as u64);
         let rates: Vec<_> = queues.iter().map(rate).chain([RATE]).collect();

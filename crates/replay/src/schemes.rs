@@ -1,10 +1,12 @@
-//! The switches in which thresholds of the closed forms show: policies set such that control takes no time.
+//! The switches in which thresholds of the closed forms show: policies set such that control takes
+//! no time.
 
 use crate::bench::{Bench, Place};
 use bufferlab_core::{ParamValue, Scheduler, SwitchConfig};
 use bufferlab_units::{BitRate, Time};
 
-/// The fewest packets of which a buffer consists: with fewer, a packet is a large part of every quantity.
+/// The fewest packets of which a buffer consists: with fewer, a packet is a large part of every
+/// quantity.
 pub(crate) const FEWEST_PACKETS: u64 = 500;
 /// The most, which keeps runs short.
 const MOST_PACKETS: u64 = 20_000;
@@ -13,8 +15,8 @@ const LARGEST_BUFFER: u64 = 1 << 44;
 /// The longest time in which a port may send the buffer: time has picoseconds, and an end.
 const LONGEST_SECONDS: f64 = 1e4;
 
-/// The size of a packet (bytes) that divides `buffer` bytes into as many as a run of about a second can afford, where
-/// each costs `cost_each` arrivals and offers.
+/// The size of a packet (bytes) that divides `buffer` bytes into as many as a run of about a second
+/// can afford, where each costs `cost_each` arrivals and offers.
 ///
 /// # Errors
 /// Why the buffer cannot be replayed.
@@ -65,8 +67,8 @@ pub(crate) fn strict(buffer: u64, rates: Vec<BitRate>, queues: usize) -> SwitchC
     SwitchConfig { scheduler: Scheduler::strict_priority(queues), ..switch(buffer, rates, queues) }
 }
 
-/// ABM in which a queue that holds anything is congested, and drain rates follow from rates: the model of the paper.
-/// Packets tagged `unscheduled` have `unscheduled_alpha`.
+/// ABM in which a queue that holds anything is congested, and drain rates follow from rates: the
+/// model of the paper. Packets tagged `unscheduled` have `unscheduled_alpha`.
 pub(crate) fn abm(
     config: &SwitchConfig,
     alphas: &[f64],

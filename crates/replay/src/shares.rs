@@ -74,7 +74,8 @@ fn row(buffer: u64, count: u64) -> Result<(String, Check), String> {
     Ok((what, worst.expect("the table has rows")))
 }
 
-/// What the queue holds that is farthest from the mean of `count` equal ones (bytes), and the size of a packet.
+/// What the queue holds that is farthest from the mean of `count` equal ones (bytes), and the size
+/// of a packet.
 fn longest(buffer: u64, count: usize, alpha: f64) -> Result<(f64, u32), String> {
     if !FACTORS.contains(&alpha) {
         return Err(format!("alpha {}: policies take factors from 1e-6 to 65536", number(alpha)));

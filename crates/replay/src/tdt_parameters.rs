@@ -1,5 +1,5 @@
-//! `tdt-parameters`: TDT's counters as the core's policy derives them, counted packet by packet, and the slowest burst
-//! that they recognise.
+//! `tdt-parameters`: TDT's counters as the core's policy derives them, counted packet by packet,
+//! and the slowest burst that they recognise.
 
 use crate::bench::{Bench, Place};
 use crate::schemes::switch;
@@ -168,8 +168,8 @@ fn absorbing(asked: &Asked<'_>) -> Result<Bench, String> {
     Ok(bench)
 }
 
-/// What an evacuating port holds when it is normal again (bytes). Two packets leave for each that arrives: arrivals are
-/// never interrupted for DEC packets.
+/// What an evacuating port holds when it is normal again (bytes). Two packets leave for each that
+/// arrives: arrivals are never interrupted for DEC packets.
 fn evacuated_down_to(asked: &Asked<'_>) -> Result<u64, String> {
     let most = asked.params.bytes("buffer") / asked.params.bytes("packet");
     let mut bench = bench(asked, 1.0, &[("nec", ParamValue::Count(most)), ("dc", ParamValue::Count(1))])?;

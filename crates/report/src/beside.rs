@@ -1,4 +1,5 @@
-//! Runs with real packets beside the same scenario in the simulator: which belong together, and where do the two differ?
+//! Runs with real packets beside the same scenario in the simulator: which belong together, and
+//! where do the two differ?
 
 use crate::compare::{MetricComparison, relative_change};
 use crate::format;

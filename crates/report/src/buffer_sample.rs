@@ -1,4 +1,5 @@
-//! What do the samples of a switch say of its buffer? Bytes by priority at every instant of the arrival phase.
+//! What do the samples of a switch say of its buffer? Bytes by priority at every instant of the
+//! arrival phase.
 
 use crate::error::ReportError;
 use crate::statistics::Distribution;
@@ -31,9 +32,9 @@ impl BufferSample {
     }
 }
 
-/// Calls `each` with every sample of the arrival phase, in the order of time. A sample that does not show every byte of
-/// its switch, because the scenario chose the ports (`sample_ports`), tells nothing of a priority and is left out, as
-/// is a switch whose buffer is not known.
+/// Calls `each` with every sample of the arrival phase, in the order of time. A sample that does
+/// not show every byte of its switch, because the scenario chose the ports (`sample_ports`), tells
+/// nothing of a priority and is left out, as is a switch whose buffer is not known.
 ///
 /// # Errors
 /// If the table cannot be read.
@@ -81,8 +82,8 @@ pub fn visit_buffer_samples(
     Ok(())
 }
 
-/// What a priority holds of the sampled switch's buffer, over the samples of the arrival phase (% of the buffer,
-/// headroom included).
+/// What a priority holds of the sampled switch's buffer, over the samples of the arrival phase (%
+/// of the buffer, headroom included).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PriorityOccupancy {
     /// The switch.
@@ -93,7 +94,8 @@ pub struct PriorityOccupancy {
     pub percent: Distribution,
 }
 
-/// By priority; nothing unless two priorities or more hold something, for one alone holds what the switch holds.
+/// By priority; nothing unless two priorities or more hold something, for one alone holds what the
+/// switch holds.
 pub(crate) fn by_priority(result: &RunResult) -> Result<Vec<PriorityOccupancy>, ReportError> {
     let mut samples = 0;
     let mut held: BTreeMap<(u32, u8), Vec<f64>> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! The fate of open-loop traffic: which bursts came through whole, how long packets waited, and who got which share of
-//! its port.
+//! The fate of open-loop traffic: which bursts came through whole, how long packets waited, and who
+//! got which share of its port.
 
 use crate::error::ReportError;
 use bufferlab_metrics::{DelayRow, FlowRow, FlowState, LinkRow};
@@ -27,7 +27,8 @@ pub struct BurstGroup {
     pub sent_packets: u64,
     /// Packets lost.
     pub lost_packets: u64,
-    /// The length that best separates the bursts that were absorbed from those that were not (ns): up to it most are.
+    /// The length that best separates the bursts that were absorbed from those that were not (ns):
+    /// up to it most are.
     pub absorbed_ns: u64,
     /// Bursts by length, in bins of 0.25 ms, the last one open; bins without bursts are left out.
     pub bins: Vec<BurstBin>,
@@ -132,7 +133,8 @@ pub struct PortShare {
 }
 
 impl PortShare {
-    /// What it carried over what it could have: the lesser of offer and rate. `None` where nothing was offered.
+    /// What it carried over what it could have: the lesser of offer and rate. `None` where nothing
+    /// was offered.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let ideal = self.offered_bps.min(self.rate_bps as f64);
@@ -140,8 +142,8 @@ impl PortShare {
     }
 }
 
-/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has everything. `None` without values, or if
-/// all are zero.
+/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has everything. `None`
+/// without values, or if all are zero.
 #[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
     let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
@@ -199,8 +201,8 @@ impl Bursts {
     }
 }
 
-/// The length L, of those that occur (or 0), with the fewest exceptions from "up to L absorbed, beyond it not". The
-/// least of several.
+/// The length L, of those that occur (or 0), with the fewest exceptions from "up to L absorbed,
+/// beyond it not". The least of several.
 fn best_cut(sorted: &[(u64, bool)]) -> u64 {
     // With a cut at 0 every absorbed burst is an exception.
     let mut exceptions = sorted.iter().filter(|fate| fate.1).count() as i64;

@@ -28,7 +28,8 @@ pub enum Caveat {
         /// Policies concerned.
         policies: Vec<String>,
     },
-    /// Flows were cut off by the end of the run: they are missing from every percentile, and they are the slow ones.
+    /// Flows were cut off by the end of the run: they are missing from every percentile, and they
+    /// are the slow ones.
     UnfinishedFlows {
         /// Unfinished flows, over all runs.
         unfinished: u64,
@@ -246,8 +247,9 @@ pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 /// Caveats of one kind that are shown one by one.
 const SHOWN_OF_A_KIND: usize = 3;
 
-/// What the runs say themselves. Where not all of them say the same, each sentence names its runs, if it does not do so itself, and of many that differ in their
-/// numbers the first few stand for the rest.
+/// What the runs say themselves. Where not all of them say the same, each sentence names its runs,
+/// if it does not do so itself, and of many that differ in their numbers the first few stand for
+/// the rest.
 fn of_runs(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     let mut noted: Vec<(&RunCaveat, Vec<(&str, u64)>)> = Vec::new();
     for (label, run) in runs {
@@ -284,7 +286,8 @@ fn of_runs(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     caveats
 }
 
-/// Whether a name stands in a sentence, and not only as a part of a word: `dt` is none of "bandwidth".
+/// Whether a name stands in a sentence, and not only as a part of a word: `dt` is none of
+/// "bandwidth".
 fn mentions(sentence: &str, name: &str) -> bool {
     sentence.match_indices(name).any(|(at, _)| {
         let before = sentence[..at].chars().next_back();
@@ -412,7 +415,8 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         .map(|(class, queries)| Caveat::FewQueries { class: class.clone(), queries: *queries })
         .collect();
     groups.extend(queries.into_iter().map(|(class, count)| (format::queries_of(&class), count)));
-    // A group is listed with the lowest percentile that it lacks samples for; the worst groups come first.
+    // A group is listed with the lowest percentile that it lacks samples for; the worst groups come
+    // first.
     let lowest = |samples: u64| PERCENTILES.into_iter().find(|p| samples < p.samples_needed());
     for percentile in PERCENTILES {
         let concerned: Vec<_> =

@@ -35,17 +35,17 @@ pub struct Cell {
     pub values: Vec<Option<f64>>,
     /// Mean over the seeds, with its interval.
     pub estimate: Option<Estimate>,
-    /// Change against the baseline, a fraction of the baseline's mean; `None` for the baseline itself, without common
-    /// seeds, and where the baseline's mean is zero.
+    /// Change against the baseline, a fraction of the baseline's mean; `None` for the baseline
+    /// itself, without common seeds, and where the baseline's mean is zero.
     pub change: Option<Estimate>,
 }
 
 impl Comparison {
     /// Compares `runs`, given as (policy label, summary). The first label is the baseline.
     ///
-    /// **Paired by seed**: runs with equal seeds see the same arrivals, so their difference is taken per seed, and the
-    /// interval is that of the mean difference: what both share cancels. The relative change is that difference over
-    /// the baseline's mean, which is treated as exact.
+    /// **Paired by seed**: runs with equal seeds see the same arrivals, so their difference is
+    /// taken per seed, and the interval is that of the mean difference: what both share cancels.
+    /// The relative change is that difference over the baseline's mean, which is treated as exact.
     #[must_use]
     pub fn of(runs: &[(&str, &RunSummary)]) -> Self {
         let mut policies: Vec<String> = Vec::new();
@@ -100,7 +100,8 @@ impl Comparison {
     }
 }
 
-/// The mean of `values − baseline` over the seeds that both have, relative to the baseline's mean over them.
+/// The mean of `values − baseline` over the seeds that both have, relative to the baseline's mean
+/// over them.
 pub(crate) fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Estimate> {
     let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
     let differences: Vec<f64> = pairs.iter().map(|(b, v)| v - b).collect();
@@ -119,8 +120,8 @@ mod tests {
 
     #[test]
     fn the_paired_interval_matches_a_hand_calculation() {
-        // Baseline 10, 20, 30; other 9, 17, 28. Differences -1, -3, -2: mean -2, s = 1, t(2) = 4.3027,
-        // half = 4.3027 / sqrt(3) = 2.48417. Baseline mean 20: change -0.1 ± 0.124208.
+        // Baseline 10, 20, 30; other 9, 17, 28. Differences -1, -3, -2: mean -2, s = 1, t(2) =
+        // 4.3027, half = 4.3027 / sqrt(3) = 2.48417. Baseline mean 20: change -0.1 ± 0.124208.
         let change =
             relative_change(&[Some(10.0), Some(20.0), Some(30.0)], &[Some(9.0), Some(17.0), Some(28.0)])
                 .unwrap();

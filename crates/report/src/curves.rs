@@ -1,4 +1,5 @@
-//! Curves on a page of their own: sweeps, figures of papers, figures that come from no run, in the style of the report.
+//! Curves on a page of their own: sweeps, figures of papers, figures that come from no run, in the
+//! style of the report.
 
 use crate::caveat::CaveatRecord;
 use crate::error::ReportError;
@@ -24,7 +25,8 @@ pub struct CurveAxis {
     pub title: String,
     /// How it is laid out.
     pub scale: CurveScale,
-    /// Names of its places where they are no numbers, such as congestion controls: the ticks of a horizontal axis. Empty: numbers.
+    /// Names of its places where they are no numbers, such as congestion controls: the ticks of a
+    /// horizontal axis. Empty: numbers.
     pub names: Vec<(f64, String)>,
 }
 
@@ -44,7 +46,8 @@ pub struct CurvePoint {
     pub x: f64,
     /// Vertically.
     pub y: f64,
-    /// Half of the interval around `y`, if one is known. A line with a known interval has markers at its points.
+    /// Half of the interval around `y`, if one is known. A line with a known interval has markers
+    /// at its points.
     pub half_width: Option<f64>,
 }
 
@@ -57,8 +60,8 @@ impl CurveLine {
     }
 }
 
-/// Where a number that comes from elsewhere would lie in a chart: a hollow marker in the colour of the line that it is
-/// about.
+/// Where a number that comes from elsewhere would lie in a chart: a hollow marker in the colour of
+/// the line that it is about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveMark {
     /// Name of the line.
@@ -88,7 +91,8 @@ pub struct CurvePanel {
     pub lines: Vec<CurveLine>,
     /// Numbers from elsewhere.
     pub marks: Vec<CurveMark>,
-    /// Whether points have markers: what was measured at a few places, as against what is known everywhere.
+    /// Whether points have markers: what was measured at a few places, as against what is known
+    /// everywhere.
     pub markers: bool,
 }
 
@@ -116,7 +120,8 @@ pub struct CurvesPage {
     pub about: Vec<String>,
     /// What was run, below it: a name and what it is.
     pub facts: Vec<(String, String)>,
-    /// What to check before trusting the numbers, each with the place that it concerns, if not all of them.
+    /// What to check before trusting the numbers, each with the place that it concerns, if not all
+    /// of them.
     pub caveats: Vec<(CaveatRecord, String)>,
     /// Pages beside this one: path and name.
     pub links: Vec<(String, String)>,
@@ -200,7 +205,8 @@ pub fn curve_svg(panel: &CurvePanel) -> String {
     chart(panel).file(&legend_entries(panel), &panel.note)
 }
 
-/// The same as a PNG picture, 1,280 pixels wide, with the program's own fonts: the same bytes on every machine.
+/// The same as a PNG picture, 1,280 pixels wide, with the program's own fonts: the same bytes on
+/// every machine.
 ///
 /// # Errors
 /// If a text holds what no picture can show, such as a control character.
@@ -251,8 +257,8 @@ fn tick(value: f64) -> String {
     if is_plain { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A panel with more lines than there are styles as small multiples: in each the first line, with which others are
-/// compared, and as many others as can be told apart.
+/// A panel with more lines than there are styles as small multiples: in each the first line, with
+/// which others are compared, and as many others as can be told apart.
 fn pieces(panel: &CurvePanel) -> Vec<CurvePanel> {
     let Some((first, others)) = panel.lines.split_first().filter(|_| panel.lines.len() > svg::STYLES) else {
         return vec![panel.clone()];
@@ -320,8 +326,9 @@ fn horizontal(panel: &CurvePanel) -> Axis {
     if panel.markers || panel.marks.iter().len() > 0 { axis.with_room() } else { axis }
 }
 
-/// With whole intervals. A linear axis begins at zero or below; below only if a value does: an interval that would lead
-/// there ends open. So does one on a logarithmic axis that reaches below a tenth of its mean.
+/// With whole intervals. A linear axis begins at zero or below; below only if a value does: an
+/// interval that would lead there ends open. So does one on a logarithmic axis that reaches below a
+/// tenth of its mean.
 fn vertical(panel: &CurvePanel) -> Axis {
     let points = || panel.lines.iter().flat_map(|line| &line.points);
     let half = |point: &CurvePoint| point.half_width.unwrap_or(0.0);

@@ -1,8 +1,8 @@
-//! How does a reader look at a grid of results from another side? The numbers of a page, and a script that draws any
-//! metric over any axis.
+//! How does a reader look at a grid of results from another side? The numbers of a page, and a
+//! script that draws any metric over any axis.
 //!
-//! The page holds all numbers as JSON, and the script as text: one file, no network. Without JavaScript the explorer is
-//! not there, and the page's fixed charts are.
+//! The page holds all numbers as JSON, and the script as text: one file, no network. Without
+//! JavaScript the explorer is not there, and the page's fixed charts are.
 
 use crate::statistics::Estimate;
 use maud::{Markup, PreEscaped, html};
@@ -81,7 +81,8 @@ pub struct ExplorerCell {
 }
 
 impl Serialize for ExplorerCell {
-    /// Seeds, mean, half of the interval; then change and half of its interval, if there is a change.
+    /// Seeds, mean, half of the interval; then change and half of its interval, if there is a
+    /// change.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Estimate { seeds, mean, half_width } = self.estimate;
         match self.change {
@@ -94,7 +95,8 @@ impl Serialize for ExplorerCell {
 impl Explorer {
     /// The explorer's part of a page, hidden until its script finds the numbers.
     pub(crate) fn markup(&self) -> Markup {
-        // Numbers, names and nothing else: it has a form in JSON. What ends a script element must not stand in it.
+        // Numbers, names and nothing else: it has a form in JSON. What ends a script element must
+        // not stand in it.
         let data = serde_json::to_string(self).unwrap_or_default().replace('<', "\\u003c");
         html! {
             section #explorer.explorer hidden {}
@@ -104,8 +106,8 @@ impl Explorer {
     }
 }
 
-/// Places of values along an axis: numbers, or sizes, times and rates with their units (`"50 KB"`, `"1 MB"`), in the
-/// unit of the first.
+/// Places of values along an axis: numbers, or sizes, times and rates with their units (`"50 KB"`,
+/// `"1 MB"`), in the unit of the first.
 ///
 /// `None` if one of them is neither, or if they are of different kinds.
 ///

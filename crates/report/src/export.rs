@@ -31,8 +31,8 @@ const COLUMNS: [(&str, &str); 11] = [
     ("change_ci95_half_width", "Half of its 95 % confidence interval; empty with one seed"),
 ];
 
-/// Schemes over seeds, paired by seed, with 95 % intervals. `format_version` grows when a field changes its meaning or
-/// goes; new fields may come without.
+/// Schemes over seeds, paired by seed, with 95 % intervals. `format_version` grows when a field
+/// changes its meaning or goes; new fields may come without.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab comparison")]
 struct ComparisonFile<'a> {

@@ -9,12 +9,14 @@ use bufferlab_results::write_whole;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Pixels of a picture per pixel of the file (1/96 inch): 600 dots per inch, which printers ask for.
+/// Pixels of a picture per pixel of the file (1/96 inch): 600 dots per inch, which printers ask
+/// for.
 const PRINT: f32 = 6.25;
 
 impl Report {
-    /// Writes the charts of completion times into `folder`, each as SVG, PNG and CSV: percentiles of the slowdown by flow size, distributions of the slowdown and
-    /// of the completion times of queries. Answers what it wrote.
+    /// Writes the charts of completion times into `folder`, each as SVG, PNG and CSV: percentiles
+    /// of the slowdown by flow size, distributions of the slowdown and of the completion times of
+    /// queries. Answers what it wrote.
     ///
     /// # Errors
     /// If a chart cannot be drawn, or a file not be written.

@@ -1,10 +1,11 @@
 //! What does a comparison say, in sentences? And what does it not say?
 //!
-//! A sentence "a differs from b" is only made where the paired test says so after Holm's correction for *all* looks of
-//! the page: every judged metric ([`judged`]) of every scheme against the baseline. Holm's method and not that of
-//! Benjamini and Hochberg: each sentence is read, quoted and acted upon alone, so the chance that any of them is wrong
-//! must be small, not the share of wrong ones; and the metrics of one run depend on each other in ways nobody knows,
-//! which Holm's method bears. Its price is power: what only shows without the correction is said to be open.
+//! A sentence "a differs from b" is only made where the paired test says so after Holm's correction
+//! for *all* looks of the page: every judged metric ([`judged`]) of every scheme against the
+//! baseline. Holm's method and not that of Benjamini and Hochberg: each sentence is read, quoted
+//! and acted upon alone, so the chance that any of them is wrong must be small, not the share of
+//! wrong ones; and the metrics of one run depend on each other in ways nobody knows, which Holm's
+//! method bears. Its price is power: what only shows without the correction is said to be open.
 
 mod grid;
 mod single;
@@ -56,8 +57,8 @@ pub struct Judgement {
     pub policy: String,
     /// Place of the metric in the order of importance, from 0.
     pub rank: usize,
-    /// Mean of the paired differences, a fraction of the baseline's mean where that is not zero; else in the metric's
-    /// unit.
+    /// Mean of the paired differences, a fraction of the baseline's mean where that is not zero;
+    /// else in the metric's unit.
     pub change: Estimate,
     /// Whether `change` is a fraction.
     pub relative: bool,
@@ -83,7 +84,8 @@ impl Judgement {
     }
 }
 
-/// Every judged metric of every scheme with at least two common seeds, the most important metric first.
+/// Every judged metric of every scheme with at least two common seeds, the most important metric
+/// first.
 #[must_use]
 pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
     let judged = judged(comparison);
@@ -115,7 +117,8 @@ pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
     looks.into_iter().map(judgement).collect()
 }
 
-/// The finding of a comparison in sentences, the most important first; empty where nothing is compared.
+/// The finding of a comparison in sentences, the most important first; empty where nothing is
+/// compared.
 #[must_use]
 pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.policies.len() < 2 {
@@ -126,9 +129,9 @@ pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     words::sentences(comparison, &judged, &looks)
 }
 
-/// The metrics that findings and ranked tables are about, that by which schemes are ranked first: outcomes with a good
-/// direction, and of the mean and the p99 of one quantity only one, since both would mostly say the same twice. Which
-/// ones does not depend on the results.
+/// The metrics that findings and ranked tables are about, that by which schemes are ranked first:
+/// outcomes with a good direction, and of the mean and the p99 of one quantity only one, since both
+/// would mostly say the same twice. Which ones does not depend on the results.
 #[must_use]
 pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
     let mut found: Vec<(u8, &MetricComparison)> = comparison

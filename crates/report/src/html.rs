@@ -1,5 +1,5 @@
-//! The page: its order, what was run, caveats, and the scenario. Everything that comes from outside is escaped by
-//! `maud`.
+//! The page: its order, what was run, caveats, and the scenario. Everything that comes from outside
+//! is escaped by `maud`.
 
 mod beside;
 mod bursts;
@@ -112,7 +112,8 @@ fn flow(sections: &[Section], wide: bool) -> Markup {
 /// Parts of a line.
 const LINE: usize = 3;
 
-/// In an order in which no line stays half empty: a later section moves up into the room that one of a whole line would leave.
+/// In an order in which no line stays half empty: a later section moves up into the room that one
+/// of a whole line would leave.
 fn packed(sections: Vec<Section>) -> Vec<Section> {
     let takes = |section: &Section| section.width().parts();
     let mut left = VecDeque::from(sections);

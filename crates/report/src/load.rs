@@ -23,7 +23,8 @@ pub const COMPARISON_PARQUET: &str = "comparison.parquet";
 /// One run of a report.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What it is compared as: its variant's label, else the folder's name in a comparison, else the policy's.
+    /// What it is compared as: its variant's label, else the folder's name in a comparison, else
+    /// the policy's.
     pub label: String,
     /// Its folder.
     pub result: RunResult,
@@ -43,17 +44,19 @@ pub struct Report {
     pub comparison: Comparison,
     /// To be read before any number.
     pub caveats: Vec<Caveat>,
-    /// A part of the page that another crate makes of a single run whose packets were recorded, as HTML: its window into the buffer.
+    /// A part of the page that another crate makes of a single run whose packets were recorded, as
+    /// HTML: its window into the buffer.
     pub window: Option<String>,
     /// Whether the folder is itself a run.
     single: bool,
 }
 
 impl Report {
-    /// Reads every finished run of `dir`, which is a run's folder, or holds `seed-<n>/` or `<policy>/seed-<n>/`.
+    /// Reads every finished run of `dir`, which is a run's folder, or holds `seed-<n>/` or
+    /// `<policy>/seed-<n>/`.
     ///
-    /// `order` has the labels of the policies and variants that come first, the baseline at the head. Others follow in the order of an earlier
-    /// `comparison.json`, then by name.
+    /// `order` has the labels of the policies and variants that come first, the baseline at the
+    /// head. Others follow in the order of an earlier `comparison.json`, then by name.
     ///
     /// # Errors
     /// If there is no run, one cannot be read, or runs of different content would share a mean.
@@ -61,8 +64,8 @@ impl Report {
         Self::load_from(dir, order, 0)
     }
 
-    /// The same without flows and queries that started before `from_ns`: they have found an empty network. Everything else (buffers, links, losses) is of the whole
-    /// run, as a caveat says.
+    /// The same without flows and queries that started before `from_ns`: they have found an empty
+    /// network. Everything else (buffers, links, losses) is of the whole run, as a caveat says.
     ///
     /// # Errors
     /// If there is no run, one cannot be read, or runs of different content would share a mean.
@@ -116,7 +119,8 @@ impl Report {
         text + &terminal::comparison_text(&self.comparison, &self.caveats)
     }
 
-    /// What was run, for a page that is about several reports: names (seeds, profile, duration, network, version) and values.
+    /// What was run, for a page that is about several reports: names (seeds, profile, duration,
+    /// network, version) and values.
     #[must_use]
     pub fn facts(&self) -> Vec<(String, String)> {
         crate::html::facts(self)
@@ -130,8 +134,8 @@ impl Report {
         export::to_json(&self.comparison, &self.caveats).map_err(ReportError::encode(&self.dir))
     }
 
-    /// Writes `report.html` into the folder, and for anything but a single run the comparison as JSON, CSV and
-    /// Parquet. Answers what it wrote.
+    /// Writes `report.html` into the folder, and for anything but a single run the comparison as
+    /// JSON, CSV and Parquet. Answers what it wrote.
     ///
     /// # Errors
     /// If reading or writing fails.
@@ -154,7 +158,8 @@ impl Report {
         Ok(files.iter().map(|(name, _)| self.dir.join(name)).collect())
     }
 
-    /// When the beginning of every run is over: for each class of flows and queries ([`SteadyState`]).
+    /// When the beginning of every run is over: for each class of flows and queries
+    /// ([`SteadyState`]).
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -188,7 +193,8 @@ pub fn write(dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
     Report::load(dir, &[])?.write()
 }
 
-/// What is to be known of a group as a whole: the runs that its folder shall hold and does not, and what the group says itself.
+/// What is to be known of a group as a whole: the runs that its folder shall hold and does not, and
+/// what the group says itself.
 fn of_the_group(dir: &Path) -> Result<Vec<Caveat>, ReportError> {
     let Some(group) = Group::read(dir)? else { return Ok(Vec::new()) };
     let planned = group.runs.len();

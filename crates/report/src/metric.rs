@@ -125,8 +125,8 @@ const RENAMED: [(&str, &str); 1] =
     [("class.{}.lossless_percent.2000_upus", "class.{}.lossless_percent.2000us_up")];
 
 impl Metric {
-    /// The metric of this id; `None` if no line of the table makes such an id. The heading lacks what
-    /// only a run knows, such as the size of short flows.
+    /// The metric of this id; `None` if no line of the table makes such an id. The heading lacks
+    /// what only a run knows, such as the size of short flows.
     #[must_use]
     pub fn find(id: &str) -> Option<Self> {
         let id = Self::current_id(id);
@@ -146,8 +146,8 @@ impl Metric {
                 }
             }
         }
-        // "priority_3" is a priority rather than a role: of several lines that fit, the one with the
-        // longest fixed text.
+        // "priority_3" is a priority rather than a role: of several lines that fit, the one with
+        // the longest fixed text.
         found.into_iter().min_by_key(|(length, _)| *length).map(|(_, metric)| metric)
     }
 

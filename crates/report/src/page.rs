@@ -28,8 +28,8 @@ fn export() -> String {
     EXPORT.replace(STYLE_PLACE, &serde_json::to_string(&file_style(FigureStyle::Screen)).unwrap_or_default())
 }
 
-/// A page that needs nothing but itself. Without JavaScript it has all but the buttons that save its
-/// charts. Only a page with charts has the script.
+/// A page that needs nothing but itself. Without JavaScript it has all but the buttons that save
+/// its charts. Only a page with charts has the script.
 pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     html! {
         (DOCTYPE)
@@ -48,8 +48,9 @@ pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     }
 }
 
-/// The text of a page or a part of one. Names come from files, too, and nothing in them turns the text around them: hidden
-/// characters are written out, in the form that JSON in a page understands.
+/// The text of a page or a part of one. Names come from files, too, and nothing in them turns the
+/// text around them: hidden characters are written out, in the form that JSON in a page
+/// understands.
 pub(crate) fn finish(page: Markup) -> String {
     match printable(&page.0) {
         Cow::Borrowed(_) => page.into_string(),
@@ -57,7 +58,8 @@ pub(crate) fn finish(page: Markup) -> String {
     }
 }
 
-/// What to check before trusting the numbers of a page, each with the place that it concerns, if not all of them.
+/// What to check before trusting the numbers of a page, each with the place that it concerns, if
+/// not all of them.
 pub(crate) fn caveats(noted: &[(CaveatRecord, String)]) -> Markup {
     html! {
         aside.caveats {
@@ -83,7 +85,8 @@ pub(crate) fn prose(text: &str) -> Markup {
     }
 }
 
-/// A page of another crate in this one's frame and style: with more style and with scripts of its own, which must not contain `</script`.
+/// A page of another crate in this one's frame and style: with more style and with scripts of its
+/// own, which must not contain `</script`.
 #[must_use]
 pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str]) -> String {
     let page = html! {

@@ -14,16 +14,19 @@ pub struct Pauses {
     pub all: PauseTotal,
     /// By lossless priority, ascending.
     pub by_priority: Vec<(u8, PauseTotal)>,
-    /// By role of the link that was paused (`host-up`, `up`, `down`, `peer`), as in the table of links.
+    /// By role of the link that was paused (`host-up`, `up`, `down`, `peer`), as in the table of
+    /// links.
     pub by_role: Vec<(String, PauseTotal)>,
-    /// Packets that switches lost although they are lossless; what watchdogs discarded is not counted.
+    /// Packets that switches lost although they are lossless; what watchdogs discarded is not
+    /// counted.
     pub lost_lossless_packets: u64,
-    /// The most headroom that one ingress queue used (bytes); `None` where no pause was demanded or it was not recorded.
+    /// The most headroom that one ingress queue used (bytes); `None` where no pause was demanded or
+    /// it was not recorded.
     pub max_headroom_bytes: Option<u64>,
 }
 
-/// Pauses, counted and summed. A pause is the time for which one priority of one link is silent: from when its sender obeys until it may go on; repetitions
-/// of a pause frame prolong it.
+/// Pauses, counted and summed. A pause is the time for which one priority of one link is silent:
+/// from when its sender obeys until it may go on; repetitions of a pause frame prolong it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PauseTotal {
     /// How many.
@@ -134,14 +137,15 @@ pub(crate) struct PausedLink {
     pub(crate) spans: Vec<(u64, u64)>,
     /// Sum of the spans (ns).
     pub(crate) total_ns: u64,
-    /// How many pauses began while `by` was itself paused by the link that it stands under in the tree; 0 for a root.
+    /// How many pauses began while `by` was itself paused by the link that it stands under in the
+    /// tree; 0 for a root.
     pub(crate) passed_on: u64,
     /// Links above it in the tree.
     pub(crate) depth: usize,
 }
 
-/// The paused links as trees: below each link those that mostly were paused while it was, the longest paused first;
-/// roots likewise.
+/// The paused links as trees: below each link those that mostly were paused while it was, the
+/// longest paused first; roots likewise.
 pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLink> {
     type Key = (String, String, u16, u8);
     let mut by_link: BTreeMap<Key, Vec<(u64, u64)>> = BTreeMap::new();
@@ -161,7 +165,8 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
     let parents: Vec<Option<(usize, u64)>> = (0..links.len()).map(|at| parent(&links, at)).collect();
     let mut placed = vec![false; links.len()];
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(links.len());
-    // Roots first; what is left then stands in a circle, and the longest paused of it becomes a root.
+    // Roots first; what is left then stands in a circle, and the longest paused of it becomes a
+    // root.
     let roots = (0..links.len()).filter(|&at| parents[at].is_none());
     for root in roots.chain(0..links.len()).collect::<Vec<_>>() {
         let mut open = vec![(root, 0)];
@@ -182,8 +187,8 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
     order.into_iter().map(link).collect()
 }
 
-/// The link whose pauses were most often in force when those of link `at` began, if at more than half of them one was;
-/// and how often.
+/// The link whose pauses were most often in force when those of link `at` began, if at more than
+/// half of them one was; and how often.
 fn parent(links: &[PausedLink], at: usize) -> Option<(usize, u64)> {
     let own = &links[at];
     let above = |other: &PausedLink| other.paused == own.by && other.priority == own.priority;

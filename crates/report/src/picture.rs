@@ -1,5 +1,5 @@
-//! How does a chart become a picture? Drawn with the fonts that travel with the program, so that it is the same
-//! everywhere.
+//! How does a chart become a picture? Drawn with the fonts that travel with the program, so that it
+//! is the same everywhere.
 
 use crate::error::ReportError;
 use resvg::tiny_skia::{Pixmap, Transform};

@@ -13,8 +13,8 @@ const COLUMNS: usize = 5;
 pub enum Standing {
     /// The best mean.
     Best,
-    /// Not told apart from the best: the paired interval of their difference includes zero, or they are equal in every
-    /// seed. One interval per scheme, not corrected for their number.
+    /// Not told apart from the best: the paired interval of their difference includes zero, or they
+    /// are equal in every seed. One interval per scheme, not corrected for their number.
     AsGood,
     /// Worse than the best; with one seed: in this seed.
     Behind,

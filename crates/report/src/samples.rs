@@ -22,7 +22,8 @@ pub(crate) struct RunSamples {
     pub(crate) delays: crate::bursts::DelaySamples,
 }
 
-/// Lower edges of the flow-size bins (bytes), two per decade; the first bin starts at 0 and the last is open.
+/// Lower edges of the flow-size bins (bytes), two per decade; the first bin starts at 0 and the
+/// last is open.
 const SIZE_EDGES: [u64; 11] = [
     1_000,
     3_162,

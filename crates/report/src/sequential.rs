@@ -1,8 +1,10 @@
 //! How many seeds are enough? Looks at growing numbers of them, until intervals are narrow.
 //!
-//! Whoever looks several times and stops when the interval is narrow, stops more often than not when it is narrow by chance: an interval of 95 % then holds the
-//! truth less often than that. So an interval that decides has a level of `1 - 0.05 / looks` (Bonferroni): all that were looked at hold together with 95 %, whichever look
-//! was the last. Numbers of seeds double from look to look, so that there are few looks.
+//! Whoever looks several times and stops when the interval is narrow, stops more often than not
+//! when it is narrow by chance: an interval of 95 % then holds the truth less often than that. So
+//! an interval that decides has a level of `1 - 0.05 / looks` (Bonferroni): all that were looked at
+//! hold together with 95 %, whichever look was the last. Numbers of seeds double from look to look,
+//! so that there are few looks.
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::finding::judged;
@@ -32,14 +34,16 @@ pub struct Look {
     pub metric: String,
     /// Seeds that all schemes have.
     pub seeds: u64,
-    /// Of every scheme but the baseline: its label, its change against the baseline and half of the corrected interval, both fractions of the baseline's mean.
+    /// Of every scheme but the baseline: its label, its change against the baseline and half of the
+    /// corrected interval, both fractions of the baseline's mean.
     pub changes: Vec<(String, f64, f64)>,
     /// No further look is needed.
     pub is_enough: bool,
 }
 
 impl Stopping {
-    /// The numbers of seeds that are looked at: 5, 10, 20 and so on, the last one the largest that is allowed.
+    /// The numbers of seeds that are looked at: 5, 10, 20 and so on, the last one the largest that
+    /// is allowed.
     #[must_use]
     pub fn looks(&self) -> Vec<u32> {
         let doubled = std::iter::successors(Some(FIRST), |seeds| seeds.checked_mul(2));

@@ -1,4 +1,5 @@
-//! The statistics that every number of a report rests on: percentiles by nearest rank, and Student's intervals.
+//! The statistics that every number of a report rests on: percentiles by nearest rank, and
+//! Student's intervals.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,8 +21,8 @@ impl Percentile {
     /// Samples that must lie beyond a percentile for it to be trusted.
     pub const SAMPLES_BEYOND: u64 = 10;
 
-    /// The smallest sample that at least this fraction of the samples does not exceed (nearest rank):
-    /// `sorted[ceil(p·n) − 1]`. `None` without samples.
+    /// The smallest sample that at least this fraction of the samples does not exceed (nearest
+    /// rank): `sorted[ceil(p·n) − 1]`. `None` without samples.
     #[must_use]
     pub fn of(self, sorted: &[f64]) -> Option<f64> {
         let rank = (sorted.len() as u64 * u64::from(self.0)).div_ceil(1_000);
@@ -88,13 +89,14 @@ pub struct Estimate {
     pub seeds: u64,
     /// Mean.
     pub mean: f64,
-    /// Half the width of the interval: `t · s / √n`; `None` with a single seed, which has no interval.
+    /// Half the width of the interval: `t · s / √n`; `None` with a single seed, which has no
+    /// interval.
     pub half_width: Option<f64>,
 }
 
 impl Estimate {
-    /// The mean of `values` and its interval under the assumption that they are normally distributed (Student);
-    /// `None` without values.
+    /// The mean of `values` and its interval under the assumption that they are normally
+    /// distributed (Student); `None` without values.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len();
@@ -128,8 +130,8 @@ pub fn student_t_975(degrees: u64) -> f64 {
 
 /// The chance that Student's distribution lies at least as far from zero as `t`, on either side.
 ///
-/// The finite sums for whole degrees of freedom (Abramowitz and Stegun 26.7.3 and 26.7.4), exact up to rounding: about
-/// 1e-15, far below any chance that decides something here.
+/// The finite sums for whole degrees of freedom (Abramowitz and Stegun 26.7.3 and 26.7.4), exact up
+/// to rounding: about 1e-15, far below any chance that decides something here.
 ///
 /// # Panics
 /// With zero degrees of freedom: there is no deviation to divide by.
@@ -150,7 +152,8 @@ pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     (1.0 - within).clamp(0.0, 1.0)
 }
 
-/// The `t` beyond which Student's distribution lies, on either side, with the chance `1 - level`: half of an interval of that level.
+/// The `t` beyond which Student's distribution lies, on either side, with the chance `1 - level`:
+/// half of an interval of that level.
 ///
 /// By bisection of [`student_two_sided`], which falls as `t` grows.
 ///
@@ -169,10 +172,12 @@ pub(crate) fn student_quantile(level: f64, degrees: u64) -> f64 {
     high
 }
 
-/// How likely are differences at least as clear as these if there is no effect? The paired test of Student.
+/// How likely are differences at least as clear as these if there is no effect? The paired test of
+/// Student.
 ///
-/// Differences that are all the same and not zero have no deviation, and the test would call anything certain (counts
-/// of few events do that): there the sign test decides, `2 / 2^n`. `None` with fewer than two differences.
+/// Differences that are all the same and not zero have no deviation, and the test would call
+/// anything certain (counts of few events do that): there the sign test decides, `2 / 2^n`. `None`
+/// with fewer than two differences.
 pub(crate) fn chance_of(differences: &[f64]) -> Option<f64> {
     let n = differences.len();
     if n < 2 {
@@ -191,9 +196,10 @@ pub(crate) fn chance_of(differences: &[f64]) -> Option<f64> {
     Some(student_two_sided(mean / error, n as u64 - 1))
 }
 
-/// The chances of many tests, corrected for their number by Holm's method (S. Holm, A simple sequentially rejective
-/// multiple test procedure, Scandinavian Journal of Statistics 6, 1979): if all that are at most 5 % are believed, the
-/// chance that *any* of them is wrong is at most 5 %, however the tests depend on each other.
+/// The chances of many tests, corrected for their number by Holm's method (S. Holm, A simple
+/// sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979): if
+/// all that are at most 5 % are believed, the chance that *any* of them is wrong is at most 5 %,
+/// however the tests depend on each other.
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
@@ -245,13 +251,15 @@ mod tests {
         assert_eq!(chance_of(&[0.0, 0.0]), Some(1.0));
         assert_eq!(chance_of(&[3.0, 3.0]), Some(0.5));
         assert_eq!(chance_of(&[0.1 + 0.2, 0.3, 0.3]), Some(0.25));
-        // -1, -3, -2: mean -2, s = 1, t = -2 sqrt(3); with two degrees 1 - t / sqrt(2 + t^2) = 0.07418.
+        // -1, -3, -2: mean -2, s = 1, t = -2 sqrt(3); with two degrees 1 - t / sqrt(2 + t^2) =
+        // 0.07418.
         assert!((chance_of(&[-1.0, -3.0, -2.0]).unwrap() - 0.074_18).abs() < 1e-5);
     }
 
     #[test]
     fn holms_correction_matches_a_hand_calculation() {
-        // Sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.04; none below the one before.
+        // Sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.04; none below the
+        // one before.
         let corrected = holm(&[0.04, 0.01, 0.03, 0.02]);
         for (value, wanted) in corrected.iter().zip([0.06, 0.04, 0.06, 0.06]) {
             assert!((value - wanted).abs() < 1e-12, "{corrected:?}");
@@ -284,7 +292,8 @@ mod tests {
 
     #[test]
     fn an_interval_matches_the_textbook() {
-        // Values 4, 5, 6, 7, 8: mean 6, s = sqrt(2.5), t(4) = 2.7764, half = 2.7764 * 1.58114 / 2.23607 = 1.96321.
+        // Values 4, 5, 6, 7, 8: mean 6, s = sqrt(2.5), t(4) = 2.7764, half = 2.7764 * 1.58114 /
+        // 2.23607 = 1.96321.
         let estimate = Estimate::of(&[4.0, 5.0, 6.0, 7.0, 8.0]).unwrap();
         assert_eq!(estimate.mean, 6.0);
         assert!((estimate.half_width.unwrap() - 1.963_21).abs() < 1e-4, "{estimate:?}");

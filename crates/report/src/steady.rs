@@ -1,8 +1,11 @@
-//! When is a run's beginning over? In an empty network the first flows are fast, so a mean over all of them is not that of the network under load.
+//! When is a run's beginning over? In an empty network the first flows are fast, so a mean over all
+//! of them is not that of the network under load.
 //!
-//! MSER-5 (White, Cobb and Spratt 2000) decides: completion times in the order of starts, in batches of five, of which so many are left out at the beginning that
-//! the standard error of the mean of the rest is the least. If that is more than half, there is no steady state to be seen, and nothing should be left out. What is left has an interval by batch
-//! means: twenty batches, whose means count as independent.
+//! MSER-5 (White, Cobb and Spratt 2000) decides: completion times in the order of starts, in
+//! batches of five, of which so many are left out at the beginning that the standard error of the
+//! mean of the rest is the least. If that is more than half, there is no steady state to be seen,
+//! and nothing should be left out. What is left has an interval by batch means: twenty batches,
+//! whose means count as independent.
 
 use crate::error::ReportError;
 use crate::format;
@@ -19,7 +22,8 @@ const BATCH: usize = 5;
 const BATCHES_MIN: usize = 20;
 /// Batches of the interval.
 const BATCH_MEANS: usize = 20;
-/// Above this lag-1 autocorrelation batch means do not count as independent: two standard deviations of that of twenty which are, 2 / √20.
+/// Above this lag-1 autocorrelation batch means do not count as independent: two standard
+/// deviations of that of twenty which are, 2 / √20.
 const CORRELATION_MAX: f64 = 0.447;
 
 /// What one series of completion times says of the beginning of its run.
@@ -33,7 +37,8 @@ pub struct SteadyState {
     pub series: String,
     /// Finished flows or queries.
     pub values: usize,
-    /// How many of them, the first ones, are of the beginning; `None`: no steady state is to be seen, or there are too few.
+    /// How many of them, the first ones, are of the beginning; `None`: no steady state is to be
+    /// seen, or there are too few.
     pub left_out: Option<usize>,
     /// The first one that counts started then (ns).
     pub from_ns: u64,
@@ -41,7 +46,8 @@ pub struct SteadyState {
     pub mean_of_all: f64,
     /// Mean slowdown of those that count.
     pub mean: f64,
-    /// Half of its 95 % interval by batch means; `None`: too few, or batches that depend on each other.
+    /// Half of its 95 % interval by batch means; `None`: too few, or batches that depend on each
+    /// other.
     pub half_width: Option<f64>,
 }
 
@@ -53,8 +59,8 @@ impl SteadyState {
     }
 }
 
-/// From when on every run is steady (ns), so that all schemes are measured over the same flows; `None` if no steady state is to be seen in one of the series, or all are
-/// too short.
+/// From when on every run is steady (ns), so that all schemes are measured over the same flows;
+/// `None` if no steady state is to be seen in one of the series, or all are too short.
 #[must_use]
 pub fn steady_from(states: &[SteadyState]) -> Option<u64> {
     let long = || states.iter().filter(|state| !state.is_too_short());
@@ -116,7 +122,8 @@ pub fn steady_text(states: &[SteadyState], duration_ns: u64) -> String {
     text
 }
 
-/// Looks at every class of flows with a congestion control and of queries of a run. Answers of queries belong to these.
+/// Looks at every class of flows with a congestion control and of queries of a run. Answers of
+/// queries belong to these.
 pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     let mut series: BTreeMap<(u16, bool), Vec<(u64, f64)>> = BTreeMap::new();
     run.result.visit(|row: FlowRow| {
@@ -162,13 +169,15 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// How many values at the beginning MSER-5 leaves out; `None` if it would be more than half, or there are too few.
+/// How many values at the beginning MSER-5 leaves out; `None` if it would be more than half, or
+/// there are too few.
 fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values.chunks_exact(BATCH).map(mean).collect();
     if batches.len() < BATCHES_MIN {
         return None;
     }
-    // Sums over the batches from each one on, about the mean of all: small differences of large squares are none then.
+    // Sums over the batches from each one on, about the mean of all: small differences of large
+    // squares are none then.
     let about = mean(&batches);
     let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
     for (at, batch) in batches.iter().enumerate().rev() {
@@ -228,7 +237,8 @@ mod tests {
         assert_eq!(warm_up(&[1.0; 200]), Some(0), "of equal ones the one that leaves out less");
     }
 
-    /// By hand: twenty batches of five equal values; the first two batches are 0, the others 1 and 1.2 in turn. MSER(2) = 18 x 0.01 / 18^2.
+    /// By hand: twenty batches of five equal values; the first two batches are 0, the others 1 and
+    /// 1.2 in turn. MSER(2) = 18 x 0.01 / 18^2.
     #[test]
     fn the_least_standard_error_decides() {
         let of_batch = |at: usize| match at {

@@ -49,7 +49,8 @@ pub struct RunSummary {
     pub switching: Switching,
     /// Buffer occupancy of every switch.
     pub occupancy: Vec<SwitchOccupancy>,
-    /// Of the sampled switch, by priority; empty where only one priority is used, or nothing was sampled.
+    /// Of the sampled switch, by priority; empty where only one priority is used, or nothing was
+    /// sampled.
     pub priorities: Vec<PriorityOccupancy>,
     /// Links by role.
     pub links: Vec<LinkRole>,
@@ -105,8 +106,8 @@ pub struct FlowGroup {
     pub flows: u64,
     /// Not finished when the run ended; they are in none of the distributions.
     pub unfinished: u64,
-    /// Flows without congestion control. They count for the distributions of their class, but not for those of all
-    /// flows or of the short ones.
+    /// Flows without congestion control. They count for the distributions of their class, but not
+    /// for those of all flows or of the short ones.
     pub open_loop: u64,
     /// Open-loop flows that lost packets: they end, but never complete.
     pub lossy: u64,
@@ -238,7 +239,8 @@ impl RunSummary {
         Ok(summarise(result, 0)?.0)
     }
 
-    /// Jain's index over the switches' ports of throughput over what was possible; `None` where nothing was offered.
+    /// Jain's index over the switches' ports of throughput over what was possible; `None` where
+    /// nothing was offered.
     #[must_use]
     pub fn jain(&self) -> Option<f64> {
         jain(&self.ports.iter().filter_map(PortShare::share).collect::<Vec<_>>())
@@ -251,7 +253,8 @@ impl RunSummary {
     }
 }
 
-/// One pass over the tables: the numbers, and the samples that charts need. Flows and queries that started before `from_ns` do not count.
+/// One pass over the tables: the numbers, and the samples that charts need. Flows and queries that
+/// started before `from_ns` do not count.
 pub(crate) fn summarise(result: &RunResult, from_ns: u64) -> Result<(RunSummary, RunSamples), ReportError> {
     let manifest = result.manifest();
     let (groups, bursts, flows) = flow_groups(result, from_ns)?;
@@ -328,7 +331,8 @@ impl Gathering {
         totals.unfinished += u64::from(row.state == FlowState::Unfinished);
         if let (Some(fct), Some(slowdown)) = (row.fct_ns, row.slowdown) {
             self.finished_bytes += row.size_bytes;
-            // An open-loop flow takes as long as it was told to: it says nothing about the completion of others.
+            // An open-loop flow takes as long as it was told to: it says nothing about the
+            // completion of others.
             if !open_loop || matches!(totals.group, GroupKey::Class { .. }) {
                 self.fcts.push(fct as f64);
                 self.slowdowns.push(slowdown);
@@ -465,7 +469,8 @@ fn switching(result: &RunResult) -> Result<Switching, ReportError> {
     Ok(sum)
 }
 
-/// Per switch: the summary; and over all switches: time (ns) by occupancy (% of the buffer), ascending.
+/// Per switch: the summary; and over all switches: time (ns) by occupancy (% of the buffer),
+/// ascending.
 type Occupancies = (Vec<SwitchOccupancy>, Vec<(f64, u64)>);
 
 fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {

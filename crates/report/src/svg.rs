@@ -1,7 +1,7 @@
 //! Charts as inline SVG, drawn for a width of 400: at that width and above every label is readable.
 //!
-//! Colours, dashes and fonts come from the page's style sheet, so that a chart follows light and dark; series differ in
-//! dash and marker too, so that colour is never the only difference.
+//! Colours, dashes and fonts come from the page's style sheet, so that a chart follows light and
+//! dark; series differ in dash and marker too, so that colour is never the only difference.
 
 mod axis;
 mod data;
@@ -36,13 +36,15 @@ pub(crate) const STYLES: usize = 8;
 pub(crate) enum Mark {
     /// A line.
     Line,
-    /// A line with a few markers along it, which are no points: so that it can be told apart without colour.
+    /// A line with a few markers along it, which are no points: so that it can be told apart
+    /// without colour.
     Traced,
     /// A line with a marker at every point.
     Points,
     /// A filled area down to the axis.
     Area,
-    /// Hollow markers without a line, larger than those of points, so that one of each at a place can be seen.
+    /// Hollow markers without a line, larger than those of points, so that one of each at a place
+    /// can be seen.
     Hollow,
 }
 
@@ -104,7 +106,8 @@ pub(crate) fn style_class(number: usize) -> String {
 pub enum FigureStyle {
     /// Screens: light colours, its caption above it, 640 pixels wide.
     Screen,
-    /// A column of a two-column paper: 240 points wide (text of 7.2 points), no caption, no colour: dashes, markers and two greys tell series apart.
+    /// A column of a two-column paper: 240 points wide (text of 7.2 points), no caption, no colour:
+    /// dashes, markers and two greys tell series apart.
     Paper,
 }
 
@@ -255,8 +258,8 @@ impl Chart {
 }
 
 impl Chart {
-    /// The chart with its caption, a legend (class, style and text) and a note as an SVG file of its own: no
-    /// references, no variables, light colours.
+    /// The chart with its caption, a legend (class, style and text) and a note as an SVG file of
+    /// its own: no references, no variables, light colours.
     pub(crate) fn file(&self, legend: &[(String, Mark, String)], note: &str) -> String {
         self.file_in(FigureStyle::Screen, legend, note)
     }
@@ -355,8 +358,8 @@ fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, b
     }
 }
 
-/// Places for markers along a line: equally far from each other as it is drawn, and elsewhere on each series, so that
-/// lines on top of each other show all their markers.
+/// Places for markers along a line: equally far from each other as it is drawn, and elsewhere on
+/// each series, so that lines on top of each other show all their markers.
 fn along(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     const MARKERS: f64 = 4.0;
     let corners: Vec<(f64, f64)> = series.points.iter().map(|point| (at_x(point.x), at_y(point.y))).collect();

@@ -12,10 +12,12 @@ use std::fmt::Write;
 pub const WIDTH_MAX: usize = 110;
 /// More policies than this stand below each other instead of side by side.
 const POLICIES_SIDE_BY_SIDE: usize = 6;
-/// Headers of the narrow columns of such a table are broken into lines of this width where words allow it.
+/// Headers of the narrow columns of such a table are broken into lines of this width where words
+/// allow it.
 const HEADER_WIDTH: usize = 11;
 
-/// Text of a cell: mean and half-width in the metric's unit. A count of a single run is a whole number.
+/// Text of a cell: mean and half-width in the metric's unit. A count of a single run is a whole
+/// number.
 pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     match cell.estimate {
         None => "–".into(),
@@ -32,7 +34,8 @@ pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     }
 }
 
-/// Text of a change: percent and half-width in percentage points; a star if the interval leaves out zero.
+/// Text of a change: percent and half-width in percentage points; a star if the interval leaves out
+/// zero.
 pub(crate) fn change_text(cell: &Cell) -> String {
     match cell.change {
         None => String::new(),
@@ -49,7 +52,8 @@ pub(crate) fn change_text(cell: &Cell) -> String {
     }
 }
 
-/// The finding, a ranked table of three schemes or more, the headline metrics of all policies, then the caveats.
+/// The finding, a ranked table of three schemes or more, the headline metrics of all policies, then
+/// the caveats.
 #[must_use]
 pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     let mut out = String::new();
@@ -160,8 +164,8 @@ fn side_by_side(out: &mut String, comparison: &Comparison) {
 /// Lines of a header, and the cells below it.
 type Column = (Vec<String>, Vec<String>);
 
-/// The headline metrics that the ranked table does not have as columns, in as many blocks as needed: for many policies.
-/// Changes are left to the report.
+/// The headline metrics that the ranked table does not have as columns, in as many blocks as
+/// needed: for many policies. Changes are left to the report.
 fn a_line_per_policy(comparison: &Comparison) -> String {
     let mut out = String::new();
     let text = match comparison.seeds.len() {
@@ -285,7 +289,8 @@ fn blocks(widths: &[usize], label_width: usize) -> Vec<Vec<usize>> {
     let mut used = usize::MAX;
     for (at, width) in widths.iter().enumerate() {
         if used.saturating_add(width + 2) > WIDTH_MAX {
-            // A block that continues the table repeats the baseline, if there is something to compare with.
+            // A block that continues the table repeats the baseline, if there is something to
+            // compare with.
             let lead: Vec<usize> = if at == 0 { Vec::new() } else { vec![0] };
             used = label_width + lead.iter().map(|&lead| widths[lead] + 2).sum::<usize>();
             blocks.push(lead);
@@ -315,7 +320,8 @@ fn end_line(out: &mut String) {
     out.push('\n');
 }
 
-/// Writes `text` in lines of at most [`WIDTH_MAX`], the first led by `lead` and the others indented as far.
+/// Writes `text` in lines of at most [`WIDTH_MAX`], the first led by `lead` and the others indented
+/// as far.
 pub(crate) fn wrap(out: &mut String, lead: &str, text: &str) {
     let mut line = lead.to_owned();
     for word in text.split_whitespace() {

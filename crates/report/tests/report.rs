@@ -1,5 +1,5 @@
-//! What a report promises: it works on a folder alone, says its caveats first, needs no network, and escapes
-//! everything.
+//! What a report promises: it works on a folder alone, says its caveats first, needs no network,
+//! and escapes everything.
 
 mod synthetic;
 
@@ -275,7 +275,8 @@ fn a_run_that_lost_lossless_packets_says_so_first() {
     assert_ne!(first_caveat_after(0).id(), "lost-lossless");
 }
 
-/// Two pauses of a leaf's uplink, one of a host, on priorities 1 and 3; h1's link is never paused. Priority 2 is lossless and unused.
+/// Two pauses of a leaf's uplink, one of a host, on priorities 1 and 3; h1's link is never paused.
+/// Priority 2 is lossless and unused.
 #[test]
 fn pauses_are_counted_by_link_and_priority() {
     let temp = tempfile::tempdir().unwrap();
@@ -335,7 +336,8 @@ fn pauses_are_counted_by_link_and_priority() {
     }
 }
 
-/// Bursts of 100, 200 … us, of which those up to 400 us came through; a port that carried half of its offer.
+/// Bursts of 100, 200 … us, of which those up to 400 us came through; a port that carried half of
+/// its offer.
 fn write_bursts(dir: &Path) {
     let head = head(POLICIES[0], 1);
     let totals = totals_of(&head);
@@ -393,7 +395,8 @@ fn bursts_are_judged_by_their_losses_and_are_not_unfinished() {
     assert!((value("class.websearch.delay_mean_us") - 101.0).abs() < 1e-9);
     assert_eq!(value("class.websearch.delay_p90_us"), 0.0);
     assert_eq!(value("class.websearch.delay_p99_us"), 1_015.807);
-    // In 20 ms the first port was offered 20 Gb/s and carried its 10; the second was offered 1 and carried 0.5.
+    // In 20 ms the first port was offered 20 Gb/s and carried its 10; the second was offered 1 and
+    // carried 0.5.
     assert!((value("ports.jain") - 2.25 / 2.5).abs() < 1e-9, "{}", value("ports.jain"));
 
     let text = report.text();
@@ -423,8 +426,8 @@ fn runs_without_open_loop_traffic_have_no_section_of_bursts() {
 /// Bytes in the switch, and those of a queue with its limit, where it has a row.
 type Sample = (u64, Option<(u64, Option<u64>)>);
 
-/// A run of `policy` that is sampled every microsecond at leaf-0 (the queue is that of port 2), and its losses by
-/// switch.
+/// A run of `policy` that is sampled every microsecond at leaf-0 (the queue is that of port 2), and
+/// its losses by switch.
 fn write_samples(dir: &Path, policy: &'static str, samples: &[Sample], lost: &[(u32, u64)]) {
     let mut head = head(POLICIES[0], 1);
     head.policy.name = policy.to_owned();
@@ -530,7 +533,8 @@ fn the_chart_says_which_switch_it_shows_and_where_losses_are_that_it_does_not() 
     assert!(section.contains("that queue's threshold (dt)"), "only dt has one: {section}");
 }
 
-/// A run of one queue, whose completion times are `slowdown` times the ideal; with real packets if it says so.
+/// A run of one queue, whose completion times are `slowdown` times the ideal; with real packets if
+/// it says so.
 fn write_beside(dir: &Path, slowdown: f64, is_real: bool) {
     let head = head(POLICIES[0], 1);
     let mut totals = totals_of(&head);

@@ -1,7 +1,8 @@
-//! Where do a paper's text, its code and its figures disagree? The recorded ablations, and what either side says of a key.
+//! Where do a paper's text, its code and its figures disagree? The recorded ablations, and what
+//! either side says of a key.
 //!
-//! `claims/why.csv` has the rows of every recorded [`Ablation`]; `claims/readings.csv` has, by key, the sentence of the paper and what the public code
-//! does instead.
+//! `claims/why.csv` has the rows of every recorded [`Ablation`]; `claims/readings.csv` has, by key,
+//! the sentence of the paper and what the public code does instead.
 
 use crate::output::write_whole;
 use crate::table::{Cells, Row, TableError, rows, to_csv};
@@ -48,7 +49,8 @@ pub struct AblationRow {
     pub id: String,
     /// The other reading: `artifact`, or the keys that were given.
     pub against: String,
-    /// The keys that were changed, with `and` between them; none for the paper's reading, `everything` for the other one.
+    /// The keys that were changed, with `and` between them; none for the paper's reading,
+    /// `everything` for the other one.
     pub changes: String,
     /// Their values in the paper's reading.
     pub from: String,
@@ -142,7 +144,8 @@ impl Ablation {
     }
 }
 
-/// Records ablations in a `why.csv`: what it holds of other statements, or against other readings, stays.
+/// Records ablations in a `why.csv`: what it holds of other statements, or against other readings,
+/// stays.
 ///
 /// # Errors
 /// If the table cannot be read or written.
@@ -166,7 +169,8 @@ pub fn record_ablations(
     write_whole(table, to_csv("why.csv", rows.iter())?)
 }
 
-/// The statements whose recorded verdicts differ between the paper's reading and the artifact's, at quick scale.
+/// The statements whose recorded verdicts differ between the paper's reading and the artifact's, at
+/// quick scale.
 #[must_use]
 pub fn disputed(ledger: &Ledger) -> Vec<String> {
     let of = |records: &[Record], is_paper: bool| {
@@ -177,8 +181,8 @@ pub fn disputed(ledger: &Ledger) -> Vec<String> {
     ledger.rows.iter().filter(|row| differ(&row.records)).map(|row| row.claim.id.clone()).collect()
 }
 
-/// The page of recorded ablations: a table of answers, then each statement with everything that was tried, then what either side says of the keys
-/// that carry something.
+/// The page of recorded ablations: a table of answers, then each statement with everything that was
+/// tried, then what either side says of the keys that carry something.
 #[must_use]
 pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[SaidOfKey]) -> String {
     let mut groups: BTreeMap<(&str, &str), Vec<&AblationRow>> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! What is kept of a run? The numbers that experiments want of it, in a file under the fingerprint of its scenario.
+//! What is kept of a run? The numbers that experiments want of it, in a file under the fingerprint
+//! of its scenario.
 
 use crate::metric::{Statistic, numbers, statistics, tallies};
 use crate::{Course, CourseLine, Experiment, FailureCause, Metric, ReproduceError, Tally};
@@ -25,7 +26,8 @@ pub struct Numbers {
     pub cpu_seconds: f64,
 }
 
-/// What experiments want of a run beside its summary. It can be written as JSON: where a run is done somewhere else, its tables stay there.
+/// What experiments want of a run beside its summary. It can be written as JSON: where a run is
+/// done somewhere else, its tables stay there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
     statistics: Vec<Statistic>,
@@ -111,8 +113,8 @@ impl Cache {
         Ok(Self { folder })
     }
 
-    /// Whether the run was done, and all taken of it that `experiment` wants. What was taken stands beside the values: a statistic without a value is no
-    /// reason to run again.
+    /// Whether the run was done, and all taken of it that `experiment` wants. What was taken stands
+    /// beside the values: a statistic without a value is no reason to run again.
     pub(crate) fn has(&self, key: &str, experiment: &Experiment) -> bool {
         let Some(numbers) = self.read(key) else { return false };
         Wanted::of(experiment).keys().all(|name| numbers.taken.contains(&name))
@@ -155,7 +157,8 @@ impl Cache {
     /// # Errors
     /// If they cannot be written.
     pub fn keep(&self, key: &str, mut numbers: Numbers) -> Result<(), FailureCause> {
-        // Another experiment has taken other statistics of the same run: it was the same to the last byte.
+        // Another experiment has taken other statistics of the same run: it was the same to the
+        // last byte.
         if let Some(before) = self.read(key) {
             numbers.metrics.extend(before.metrics);
             numbers.taken.extend(before.taken);

@@ -1,4 +1,5 @@
-//! What do runs end in? Verdicts, a folder for every experiment, and a ledger that tells what ran now from what was recorded.
+//! What do runs end in? Verdicts, a folder for every experiment, and a ledger that tells what ran
+//! now from what was recorded.
 
 use crate::output::{records, write_experiment, write_ledger, write_whole};
 use crate::table::to_csv;
@@ -12,26 +13,30 @@ const NO_DATE: &str = "not recorded";
 /// What a command found.
 #[derive(Clone, Debug)]
 pub struct Conclusion {
-    /// The verdicts of every experiment, in the order of its statements; one list for each of the results.
+    /// The verdicts of every experiment, in the order of its statements; one list for each of the
+    /// results.
     pub judged: Vec<Vec<Judged>>,
-    /// Every statement of the registry and, where it judges statements of the papers, all of theirs.
+    /// Every statement of the registry and, where it judges statements of the papers, all of
+    /// theirs.
     pub ledger: Ledger,
 }
 
 /// The table that keeps verdicts: a file, and the date of the record.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep<'a> {
-    /// `verdicts.csv`; what it holds already stays, but for what ran now. `costs.csv` and the folder
-    /// `values` lie beside it.
+    /// `verdicts.csv`; what it holds already stays, but for what ran now. `costs.csv` and the
+    /// folder `values` lie beside it.
     pub table: &'a Path,
     /// Year, month, day.
     pub date: &'a str,
 }
 
-/// Judges runs, writes the folders of their experiments and the ledger into `folder`, and records the verdicts if they are to be kept.
+/// Judges runs, writes the folders of their experiments and the ledger into `folder`, and records
+/// the verdicts if they are to be kept.
 ///
-/// The ledger starts from what is recorded in the program; what an earlier command of the same program left in `folder`, and what the table of [`Keep`]
-/// holds, goes before that, and what ran now before everything.
+/// The ledger starts from what is recorded in the program; what an earlier command of the same
+/// program left in `folder`, and what the table of [`Keep`] holds, goes before that, and what ran
+/// now before everything.
 ///
 /// # Errors
 /// If a file cannot be written, or a table that is there already cannot be read.
@@ -53,7 +58,8 @@ pub fn conclude(
             result.experiment().claims().iter().map(|claim| judge(claim, result)).collect();
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
-        // Verdicts of other seeds are shown and not remembered: they say how much the remembered ones are worth.
+        // Verdicts of other seeds are shown and not remembered: they say how much the remembered
+        // ones are worth.
         if result.plan.first_seed == 0 {
             renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));
         }
@@ -71,8 +77,9 @@ pub fn conclude(
 
 /// Writes the table of verdicts, and beside it that of costs and the values of every experiment.
 ///
-/// A table that is there stays as it is, but for what ran now: a verdict that somebody took out of it does not come back from the program or from the
-/// folder. A new table begins with what the program holds.
+/// A table that is there stays as it is, but for what ran now: a verdict that somebody took out of
+/// it does not come back from the program or from the folder. A new table begins with what the
+/// program holds.
 fn record(
     registry: &Registry,
     renewed: &[Record],

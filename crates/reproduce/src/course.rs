@@ -8,8 +8,9 @@
 //! since_ms = 149.5
 //! ```
 //!
-//! They are drawn from the first seed's runs: samples of several runs have no common mean where queues oscillate. A run that gives one line shares its
-//! chart with the other variants, one that gives several has a chart of its own.
+//! They are drawn from the first seed's runs: samples of several runs have no common mean where
+//! queues oscillate. A run that gives one line shares its chart with the other variants, one that
+//! gives several has a chart of its own.
 
 use crate::Sampled;
 use bufferlab_metrics::{ProgressRow, Scope, SeriesRow};
@@ -136,7 +137,8 @@ fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
 
 /// Jain's index wherever at least two flows are sampled.
 fn jain(flows: &[CourseLine]) -> CourseLine {
-    // Samples of all flows are taken at the same instants; as whole nanoseconds they can be ordered.
+    // Samples of all flows are taken at the same instants; as whole nanoseconds they can be
+    // ordered.
     let instant = |ms: f64| (ms * 1e6).round() as u64;
     let instants: BTreeSet<u64> =
         flows.iter().flat_map(|flow| &flow.points).map(|(ms, _)| instant(*ms)).collect();

@@ -1,4 +1,5 @@
-//! What was judged, for programs: JSON with a `format` and a `format_version`, which grows when a field changes its meaning or goes.
+//! What was judged, for programs: JSON with a `format` and a `format_version`, which grows when a
+//! field changes its meaning or goes.
 
 use crate::real::{RealRecord, RealRuns, RealStudy};
 use crate::{Conclusion, Judged, Results};
@@ -133,8 +134,8 @@ struct RealExperimentRecord<'a> {
     statements: Vec<RealRecord>,
 }
 
-/// What `testbed reproduce --json` prints: every statement as real packets judge it and as the simulator does. `date`:
-/// of the record.
+/// What `testbed reproduce --json` prints: every statement as real packets judge it and as the
+/// simulator does. `date`: of the record.
 #[must_use]
 pub fn real_verdicts_json(studies: &[RealStudy], date: &str) -> String {
     let experiments = studies.iter().map(|study| {

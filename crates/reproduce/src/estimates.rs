@@ -1,4 +1,5 @@
-//! What do charts draw? Means and intervals of an experiment: taken of runs, or read again from a `values.csv`.
+//! What do charts draw? Means and intervals of an experiment: taken of runs, or read again from a
+//! `values.csv`.
 
 use crate::expression::{ValueError, Values};
 use crate::table::{Cells, Row, lines};
@@ -44,7 +45,8 @@ impl Estimates {
     /// What [`Estimates::csv`] wrote of the experiment, into this file.
     ///
     /// # Errors
-    /// If the file cannot be read, or names a variant, a metric or a place that the experiment does not have.
+    /// If the file cannot be read, or names a variant, a metric or a place that the experiment does
+    /// not have.
     pub fn read(experiment: &Experiment, file: &Path) -> Result<Self, ReproduceError> {
         let runs = experiment.runs().ok_or_else(|| ReproduceError::NoRuns(experiment.id.clone()))?;
         let text = std::fs::read_to_string(file).map_err(ReproduceError::io("read", file))?;

@@ -1,4 +1,5 @@
-//! What is an experiment? A figure or table of a paper as data: scenario, what is varied, at which scale, what is drawn, which statements it checks.
+//! What is an experiment? A figure or table of a paper as data: scenario, what is varied, at which
+//! scale, what is drawn, which statements it checks.
 //!
 //! ```toml
 //! title = "Incast beside web search, at rising load"
@@ -43,7 +44,8 @@
 //! percent = true
 //! ```
 //!
-//! Every key is declared in the crate `bufferlab-experiment`; `docs/experiments.md` and the JSON Schema follow from there.
+//! Every key is declared in the crate `bufferlab-experiment`; `docs/experiments.md` and the JSON
+//! Schema follow from there.
 
 mod axes;
 mod claims;
@@ -182,7 +184,8 @@ pub struct Scale {
     pub values: BTreeMap<String, Vec<String>>,
 }
 
-/// What a public simulator does where its paper says something else, or nothing. The scenario's `profile` brings the rest.
+/// What a public simulator does where its paper says something else, or nothing. The scenario's
+/// `profile` brings the rest.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// What differs, in words.
@@ -223,7 +226,8 @@ pub struct ClaimCheck {
     pub statement: Option<String>,
     /// What must hold; all of it.
     pub conditions: Vec<Condition>,
-    /// Why it cannot be decided: the paper does not state what it depends on. Then there are no conditions.
+    /// Why it cannot be decided: the paper does not state what it depends on. Then there are no
+    /// conditions.
     pub not_checkable: Option<String>,
     /// To be read with the verdict.
     pub note: Option<String>,
@@ -269,13 +273,15 @@ impl Experiment {
     /// Reads an experiment from its file.
     ///
     /// # Errors
-    /// If it cannot be read or is no experiment: everything that is wrong, with file, line, key and advice.
+    /// If it cannot be read or is no experiment: everything that is wrong, with file, line, key and
+    /// advice.
     pub fn load(path: &Path, id: &str) -> Result<Self, ReproduceError> {
         let text = std::fs::read_to_string(path).map_err(ReproduceError::io("read", path))?;
         Ok(Self::from_text(path, id, &text)?)
     }
 
-    /// Reads an experiment from its text, as if it stood in a file at `path` (which need not exist).
+    /// Reads an experiment from its text, as if it stood in a file at `path` (which need not
+    /// exist).
     ///
     /// # Errors
     /// Everything that is wrong.

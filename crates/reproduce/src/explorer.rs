@@ -1,4 +1,5 @@
-//! What can a reader of a figure look at besides its panels? Every metric of the experiment over every axis.
+//! What can a reader of a figure look at besides its panels? Every metric of the experiment over
+//! every axis.
 
 use crate::Estimates;
 use crate::mark::placed;

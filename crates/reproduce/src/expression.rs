@@ -1,4 +1,5 @@
-//! What does a statement measure? A script over the metrics of runs, as means over the seeds; its last value counts.
+//! What does a statement measure? A script over the metrics of runs, as means over the seeds; its
+//! last value counts.
 //!
 //! The language is [Rhai](https://rhai.rs) with these functions:
 //!

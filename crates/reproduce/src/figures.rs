@@ -1,4 +1,5 @@
-//! Which figures and tables do the papers have, and what stands for each here? `claims/figures.csv` lists them; experiments and tests say what they show.
+//! Which figures and tables do the papers have, and what stands for each here? `claims/figures.csv`
+//! lists them; experiments and tests say what they show.
 
 use crate::table::{Cells, Row, rows};
 use crate::{Experiment, Ledger, LedgerRow, ReproduceError, TableError};

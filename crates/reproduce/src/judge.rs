@@ -1,14 +1,20 @@
 //! How is a statement judged by runs?
 //!
-//! *Estimate.* A condition's effect is evaluated on the metrics' means over the seeds, so that "at every load" and "up to" are of means and not of extremes of noise.
-//! Its 95 % interval comes from the jackknife: the effect is evaluated again without each seed in turn, and the pseudo-values `n t - (n - 1) t_i` are treated as
-//! independent (Tukey 1958; Efron, Stein 1981). Seeds are the unit, for all schemes of a seed meet the same arrivals. The rules of [`crate::verdict`] decide.
+//! *Estimate.* A condition's effect is evaluated on the metrics' means over the seeds, so that "at
+//! every load" and "up to" are of means and not of extremes of noise. Its 95 % interval comes from
+//! the jackknife: the effect is evaluated again without each seed in turn, and the pseudo-values `n
+//! t - (n - 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the unit,
+//! for all schemes of a seed meet the same arrivals. The rules of [`crate::verdict`] decide.
 //!
-//! *Guards.* A PASS that could not have come out otherwise says nothing, so a condition that passes is INCONCLUSIVE
-//! - if the schemes that it compares have the same values everywhere: nothing differed that could have been seen,
-//! - if its effect is, with every seed and to the last digit, that of one scheme in the place of all,
+//! *Guards.* A PASS that could not have come out otherwise says nothing, so a condition that passes
+//! is INCONCLUSIVE
+//! - if the schemes that it compares have the same values everywhere: nothing differed that could
+//!   have been seen,
+//! - if its effect is, with every seed and to the last digit, that of one scheme in the place of
+//!   all,
 //! - if its `guard`, an expression such as the number of lost packets, is not above 0,
-//! - if it has a direction and would pass, too, with any one scheme in the place of all: a negative control, which costs no run.
+//! - if it has a direction and would pass, too, with any one scheme in the place of all: a negative
+//!   control, which costs no run.
 
 use crate::expression::{self, ExpressionError, OneForAll, Traced, Values};
 use crate::{Beside, ClaimCheck, Condition, OverSeeds, Results, Verdict};
@@ -239,7 +245,8 @@ fn number(value: f64) -> String {
 mod tests {
     use super::*;
 
-    /// Of a mean the jackknife's interval is the ordinary one; of a ratio of means it is that of the linear part.
+    /// Of a mean the jackknife's interval is the ordinary one; of a ratio of means it is that of
+    /// the linear part.
     #[test]
     fn the_interval_of_a_mean_is_students() {
         let sample = [1.0, 2.0, 4.0, 9.0];

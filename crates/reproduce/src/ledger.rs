@@ -1,9 +1,12 @@
-//! The verdict on every statement: the table of claims, beside what tests prove and what runs have shown.
+//! The verdict on every statement: the table of claims, beside what tests prove and what runs have
+//! shown.
 //!
-//! Four tables, all in `claims/`: `claims.csv` says what the papers say and when we believe it; `tests.csv` names the tests that check
-//! statements in every CI run (written by `cargo xtask generate` from the tests' own words); `verdicts.csv` holds what `bufferlab reproduce --record`
-//! found, one record per statement, scale and profile, with seeds, commit and date; `real-packets.csv` holds what real packets have shown, which stands beside
-//! a verdict and never changes it.
+//! Four tables, all in `claims/`: `claims.csv` says what the papers say and when we believe it;
+//! `tests.csv` names the tests that check statements in every CI run (written by `cargo xtask
+//! generate` from the tests' own words); `verdicts.csv` holds what `bufferlab reproduce --record`
+//! found, one record per statement, scale and profile, with seeds, commit and date;
+//! `real-packets.csv` holds what real packets have shown, which stands beside a verdict and never
+//! changes it.
 //!
 //! Which of them speaks for a row stands in one place, [`LedgerRow::evidence`].
 
@@ -18,7 +21,8 @@ use crate::{Experiment, RealRecord, ReproduceError, TableError, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Seeds from which on a record at the paper's scale goes before one at reduced scale: with fewer, an interval says little.
+/// Seeds from which on a record at the paper's scale goes before one at reduced scale: with fewer,
+/// an interval says little.
 const HEADLINE_SEEDS: u64 = 3;
 
 const CLAIMS: &str = include_str!("../../../claims/claims.csv");
@@ -64,9 +68,10 @@ pub struct LedgerRow {
 impl LedgerRow {
     /// What speaks for the row's verdict.
     ///
-    /// Runs in the paper's reading, else a test; runs under another profile are shown, and never speak. Of several records of the paper's profile what ran
-    /// goes before what could not; then the paper's scale with three seeds or more, reduced scale, and the paper's scale with fewer seeds. What could not
-    /// run says less than a test does.
+    /// Runs in the paper's reading, else a test; runs under another profile are shown, and never
+    /// speak. Of several records of the paper's profile what ran goes before what could not; then
+    /// the paper's scale with three seeds or more, reduced scale, and the paper's scale with fewer
+    /// seeds. What could not run says less than a test does.
     #[must_use]
     pub fn evidence(&self) -> Evidence<'_> {
         let first = self.records.first().filter(|record| record.is_of_paper());
@@ -84,7 +89,8 @@ impl LedgerRow {
         self.records.iter().skip(usize::from(speaks))
     }
 
-    /// Puts a record in the place of the one of its scale and profile. One that could not run takes nobody's place.
+    /// Puts a record in the place of the one of its scale and profile. One that could not run takes
+    /// nobody's place.
     fn insert(&mut self, record: Record) {
         let same = |known: &&mut Record| known.key() == record.key();
         match self.records.iter_mut().find(same) {
@@ -170,8 +176,8 @@ impl Ledger {
 
     /// The ledger of a study: with the statements of `experiments` that the papers do not make.
     ///
-    /// If none of the experiments judges a statement of the papers, theirs are left out: the ledger is the study's alone, and empty if the
-    /// study states nothing.
+    /// If none of the experiments judges a statement of the papers, theirs are left out: the ledger
+    /// is the study's alone, and empty if the study states nothing.
     #[must_use]
     pub fn with_study(mut self, experiments: &[Experiment]) -> Self {
         let known: BTreeSet<String> = self.rows.iter().map(|row| row.claim.id.clone()).collect();
@@ -196,8 +202,9 @@ impl Ledger {
         self.rows.iter().map(|row| &row.claim).find(|claim| claim.id == id)
     }
 
-    /// Takes over the verdicts of a `verdicts.csv`, if the file is there: those that `goes_before` what is known here, and those of which nothing is known.
-    /// Answers those on statements that are not in this ledger.
+    /// Takes over the verdicts of a `verdicts.csv`, if the file is there: those that `goes_before`
+    /// what is known here, and those of which nothing is known. Answers those on statements that
+    /// are not in this ledger.
     ///
     /// # Errors
     /// If the file is there, and damaged.
@@ -253,7 +260,8 @@ impl Ledger {
         to_csv("verdicts.csv", self.records())
     }
 
-    /// How many statements of a paper (all, if `None`) have each verdict, in the order of [`Verdict::ALL`].
+    /// How many statements of a paper (all, if `None`) have each verdict, in the order of
+    /// [`Verdict::ALL`].
     #[must_use]
     pub fn counts(&self, paper: Option<&str>) -> [usize; Verdict::COUNT] {
         Verdict::ALL.map(|verdict| {

@@ -1,4 +1,5 @@
-//! Where would a paper's number lie in our charts? A condition of a claim may say so, for readers who compare our curve with the paper's statement.
+//! Where would a paper's number lie in our charts? A condition of a claim may say so, for readers
+//! who compare our curve with the paper's statement.
 //!
 //! ```toml
 //! [[claim]]
@@ -9,8 +10,9 @@
 //! mark = { metric = "incast", variant = "abm", x = [0.8], value = 'v("incast", "dt", x) * (1.0 - paper)' }
 //! ```
 //!
-//! `value` is an expression as effects are, with `paper`, and `x` and `y`, the places of the axes. It is a value of the metric: so a relative statement is shown against *our*
-//! baseline. A headline without a place ("up to") has no mark.
+//! `value` is an expression as effects are, with `paper`, and `x` and `y`, the places of the axes.
+//! It is a value of the metric: so a relative statement is shown against *our* baseline. A headline
+//! without a place ("up to") has no mark.
 
 use crate::expression::{self, Constant, Values};
 use crate::{Axis, Estimates, Panel};

@@ -1,4 +1,5 @@
-//! What number is taken of a run? One of its summary, or a statistic over some of its flows or queries, or over samples of a buffer.
+//! What number is taken of a run? One of its summary, or a statistic over some of its flows or
+//! queries, or over samples of a buffer.
 //!
 //! ```toml
 //! [metrics]
@@ -40,7 +41,8 @@ pub struct Statistic {
     pub flows: Option<Vec<String>>,
     /// Classes of the queries, instead of flows.
     pub queries: Option<Vec<String>>,
-    /// Queues of these priorities together, at every sample of the sampled switch in the arrival phase, instead of flows.
+    /// Queues of these priorities together, at every sample of the sampled switch in the arrival
+    /// phase, instead of flows.
     pub priorities: Option<Vec<u8>>,
     /// Only flows of at least so many bytes.
     pub from_bytes: u64,
@@ -81,7 +83,8 @@ impl Metric {
     }
 }
 
-/// Every number of the summary, and `statistics`, under their keys; without those that do not exist.
+/// Every number of the summary, and `statistics`, under their keys; without those that do not
+/// exist.
 ///
 /// # Errors
 /// If a table cannot be read.

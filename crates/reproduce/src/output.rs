@@ -1,4 +1,5 @@
-//! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the ledger.
+//! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the
+//! ledger.
 
 mod checked;
 mod found;
@@ -26,8 +27,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Writes an experiment's `values.csv`, `courses.csv` if something is drawn over time, `figure.html` and every panel as SVG and PNG into `folder`, each
-/// whole or not at all. `statement` puts the number of a claim into words.
+/// Writes an experiment's `values.csv`, `courses.csv` if something is drawn over time,
+/// `figure.html` and every panel as SVG and PNG into `folder`, each whole or not at all.
+/// `statement` puts the number of a claim into words.
 ///
 /// # Errors
 /// If the folder cannot be written, or a chart cannot be drawn.
@@ -72,8 +74,9 @@ pub fn write_panels(folder: &Path, panels: &[CurvePanel]) -> Result<(), Reproduc
     Ok(())
 }
 
-/// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`, `ledger.md` and `verdicts.csv` into `folder`. The page tells the
-/// `renewed` records, those of these runs, from all others.
+/// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`,
+/// `ledger.md` and `verdicts.csv` into `folder`. The page tells the `renewed` records, those of
+/// these runs, from all others.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -205,7 +208,8 @@ pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record
     verdicts.iter().map(record).collect()
 }
 
-/// What an experiment took, whenever its runs were done; `None` if some of them failed, or there were none.
+/// What an experiment took, whenever its runs were done; `None` if some of them failed, or there
+/// were none.
 #[must_use]
 pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     let runs: Option<Vec<_>> = results.runs.iter().map(|run| run.as_ref().ok()).collect();

@@ -39,8 +39,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The runs of `experiment` at `scale`, with `seeds` instead of its own number if given: none for an analytical figure. `None`
-    /// if the experiment has no such scale.
+    /// The runs of `experiment` at `scale`, with `seeds` instead of its own number if given: none
+    /// for an analytical figure. `None` if the experiment has no such scale.
     #[must_use]
     pub fn new(experiment: &Experiment, scale: ScaleName, seeds: Option<u32>) -> Option<Self> {
         let points = match experiment.runs() {
@@ -57,8 +57,8 @@ impl Plan {
         })
     }
 
-    /// The plans of `experiments` at `scale`, in the reading of `profile` if given; without those that do not have that scale or that
-    /// reading.
+    /// The plans of `experiments` at `scale`, in the reading of `profile` if given; without those
+    /// that do not have that scale or that reading.
     ///
     /// # Errors
     /// If none of them has it.
@@ -94,7 +94,8 @@ impl Plan {
         Self { first_seed, ..self }
     }
 
-    /// The same runs in the reading of `profile`: the scenario's key `profile`, and for that of the artifact what the experiment's `[artifact]` sets.
+    /// The same runs in the reading of `profile`: the scenario's key `profile`, and for that of the
+    /// artifact what the experiment's `[artifact]` sets.
     #[must_use]
     pub fn under(self, profile: Profile) -> Self {
         Self { profile: Some(profile), ..self }
@@ -112,8 +113,8 @@ impl Plan {
         }
     }
 
-    /// The folder of what the experiment leaves behind: its name, with `-artifact` in the reading of the artifact, and with the first of
-    /// other seeds.
+    /// The folder of what the experiment leaves behind: its name, with `-artifact` in the reading
+    /// of the artifact, and with the first of other seeds.
     #[must_use]
     pub fn folder(&self) -> String {
         let reading = if self.profile == Some(Profile::Artifact) { "-artifact" } else { "" };
@@ -240,7 +241,8 @@ fn points(runs: &Runs, size: &Scale, seeds: Option<u32>) -> Vec<Point> {
     points
 }
 
-/// Loads the points of a plan in its order. Seeds of a place follow each other, so that the scenario's own seed is read with the first of them.
+/// Loads the points of a plan in its order. Seeds of a place follow each other, so that the
+/// scenario's own seed is read with the first of them.
 pub(crate) struct Loader<'a> {
     plan: &'a Plan,
     /// The place that was loaded last, and the scenario's own seed there.
@@ -263,7 +265,8 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The name under which the numbers of a run are kept: of the resolved scenario with its inputs, and of the program.
+/// The name under which the numbers of a run are kept: of the resolved scenario with its inputs,
+/// and of the program.
 pub(crate) fn fingerprint(loaded: &Loaded) -> String {
     let inputs: Vec<_> =
         loaded.inputs.iter().map(|input| (input.name.clone(), input.content.as_slice())).collect();

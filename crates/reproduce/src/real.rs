@@ -1,8 +1,11 @@
-//! What did real packets show? Statements judged by runs of the testbed, beside the same network in the simulator.
+//! What did real packets show? Statements judged by runs of the testbed, beside the same network in
+//! the simulator.
 //!
-//! An experiment with real hosts is an experiment as any other (`testbeds/<paper>/<figure>.toml`); only its runs are done elsewhere: by a caller that has
-//! hosts. Three tables keep what was found, all in `claims/`: `real-packets.csv` the verdicts, `real-runs.csv` how late the switch was and how many packets the simulator judged
-//! otherwise, and `real/` the values of both. No verdict of a simulation changes because of them: they stand beside it.
+//! An experiment with real hosts is an experiment as any other (`testbeds/<paper>/<figure>.toml`);
+//! only its runs are done elsewhere: by a caller that has hosts. Three tables keep what was found,
+//! all in `claims/`: `real-packets.csv` the verdicts, `real-runs.csv` how late the switch was and
+//! how many packets the simulator judged otherwise, and `real/` the values of both. No verdict of a
+//! simulation changes because of them: they stand beside it.
 
 use crate::output::{write_experiment, write_whole};
 use crate::table::{Cells, Row, rows, to_csv};
@@ -188,7 +191,8 @@ impl RealStudy {
         }
     }
 
-    /// Every statement as real packets and as the simulator judge it. Where the switch was late, real packets decide nothing.
+    /// Every statement as real packets and as the simulator judge it. Where the switch was late,
+    /// real packets decide nothing.
     #[must_use]
     pub fn judged(&self) -> Vec<(Judged, Judged)> {
         let late = self.runs("").late_runs;
@@ -227,7 +231,8 @@ impl RealStudy {
         experiment_markdown((&real, &simulated), Some(&self.runs(date)), &self.records(date))
     }
 
-    /// Writes the values, charts and verdicts of both into `folder`, under `real` and `simulated`, and [`Self::markdown`] as `<paper>-<figure>.md`.
+    /// Writes the values, charts and verdicts of both into `folder`, under `real` and `simulated`,
+    /// and [`Self::markdown`] as `<paper>-<figure>.md`.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -247,7 +252,8 @@ fn file_name(experiment: &Experiment) -> String {
     experiment.id.replace('/', "-")
 }
 
-/// Puts what `studies` found into the table of verdicts `table`, and beside it into `real-runs.csv` and `real/`. What the tables say of other experiments stays.
+/// Puts what `studies` found into the table of verdicts `table`, and beside it into `real-runs.csv`
+/// and `real/`. What the tables say of other experiments stays.
 ///
 /// # Errors
 /// If a table cannot be read or written.
@@ -282,7 +288,8 @@ fn read_or_empty<R: Row>(table: &Path) -> Result<Vec<R>, ReproduceError> {
     }
 }
 
-/// What `claims`, the folder of [`record_real`]'s tables, says of the experiments of `registry`: the page docs/real-packets.md.
+/// What `claims`, the folder of [`record_real`]'s tables, says of the experiments of `registry`:
+/// the page docs/real-packets.md.
 ///
 /// # Errors
 /// If a table is damaged.
@@ -352,7 +359,8 @@ fn experiment_markdown(
     text
 }
 
-/// A row for every place and variant, two columns for every metric that a panel shows; without panels, for every metric.
+/// A row for every place and variant, two columns for every metric that a panel shows; without
+/// panels, for every metric.
 fn values_markdown(real: &Estimates, simulated: &Estimates) -> String {
     let Some(runs) = real.experiment().runs() else { return String::new() };
     let mut text = String::from("|");

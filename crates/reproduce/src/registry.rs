@@ -1,4 +1,5 @@
-//! Which experiments are there? A folder `experiments/<paper>/<figure>.toml` beside the scenarios that they name.
+//! Which experiments are there? A folder `experiments/<paper>/<figure>.toml` beside the scenarios
+//! that they name.
 
 use crate::{Experiment, ReproduceError};
 use bufferlab_document::LoadError;
@@ -19,8 +20,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Writes the papers' experiments and their scenarios, which are part of the program, into `folder`, and loads them: what ran can be
-    /// read, and run again by hand.
+    /// Writes the papers' experiments and their scenarios, which are part of the program, into
+    /// `folder`, and loads them: what ran can be read, and run again by hand.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -106,9 +107,10 @@ fn entries(folder: &Path) -> Result<Vec<String>, ReproduceError> {
     Ok(names)
 }
 
-/// Writes the scenarios that are part of the program into `folder`, with the files that they name, and answers the
-/// names of the scenarios' files. What is there already and equal stays as it is. Scenarios that replay reference
-/// data of the repository are left out: the program does not have it.
+/// Writes the scenarios that are part of the program into `folder`, with the files that they name,
+/// and answers the names of the scenarios' files. What is there already and equal stays as it is.
+/// Scenarios that replay reference data of the repository are left out: the program does not have
+/// it.
 ///
 /// # Errors
 /// If the folder cannot be written.

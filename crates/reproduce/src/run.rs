@@ -1,7 +1,8 @@
 //! How are the runs of experiments done, and what is kept of them?
 //!
-//! Of every run the numbers of its summary are kept, under the fingerprint of its resolved scenario: experiments that share a run share its numbers, and a
-//! reproduction that was killed goes on where it was. A run's tables are removed once its numbers are kept.
+//! Of every run the numbers of its summary are kept, under the fingerprint of its resolved
+//! scenario: experiments that share a run share its numbers, and a reproduction that was killed
+//! goes on where it was. A run's tables are removed once its numbers are kept.
 
 use crate::cache::Cache;
 use crate::expression::{ValueError, Values};
@@ -30,7 +31,8 @@ pub struct Results {
 /// `board` makes a watcher for as many runs as are to be done.
 ///
 /// # Errors
-/// If the folder cannot be written. A run that fails is reported in its place, and the others go on.
+/// If the folder cannot be written. A run that fails is reported in its place, and the others go
+/// on.
 pub fn run<W: Watcher>(
     plans: Vec<Plan>,
     folder: &Path,
@@ -77,7 +79,8 @@ pub fn missing(plans: &[Plan], folder: &Path) -> Result<Vec<Missing>, ReproduceE
     Ok(Prepared::new(plans, &Cache::of(folder)?).missing)
 }
 
-/// What `folder` has of the runs of `plans`: [`run()`] without doing any. `failures` says by their keys why runs that were to be done elsewhere have not come.
+/// What `folder` has of the runs of `plans`: [`run()`] without doing any. `failures` says by their
+/// keys why runs that were to be done elsewhere have not come.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -96,7 +99,8 @@ pub fn gather(
 /// Which runs plans consist of, and which of them are to be done.
 struct Prepared {
     missing: Vec<Missing>,
-    /// Of every plan in the order of its points: under which key the numbers are, or why there are none.
+    /// Of every plan in the order of its points: under which key the numbers are, or why there are
+    /// none.
     keys: Vec<Vec<Result<String, RunFailure>>>,
 }
 
@@ -169,7 +173,8 @@ impl Results {
         self.runs.iter().filter_map(|run| run.as_ref().err())
     }
 
-    /// The values of a metric over the seeds at a point of the grid; without those that do not exist.
+    /// The values of a metric over the seeds at a point of the grid; without those that do not
+    /// exist.
     #[must_use]
     pub fn samples(&self, metric: &str, variant: usize, places: &[usize]) -> Vec<f64> {
         let metrics = self.experiment().runs().map(|runs| &runs.metrics);

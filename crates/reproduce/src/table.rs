@@ -1,4 +1,5 @@
-//! How is a table in CSV read? By the names of its columns; what is wrong is named with file, line and column.
+//! How is a table in CSV read? By the names of its columns; what is wrong is named with file, line
+//! and column.
 
 use crate::{ReproduceError, Verdict};
 use bufferlab_params::{quoted_list, suggestion};

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 /// A number of the tables of samples or of queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Tally {
-    /// Payload that receivers have got (Mb/s), of all flows of some classes together, between two samples; needs `output.sample_flows`.
+    /// Payload that receivers have got (Mb/s), of all flows of some classes together, between two
+    /// samples; needs `output.sample_flows`.
     Goodput {
         /// The classes.
         goodput: Vec<String>,
@@ -32,11 +33,13 @@ pub enum Tally {
         /// What is counted.
         count: QueueCount,
     },
-    /// What the policy says of itself: the last sample of every sampled queue, summed; meant for counters.
+    /// What the policy says of itself: the last sample of every sampled queue, summed; meant for
+    /// counters.
     Probe {
         /// Its name, as the policy's page and the table `probes` have it.
         probe: String,
-        /// Only queues of this priority: what a policy tells of a port it tells of each of its queues.
+        /// Only queues of this priority: what a policy tells of a port it tells of each of its
+        /// queues.
         priority: Option<u8>,
     },
 }
@@ -104,7 +107,8 @@ impl Tally {
     }
 }
 
-/// Mb/s between the first and the last instant at which samples lie, over all flows. A flow that has not started counts nothing before.
+/// Mb/s between the first and the last instant at which samples lie, over all flows. A flow that
+/// has not started counts nothing before.
 fn goodput(rows: &[ProgressRow], from_ns: f64, until_ns: f64) -> Option<f64> {
     let within = |row: &&ProgressRow| (from_ns..=until_ns).contains(&(row.time_ns as f64));
     let (first, last) = (

@@ -1,4 +1,5 @@
-//! How does an analytical figure become charts and values? It needs no runs: its points are computed.
+//! How does an analytical figure become charts and values? It needs no runs: its points are
+//! computed.
 
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
 use bufferlab_theory::figures::{Axis, Figure, Scale};

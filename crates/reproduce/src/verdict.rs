@@ -1,6 +1,7 @@
 //! Does a statement hold? The rules, in one place.
 //!
-//! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife ([`crate::judge()`]). Estimate and interval decide:
+//! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife
+//! ([`crate::judge()`]). Estimate and interval decide:
 //!
 //! | verdict | when |
 //! |---|---|
@@ -14,11 +15,12 @@
 //! | NOT-CHECKABLE | the paper does not say what decides it |
 //! | NOT-RUN | a value is missing |
 //!
-//! Where the band begins at no effect ("better"), a tenth of the paper's effect counts as its edge for the difference between NULL and INCONCLUSIVE; without a
-//! number of the paper's there is no NULL but an effect of exactly nothing.
+//! Where the band begins at no effect ("better"), a tenth of the paper's effect counts as its edge
+//! for the difference between NULL and INCONCLUSIVE; without a number of the paper's there is no
+//! NULL but an effect of exactly nothing.
 //!
-//! Of several conditions the worst verdict counts. With a single seed there is no interval: the estimate alone decides, and the row says that there was
-//! one seed.
+//! Of several conditions the worst verdict counts. With a single seed there is no interval: the
+//! estimate alone decides, and the row says that there was one seed.
 
 use crate::Condition;
 use bufferlab_report::Estimate;

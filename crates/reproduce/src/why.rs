@@ -1,8 +1,11 @@
-//! Which difference between two readings carries a statement? One change at a time on the same arrivals, then pairs.
+//! Which difference between two readings carries a statement? One change at a time on the same
+//! arrivals, then pairs.
 //!
-//! The paper's reading of an experiment is the base. What the other reading changes is taken apart: the keys that `profile = "artifact"` gives other values (a policy's `filter`, a
-//! transport's recovery), and the entries of the experiment's `[artifact.set]`; or a list of keys that the caller gives. Each is made alone, for all that is compared, and the
-//! statement is judged again. Where none of them does half of what all do together, the four that do most are made in pairs.
+//! The paper's reading of an experiment is the base. What the other reading changes is taken apart:
+//! the keys that `profile = "artifact"` gives other values (a policy's `filter`, a transport's
+//! recovery), and the entries of the experiment's `[artifact.set]`; or a list of keys that the
+//! caller gives. Each is made alone, for all that is compared, and the statement is judged again.
+//! Where none of them does half of what all do together, the four that do most are made in pairs.
 
 use crate::ablations::{SaidOfKey, said_of};
 use crate::expression::{Traced, ValueError, Values, evaluate};
@@ -60,7 +63,8 @@ pub struct Ablation {
     pub trials: Vec<Trial>,
 }
 
-/// Takes the difference between the paper's reading of a statement and another one apart: the artifact's, or `given` keys with their values.
+/// Takes the difference between the paper's reading of a statement and another one apart: the
+/// artifact's, or `given` keys with their values.
 ///
 /// # Errors
 /// If the experiment has no such scale or no second reading, or the folder cannot be written.
@@ -120,7 +124,8 @@ pub fn why<W: Watcher>(
 
 /// The plan without the points that the statement does not look at.
 fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
-    /// Every question has the same answer: an effect is evaluated for what it asks. The first axis is what the plan has of it.
+    /// Every question has the same answer: an effect is evaluated for what it asks. The first axis
+    /// is what the plan has of it.
     struct Same(Vec<(String, f64)>);
     impl Values for Same {
         fn value(&self, _: &str, _: &str, _: &[String]) -> Result<f64, ValueError> {
@@ -137,7 +142,8 @@ fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     let traced = Arc::new(Traced::new(Arc::new(Same(first.into_iter().map(of_axis).collect()))));
     let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
     for condition in &claim.conditions {
-        // An effect that cannot be had from equal values (a correlation) still has asked for all of them.
+        // An effect that cannot be had from equal values (a correlation) still has asked for all of
+        // them.
         let _ = evaluate(&condition.effect, &values);
     }
     let asked: BTreeSet<(String, Vec<String>)> =
@@ -162,8 +168,8 @@ fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     Plan { extra, ..plan.clone() }
 }
 
-/// What the caller changes, wherever a scheme has the key: a parameter of one policy is none of another's. A key that none
-/// has is left everywhere, so that its runs say what is wrong with it.
+/// What the caller changes, wherever a scheme has the key: a parameter of one policy is none of
+/// another's. A key that none has is left everywhere, so that its runs say what is wrong with it.
 fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
     let first: Vec<&Point> = plan.points.iter().filter(|point| point.seed == 0).collect();
     let place = |point: &&Point| (point.variant, point.places.clone());
@@ -249,8 +255,9 @@ fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     Ok(changes)
 }
 
-/// The name under which an entry of a reading is changed together with its like, and which part of that it is: the same
-/// key of every transport is one change, and so is the shape of the network, of which a part makes no sense alone.
+/// The name under which an entry of a reading is changed together with its like, and which part of
+/// that it is: the same key of every transport is one change, and so is the shape of the network,
+/// of which a part makes no sense alone.
 fn grouped(key: &str) -> (String, Option<&str>) {
     if let Some(part) = key.strip_prefix("topology.") {
         return ("topology".to_owned(), Some(part));
@@ -264,7 +271,8 @@ fn grouped(key: &str) -> (String, Option<&str>) {
     }
 }
 
-/// A key of some switches as the key of all: `switch_override.0.policy.filter` is `switch.policy.filter`.
+/// A key of some switches as the key of all: `switch_override.0.policy.filter` is
+/// `switch.policy.filter`.
 fn everywhere(key: &str) -> String {
     let rest = key.strip_prefix("switch_override.").and_then(|rest| rest.split_once('.'));
     rest.map_or_else(|| key.to_owned(), |(_, rest)| format!("switch.{rest}"))
@@ -371,7 +379,8 @@ impl Ablation {
         text
     }
 
-    /// The answer in a sentence, with what either side says of the keys that do most, where that is known.
+    /// The answer in a sentence, with what either side says of the keys that do most, where that is
+    /// known.
     #[must_use]
     pub fn answer(&self, said: &[SaidOfKey]) -> String {
         let id = &self.claim.id;

@@ -54,7 +54,8 @@ pub(crate) struct BatchWriter {
     rows: usize,
 }
 
-/// The belief behind the panics here: [`Record::write`] and [`Record::read`] pass the columns in order.
+/// The belief behind the panics here: [`Record::write`] and [`Record::read`] pass the columns in
+/// order.
 const OUT_OF_STEP: &str = "a record passes its cells in the order and kinds of its columns";
 
 macro_rules! write_numbers {

@@ -1,4 +1,5 @@
-//! Who writes here? A lock file that the system releases when its process dies, and that goes when the work has ended.
+//! Who writes here? A lock file that the system releases when its process dies, and that goes when
+//! the work has ended.
 
 use crate::error::ResultsError;
 use crate::folder::clear_barren;
@@ -12,7 +13,8 @@ const TOKEN: &str = "bufferlab writes here";
 /// Name of the lock file in a folder of several runs.
 pub(crate) const LOCK_FILE: &str = ".lock";
 
-/// The right to write somewhere, until it is dropped: nobody else has it meanwhile, in this process or another.
+/// The right to write somewhere, until it is dropped: nobody else has it meanwhile, in this process
+/// or another.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
@@ -22,8 +24,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims a folder of several runs as a whole, and makes it if need be. Without this, two equal commands would
-    /// each begin some of the runs, and both would fail at those of the other.
+    /// Claims a folder of several runs as a whole, and makes it if need be. Without this, two equal
+    /// commands would each begin some of the runs, and both would fail at those of the other.
     ///
     /// # Errors [`ResultsError::Busy`] if somebody else has it, at once and with nothing done; or if the folder
     /// cannot be made or written.
@@ -52,7 +54,8 @@ impl Claim {
         }
     }
 
-    /// Whether a file is a lock of ours: it says so, or it was to say so when its process was killed.
+    /// Whether a file is a lock of ours: it says so, or it was to say so when its process was
+    /// killed.
     pub(crate) fn is_lock_file(path: &Path) -> bool {
         fs::read(path).is_ok_and(|text| text.is_empty() || text.starts_with(TOKEN.as_bytes()))
     }
@@ -60,7 +63,8 @@ impl Claim {
     /// Claims `target` by the lock file `path`, which lies where files can be made.
     ///
     /// # Errors
-    /// [`ResultsError::Busy`] if somebody else has it, at once and with nothing done; or if the lock cannot be made.
+    /// [`ResultsError::Busy`] if somebody else has it, at once and with nothing done; or if the
+    /// lock cannot be made.
     pub fn of(path: &Path, target: &Path) -> Result<Self, ResultsError> {
         loop {
             let failed = || ResultsError::io("lock", path);
@@ -73,8 +77,8 @@ impl Claim {
                 }
                 Err(TryLockError::Error(source)) => return Err(failed()(source)),
             }
-            // The owner before may have removed the file between our opening and our locking it: then others can
-            // not see this lock.
+            // The owner before may have removed the file between our opening and our locking it:
+            // then others can not see this lock.
             let token = token();
             let write = |file: &mut File| {
                 file.set_len(0)?;
@@ -94,8 +98,8 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // First the file, then the lock: whoever locks the removed file looks again. If it stays, the next one
-        // takes it over.
+        // First the file, then the lock: whoever locks the removed file looks again. If it stays,
+        // the next one takes it over.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
         for made in &self.made {

@@ -1,4 +1,5 @@
-//! The content of a run: its scenario, its input files and the program. Runs of different content have no common mean.
+//! The content of a run: its scenario, its input files and the program. Runs of different content
+//! have no common mean.
 
 use crate::digest::sha256;
 use crate::error::ResultsError;
@@ -69,7 +70,8 @@ pub fn describe_differences(differences: &[Difference]) -> String {
 }
 
 impl Content {
-    /// The content of a run that `scenario` (a resolved scenario), its input files and a program lead to.
+    /// The content of a run that `scenario` (a resolved scenario), its input files and a program
+    /// lead to.
     #[must_use]
     pub fn new<C: AsRef<[u8]>>(
         scenario: &str,
@@ -190,8 +192,9 @@ impl fmt::Display for Mixture {
     }
 }
 
-/// Finds runs that must not share a mean or a paired difference. Seeds of one label agree in everything but the seed,
-/// labels that stand for policies in everything but policy and seed. A label that a user chose may stand for anything.
+/// Finds runs that must not share a mean or a paired difference. Seeds of one label agree in
+/// everything but the seed, labels that stand for policies in everything but policy and seed. A
+/// label that a user chose may stand for anything.
 ///
 /// # Errors
 /// If the scenario or an input file of a run is missing or damaged.
@@ -226,7 +229,8 @@ fn is_policy(label: &str, run: &RunResult) -> bool {
     }
 }
 
-/// Whether a key follows from the policy that is compared: `switch.policy.alpha`, or which switches differ from others.
+/// Whether a key follows from the policy that is compared: `switch.policy.alpha`, or which switches
+/// differ from others.
 fn is_of_policy(key: &str) -> bool {
     key.starts_with("switch.policy") || key.starts_with("switch_override.")
 }

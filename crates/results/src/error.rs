@@ -78,7 +78,8 @@ pub enum ResultsError {
         /// Its format version.
         found: u32,
     },
-    /// Two classes, switches or hosts of a run have the same name, so tables could not tell them apart.
+    /// Two classes, switches or hosts of a run have the same name, so tables could not tell them
+    /// apart.
     #[error("two {kind} have the name `{name}`")]
     DuplicateName {
         /// `classes`, `switches` or `hosts`.

@@ -33,7 +33,8 @@ pub struct ExplanationRecord {
     pub left_out: Vec<LeftOutRecord>,
 }
 
-/// Explanations for programs. `format_version` grows when a field changes its meaning or goes; new fields may come without.
+/// Explanations for programs. `format_version` grows when a field changes its meaning or goes; new
+/// fields may come without.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab explanations")]
 struct ExplanationsFile<'a> {

@@ -1,7 +1,8 @@
 //! A folder that appears all at once: filled under a hidden name, renamed when complete.
 //!
-//! Beside the target `NAME` lie, while a run is written, `.NAME.partial` (the run, marked as ours by a file of its
-//! own) and `.NAME.writing` (the lock). Only a folder with that mark is ever cleared away.
+//! Beside the target `NAME` lie, while a run is written, `.NAME.partial` (the run, marked as ours
+//! by a file of its own) and `.NAME.writing` (the lock). Only a folder with that mark is ever
+//! cleared away.
 
 use crate::claim::{Claim, LOCK_FILE, create_parents};
 use crate::error::ResultsError;
@@ -36,7 +37,8 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// Makes an empty `.<name>.partial` beside `target`, which must be absent, empty, or the result of a run.
+    /// Makes an empty `.<name>.partial` beside `target`, which must be absent, empty, or the result
+    /// of a run.
     pub(crate) fn create(target: &Path) -> Result<Self, ResultsError> {
         let target = std::path::absolute(target).map_err(ResultsError::io("resolve", target))?;
         let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
@@ -62,8 +64,8 @@ impl Staging {
         self.partial.join(name)
     }
 
-    /// Puts the folder into place, in the stead of an earlier result. On an error, the filled hidden folder stays,
-    /// so that no hours of work are lost.
+    /// Puts the folder into place, in the stead of an earlier result. On an error, the filled
+    /// hidden folder stays, so that no hours of work are lost.
     pub(crate) fn publish(mut self) -> Result<PathBuf, ResultsError> {
         self.keep = true;
         // Again: somebody may have put files there during the run.
@@ -91,8 +93,8 @@ impl Drop for Staging {
     }
 }
 
-/// Clears a folder of several runs whose command was killed before one of them was complete, if its lock is still
-/// there.
+/// Clears a folder of several runs whose command was killed before one of them was complete, if its
+/// lock is still there.
 ///
 /// # Errors
 /// If another process writes there.
@@ -106,8 +108,8 @@ fn clear_killed_group(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Clears a claimed folder in which nothing was completed: hidden folders of runs, and the lists of planned runs. A
-/// folder with anything else stays as it is.
+/// Clears a claimed folder in which nothing was completed: hidden folders of runs, and the lists of
+/// planned runs. A folder with anything else stays as it is.
 pub(crate) fn clear_barren(folder: &Path) {
     // Anything else is left to the end of the command, which counts it.
     if !is_barren(folder, DEPTH_MAX) {
@@ -161,8 +163,8 @@ fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
     entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect()
 }
 
-/// Whether a run may replace what is at `target`: nothing, an empty folder, or a folder that has a run's manifest and
-/// only files that runs write.
+/// Whether a run may replace what is at `target`: nothing, an empty folder, or a folder that has a
+/// run's manifest and only files that runs write.
 fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     let entries = match fs::read_dir(target) {
         Ok(entries) => entries,
@@ -193,7 +195,8 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// A run whose manifest is gone or damaged: nothing but what a run writes, a scenario and every table among it.
+/// A run whose manifest is gone or damaged: nothing but what a run writes, a scenario and every
+/// table among it.
 fn lost_its_manifest(names: &[String]) -> bool {
     let has = |name: &str| names.iter().any(|other| other == name);
     names.iter().all(|name| is_own_file(name))
@@ -207,8 +210,8 @@ fn is_own_file(name: &str) -> bool {
         || Table::ALL.into_iter().any(|table| table_file(table) == name)
 }
 
-/// The scenario's input files by the manifest there; `None` if there is no manifest, or it is not a run's (of whatever format
-/// version).
+/// The scenario's input files by the manifest there; `None` if there is no manifest, or it is not a
+/// run's (of whatever format version).
 fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -221,11 +224,13 @@ fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     (head.format == FORMAT).then_some(head.inputs)
 }
 
-/// Removes the folder of a run, and the folder above it if that is empty then. Nothing happens if there is no such
-/// folder. A process that is killed meanwhile leaves a hidden folder, which a later command clears away.
+/// Removes the folder of a run, and the folder above it if that is empty then. Nothing happens if
+/// there is no such folder. A process that is killed meanwhile leaves a hidden folder, which a
+/// later command clears away.
 ///
 /// # Errors
-/// If the folder holds anything else than a run, another process is writing it, or it cannot be removed.
+/// If the folder holds anything else than a run, another process is writing it, or it cannot be
+/// removed.
 pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
     let target = std::path::absolute(target).map_err(ResultsError::io("resolve", target))?;
     let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
@@ -257,7 +262,8 @@ fn files_by_checksums(folder: &Path) -> Option<Vec<String>> {
     Some(sums.iter().map(|(name, _)| name.to_owned()).collect())
 }
 
-/// Makes the hidden folder of a run, which is claimed, in the place of what a killed one left there.
+/// Makes the hidden folder of a run, which is claimed, in the place of what a killed one left
+/// there.
 fn make_empty(partial: &Path) -> Result<(), ResultsError> {
     if is_ours(partial) {
         clear(partial).map_err(ResultsError::io("remove", partial))?;
@@ -279,7 +285,8 @@ fn is_ours(partial: &Path) -> bool {
     partial.join(MARKER_FILE).is_file()
 }
 
-/// Removes a hidden folder that a run has made, its mark last: if this is broken off, the rest is still known as ours.
+/// Removes a hidden folder that a run has made, its mark last: if this is broken off, the rest is
+/// still known as ours.
 fn clear(partial: &Path) -> io::Result<()> {
     for entry in fs::read_dir(partial)? {
         let entry = entry?;
@@ -296,9 +303,9 @@ fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Removes what killed runs have left below a folder of results: hidden folders that a run has made and nobody
-/// writes any more, lock files that nobody holds, halves of files that are whole by now, the mark in a run that was
-/// just put into place. Answers how many hidden folders went.
+/// Removes what killed runs have left below a folder of results: hidden folders that a run has made
+/// and nobody writes any more, lock files that nobody holds, halves of files that are whole by now,
+/// the mark in a run that was just put into place. Answers how many hidden folders went.
 ///
 /// Anything else stays, whatever its name. What cannot be removed now, the next command will.
 #[must_use]

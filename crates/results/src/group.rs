@@ -18,7 +18,8 @@ const FORMAT: &str = "bufferlab-group";
 pub struct Group {
     /// `bufferlab-group`.
     format: String,
-    /// Folders of the runs, relative to the group's: `seed-1`, `dt/seed-1`. In the order in which they are shown.
+    /// Folders of the runs, relative to the group's: `seed-1`, `dt/seed-1`. In the order in which
+    /// they are shown.
     pub runs: Vec<String>,
     /// What to know of the group as a whole: how its seeds were chosen, for example.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -34,14 +34,16 @@ pub struct Inspection {
     pub bytes: u64,
     /// Folders of runs whose manifest has no checksums: only whether files are there could be said.
     pub without_checksums: Vec<PathBuf>,
-    /// Files that should have a checksum and have none: changes of them would not be noticed. Earlier versions kept none of manifests,
-    /// comparisons and pages, and a command that is killed leaves pages without.
+    /// Files that should have a checksum and have none: changes of them would not be noticed.
+    /// Earlier versions kept none of manifests, comparisons and pages, and a command that is killed
+    /// leaves pages without.
     pub unchecked: Vec<PathBuf>,
     /// What is wrong, and in which folder.
     pub problems: Vec<(PathBuf, String)>,
 }
 
-/// Compares every file of every run below `folder` with its manifest, and every group of runs with what it shall hold.
+/// Compares every file of every run below `folder` with its manifest, and every group of runs with
+/// what it shall hold.
 ///
 /// # Errors
 /// If a folder or file cannot be read; what can be read and is wrong is among the problems.
@@ -119,8 +121,8 @@ fn pages(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Why the runs of a comparison, or the seeds of a label, have no common mean. Runs that cannot be read are reported by
-/// themselves.
+/// Why the runs of a comparison, or the seeds of a label, have no common mean. Runs that cannot be
+/// read are reported by themselves.
 fn mixture(dir: &Path) -> Option<String> {
     let is_comparison = [GROUP_FILE, COMPARISON_JSON].iter().any(|name| dir.join(name).is_file());
     let runs = find_runs(dir).ok()?;

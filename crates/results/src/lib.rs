@@ -11,11 +11,12 @@
 //! | `timing.json` | how long it took (the only file that differs between two equal runs), with a digest of itself |
 //! | `SHA256SUMS` | checksums of all files but `timing.json` |
 //!
-//! A folder of several runs has a [`Group`] that says which. [`RunWriter`] fills a hidden sibling folder and renames it into place at the end, so a folder with a
-//! manifest is complete, and a killed run leaves none. [`RunResult`] reads it back.
+//! A folder of several runs has a [`Group`] that says which. [`RunWriter`] fills a hidden sibling
+//! folder and renames it into place at the end, so a folder with a manifest is complete, and a
+//! killed run leaves none. [`RunResult`] reads it back.
 //!
-//! **Determinism.** The same rows and head give the same bytes in every file but `timing.json`: no clock, no
-//! machine name, fixed writer settings, dictionaries in order of first use.
+//! **Determinism.** The same rows and head give the same bytes in every file but `timing.json`: no
+//! clock, no machine name, fixed writer settings, dictionaries in order of first use.
 
 mod cells;
 mod claim;
@@ -66,10 +67,11 @@ pub const SCENARIO_FILE: &str = "scenario.toml";
 pub const EXPLANATIONS_FILE: &str = "explanations.json";
 /// Name of the file with wall-clock and CPU times.
 pub const TIMING_FILE: &str = "timing.json";
-/// Name of the HTML report that a user may have asked for inside a run folder. It is derived from the
-/// tables, so it goes when a new run replaces them.
+/// Name of the HTML report that a user may have asked for inside a run folder. It is derived from
+/// the tables, so it goes when a new run replaces them.
 pub const REPORT_FILE: &str = "report.html";
-/// Name of the file with a comparison for programs, which also remembers the order of what is compared.
+/// Name of the file with a comparison for programs, which also remembers the order of what is
+/// compared.
 pub const COMPARISON_JSON: &str = "comparison.json";
 /// Name of the file that says what the last sweep of a folder varied.
 pub const SWEEP_FILE: &str = "sweep.toml";

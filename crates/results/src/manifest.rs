@@ -28,8 +28,8 @@ pub struct RunHead {
     pub scenario_description: String,
     /// The resolved scenario as a scenario file; stored beside the tables, and hashed.
     pub scenario_toml: String,
-    /// Files that the resolved scenario refers to, by the names that it uses; stored beside it, so that the folder can be
-    /// run again.
+    /// Files that the resolved scenario refers to, by the names that it uses; stored beside it, so
+    /// that the folder can be run again.
     pub inputs: Vec<(String, Vec<u8>)>,
     /// `paper` or `artifact`.
     pub profile: String,
@@ -62,7 +62,8 @@ pub struct PolicyHead {
     pub name: String,
     /// Title in the registry.
     pub title: String,
-    /// Every parameter with its value as a scenario file writes it, defaults included, in the registry's order.
+    /// Every parameter with its value as a scenario file writes it, defaults included, in the
+    /// registry's order.
     pub params: Vec<(String, String)>,
 }
 
@@ -71,7 +72,8 @@ pub struct PolicyHead {
 pub struct VariantHead {
     /// Its name in tables and charts.
     pub label: String,
-    /// What it stands for, as it is written on a command line: `dt(alpha=0.5) + switch.buffer=2 MB`.
+    /// What it stands for, as it is written on a command line: `dt(alpha=0.5) + switch.buffer=2
+    /// MB`.
     pub text: String,
 }
 
@@ -123,7 +125,8 @@ pub struct Manifest {
     pub scenario_name: String,
     /// What the scenario shows.
     pub scenario_description: String,
-    /// SHA-256 of `scenario.toml` and of the files that it refers to, in hexadecimal ([`scenario_hash`]).
+    /// SHA-256 of `scenario.toml` and of the files that it refers to, in hexadecimal
+    /// ([`scenario_hash`]).
     pub scenario_sha256: String,
     /// Files that `scenario.toml` refers to and that lie beside it.
     #[serde(default)]
@@ -137,7 +140,8 @@ pub struct Manifest {
     /// What the run is called in a comparison; left out where that is the policy's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<VariantHead>,
-    /// Priorities that are lossless (PFC) on some switch, ascending. Empty in folders of versions that did not record them.
+    /// Priorities that are lossless (PFC) on some switch, ascending. Empty in folders of versions
+    /// that did not record them.
     #[serde(default)]
     pub lossless_priorities: Vec<u8>,
     /// Flows start in `0..duration`.
@@ -156,8 +160,8 @@ pub struct Manifest {
     pub caveats: Vec<RunCaveat>,
     /// What the folder holds.
     pub tables: Vec<TableInfo>,
-    /// Every file of the folder but `manifest.json` itself, `SHA256SUMS`, `timing.json` and `report.html`, as it was written. Empty in folders of
-    /// versions that kept no checksums.
+    /// Every file of the folder but `manifest.json` itself, `SHA256SUMS`, `timing.json` and
+    /// `report.html`, as it was written. Empty in folders of versions that kept no checksums.
     #[serde(default)]
     pub files: Vec<FileInfo>,
     /// Names in tables, in the order of their indices.
@@ -165,7 +169,8 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// What the run is called where it is compared by policies: its variant's label, or the policy's name.
+    /// What the run is called where it is compared by policies: its variant's label, or the
+    /// policy's name.
     #[must_use]
     pub fn label(&self) -> &str {
         self.variant.as_ref().map_or(&self.policy.name, |variant| &variant.label)
@@ -321,8 +326,9 @@ pub struct Timing {
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// SHA-256 of a resolved scenario and of its input files (name and content), in lower-case hexadecimal; without inputs that of the text
-/// alone. Two runs with equal hash, version and seed have equal results, which is how a sweep knows what it may skip.
+/// SHA-256 of a resolved scenario and of its input files (name and content), in lower-case
+/// hexadecimal; without inputs that of the text alone. Two runs with equal hash, version and seed
+/// have equal results, which is how a sweep knows what it may skip.
 #[must_use]
 pub fn scenario_hash<C: AsRef<[u8]>>(scenario_toml: &str, inputs: &[(String, C)]) -> String {
     let mut hash = Sha256::new_with_prefix(scenario_toml.as_bytes());

@@ -1,4 +1,5 @@
-//! The table of packets, which may be too long to be read as a whole: by row groups, and a few columns at a time.
+//! The table of packets, which may be too long to be read as a whole: by row groups, and a few
+//! columns at a time.
 
 use crate::cells::BatchReader;
 use crate::error::{ResultsError, TableError};
@@ -35,7 +36,8 @@ const BRIEF: [&str; 11] = [
     "threshold_bytes",
 ];
 
-/// What is needed of a row to know what a buffer held: [`PacketRow`] without names of flows, reasons and limits.
+/// What is needed of a row to know what a buffer held: [`PacketRow`] without names of flows,
+/// reasons and limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketBrief {
     /// Number of the row in the table.
@@ -103,7 +105,8 @@ pub struct PacketTable {
 }
 
 impl RunResult {
-    /// The table of packets; `None` if the run did not record them. All of it is read once, for its checksum.
+    /// The table of packets; `None` if the run did not record them. All of it is read once, for its
+    /// checksum.
     ///
     /// # Errors
     /// If it cannot be read, is not as the run wrote it, or is no such table.
@@ -161,7 +164,8 @@ impl PacketTable {
         })
     }
 
-    /// Calls `each` with every row of a row group that is about `switch`, whole and with its number in the table, in order.
+    /// Calls `each` with every row of a row group that is about `switch`, whole and with its number
+    /// in the table, in order.
     ///
     /// # Errors
     /// If it cannot be read.

@@ -4,7 +4,8 @@ use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-/// A file of a table. Parquet's reader gives up when a call is interrupted, as calls on network file systems may be.
+/// A file of a table. Parquet's reader gives up when a call is interrupted, as calls on network
+/// file systems may be.
 #[derive(Debug)]
 pub(crate) struct Patient<R = File>(pub(crate) R);
 

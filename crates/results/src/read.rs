@@ -91,8 +91,8 @@ impl RunResult {
         &self.manifest
     }
 
-    /// The files that are not as the run wrote them, in the order of the manifest, and a report that is not as it was
-    /// written. Of a folder without checksums: those that are missing.
+    /// The files that are not as the run wrote them, in the order of the manifest, and a report
+    /// that is not as it was written. Of a folder without checksums: those that are missing.
     ///
     /// # Errors
     /// If a file is there but cannot be read.
@@ -137,7 +137,8 @@ impl RunResult {
         self.sums.is_of_a_run()
     }
 
-    /// Refuses a run whose scenario or input files are not as it wrote them: for who runs them again.
+    /// Refuses a run whose scenario or input files are not as it wrote them: for who runs them
+    /// again.
     ///
     /// # Errors
     /// If one is missing or damaged.
@@ -199,7 +200,8 @@ impl RunResult {
         }
     }
 
-    /// Calls `each` with every row of a table in order, in bounded memory. The row type names the table.
+    /// Calls `each` with every row of a table in order, in bounded memory. The row type names the
+    /// table.
     ///
     /// # Errors
     /// If the table is missing, or not as the run wrote it.

@@ -5,9 +5,9 @@ use crate::read::RunResult;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The finished runs of `dir`, each with the label that reports compare it as: the variant's label, else the name of
-/// its folder in a comparison, else the policy's name. `dir` is the folder of a run, or holds `seed-<n>/` or
-/// `<label>/seed-<n>/`.
+/// The finished runs of `dir`, each with the label that reports compare it as: the variant's label,
+/// else the name of its folder in a comparison, else the policy's name. `dir` is the folder of a
+/// run, or holds `seed-<n>/` or `<label>/seed-<n>/`.
 ///
 /// # Errors
 /// If a folder or a manifest cannot be read.
@@ -29,8 +29,8 @@ pub fn find_runs(dir: &Path) -> Result<Vec<(String, RunResult)>, ResultsError> {
 /// How deep below a folder its groups are looked for: an experiment, its points.
 const DEPTH_MAX: usize = 2;
 
-/// The folders below `dir` that [`find_runs`] finds something in, by path: the points of a sweep, or several
-/// experiments. Not the folders within them.
+/// The folders below `dir` that [`find_runs`] finds something in, by path: the points of a sweep,
+/// or several experiments. Not the folders within them.
 ///
 /// # Errors
 /// If a folder or a manifest cannot be read.
@@ -59,7 +59,8 @@ fn seed_runs(dir: &Path) -> Result<Vec<RunResult>, ResultsError> {
     runs.map(|(_, path)| RunResult::open(&path)).collect()
 }
 
-/// The folders in `dir` by name. Hidden ones are runs in the making, and links could lead in circles.
+/// The folders in `dir` by name. Hidden ones are runs in the making, and links could lead in
+/// circles.
 pub(crate) fn visible_folders(dir: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
     let mut list = Vec::new();
     for entry in fs::read_dir(dir).map_err(ResultsError::io("read", dir))? {

@@ -1,8 +1,8 @@
 //! The checksums of a folder, in the format of `sha256sum`: so that no changed byte goes unnoticed.
 //!
-//! A run's folder lists all of its files but `timing.json`, which differs between equal runs and has a digest of its
-//! own. Folders of several runs list the pages and tables made of them, and the manifests that those were made of.
-//! `sha256sum --check SHA256SUMS` reads the file, too.
+//! A run's folder lists all of its files but `timing.json`, which differs between equal runs and
+//! has a digest of its own. Folders of several runs list the pages and tables made of them, and the
+//! manifests that those were made of. `sha256sum --check SHA256SUMS` reads the file, too.
 
 use crate::digest::{self, FileFault, sha256};
 use crate::error::ResultsError;
@@ -29,7 +29,8 @@ impl Sums {
     /// The checksums of `folder`; `None` if it has none.
     ///
     /// # Errors
-    /// If the file is there and is not as it was written: a changed bit never reads as an older format.
+    /// If the file is there and is not as it was written: a changed bit never reads as an older
+    /// format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
         let path = folder.join(SUMS_FILE);
         let damaged = || ResultsError::Damaged {
@@ -99,8 +100,8 @@ pub(crate) fn check(folder: &Path, name: &str, sum: &str) -> io::Result<Option<F
     digest::check(folder, &FileInfo { name: name.to_owned(), bytes, sha256: sum.to_owned() })
 }
 
-/// Refuses a file of `folder` that does not agree with its checksum there. A file without checksum is as good as can be
-/// known.
+/// Refuses a file of `folder` that does not agree with its checksum there. A file without checksum
+/// is as good as can be known.
 ///
 /// # Errors
 /// If the content differs, or the checksums are damaged.
@@ -113,9 +114,9 @@ pub fn check_sealed(folder: &Path, name: &str) -> Result<(), ResultsError> {
     }
 }
 
-/// Writes files into `folder`, each whole or not at all, and their checksums. `runs` are the folders of the runs that
-/// they were made of, relative to `folder`. A process that is killed meanwhile leaves files without checksum, never with
-/// a wrong one.
+/// Writes files into `folder`, each whole or not at all, and their checksums. `runs` are the
+/// folders of the runs that they were made of, relative to `folder`. A process that is killed
+/// meanwhile leaves files without checksum, never with a wrong one.
 ///
 /// # Errors
 /// If a file cannot be written, or the manifest of a run not be read.
@@ -125,7 +126,8 @@ pub fn write_sealed<C: AsRef<[u8]>>(
     runs: Option<&[String]>,
 ) -> Result<(), ResultsError> {
     fs::create_dir_all(folder).map_err(ResultsError::io("create", folder))?;
-    // What is damaged is written anew: the files that it stood for are replaced, or found to lack a checksum.
+    // What is damaged is written anew: the files that it stood for are replaced, or found to lack a
+    // checksum.
     let mut sums = match Sums::read(folder) {
         Err(ResultsError::Damaged { .. }) => Sums::default(),
         sums => sums?.unwrap_or_default(),
@@ -180,7 +182,8 @@ pub fn remove_sealed(folder: &Path, files: &[&str]) -> Result<(), ResultsError> 
 /// What stands before the digest in a document that carries one, and behind it.
 const DIGEST: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}\n");
 
-/// A JSON document of one object with a last field `sha256`: the digest of the document without that field.
+/// A JSON document of one object with a last field `sha256`: the digest of the document without
+/// that field.
 pub(crate) fn with_digest(document: &str) -> String {
     let body = document.trim_end().trim_end_matches('}').trim_end();
     format!("{body}{}{}{}", DIGEST.0, sha256(format!("{body}\n}}\n").as_bytes()), DIGEST.1)

@@ -1,4 +1,5 @@
-//! Words from files as `&'static str`: drop reasons, link roles and names of probes, which rows hold as such.
+//! Words from files as `&'static str`: drop reasons, link roles and names of probes, which rows
+//! hold as such.
 
 use crate::error::TableError;
 use std::collections::BTreeSet;
@@ -9,7 +10,8 @@ pub(crate) const WORDS_MAX: usize = 1_000;
 
 static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// The one static copy of `word`. Each distinct word is leaked once per process, [`WORDS_MAX`] at most.
+/// The one static copy of `word`. Each distinct word is leaked once per process, [`WORDS_MAX`] at
+/// most.
 ///
 /// # Errors
 /// When there are too many.

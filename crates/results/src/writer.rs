@@ -36,7 +36,8 @@ pub struct RunWriter {
     head: RunHead,
     /// What is written already.
     files: Vec<FileInfo>,
-    /// In the order of [`Table::ALL`]; `None`: it is written only where it was asked for, and has no row yet.
+    /// In the order of [`Table::ALL`]; `None`: it is written only where it was asked for, and has
+    /// no row yet.
     tables: Vec<Option<TableWriter>>,
     names: NameArrays,
     explanations: Vec<ExplanationRecord>,
@@ -45,11 +46,13 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Starts the result folder `dir`: it must not exist, be empty, or hold the result of a run, which is replaced
-    /// when this one is complete. Writes the resolved scenario and its inputs first.
+    /// Starts the result folder `dir`: it must not exist, be empty, or hold the result of a run,
+    /// which is replaced when this one is complete. Writes the resolved scenario and its inputs
+    /// first.
     ///
     /// # Errors
-    /// If `dir` holds something else, if another process is writing it, if two names are equal, or if writing fails.
+    /// If `dir` holds something else, if another process is writing it, if two names are equal, or
+    /// if writing fails.
     pub fn create(dir: &Path, head: RunHead) -> Result<Self, ResultsError> {
         if let Some((kind, name)) = head.names.duplicate() {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
@@ -73,7 +76,8 @@ impl RunWriter {
     /// If writing fails, or if the target has become something else meanwhile.
     ///
     /// # Panics
-    /// If `totals` names other classes, switches or hosts than the head did: rows would be labelled wrongly.
+    /// If `totals` names other classes, switches or hosts than the head did: rows would be labelled
+    /// wrongly.
     pub fn finish(
         self,
         totals: &RunTotals,
@@ -131,11 +135,13 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
     TableWriter::create(table.name(), table.columns(), names, staging.file(&table_file(table)))
 }
 
-/// Puts the files of a run that was finished elsewhere into the folder `dir`, as [`RunWriter::finish`] would have done it there: all at once,
-/// and never in the place of anything but an earlier run.
+/// Puts the files of a run that was finished elsewhere into the folder `dir`, as
+/// [`RunWriter::finish`] would have done it there: all at once, and never in the place of anything
+/// but an earlier run.
 ///
 /// # Errors
-/// If the files are not those of a finished run, `dir` holds something else, another process is writing it, or writing fails.
+/// If the files are not those of a finished run, `dir` holds something else, another process is
+/// writing it, or writing fails.
 pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
     let staging = Staging::create(dir)?;
     for (name, content) in files {

@@ -1,5 +1,5 @@
-//! Which headroom a scenario's cables ask for: the model of [`bufferlab_units::headroom`] with what the network, its
-//! transports and its switches say.
+//! Which headroom a scenario's cables ask for: the model of [`bufferlab_units::headroom`] with what
+//! the network, its transports and its switches say.
 
 use crate::model::{PfcSpec, Scenario, SwitchSpec, TransportSpec};
 use bufferlab_core::{BufferProfile, Direction, ParamValue};
@@ -54,8 +54,8 @@ fn packets(transports: &[&TransportSpec], priority: u8) -> Option<(u32, u32)> {
     })
 }
 
-/// The cable behind `port` of a switch, whose end is `end`, as the headroom of `priority` depends on it; `None` where the
-/// priority is lossy or nothing is ever sent.
+/// The cable behind `port` of a switch, whose end is `end`, as the headroom of `priority` depends
+/// on it; `None` where the priority is lossy or nothing is ever sent.
 pub(crate) fn paused_cable(
     topology: &Topology,
     transports: &[&TransportSpec],
@@ -88,8 +88,8 @@ pub(crate) fn paused_cable(
     })
 }
 
-/// What a policy with these parameters sets aside for each lossless ingress queue: the number of its port, else of the
-/// last profile that has one (bytes). `None`: it has no headroom.
+/// What a policy with these parameters sets aside for each lossless ingress queue: the number of
+/// its port, else of the last profile that has one (bytes). `None`: it has no headroom.
 pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u8) -> Option<u64> {
     let find = |wanted: &str| params.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
     let general = match find("headroom")? {
@@ -107,8 +107,8 @@ pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u
 }
 
 impl Scenario {
-    /// The cable behind `port` of a switch, as the headroom of `priority` depends on it; `None` where the priority is
-    /// lossy, or there is no such port.
+    /// The cable behind `port` of a switch, as the headroom of `priority` depends on it; `None`
+    /// where the priority is lossy, or there is no such port.
     #[must_use]
     pub fn paused_cable(&self, switch: u32, port: u16, priority: u8) -> Option<PausedCable> {
         let spec: &SwitchSpec = self.switches.get(switch as usize)?;
@@ -123,8 +123,8 @@ impl Scenario {
         paused_cable(&self.topology, &transports, switch, (port, end), priority)
     }
 
-    /// What `switch` sets aside for the ingress queue of `port` and `priority` (bytes); `None`: its policy knows no
-    /// headroom.
+    /// What `switch` sets aside for the ingress queue of `port` and `priority` (bytes); `None`: its
+    /// policy knows no headroom.
     #[must_use]
     pub fn configured_headroom(&self, switch: u32, port: u16, priority: u8) -> Option<u64> {
         configured(&self.switches.get(switch as usize)?.policy_params, port, priority)

@@ -7,10 +7,11 @@
 //!                                        └─► LoadError: every mistake, with file, line, key and advice
 //! ```
 //!
-//! Reading by declaration is `bufferlab-document`'s; here is the declaration, and what is judged of more than one value.
+//! Reading by declaration is `bufferlab-document`'s; here is the declaration, and what is judged of
+//! more than one value.
 //!
-//! The format is data ([`json_schema`], [`reference()`]): the reader, the JSON Schema for editors and the reference in
-//! `docs/scenarios.md` come from one list of keys.
+//! The format is data ([`json_schema`], [`reference()`]): the reader, the JSON Schema for editors
+//! and the reference in `docs/scenarios.md` come from one list of keys.
 
 mod format;
 mod headroom;
@@ -44,7 +45,8 @@ pub use reference::reference;
 pub use schema::json_schema;
 pub use variant::{A_VARIANT, Variant};
 
-/// Whether this process knows policies, marking rules, classifiers, congestion controls, workloads or topologies that are not built in.
+/// Whether this process knows policies, marking rules, classifiers, congestion controls, workloads
+/// or topologies that are not built in.
 #[must_use]
 pub fn has_own_entries() -> bool {
     let none = bufferlab_core::own_policies().is_empty()

@@ -22,8 +22,8 @@ pub(crate) const EXTENDS_MAX: usize = 32;
 pub struct Loaded {
     /// What enters a driver.
     pub scenario: Scenario,
-    /// The scenario as TOML with every default written out. It loads to the same scenario, provided that
-    /// [`Self::inputs`] lie beside it.
+    /// The scenario as TOML with every default written out. It loads to the same scenario, provided
+    /// that [`Self::inputs`] lie beside it.
     pub resolved: String,
     /// Files that it refers to, under the names that [`Self::resolved`] uses.
     pub inputs: Vec<InputFile>,
@@ -55,9 +55,10 @@ pub struct Changes<'a> {
 
 /// Loads a scenario file.
 ///
-/// `overrides` are applied after everything that the file extends, in order: a dotted key and a TOML value, where
-/// a bare word stands for a string: `("switch.policy", "abm")`, `("workload.0.load", "0.8")`,
-/// `("transport.dctcp.min_rto", "1 ms")` (entries of a list by number or by name).
+/// `overrides` are applied after everything that the file extends, in order: a dotted key and a
+/// TOML value, where a bare word stands for a string: `("switch.policy", "abm")`,
+/// `("workload.0.load", "0.8")`, `("transport.dctcp.min_rto", "1 ms")` (entries of a list by number
+/// or by name).
 ///
 /// # Errors
 /// Everything that is wrong, as far as one pass can tell.
@@ -92,7 +93,8 @@ pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> R
     Ok(loaded)
 }
 
-/// Loads a scenario file with keys that another document sets, in order: mistakes in them are shown where they were written.
+/// Loads a scenario file with keys that another document sets, in order: mistakes in them are shown
+/// where they were written.
 ///
 /// # Errors
 /// As [`load`].
@@ -121,7 +123,8 @@ pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Res
     load_changed(path, Some(text), &Changes { overrides, ..Changes::default() })
 }
 
-/// Loads a scenario from its text with keys that another document sets, in order: mistakes in them are shown where they were written.
+/// Loads a scenario from its text with keys that another document sets, in order: mistakes in them
+/// are shown where they were written.
 ///
 /// # Errors
 /// As [`load`].

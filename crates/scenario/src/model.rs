@@ -24,11 +24,14 @@ pub struct SwitchSpec {
     pub queues_per_port: u8,
     /// Registry name of the policy.
     pub policy: String,
-    /// All of its parameters: those that the scenario gives, the rest from the registry under the profile. Without an empty list of profiles.
+    /// All of its parameters: those that the scenario gives, the rest from the registry under the
+    /// profile. Without an empty list of profiles.
     pub policy_params: Vec<(String, ParamValue)>,
-    /// Which queue a packet joins; `None`: what the policy brings along, or the queue of its priority.
+    /// Which queue a packet joins; `None`: what the policy brings along, or the queue of its
+    /// priority.
     pub classifier: Option<ClassifierSpec>,
-    /// Which queue leaves next: strict-priority groups, highest first; together they name every queue of a port exactly once.
+    /// Which queue leaves next: strict-priority groups, highest first; together they name every
+    /// queue of a port exactly once.
     pub scheduler: Vec<Group>,
     /// Congestion marking; `None`: no ECN.
     pub ecn: Option<EcnSpec>,
@@ -56,9 +59,11 @@ pub struct PfcSpec {
     pub priorities: Vec<u8>,
     /// Ports on which they are lossless; empty: all.
     pub ports: Vec<u16>,
-    /// From the arrival of a pause frame of this switch at a neighbour to the moment at which the neighbour starts no more packets.
+    /// From the arrival of a pause frame of this switch at a neighbour to the moment at which the
+    /// neighbour starts no more packets.
     pub reaction: Time,
-    /// How long a pause lasts, in quanta of 512 bit times; the switch repeats it at half of that. `None`: until it is taken back.
+    /// How long a pause lasts, in quanta of 512 bit times; the switch repeats it at half of that.
+    /// `None`: until it is taken back.
     pub quanta: Option<u16>,
     /// What a frame says that had to wait for its link.
     pub frames: PauseFrames,
@@ -113,13 +118,14 @@ impl PfcSpec {
 /// What a chip does otherwise than the ideal switch; the default deviates in nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HardwareSpec {
-    /// Memories by egress port, each with an equal share of the buffer and its own consecutive ports; at least 1. Those by
-    /// ingress port are in `switch`.
+    /// Memories by egress port, each with an equal share of the buffer and its own consecutive
+    /// ports; at least 1. Those by ingress port are in `switch`.
     pub slices: u16,
-    /// A packet is forwarded once so many of its bytes have arrived (bytes), on links that are as fast as the switch's fastest port; `None`:
-    /// when it has arrived as a whole.
+    /// A packet is forwarded once so many of its bytes have arrived (bytes), on links that are as
+    /// fast as the switch's fastest port; `None`: when it has arrived as a whole.
     pub cut_through_bytes: Option<u32>,
-    /// Packets that each port may hand over to a queue of its device, behind the buffer; 0: it has none.
+    /// Packets that each port may hand over to a queue of its device, behind the buffer; 0: it has
+    /// none.
     pub device_queue: u32,
     /// What holds for each memory.
     pub switch: Hardware,
@@ -199,7 +205,8 @@ pub enum InitialWindow {
 pub struct RdmaSpec {
     /// How losses are repaired.
     pub recovery: Recovery,
-    /// Not more than a bandwidth-delay product is in flight, whatever the congestion control allows.
+    /// Not more than a bandwidth-delay product is in flight, whatever the congestion control
+    /// allows.
     pub window_limit: bool,
     /// `None`: losses that the receiver cannot report are never repaired.
     pub retransmission_timeout: Option<Time>,
@@ -209,7 +216,8 @@ pub struct RdmaSpec {
     pub notification: Notification,
     /// A segment that waited for the card delays those after it.
     pub strict_pace: bool,
-    /// A message is complete when its last ACK reaches the sender, not when its last byte reaches the receiver.
+    /// A message is complete when its last ACK reaches the sender, not when its last byte reaches
+    /// the receiver.
     pub ends_at_sender: bool,
     /// Bytes of every segment that count in the slowdown's ideal beside its payload.
     pub ideal_header_bytes: u32,
@@ -218,10 +226,11 @@ pub struct RdmaSpec {
 /// Connections that stay open between messages. Each carries one message at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PersistentSpec {
-    /// Most connections from one host to another; a message that finds all of them busy waits for the first that is not. `None`: it
-    /// opens another one.
+    /// Most connections from one host to another; a message that finds all of them busy waits for
+    /// the first that is not. `None`: it opens another one.
     pub connections_per_pair: Option<u32>,
-    /// Whether a connection that was idle for longer than its timeout begins with the initial window again (RFC 5681 section 4.1).
+    /// Whether a connection that was idle for longer than its timeout begins with the initial
+    /// window again (RFC 5681 section 4.1).
     pub idle_restart: bool,
 }
 
@@ -344,7 +353,8 @@ choices! {
 }
 
 choices! {
-    /// Whose length a switch reports to transports that use telemetry. Bytes sent are always those of the port.
+    /// Whose length a switch reports to transports that use telemetry. Bytes sent are always those
+    /// of the port.
     #[derive(Default)]
     pub enum TelemetryScope {
         #[default]

@@ -1,4 +1,5 @@
-//! Values of parameters as text outside of scenario files: typed on a command line, or shown as one would type them.
+//! Values of parameters as text outside of scenario files: typed on a command line, or shown as one
+//! would type them.
 
 use crate::quantity::{
     Dimension, QuantityError, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
@@ -46,8 +47,9 @@ impl fmt::Display for ParameterTextError {
 
 impl std::error::Error for ParameterTextError {}
 
-/// A value of `kind` from text: quantities with their unit, fractions as `1/16`, words in any case, the elements of a list
-/// separated by commas. Whether it lies in the domain of `kind` is for [`ParamKind::check`] to say.
+/// A value of `kind` from text: quantities with their unit, fractions as `1/16`, words in any case,
+/// the elements of a list separated by commas. Whether it lies in the domain of `kind` is for
+/// [`ParamKind::check`] to say.
 ///
 /// # Errors
 /// [`ParameterTextError`].

@@ -1,4 +1,5 @@
-//! The merged file as a [`Scenario`]: section by section, with every check that needs more than one value.
+//! The merged file as a [`Scenario`]: section by section, with every check that needs more than one
+//! value.
 
 mod changes;
 mod congestion;
@@ -66,8 +67,8 @@ fn unfit_name(name: &str) -> Option<Complaint> {
 
 /// Reads the root table. `None` when anything is wrong; the context knows what.
 ///
-/// Sections are read even if earlier ones failed, as far as they can be judged alone, so that one run shows
-/// as many mistakes as possible.
+/// Sections are read even if earlier ones failed, as far as they can be judged alone, so that one
+/// run shows as many mistakes as possible.
 pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Option<Read> {
     let inputs = Inputs::default();
     let mut reader = Reader::open(context, &ROOT, String::new(), Some(root))?;

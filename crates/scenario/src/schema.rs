@@ -13,8 +13,8 @@ static SCHEMA: Schema = Schema { borrowed: &[Borrowed { table: &SWITCH_OVERRIDE,
 
 /// The schema (draft 2020-12) of a scenario file.
 ///
-/// A file must be complete, or say what it `extends`: then everything may be left out. The loader checks more than a
-/// schema can say (references between sections, sizes against each other).
+/// A file must be complete, or say what it `extends`: then everything may be left out. The loader
+/// checks more than a schema can say (references between sections, sizes against each other).
 #[must_use]
 pub fn json_schema() -> Value {
     let mut complete = SCHEMA.table(&ROOT, true);
@@ -37,8 +37,8 @@ pub fn json_schema() -> Value {
     })
 }
 
-/// The definition of a registry's entries: a name, a name with parameters in brackets, or for every entry a table with its parameters.
-/// Without `name`, what a base file says is meant.
+/// The definition of a registry's entries: a name, a name with parameters in brackets, or for every
+/// entry a table with its parameters. Without `name`, what a base file says is meant.
 fn entries(catalog: &'static dyn Catalog) -> Value {
     let cards = catalog.cards(false);
     let names: Vec<_> = cards.iter().flat_map(Card::names).collect();

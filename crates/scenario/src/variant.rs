@@ -103,7 +103,8 @@ impl PartialEq for Variant {
 }
 
 impl Variant {
-    /// A policy as it is: with the parameters that the scenario gives it if it is the scenario's own, else with its defaults.
+    /// A policy as it is: with the parameters that the scenario gives it if it is the scenario's
+    /// own, else with its defaults.
     #[must_use]
     pub fn plain(policy: &'static PolicyInfo) -> Self {
         Self {
@@ -119,8 +120,8 @@ impl Variant {
     /// Reads a variant.
     ///
     /// # Errors
-    /// What is wrong with it, and where: brackets, the policy, its parameters, a path. Whether a value fits is seen when a scenario is
-    /// loaded with it.
+    /// What is wrong with it, and where: brackets, the policy, its parameters, a path. Whether a
+    /// value fits is seen when a scenario is loaded with it.
     pub fn parse(written: &str) -> Result<Self, Mistake> {
         let (named, start) = label_of(written)?;
         let seen = unquoted(written, start)?;
@@ -133,7 +134,8 @@ impl Variant {
                 last_equals = Some(looked + found);
             }
             looked = at;
-            // In a value (1e+3) a plus is one of many characters; behind a blank it begins a change.
+            // In a value (1e+3) a plus is one of many characters; behind a blank it begins a
+            // change.
             let part = plus.last().map_or(start, |last| last + 1);
             let in_a_value = last_equals.is_some_and(|equals| equals >= part);
             let behind_a_bracket = written[..at].ends_with(')') && plus.is_empty();
@@ -170,7 +172,8 @@ impl Variant {
         }
     }
 
-    /// A name for a folder that says the same as the label, as far as every file system has it: letters, digits and a few signs.
+    /// A name for a folder that says the same as the label, as far as every file system has it:
+    /// letters, digits and a few signs.
     #[must_use]
     pub fn folder(&self) -> String {
         let mut name = String::new();
@@ -205,8 +208,9 @@ impl Variant {
         parameters.chain(self.changes.iter().map(|change| full_path(&change.key).unwrap_or_default()))
     }
 
-    /// The keys that it sets, for a document that says the policy of every variant whole: the policy starts afresh, whatever a scenario says of
-    /// it. All of it stands at `origin` in `source`.
+    /// The keys that it sets, for a document that says the policy of every variant whole: the
+    /// policy starts afresh, whatever a scenario says of it. All of it stands at `origin` in
+    /// `source`.
     #[must_use]
     pub fn settings(&self, origin: Origin, source: Option<&Source>) -> Vec<Setting> {
         let policy = Value::String(self.policy.name.to_owned());
@@ -379,7 +383,8 @@ fn policy_called(written: &str, name: Part<'_>) -> Result<&'static PolicyInfo, M
     Err(Mistake::new(written, place(), format!("there is no policy \"{}\"", name.text), help))
 }
 
-/// The path from the root of a scenario: keys of `[switch]` may be written without it, where the root has none of that name.
+/// The path from the root of a scenario: keys of `[switch]` may be written without it, where the
+/// root has none of that name.
 ///
 /// # Errors
 /// What could be meant instead.

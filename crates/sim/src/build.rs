@@ -29,8 +29,9 @@ impl Simulation {
     /// Builds the network of a scenario.
     ///
     /// # Errors
-    /// If a policy or scheduler does not fit its switch, a traffic process does not fit the topology, or the network
-    /// exceeds the engine's limits (65,535 hosts, 131,071 cables, 4.4 s on a link).
+    /// If a policy or scheduler does not fit its switch, a traffic process does not fit the
+    /// topology, or the network exceeds the engine's limits (65,535 hosts, 131,071 cables, 4.4 s on
+    /// a link).
     pub fn new(scenario: &Scenario) -> Result<Self, SimError> {
         let topology = scenario.topology.clone();
         let Cabling { mut links, cables, first_links } = build_links(scenario)?;
@@ -117,12 +118,13 @@ fn is_down_at_start(topology: &Topology, index: usize) -> bool {
     topology.links[index].down.iter().any(|&(from, _)| from == Time::ZERO)
 }
 
-/// What is due at known times: timers of policies, cables that go down or come up, the end of the arrival phase,
-/// samples.
+/// What is due at known times: timers of policies, cables that go down or come up, the end of the
+/// arrival phase, samples.
 fn first_timers(scenario: &Scenario, switches: &Table<SwitchId, SwitchNode>) -> Timers {
     let mut timers = Timers::default();
     for node in switches.iter() {
-        // Policies without a timer yet may set one with their first packet: they are asked again then.
+        // Policies without a timer yet may set one with their first packet: they are asked again
+        // then.
         if let Some(first) = node.poll_timeout() {
             timers.push(first, Timer::Policy(node.id));
         }

@@ -1,4 +1,5 @@
-//! What is asked of the network: flows as they are due, queries in progress, clients that ask again.
+//! What is asked of the network: flows as they are due, queries in progress, clients that ask
+//! again.
 
 pub(crate) mod closed_loops;
 pub(crate) mod jitter;
@@ -89,7 +90,8 @@ impl Demand {
         }
     }
 
-    /// The next answer to a request of a thread that has reached its server by now, and the pool of its connection.
+    /// The next answer to a request of a thread that has reached its server by now, and the pool of
+    /// its connection.
     pub(crate) fn next_answer(&mut self, world: &mut World, thread: ThreadId) -> Option<(FlowSpec, PoolId)> {
         self.closed_loops.next_answer(world, thread)
     }

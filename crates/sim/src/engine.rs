@@ -1,9 +1,9 @@
-//! The run: takes events in the order of time, hands each to the host or switch that it concerns, and settles what it
-//! leads to.
+//! The run: takes events in the order of time, hands each to the host or switch that it concerns,
+//! and settles what it leads to.
 //!
 //! Only this part sees all others. A host or switch gets an event together with what it may touch
-//! ([`crate::world::Uplink`], [`crate::world::Ports`]) and leaves effects; nothing else happens before they are
-//! settled.
+//! ([`crate::world::Uplink`], [`crate::world::Ports`]) and leaves effects; nothing else happens
+//! before they are settled.
 
 mod ending;
 mod pauses;
@@ -91,8 +91,9 @@ impl Simulation {
         &self.records.classes
     }
 
-    /// Explains the events that `request` selects: [`bufferlab_metrics::RunSink::explanation`] gets them at the end
-    /// of the run. Every registered policy watches the switches from now on, which costs time.
+    /// Explains the events that `request` selects: [`bufferlab_metrics::RunSink::explanation`] gets
+    /// them at the end of the run. Every registered policy watches the switches from now on, which
+    /// costs time.
     pub fn explain(&mut self, request: ExplainRequest) {
         for node in self.switches.iter_mut() {
             if request.switch.is_none_or(|wanted| wanted == node.id.0) {
@@ -104,10 +105,12 @@ impl Simulation {
 
     /// Runs to the end, writing rows to `sink`; `progress` is called from time to time.
     ///
-    /// The run ends when all flows are done, not before `duration`, and at the latest at `duration + drain`.
+    /// The run ends when all flows are done, not before `duration`, and at the latest at
+    /// `duration + drain`.
     ///
     /// # Errors
-    /// If the sink fails, an own policy, marking rule or congestion control fails, or an identity is broken.
+    /// If the sink fails, an own policy, marking rule or congestion control fails, or an identity
+    /// is broken.
     pub fn run(
         self,
         sink: &mut dyn RunSink,
@@ -119,7 +122,8 @@ impl Simulation {
         })
     }
 
-    /// [`Self::run`], given up when `go_on`, which is asked from time to time (every 262,144 events; more often where an event is more work), says no.
+    /// [`Self::run`], given up when `go_on`, which is asked from time to time (every 262,144
+    /// events; more often where an event is more work), says no.
     ///
     /// # Errors
     /// As [`Self::run`]; [`SimError::Interrupted`] if it was given up.
@@ -173,7 +177,8 @@ impl Simulation {
         self.demand.next_start().min(self.world.timers().next_time())
     }
 
-    /// Handles events of links, which nearly all events are, until another one is due first, until `last` (included), or until there have been `most` events.
+    /// Handles events of links, which nearly all events are, until another one is due first, until
+    /// `last` (included), or until there have been `most` events.
     ///
     /// At one instant links go first: the events of a packet before the timers that look at them.
     #[inline(never)] // One copy of the loop that everything is inlined into.
@@ -192,7 +197,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Something has happened where packets are recorded or events explained: hands over rows of packets; whether all that was to be explained is.
+    /// Something has happened where packets are recorded or events explained: hands over rows of
+    /// packets; whether all that was to be explained is.
     #[cold]
     fn has_seen_enough(&mut self, sink: &mut dyn RunSink) -> Result<bool, SimError> {
         const ROWS: usize = 1_024;
@@ -200,8 +206,8 @@ impl Simulation {
         Ok(self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied))
     }
 
-    /// Where losses are explained the policies that look on have timers of their own, which go on while nothing else happens: through long silence in steps,
-    /// each with a report.
+    /// Where losses are explained the policies that look on have timers of their own, which go on
+    /// while nothing else happens: through long silence in steps, each with a report.
     fn look_on_until(
         &mut self,
         next_event: Time,
@@ -220,8 +226,9 @@ impl Simulation {
         Ok(())
     }
 
-    /// Events between two reports, so that they come several times in a second: some events look at every queue of a switch, with verification all do,
-    /// and where losses are explained an event may be preceded by thousands of timers of the policies that look on.
+    /// Events between two reports, so that they come several times in a second: some events look at
+    /// every queue of a switch, with verification all do, and where losses are explained an event
+    /// may be preceded by thousands of timers of the policies that look on.
     fn events_per_report(&self) -> u64 {
         const OF_SMALL_SWITCHES: u64 = 1 << 18;
         let most_queues =
@@ -321,7 +328,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Hands a flow's data to its source, for a connection of `pool` where its transport keeps connections.
+    /// Hands a flow's data to its source, for a connection of `pool` where its transport keeps
+    /// connections.
     pub(crate) fn start_flow(&mut self, spec: FlowSpec, pool: PoolId) -> Result<(), SimError> {
         if self.part.as_ref().is_none_or(|part_of| part_of.part == PartId::FIRST) {
             self.demand.queries.note_start(&spec);

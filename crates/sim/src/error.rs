@@ -29,7 +29,8 @@ pub enum SimError {
         /// Why.
         source: bufferlab_core::BuildError,
     },
-    /// A policy failed while it ran, or asked for what no switch can do: its verdicts mean nothing any more.
+    /// A policy failed while it ran, or asked for what no switch can do: its verdicts mean nothing
+    /// any more.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),
     /// An own marking rule failed while it ran: its marks mean nothing any more.
@@ -111,8 +112,8 @@ pub enum SimError {
     },
 }
 
-/// A host whose network card would have to hold more packets than there may be. Boxed in [`SimError`] as
-/// [`FailedPolicy`] is.
+/// A host whose network card would have to hold more packets than there may be. Boxed in
+/// [`SimError`] as [`FailedPolicy`] is.
 #[derive(Debug, Error)]
 #[error(
     "host {host} had {packets} packets at its network card at {time} ({} MB of memory) and more to come: \
@@ -146,7 +147,8 @@ pub struct FailedControl {
     pub failure: bufferlab_transport::ControlFailure,
 }
 
-/// A policy that failed while it ran. Boxed in [`SimError`], because the results of hot functions can hold one.
+/// A policy that failed while it ran. Boxed in [`SimError`], because the results of hot functions
+/// can hold one.
 #[derive(Debug, Error)]
 #[error("policy {policy} failed in {} at {time}: {failure}", self.place())]
 pub struct FailedPolicy {

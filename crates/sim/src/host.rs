@@ -1,8 +1,9 @@
 //! Hosts: cards, flows with their senders and receivers, connections that stay open.
 //!
-//! A host handles an event (a flow starts, a packet arrives, a timer fires, its link is idle) and reaches nothing but
-//! what is here and its [`Uplink`]. What else an event leads to it leaves in [`Hosts::effects`]. The two ends of a
-//! flow lie in one table, because a slot is the flow's name for policies.
+//! A host handles an event (a flow starts, a packet arrives, a timer fires, its link is idle) and
+//! reaches nothing but what is here and its [`Uplink`]. What else an event leads to it leaves in
+//! [`Hosts::effects`]. The two ends of a flow lie in one table, because a slot is the flow's name
+//! for policies.
 
 mod apart;
 pub(crate) mod card;
@@ -36,9 +37,9 @@ use message::Pacing;
 use streams::HostStreams;
 use transport::{Control, Transport};
 
-/// Most packets that exist at a time, where cards hold packets that are made before they are sent: some 6 GB of
-/// data of a usual size, 0.2 GB of memory. No network of switches holds as many, so nearly all of them wait at
-/// cards, and a window without bounds would go on until memory is full.
+/// Most packets that exist at a time, where cards hold packets that are made before they are sent:
+/// some 6 GB of data of a usual size, 0.2 GB of memory. No network of switches holds as many, so
+/// nearly all of them wait at cards, and a window without bounds would go on until memory is full.
 pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
 /// All hosts of a network.
@@ -63,7 +64,8 @@ pub(crate) struct Hosts {
     connections: Connections,
     /// A flow whose congestion control had failed has ended.
     failed: Option<FailedFlow>,
-    /// A card would have had to hold more packets than there may be ([`PACKETS_MAX`]): whose, and since when.
+    /// A card would have had to hold more packets than there may be ([`PACKETS_MAX`]): whose, and
+    /// since when.
     overfull: Option<(HostId, Time)>,
     /// Where these are the hosts of one part of the network.
     apart: Option<Box<Apart>>,
@@ -221,8 +223,8 @@ impl Hosts {
         self.flows.senders[slot].in_network += 1;
     }
 
-    /// Ends the flow when its sender is done and nothing is left that could ask for its slot: no packet, and no place
-    /// in its host's turn order, which is a list through the slots.
+    /// Ends the flow when its sender is done and nothing is left that could ask for its slot: no
+    /// packet, and no place in its host's turn order, which is a list through the slots.
     fn retire_if_done(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.defer_end(uplink.now(), slot) {
             return;
@@ -233,8 +235,9 @@ impl Hosts {
         }
     }
 
-    /// A sender of TCP has just heard that all has arrived: its connection is free for another message. What is left of the flow
-    /// in the network, repetitions, does not matter to it, and the source cannot know of it.
+    /// A sender of TCP has just heard that all has arrived: its connection is free for another
+    /// message. What is left of the flow in the network, repetitions, does not matter to it, and
+    /// the source cannot know of it.
     #[inline]
     fn end_sending(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.transports[self.flows.senders[slot].transport].persistent.is_some() {
@@ -264,14 +267,16 @@ impl Hosts {
         Some(FailedFlow { control, number: info.number, spec: info.spec.clone(), failure })
     }
 
-    /// A failed congestion control of a flow that has ended or is alive. The earliest, if there are several.
+    /// A failed congestion control of a flow that has ended or is alive. The earliest, if there are
+    /// several.
     pub(crate) fn take_failure(&mut self) -> Option<FailedFlow> {
         let slots: Vec<_> = self.flows.live_slots().collect();
         let live = slots.into_iter().filter_map(|slot| self.failure_of(slot)).collect::<Vec<_>>();
         self.failed.take().into_iter().chain(live).min_by_key(|failed| failed.failure.now)
     }
 
-    /// A card that would have had to hold more packets than there may be: whose, since when, and how many wait there.
+    /// A card that would have had to hold more packets than there may be: whose, since when, and
+    /// how many wait there.
     pub(crate) fn overfull(&self) -> Option<(HostId, Time, usize)> {
         self.overfull.map(|(host, since)| (host, since, self.cards[host].waiting_packets()))
     }
@@ -310,8 +315,8 @@ impl Hosts {
         }
     }
 
-    /// Whether this flow's packets come into being when the card takes them, whatever the order at the card: a queue
-    /// pair has no window that could wait in a queue as a whole.
+    /// Whether this flow's packets come into being when the card takes them, whatever the order at
+    /// the card: a queue pair has no window that could wait in a queue as a whole.
     #[inline]
     fn is_queue_pair(&self, slot: FlowSlot) -> bool {
         matches!(self.flows.senders[slot].sender, FlowSender::Rdma(_))

@@ -1,8 +1,8 @@
-//! Names: a host's number is no switch's, and neither is a link's. A table is indexed by the names of its rows and by
-//! nothing else.
+//! Names: a host's number is no switch's, and neither is a link's. A table is indexed by the names
+//! of its rows and by nothing else.
 //!
-//! This is the one place where a count becomes a name. `Simulation::new` has checked the network against the engine's
-//! limits, so a name that does not fit is a defect and says so.
+//! This is the one place where a count becomes a name. `Simulation::new` has checked the network
+//! against the engine's limits, so a name that does not fit is a defect and says so.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
@@ -44,7 +44,8 @@ ids! {
     HostId(u16);
     /// A switch.
     SwitchId(u32);
-    /// One direction of a cable: host h's uplink is link h, then come the ports of switch 0, of switch 1, and so on.
+    /// One direction of a cable: host h's uplink is link h, then come the ports of switch 0, of
+    /// switch 1, and so on.
     LinkId(u32);
     /// A cable: two links.
     CableId(u32);
@@ -102,8 +103,8 @@ impl FlowSlot {
     pub(crate) const COUNT: usize = 1 << SLOT_BITS;
 }
 
-/// A flow as packets and policies know it: its slot with a generation above, so that a policy which remembers flows
-/// does not take a new flow for an old one that had the same slot.
+/// A flow as packets and policies know it: its slot with a generation above, so that a policy which
+/// remembers flows does not take a new flow for an old one that had the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowHandle(pub(crate) u32);
 

@@ -10,8 +10,9 @@
 //!   +---------------------+          +--------------------------+           +----------------------+
 //! ```
 //!
-//! One loop: [`Simulation::run`] takes the earlier of the calendar's next link event and the next rare
-//! event (flow start, timer). The same scenario gives the same rows, whatever the machine does meanwhile.
+//! One loop: [`Simulation::run`] takes the earlier of the calendar's next link event and the next
+//! rare event (flow start, timer). The same scenario gives the same rows, whatever the machine does
+//! meanwhile.
 //!
 //! | part | owns | may touch beside |
 //! |---|---|---|
@@ -24,9 +25,9 @@
 //! | `observe` | rows | nothing: it looks |
 //! | `parts` | one run on several threads | whole simulations, one per thread |
 //!
-//! What is exact: serialization at integer picoseconds, propagation, the order of simultaneous events (see
-//! `world/calendar.rs`). A packet occupies a switch's buffer from its last bit's arrival until its transmission
-//! starts (store and forward).
+//! What is exact: serialization at integer picoseconds, propagation, the order of simultaneous
+//! events (see `world/calendar.rs`). A packet occupies a switch's buffer from its last bit's
+//! arrival until its transmission starts (store and forward).
 
 mod build;
 mod demand;
@@ -53,12 +54,14 @@ pub use observe::explain::{ExplainRequest, ExplainedEvent, Explanations};
 use crate::host::flow;
 use crate::world::packet;
 
-/// Bytes of a live packet: its slot, and the slot's place in the list of free ones. As many slots exist as packets
-/// were alive at once. In a switch, the buffer's record comes on top (`bufferlab_core::Stored`).
+/// Bytes of a live packet: its slot, and the slot's place in the list of free ones. As many slots
+/// exist as packets were alive at once. In a switch, the buffer's record comes on top
+/// (`bufferlab_core::Stored`).
 pub const BYTES_PER_PACKET: usize = size_of::<packet::Slot>() + size_of::<ids::PacketId>();
 
-/// Bytes of a live flow: sender, receiver, what is needed when it ends, and the slot's bookkeeping. What the
-/// transport holds elsewhere (the state of its congestion control, gaps of a receiver) comes on top.
+/// Bytes of a live flow: sender, receiver, what is needed when it ends, and the slot's bookkeeping.
+/// What the transport holds elsewhere (the state of its congestion control, gaps of a receiver)
+/// comes on top.
 pub const BYTES_PER_FLOW: usize = size_of::<flow::SenderSlot>()
     + size_of::<flow::ReceiverSlot>()
     + size_of::<Option<flow::FlowInfo>>()

@@ -6,7 +6,8 @@ use crate::ids::FlowSlot;
 use crate::world::calendar::Calendar;
 use bufferlab_params::Limit;
 
-/// Most packets that are alive at a time, in switches, on links and at cards: 50 GB of data of a usual size, some 5 GB of memory.
+/// Most packets that are alive at a time, in switches, on links and at cards: 50 GB of data of a
+/// usual size, some 5 GB of memory.
 pub(crate) const ALIVE_MAX: usize = 1 << 25;
 
 const fn limit(

@@ -1,15 +1,17 @@
 //! How much memory does a scenario take before its first packet?
 //!
-//! What input can multiply without a packet being sent is known from the scenario alone: queues, routes, tables of flows,
-//! lists. Front ends compare the sum with what there is before they build anything. Packets and flows that are alive come on
-//! top while a run goes on, up to the limits of [`crate::LIMITS`].
+//! What input can multiply without a packet being sent is known from the scenario alone: queues,
+//! routes, tables of flows, lists. Front ends compare the sum with what there is before they build
+//! anything. Packets and flows that are alive come on top while a run goes on, up to the limits of
+//! [`crate::LIMITS`].
 
 use bufferlab_core::flow_tables_bytes;
 use bufferlab_scenario::{Node, Scenario, SwitchSpec};
 use bufferlab_workload::FLOW_BYTES;
 use std::collections::BTreeSet;
 
-/// A queue of a switch: ledger, counters, histogram of occupancy, and what the widest policy knows of it (bytes).
+/// A queue of a switch: ledger, counters, histogram of occupancy, and what the widest policy knows
+/// of it (bytes).
 const QUEUE: u64 = 300;
 /// An ingress queue of a memory (bytes).
 const INGRESS_QUEUE: u64 = 48;

@@ -1,6 +1,8 @@
-//! From state to rows: flows and queries as they end, samples as they are due, everything else at the end.
+//! From state to rows: flows and queries as they end, samples as they are due, everything else at
+//! the end.
 //!
-//! What is recorded here changes nothing in the network, and sees it through a [`View`] that cannot.
+//! What is recorded here changes nothing in the network, and sees it through a [`View`] that
+//! cannot.
 
 pub(crate) mod explain;
 mod links;
@@ -92,7 +94,8 @@ impl Records {
         packets.extend(log.iter().map(|logged| packets::row(view, switch, logged)));
     }
 
-    /// Hands over rows of packets, if there are at least so many: what is held in memory does not grow with the run.
+    /// Hands over rows of packets, if there are at least so many: what is held in memory does not
+    /// grow with the run.
     pub(crate) fn flush_packets(&mut self, least: usize, sink: &mut dyn RunSink) -> Result<(), SimError> {
         if self.packets.len() >= least {
             for row in self.packets.drain(..) {
@@ -115,8 +118,8 @@ impl Records {
         }
     }
 
-    /// Hands rows of what ended before `until` to the sink: flows of one instant in the order of their numbers, because hosts that are far
-    /// apart know nothing of each other's order.
+    /// Hands rows of what ended before `until` to the sink: flows of one instant in the order of
+    /// their numbers, because hosts that are far apart know nothing of each other's order.
     pub(crate) fn flush(
         &mut self,
         until: Time,

@@ -1,16 +1,18 @@
-//! Priority flow control: pause and resume frames between neighbours, and who is paused for how long.
+//! Priority flow control: pause and resume frames between neighbours, and who is paused for how
+//! long.
 //!
-//! A frame goes out behind the packet that its port is sending, before all that waits, and takes 64 B of the link; it
-//! is not counted among the link's packets. It says what holds when it begins to leave: demands that change while a frame
-//! waits for its link change that frame, of whatever priority they are. So frames never queue behind each other, and a
-//! neighbour learns the latest state after one packet or one frame at most (unless the scenario asks for a frame of each
-//! change: [`PauseFrames`]). When it has arrived and the reaction time is over, the neighbour starts
-//! no more packets of the priority; one that it is sending goes on. State belongs to the link that is paused: its
-//! sender obeys, its receiver demands.
+//! A frame goes out behind the packet that its port is sending, before all that waits, and takes 64
+//! B of the link; it is not counted among the link's packets. It says what holds when it begins to
+//! leave: demands that change while a frame waits for its link change that frame, of whatever
+//! priority they are. So frames never queue behind each other, and a neighbour learns the latest
+//! state after one packet or one frame at most (unless the scenario asks for a frame of each
+//! change: [`PauseFrames`]). When it has arrived and the reaction time is over, the neighbour
+//! starts no more packets of the priority; one that it is sending goes on. State belongs to the
+//! link that is paused: its sender obeys, its receiver demands.
 //!
-//! This is the link layer of both ends: it knows links and timers and changes no host or switch. Its answers say who
-//! must stop or may go on, and the engine tells the node at the link's near end. Only the watchdog changes a switch:
-//! the one whose watchdog it is.
+//! This is the link layer of both ends: it knows links and timers and changes no host or switch.
+//! Its answers say who must stop or may go on, and the engine tells the node at the link's near
+//! end. Only the watchdog changes a switch: the one whose watchdog it is.
 
 mod cycles;
 mod rows;
@@ -60,7 +62,8 @@ struct PauseState {
     ended_pauses: u64,
     received_pauses: u64,
     received_resumes: u64,
-    /// Packets that came over the link and were lost in the switch although they are lossless there.
+    /// Packets that came over the link and were lost in the switch although they are lossless
+    /// there.
     lost_packets: u64,
     /// When the pause ends by itself.
     expires: Time,
@@ -181,8 +184,8 @@ impl Pfc {
         Target { link: LinkId::from_index(at / self.width), priority }
     }
 
-    /// Whether the sender of the link, a switch, has the priority lossless on other ports only, and takes no notice
-    /// of frames here.
+    /// Whether the sender of the link, a switch, has the priority lossless on other ports only, and
+    /// takes no notice of frames here.
     fn is_ignored(&self, target: Target, sender: End) -> bool {
         let End::Switch(switch, port) = sender else { return false };
         let spec = self.specs[switch].as_ref();
@@ -242,7 +245,8 @@ impl Pfc {
         self.request_frame(world, target);
     }
 
-    /// The neighbour behind a link shall learn what is demanded of `target`, as soon as the link back is free.
+    /// The neighbour behind a link shall learn what is demanded of `target`, as soon as the link
+    /// back is free.
     fn request_frame(&mut self, world: &mut World, target: Target) {
         let back = self.reverse[target.link];
         if let Some((PauseFrames::Each, reaction)) = self.frames_of(world, target) {
@@ -279,13 +283,15 @@ impl Pfc {
         }
     }
 
-    /// How the switch that demands of `target` sends frames, and the time that its neighbours take to obey.
+    /// How the switch that demands of `target` sends frames, and the time that its neighbours take
+    /// to obey.
     fn frames_of(&self, world: &World, target: Target) -> Option<(PauseFrames, Time)> {
         let End::Switch(switch, _) = world.links()[target.link].to else { return None };
         self.specs[switch].as_ref().map(|spec| (spec.frames, spec.reaction))
     }
 
-    /// A frame that has just begun to leave says what is demanded of `target`; it is obeyed at `obeyed`.
+    /// A frame that has just begun to leave says what is demanded of `target`; it is obeyed at
+    /// `obeyed`.
     fn announce(&mut self, world: &mut World, target: Target, obeyed: Time) {
         let now = world.now();
         let state = self.state(target);
@@ -322,7 +328,8 @@ impl Pfc {
         }
     }
 
-    /// A pause frame has reached the sender of a link, and its reaction time is over. `Some`: it must stop now.
+    /// A pause frame has reached the sender of a link, and its reaction time is over. `Some`: it
+    /// must stop now.
     #[must_use]
     pub(crate) fn handle_pause_obeyed(&mut self, world: &mut World, key: PauseKey) -> Option<Target> {
         let (target, now) = (key.target(), world.now());

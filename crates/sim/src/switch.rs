@@ -1,7 +1,8 @@
-//! A switch of the network: the core's pipeline, the links of its ports, and what is recorded of it.
+//! A switch of the network: the core's pipeline, the links of its ports, and what is recorded of
+//! it.
 //!
-//! A switch handles one event at a time and reaches nothing but itself and its [`Ports`]. What else an event leads to
-//! (packets that are lost, pauses, a timer) it leaves in its `Effects`.
+//! A switch handles one event at a time and reaches nothing but itself and its [`Ports`]. What else
+//! an event leads to (packets that are lost, pauses, a timer) it leaves in its `Effects`.
 
 mod effects;
 mod packets;
@@ -41,7 +42,8 @@ pub(crate) struct Sent {
     pub(crate) queue: QueueId,
 }
 
-/// One switch. What every packet touches comes first and lies together, up to the first fields of the first memory.
+/// One switch. What every packet touches comes first and lies together, up to the first fields of
+/// the first memory.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct SwitchNode {
@@ -51,13 +53,14 @@ pub(crate) struct SwitchNode {
     pub(crate) uncharged: u32,
     /// One memory and no bystanders: the record listens directly.
     plain: bool,
-    /// A timer for the policy's next timeout is set, or there will never be one. If not, an arrival may bring one.
+    /// A timer for the policy's next timeout is set, or there will never be one. If not, an arrival
+    /// may bring one.
     timer_set: bool,
     /// Whether there are bystanders, from the first packet on.
     is_watched: bool,
     pub(crate) id: SwitchId,
-    /// Its first memory: nearly always the only one. In every memory ports and queues are counted from zero; all
-    /// others count over the switch.
+    /// Its first memory: nearly always the only one. In every memory ports and queues are counted
+    /// from zero; all others count over the switch.
     pub(crate) first: Slice,
     pub(crate) record: SwitchRecord,
     /// The other memories.
@@ -104,8 +107,8 @@ impl SwitchNode {
         self.plain = false;
     }
 
-    /// Calls the bystanders, before the first packet comes: a switch that sees none needs none. What their timers would have done before, they do then:
-    /// all memories were empty.
+    /// Calls the bystanders, before the first packet comes: a switch that sees none needs none.
+    /// What their timers would have done before, they do then: all memories were empty.
     #[cold]
     fn call_bystanders(&mut self) {
         let panel = |slice: &Slice| {
@@ -139,8 +142,9 @@ impl SwitchNode {
         }
     }
 
-    /// Bystanders' timers go off that are due until `now`, before which nothing happens to the switch. They are called for that, if no packet has come:
-    /// what they would do when the first one comes would be done in one go.
+    /// Bystanders' timers go off that are due until `now`, before which nothing happens to the
+    /// switch. They are called for that, if no packet has come: what they would do when the first
+    /// one comes would be done in one go.
     pub(crate) fn look_on_until(&mut self, now: Time) {
         if self.is_watched && self.panels.is_empty() {
             self.call_bystanders();
@@ -236,8 +240,8 @@ impl SwitchNode {
         }
     }
 
-    /// A packet has come through `ingress_port` for `egress_port`, which is idle. True: it has gone on at once. False: nothing
-    /// has happened, and it has to be received.
+    /// A packet has come through `ingress_port` for `egress_port`, which is idle. True: it has gone
+    /// on at once. False: nothing has happened, and it has to be received.
     #[inline(always)] // Into the hot path: see [`bufferlab_core::Switch::pass`].
     pub(crate) fn pass(
         &mut self,
@@ -290,7 +294,8 @@ impl SwitchNode {
         }
     }
 
-    /// A packet's last bit has reached `ingress_port`, and its way leads through `egress_port`. True if it is stored.
+    /// A packet's last bit has reached `ingress_port`, and its way leads through `egress_port`.
+    /// True if it is stored.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -415,8 +420,8 @@ impl SwitchNode {
         self.want_timer();
     }
 
-    /// A watchdog ignores the pauses of `priority` at `port` from now on. `discard`: what is stored for it is
-    /// removed, and what comes of it is refused.
+    /// A watchdog ignores the pauses of `priority` at `port` from now on. `discard`: what is stored
+    /// for it is removed, and what comes of it is refused.
     pub(crate) fn override_pauses(&mut self, now: Time, port: u16, priority: u8, discard: bool) {
         self.handle_pause(port, priority, false);
         if discard {

@@ -18,7 +18,8 @@ pub(crate) fn start(scenario: &Scenario) -> Result<Traffic, SourceError> {
 /// Transports by which packets of traces leave as they are: the scenario's, and how.
 pub(crate) type Replayed = Vec<(u32, Replay)>;
 
-/// What replays packets, and by class its transport: one of the scenario's, or behind those one of what replays.
+/// What replays packets, and by class its transport: one of the scenario's, or behind those one of
+/// what replays.
 pub(crate) fn carriages(scenario: &Scenario, traffic: &Traffic) -> (Replayed, Vec<u32>) {
     let mut replayed = Replayed::new();
     let transport = |Carriage { transport, replay }: Carriage| match replay {

@@ -15,8 +15,9 @@ use bufferlab_workload::Replay;
 
 /// The largest receive window that a SYN-ACK can announce: ns-3 honours it for the first flight.
 const UNSCALED_WINDOW_BYTES: u32 = 65_535;
-/// Every transport of the scenario, then those that carry traces (`replayed`), each for every kind of host
-/// (`transport * kinds + kind`); the kind of every host, which is its rate; and how many kinds there are.
+/// Every transport of the scenario, then those that carry traces (`replayed`), each for every kind
+/// of host (`transport * kinds + kind`); the kind of every host, which is its rate; and how many
+/// kinds there are.
 pub(crate) fn build_transports(
     scenario: &Scenario,
     replayed: &[(u32, Replay)],
@@ -56,7 +57,8 @@ pub(crate) fn build_transports(
     Ok((transports, rates.iter().map(kind_of).collect(), kinds.len()))
 }
 
-/// The transport of a trace's packets: each is a flow of one segment that leaves at once, and its size is that on the wire.
+/// The transport of a trace's packets: each is a flow of one segment that leaves at once, and its
+/// size is that on the wire.
 fn replaying(
     spec: &TransportSpec,
     replay: Replay,
@@ -118,7 +120,8 @@ fn build_transport(
         header: spec.header_bytes as u16,
         ack: spec.ack_bytes as u16,
         unscheduled_bytes: spec.unscheduled_bytes,
-        // In the artifact a receiver has never sent data, so that every ACK and SYN counts as unscheduled.
+        // In the artifact a receiver has never sent data, so that every ACK and SYN counts as
+        // unscheduled.
         control_unscheduled: profile == Profile::Artifact
             && spec.unscheduled_bytes > 0
             && spec.rdma.is_none(),
@@ -133,7 +136,8 @@ fn build_transport(
     })
 }
 
-/// What sender and receiver of a flow are built from. The profile decides which of two readings holds, and nothing else.
+/// What sender and receiver of a flow are built from. The profile decides which of two readings
+/// holds, and nothing else.
 fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_rtt: Time) -> TcpConfig {
     let wire = spec.segment_bytes + spec.header_bytes;
     let read_as_rfc = TcpConfig {

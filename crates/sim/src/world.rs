@@ -1,8 +1,9 @@
-//! What lies between hosts and switches: time, links with the packets on them, the ways that these take, and timers.
+//! What lies between hosts and switches: time, links with the packets on them, the ways that these
+//! take, and timers.
 //!
-//! A host reaches it through its [`Uplink`], a switch through its [`Ports`]. These are all that either may touch
-//! beyond its own state: its own links, the packets that are at it, timers of its own. So no host or switch can reach
-//! another but over a link.
+//! A host reaches it through its [`Uplink`], a switch through its [`Ports`]. These are all that
+//! either may touch beyond its own state: its own links, the packets that are at it, timers of its
+//! own. So no host or switch can reach another but over a link.
 
 pub(crate) mod base_rtt;
 pub(crate) mod border;
@@ -97,8 +98,8 @@ impl World {
         self.calendar.take(upcoming)
     }
 
-    /// Takes the first packet off a link; tells where it arrives. `Err`: it is lost, because the link went down with
-    /// it.
+    /// Takes the first packet off a link; tells where it arrives. `Err`: it is lost, because the
+    /// link went down with it.
     #[inline]
     pub(crate) fn deliver(&mut self, id: LinkId) -> Result<(End, PacketId), PacketId> {
         let link = &mut self.links[id];
@@ -115,7 +116,8 @@ impl World {
         Ok((to, packet))
     }
 
-    /// A link has finished a transmission, or its device has room: tells who may send now, if anybody.
+    /// A link has finished a transmission, or its device has room: tells who may send now, if
+    /// anybody.
     #[inline]
     pub(crate) fn complete_transmission(&mut self, id: LinkId) -> Option<End> {
         let link = &mut self.links[id];
@@ -138,8 +140,8 @@ impl World {
         !link.waiting && !link.down && link.busy_until <= self.now
     }
 
-    /// Something waits for link `id`: true if it is idle, or its device has room, so that it may be sent now; otherwise
-    /// its sender will be asked when its transmission is complete.
+    /// Something waits for link `id`: true if it is idle, or its device has room, so that it may be
+    /// sent now; otherwise its sender will be asked when its transmission is complete.
     #[inline(always)]
     pub(crate) fn claim(&mut self, id: LinkId) -> bool {
         let link = &mut self.links[id];
@@ -158,7 +160,8 @@ impl World {
         false
     }
 
-    /// Puts a packet on link `id`, which is idle or whose device has room. `more`: something waits behind it.
+    /// Puts a packet on link `id`, which is idle or whose device has room. `more`: something waits
+    /// behind it.
     #[inline(always)] // Into the two places where packets are sent: hosts and switches.
     fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let link = &mut self.links[id];
@@ -177,8 +180,8 @@ impl World {
         }
     }
 
-    /// Takes link `id` for a frame of flow control, before all that waits for it; returns when the frame begins to
-    /// leave. `None`: the link is down.
+    /// Takes link `id` for a frame of flow control, before all that waits for it; returns when the
+    /// frame begins to leave. `None`: the link is down.
     pub(crate) fn claim_for_frame(&mut self, id: LinkId, bytes: u32) -> Option<Time> {
         let link = &mut self.links[id];
         if link.down {
@@ -314,7 +317,8 @@ impl Uplink<'_> {
         self.world.telemetry.go_on(id, scope);
     }
 
-    /// Something waits at the card: true if it may send now; otherwise the host is asked when its link is idle.
+    /// Something waits at the card: true if it may send now; otherwise the host is asked when its
+    /// link is idle.
     #[inline]
     pub(crate) fn claim(&mut self) -> bool {
         self.world.claim(self.host.uplink())
@@ -351,7 +355,8 @@ impl Uplink<'_> {
     }
 }
 
-/// What a switch may touch beside itself: the links that its ports send over, and packets that are at it.
+/// What a switch may touch beside itself: the links that its ports send over, and packets that are
+/// at it.
 #[derive(Debug)]
 pub(crate) struct Ports<'a> {
     world: &'a mut World,
@@ -374,7 +379,8 @@ impl Ports<'_> {
         &self.world.packets[id]
     }
 
-    /// A packet has reached `switch`: the port through which it leaves. `None`: no way leads to its destination.
+    /// A packet has reached `switch`: the port through which it leaves. `None`: no way leads to its
+    /// destination.
     #[inline(always)] // Into the place where packets arrive.
     pub(crate) fn route(&mut self, switch: SwitchId, id: PacketId) -> Option<u16> {
         let packet = &mut self.world.packets[id];
@@ -388,7 +394,8 @@ impl Ports<'_> {
         self.world.is_idle(self.first.at_port(port))
     }
 
-    /// Something waits for `port`: true if its link is idle, or its device has room, so that it may be sent now.
+    /// Something waits for `port`: true if its link is idle, or its device has room, so that it may
+    /// be sent now.
     #[inline]
     pub(crate) fn claim(&mut self, port: u16) -> bool {
         self.world.claim(self.first.at_port(port))

@@ -1,4 +1,5 @@
-//! Does the hot path allocate? Memory grows with what is alive at once, and not with how long a run is.
+//! Does the hot path allocate? Memory grows with what is alive at once, and not with how long a run
+//! is.
 
 #[path = "suite/support.rs"]
 mod support;
@@ -77,7 +78,8 @@ fn crowd(flows: u32) -> Scenario {
     lab.times("1 ms", "10 s").flows((0..flows).map(|n| flow(n % 7, 7, 1_400, Time::ZERO)).collect())
 }
 
-/// Bytes that one more live flow takes at the peak, with its packet, its timer and the reserves of lists that double as they grow.
+/// Bytes that one more live flow takes at the peak, with its packet, its timer and the reserves of
+/// lists that double as they grow.
 fn peak_bytes_per_flow() -> f64 {
     let (few, many) = (measure(&crowd(20_000)), measure(&crowd(40_000)));
     let flows = many.totals.peak_flows - few.totals.peak_flows;

@@ -1,4 +1,5 @@
-//! A configuration as it is meant: pools, profiles, groups, queues, maps, ports and cables, each with its place.
+//! A configuration as it is meant: pools, profiles, groups, queues, maps, ports and cables, each
+//! with its place.
 
 use crate::keys::Port;
 use crate::place::{Place, Placed, Problem};
@@ -314,8 +315,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Who computes lossless profiles: as written; otherwise dynamic where a group asks for it, or where there are
-    /// its parameters and no rows.
+    /// Who computes lossless profiles: as written; otherwise dynamic where a group asks for it, or
+    /// where there are its parameters and no rows.
     #[must_use]
     pub fn model(&self) -> Model {
         if let Some(model) = &self.device.model {

@@ -26,7 +26,8 @@ pub struct Change {
 pub struct Difference {
     /// Consequences, those for the memory first.
     pub changes: Vec<Change>,
-    /// Findings that the new configuration has and the old one had not: severity, rule, place, message.
+    /// Findings that the new configuration has and the old one had not: severity, rule, place,
+    /// message.
     pub new_findings: Vec<String>,
     /// Findings that are gone.
     pub gone_findings: Vec<String>,
@@ -205,7 +206,8 @@ fn lossless_ports(old: &Config, new: &Config) -> Vec<Change> {
     changes.into_iter().map(change).collect()
 }
 
-/// Ways by the port and class, compared limit by limit; ports with the same changes are told together.
+/// Ways by the port and class, compared limit by limit; ports with the same changes are told
+/// together.
 fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
     let by_port = |explanation: &Explanation| {
         let mut found = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! What a configuration means: the memory, and for every kind of port and every traffic class the way of a packet
-//! with each limit that can bind.
+//! What a configuration means: the memory, and for every kind of port and every traffic class the
+//! way of a packet with each limit that can bind.
 
 mod text;
 mod ways;

@@ -1,7 +1,7 @@
 //! JSON files: `config_db.json`, rendered parts, and dumps with flat keys `TABLE|key`.
 //!
-//! Each level is read by itself from raw values, which point into the text: so every key has its line, nothing is
-//! read deeper than a configuration goes, and repeated keys are seen.
+//! Each level is read by itself from raw values, which point into the text: so every key has its
+//! line, nothing is read deeper than a configuration goes, and repeated keys are seen.
 
 use crate::place::{Place, Problem, Refusal, Weight, printable};
 use crate::raw::{KEYS_MAX, RawField, RawTables, too_many};
@@ -40,7 +40,8 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
     Ok(())
 }
 
-/// Table and key of a flat key: `TABLE|key` of CONFIG_DB and STATE_DB, `TABLE_TABLE:key` of APPL_DB.
+/// Table and key of a flat key: `TABLE|key` of CONFIG_DB and STATE_DB, `TABLE_TABLE:key` of
+/// APPL_DB.
 fn flat_key(name: &str) -> Option<(String, String)> {
     let (table, key) = match (name.split_once('|'), name.split_once(':')) {
         (Some((table, key)), _) if !table.contains(':') => (table, key.to_owned()),

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 /// Most ports in one list (a chassis has about a thousand).
 pub(crate) const PORTS_MAX: usize = 4_096;
-/// The highest number of a priority group or queue (VOQ systems and CPU ports have more than eight).
+/// The highest number of a priority group or queue (VOQ systems and CPU ports have more than
+/// eight).
 pub const INDEX_MAX: u8 = 63;
 
 /// A port's name. Ports sort as people number them: `Ethernet4` before `Ethernet12`.
@@ -59,7 +60,8 @@ impl fmt::Display for Port {
     }
 }
 
-/// A reference without its brackets: `[BUFFER_PROFILE|x]`, `[x]` and `x` name `x`; `BUFFER_PROFILE|x` does, too.
+/// A reference without its brackets: `[BUFFER_PROFILE|x]`, `[x]` and `x` name `x`;
+/// `BUFFER_PROFILE|x` does, too.
 #[must_use]
 pub fn reference(text: &str) -> &str {
     let text = text.trim();
@@ -124,7 +126,8 @@ pub fn indices(text: &str, max: u8) -> Result<Vec<u8>, String> {
     Ok(found)
 }
 
-/// Ports and numbers of a key such as `Ethernet0,Ethernet4|3-4`; on a chassis `host|asic|Ethernet0|3-4` is one port.
+/// Ports and numbers of a key such as `Ethernet0,Ethernet4|3-4`; on a chassis
+/// `host|asic|Ethernet0|3-4` is one port.
 ///
 /// # Errors
 /// A key of another form.

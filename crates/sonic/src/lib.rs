@@ -1,7 +1,8 @@
-//! SONiC's buffer and QoS configurations: read, explained, checked, compared, and what a chip makes of them.
+//! SONiC's buffer and QoS configurations: read, explained, checked, compared, and what a chip makes
+//! of them.
 //!
-//! Reading keeps the place of every value and names whatever is not understood; see [`Reader`]. Nothing here knows of
-//! simulators.
+//! Reading keeps the place of every value and names whatever is not understood; see [`Reader`].
+//! Nothing here knows of simulators.
 
 pub mod config;
 pub mod diff;

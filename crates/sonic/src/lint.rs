@@ -1,5 +1,5 @@
-//! What is wrong with a configuration: rules with number, severity, reason and source, and findings with the key, the
-//! figures and a suggestion.
+//! What is wrong with a configuration: rules with number, severity, reason and source, and findings
+//! with the key, the figures and a suggestion.
 
 mod context;
 mod lossless;
@@ -339,8 +339,8 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name || rule.code.eq_ignore_ascii_case(name))
 }
 
-/// Checks a configuration: findings by severity, then by rule and place. Those of rules that are switched off come
-/// along, marked.
+/// Checks a configuration: findings by severity, then by rule and place. Those of rules that are
+/// switched off come along, marked.
 ///
 /// # Errors
 /// An allowance for a rule that does not exist, or without a reason.

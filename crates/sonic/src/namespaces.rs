@@ -13,8 +13,9 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Adds a file. `config_db0.json`, or any name that ends in a chip's number (`buffers.asic1.json`,
-    /// `qos_asic1.json`, `pg_profile_lookup.asic0.ini`), belongs to that chip; every other file to all of them.
+    /// Adds a file. `config_db0.json`, or any name that ends in a chip's number
+    /// (`buffers.asic1.json`, `qos_asic1.json`, `pg_profile_lookup.asic0.ini`), belongs to that
+    /// chip; every other file to all of them.
     ///
     /// # Errors
     /// See [`Reader::add`].
@@ -30,8 +31,8 @@ impl Namespaces {
         }
     }
 
-    /// The configuration of each chip, in the order of their names. Files for no chip in particular join all of them;
-    /// on a switch with several chips that includes `config_db.json` of the host.
+    /// The configuration of each chip, in the order of their names. Files for no chip in particular
+    /// join all of them; on a switch with several chips that includes `config_db.json` of the host.
     ///
     /// # Errors
     /// See [`Reader::add`]: files that fit alone may be too much together.

@@ -1,8 +1,9 @@
-//! Headroom of NVIDIA switches: every row of `pg_profile_lookup.ini` beside the calculation of SONiC's dynamic model.
+//! Headroom of NVIDIA switches: every row of `pg_profile_lookup.ini` beside the calculation of
+//! SONiC's dynamic model.
 //!
-//! What that calculation reads from the state of a running switch (cell, MAC and PHY delay, MTU and share of small
-//! packets of lossless traffic) is not in the file. The inputs below are those that reproduce published rows; how
-//! many, and why the others differ, is in `docs/silicon.md`.
+//! What that calculation reads from the state of a running switch (cell, MAC and PHY delay, MTU and
+//! share of small packets of lossless traffic) is not in the file. The inputs below are those that
+//! reproduce published rows; how many, and why the others differ, is in `docs/silicon.md`.
 
 use crate::config::{self, Config, LookupRow, Threshold};
 use crate::keys::Port as PortName;
@@ -171,8 +172,8 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// Compares the rows of a configuration. The inputs follow from `device` (a hardware model, or a file's name that
-/// contains one), unless `name` chooses them.
+/// Compares the rows of a configuration. The inputs follow from `device` (a hardware model, or a
+/// file's name that contains one), unless `name` chooses them.
 ///
 /// # Errors
 /// No row; a device without inputs; an input or speed that the calculation refuses.
@@ -286,9 +287,10 @@ impl Inputs {
     }
 }
 
-/// The profile that the switch makes for a port in the dynamic model, with an exponent of alpha: from the port's
-/// speed, cable, MTU and lanes, and from the lossless traffic pattern of the configuration, by the script for the
-/// family of `chip`. Nothing for other makers, and where speed or cable are not known.
+/// The profile that the switch makes for a port in the dynamic model, with an exponent of alpha:
+/// from the port's speed, cable, MTU and lanes, and from the lossless traffic pattern of the
+/// configuration, by the script for the family of `chip`. Nothing for other makers, and where speed
+/// or cable are not known.
 #[must_use]
 pub fn computed_profile(
     config: &Config,

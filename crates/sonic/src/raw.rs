@@ -1,4 +1,5 @@
-//! What is written, before anything is understood: tables, keys and fields as text, each with its line.
+//! What is written, before anything is understood: tables, keys and fields as text, each with its
+//! line.
 
 use crate::keys;
 use crate::place::{Place, Problem, Refusal, Weight, printable};
@@ -50,8 +51,8 @@ impl RawTables {
         Ok(())
     }
 
-    /// Adds an entry. Fields of an entry that another file has, too, are joined; where two files differ, both are
-    /// named.
+    /// Adds an entry. Fields of an entry that another file has, too, are joined; where two files
+    /// differ, both are named.
     pub(crate) fn add(&mut self, table: &str, key: &str, place: Place, fields: BTreeMap<String, RawField>) {
         let entries = self.tables.entry(table.to_owned()).or_default();
         let entry = entries
@@ -59,7 +60,8 @@ impl RawTables {
             .or_insert_with(|| RawEntry { place: place.clone(), fields: BTreeMap::new() });
         for (name, field) in fields {
             match entry.fields.get(&name) {
-                // The switch computes what is NULL in its configuration; a dump of what runs has the result.
+                // The switch computes what is NULL in its configuration; a dump of what runs has
+                // the result.
                 Some(old) if old.text == "NULL" || field.text == "NULL" => {
                     if old.text == "NULL" {
                         entry.fields.insert(name, field);

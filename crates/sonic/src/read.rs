@@ -23,8 +23,9 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads a file; `name` is what messages call it. Its kind follows from its content: JSON (`config_db.json`,
-    /// rendered parts, dumps), `pg_profile_lookup.ini`, `port_config.ini`, or output of `show buffer`.
+    /// Reads a file; `name` is what messages call it. Its kind follows from its content: JSON
+    /// (`config_db.json`, rendered parts, dumps), `pg_profile_lookup.ini`, `port_config.ini`, or
+    /// output of `show buffer`.
     ///
     /// # Errors
     /// A file of no such kind, or one that is damaged; with the line and what to do.

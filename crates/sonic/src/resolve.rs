@@ -45,7 +45,8 @@ impl Profile {
         self.xoff.is_some() || self.dynamic_headroom
     }
 
-    /// Whether it lets nothing in on purpose: NVIDIA switches give such profiles to ports that are down.
+    /// Whether it lets nothing in on purpose: NVIDIA switches give such profiles to ports that are
+    /// down.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         let limit = self.threshold.as_ref().map(|limit| limit.value);
@@ -58,8 +59,8 @@ impl Profile {
         self.size.as_ref().map_or(0, |size| size.value)
     }
 
-    /// Bytes of the reserve that are minimum guarantee and not headroom: without a shared headroom pool a profile's
-    /// size holds its headroom, too (`size` = xon + xoff on NVIDIA switches).
+    /// Bytes of the reserve that are minimum guarantee and not headroom: without a shared headroom
+    /// pool a profile's size holds its headroom, too (`size` = xon + xoff on NVIDIA switches).
     #[must_use]
     pub fn minimum(&self, shared_headroom: bool) -> u64 {
         let headroom = self.xoff.as_ref().map_or(0, |xoff| xoff.value);
@@ -124,8 +125,8 @@ impl Config {
         }
     }
 
-    /// Lossless priorities of a port: those with PFC; where no file says anything about PFC, the queues of the
-    /// lossless egress pool.
+    /// Lossless priorities of a port: those with PFC; where no file says anything about PFC, the
+    /// queues of the lossless egress pool.
     #[must_use]
     pub fn lossless_priorities(&self, port: &Port) -> BTreeSet<u8> {
         if !self.port_qos.is_empty() {

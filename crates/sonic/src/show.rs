@@ -1,7 +1,7 @@
 //! What `show buffer configuration`, `show buffer information` and `mmuconfig -l` print.
 //!
-//! A title (`Pool: NAME`, `Profile: NAME`, `Lossless traffic pattern:`), a rule of hyphens, rows of two columns, a
-//! rule.
+//! A title (`Pool: NAME`, `Profile: NAME`, `Lossless traffic pattern:`), a rule of hyphens, rows of
+//! two columns, a rule.
 
 use crate::place::{Place, Problem, Refusal, Weight, printable};
 use crate::raw::{RawEntry, RawField, RawTables};
@@ -34,7 +34,8 @@ fn is_rule(line: &str) -> bool {
     !line.is_empty() && line.chars().all(|c| c == '-' || c == ' ')
 }
 
-/// Reads the output. Lines outside of its blocks (prompts, totals) are named, unless they are empty.
+/// Reads the output. Lines outside of its blocks (prompts, totals) are named, unless they are
+/// empty.
 pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(), Refusal> {
     let mut open: Option<RawEntry> = None;
     for (line, content) in (1..).zip(text.lines()) {

@@ -17,8 +17,8 @@ impl MacAddress {
         self.0[0] & 1 != 0
     }
 
-    /// One of the sixteen addresses that switches do not forward (IEEE 802.1Q, table 8-1): spanning tree, pause frames,
-    /// link aggregation, LLDP.
+    /// One of the sixteen addresses that switches do not forward (IEEE 802.1Q, table 8-1): spanning
+    /// tree, pause frames, link aggregation, LLDP.
     #[must_use]
     pub const fn is_link_local(self) -> bool {
         matches!(self.0, [0x01, 0x80, 0xc2, 0, 0, last] if last < 16)
@@ -68,9 +68,10 @@ struct Entry {
 
 /// Addresses and their ports.
 ///
-/// It holds at most so many learned addresses, so that a host that invents addresses cannot fill the memory: when it is
-/// full, those that were not seen for `forget_after` make room, and otherwise nothing new is learned (frames to unknown
-/// addresses are flooded, within the limit of flooding).
+/// It holds at most so many learned addresses, so that a host that invents addresses cannot fill
+/// the memory: when it is full, those that were not seen for `forget_after` make room, and
+/// otherwise nothing new is learned (frames to unknown addresses are flooded, within the limit of
+/// flooding).
 #[derive(Clone, Debug)]
 pub struct AddressTable {
     entries: BTreeMap<MacAddress, Entry>,
@@ -86,7 +87,8 @@ pub struct AddressTable {
 }
 
 impl AddressTable {
-    /// An empty table. `most`: learned addresses; `flood_limit`: frames that are flooded in a second.
+    /// An empty table. `most`: learned addresses; `flood_limit`: frames that are flooded in a
+    /// second.
     #[must_use]
     pub const fn new(learns: bool, forget_after: Time, most: usize, flood_limit: u64) -> Self {
         Self {

@@ -10,9 +10,10 @@ use thread_priority::{
     thread_native_id, thread_schedule_policy,
 };
 
-/// One thread for each core that this process may use, of the class `SCHED_IDLE`: it spins while nothing else wants its
-/// core, so that the core neither saves energy nor is given back to a hypervisor. Either takes tens to hundreds of
-/// microseconds to come back from. The threads end when this is dropped.
+/// One thread for each core that this process may use, of the class `SCHED_IDLE`: it spins while
+/// nothing else wants its core, so that the core neither saves energy nor is given back to a
+/// hypervisor. Either takes tens to hundreds of microseconds to come back from. The threads end
+/// when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Awake {
     ended: Arc<AtomicBool>,
@@ -23,8 +24,8 @@ impl Awake {
     /// Starts the threads.
     ///
     /// # Errors
-    /// The cores cannot be listed, no thread can be started, or a control group limits the time on them: to spin would use
-    /// it up.
+    /// The cores cannot be listed, no thread can be started, or a control group limits the time on
+    /// them: to spin would use it up.
     pub(crate) fn start() -> std::io::Result<Self> {
         let cores = cores()?;
         if std::thread::available_parallelism()?.get() < cores.len() {
@@ -43,7 +44,8 @@ impl Awake {
 /// Gives the calling thread the usual priority, whatever the one that started it has.
 pub fn take_usual_priority() {
     let usual = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
-    // In the middle: nice value 0. Where that is refused, the process was started with a higher one, which stays.
+    // In the middle: nice value 0. Where that is refused, the process was started with a higher
+    // one, which stays.
     let middle = ThreadPriority::Crossplatform(50_u8.try_into().expect("50 lies between 0 and 99"));
     let _ = set_thread_priority_and_policy(thread_native_id(), middle, usual);
 }
@@ -64,10 +66,12 @@ impl Drop for Awake {
     }
 }
 
-/// Keeps a core awake. Without the class it ends: with any other one it would take time from what is measured.
+/// Keeps a core awake. Without the class it ends: with any other one it would take time from what
+/// is measured.
 fn stay(core: usize, ended: &AtomicBool) {
     let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-    // An error may be about the nice value alone, which means nothing in this class: what counts is asked for below.
+    // An error may be about the nice value alone, which means nothing in this class: what counts is
+    // asked for below.
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
     let mut only = CpuSet::new();
     let is_alone = only.set(core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only)).is_ok();
@@ -84,8 +88,8 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// The state of each thread of this process with that name, and its scheduling class, as the kernel has them
-    /// (proc(5), fields 3 and 41 of `stat`).
+    /// The state of each thread of this process with that name, and its scheduling class, as the
+    /// kernel has them (proc(5), fields 3 and 41 of `stat`).
     fn threads() -> Vec<(String, u32)> {
         let tasks = std::fs::read_dir("/proc/self/task").expect("this process has threads").flatten();
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());

@@ -1,12 +1,16 @@
 //! What went through every port, as captures for Wireshark, written by a thread apart.
 //!
-//! A file per port: what a tap on its cable would see. A frame that is lost has its comment where it came in, a mark where it leaves. One file for all ports would
-//! hold every frame twice, and Wireshark would take each second one for a retransmission; `mergecap` makes one file of several where that is wanted.
+//! A file per port: what a tap on its cable would see. A frame that is lost has its comment where
+//! it came in, a mark where it leaves. One file for all ports would hold every frame twice, and
+//! Wireshark would take each second one for a retransmission; `mergecap` makes one file of several
+//! where that is wanted.
 //!
-//! What becomes of a frame is known later than it came, so the file of its port waits for it: until it left, or was lost, or too many others are behind it.
+//! What becomes of a frame is known later than it came, so the file of its port waits for it: until
+//! it left, or was lost, or too many others are behind it.
 //!
-//! Frames are handed to the thread in batches, of which there is a fixed number. If the disk does not follow, none is free, and frames are left out and counted:
-//! memory is bounded, and forwarding never waits.
+//! Frames are handed to the thread in batches, of which there is a fixed number. If the disk does
+//! not follow, none is free, and frames are left out and counted: memory is bounded, and forwarding
+//! never waits.
 
 mod names;
 mod writer;
@@ -25,14 +29,17 @@ use writer::{Files, write};
 
 /// Frames of a batch.
 const BATCH: usize = 256;
-/// Batches there are: some 16,000 frames, a tenth of a second at the highest rates. Whole frames need 25 MB, the usual 128 B of each 2 MB.
+/// Batches there are: some 16,000 frames, a tenth of a second at the highest rates. Whole frames
+/// need 25 MB, the usual 128 B of each 2 MB.
 const BATCHES: usize = 64;
-/// Frames that came in and whose fate the files wait for, at most: half a second at the highest rates. A queue that its scheduler starves may hold one for ever.
+/// Frames that came in and whose fate the files wait for, at most: half a second at the highest
+/// rates. A queue that its scheduler starves may hold one for ever.
 const OPEN: usize = 32_768;
 /// How long a frame waits for its batch to become full.
 const LONGEST: Time = Time::from_ms(20);
 
-/// Bytes of a frame that are kept unless somebody wants more: all headers of TCP over IPv6 with its longest options.
+/// Bytes of a frame that are kept unless somebody wants more: all headers of TCP over IPv6 with its
+/// longest options.
 pub const SNAPSHOT_BYTES: u32 = 128;
 
 /// What the buffer held right after something had happened.
@@ -174,8 +181,8 @@ pub struct CaptureWriter {
 }
 
 impl CaptureWriter {
-    /// Captures of the ports of `file` in `folder`, which is made: `eth1.pcapng` and so on, `eth1.pcapng.partial` until they are complete. `snapshot_bytes`: of a
-    /// frame at most; 0: all.
+    /// Captures of the ports of `file` in `folder`, which is made: `eth1.pcapng` and so on,
+    /// `eth1.pcapng.partial` until they are complete. `snapshot_bytes`: of a frame at most; 0: all.
     ///
     /// # Errors
     /// If the folder or a file cannot be written.
@@ -241,8 +248,8 @@ impl CaptureWriter {
         file.ports.iter().any(|port| folder.join(writer::name(&port.interface)).exists())
     }
 
-    /// Frames come from now on. `epoch_ns`: time zero of the switch (ns since 1970). What writes them has the rights of the
-    /// calling thread, and the usual priority.
+    /// Frames come from now on. `epoch_ns`: time zero of the switch (ns since 1970). What writes
+    /// them has the rights of the calling thread, and the usual priority.
     pub fn begin(&mut self, epoch_ns: u64) {
         self.epoch_ns = epoch_ns;
         if let Some(files) = self.files.take() {

@@ -1,4 +1,5 @@
-//! From a file to a switch: its own keys are read here, those of `[switch]` by the scenario's reader.
+//! From a file to a switch: its own keys are read here, those of `[switch]` by the scenario's
+//! reader.
 
 use crate::addresses::MacAddress;
 use crate::format::ROOT;
@@ -52,8 +53,8 @@ pub struct Forwarding {
 /// A switch as its file describes it.
 #[derive(Clone, Debug)]
 pub struct SwitchFile {
-    /// The switch as a scenario: one switch, a host of its own at every port, named like the interface, at the port's rate.
-    /// What hosts would send in it is of no meaning.
+    /// The switch as a scenario: one switch, a host of its own at every port, named like the
+    /// interface, at the port's rate. What hosts would send in it is of no meaning.
     pub scenario: Scenario,
     /// Its ports.
     pub ports: Vec<PortSpec>,
@@ -216,8 +217,8 @@ fn read_forwarding(mut reader: Reader<'_>) -> Option<Forwarding> {
     })
 }
 
-/// The network around the switch, for the scenario's reader: a host at every port. The one workload is there because a
-/// scenario has one.
+/// The network around the switch, for the scenario's reader: a host at every port. The one workload
+/// is there because a scenario has one.
 fn scenario_text(own: &Own) -> String {
     let quoted = |port: &PortSpec| format!("{:?}", port.interface);
     let hosts: Vec<_> = own.ports.iter().map(quoted).collect();

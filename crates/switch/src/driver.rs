@@ -1,4 +1,5 @@
-//! What decides: arrivals with their times in, verdicts, marks and departures out. No clock, no sockets.
+//! What decides: arrivals with their times in, verdicts, marks and departures out. No clock, no
+//! sockets.
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Ecn, Observer, Packet, Policy, PolicyFailure, QueueId,
@@ -49,7 +50,8 @@ pub struct Departing {
 /// The switch of the core.
 pub type Core = Switch<Box<dyn Policy>>;
 
-/// Told what becomes of packets, in the order of time. `core` and `buffer` are as they are right after it.
+/// Told what becomes of packets, in the order of time. `core` and `buffer` are as they are right
+/// after it.
 pub trait Wire {
     /// `id` is in `queue`. `marked`: on arrival.
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core);
@@ -80,9 +82,9 @@ struct Port {
 
 /// The core, and a virtual clock for every port.
 ///
-/// At one instant completed transmissions go first, in the order in which they began, then the arrival, then timers of the
-/// policy. The simulator has the same order with `tie_order = "insertion"`, so a record of what was asked here gives the
-/// same answers there.
+/// At one instant completed transmissions go first, in the order in which they began, then the
+/// arrival, then timers of the policy. The simulator has the same order with `tie_order =
+/// "insertion"`, so a record of what was asked here gives the same answers there.
 pub struct Driver {
     core: Core,
     ports: Vec<Port>,
@@ -108,7 +110,8 @@ impl std::fmt::Debug for Driver {
     }
 }
 
-/// The core of the first switch of `scenario`, with the state that the simulator's has at the start.
+/// The core of the first switch of `scenario`, with the state that the simulator's has at the
+/// start.
 ///
 /// # Errors
 /// If policy, scheduler, classifier or marking rule do not fit the switch.
@@ -189,8 +192,8 @@ impl Driver {
         self.ends.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Packet `id` arrives. What is due before happens first. Answers when it counts as arrived: later than it says if
-    /// something later has been decided already.
+    /// Packet `id` arrives. What is due before happens first. Answers when it counts as arrived:
+    /// later than it says if something later has been decided already.
     pub fn arrive<W: Wire>(&mut self, id: u32, incoming: &Incoming, wire: &mut W) -> Time {
         let at = incoming.at.max(self.earliest);
         // Equal times are none: copies of one frame, or stamps of two ports.

@@ -1,6 +1,7 @@
 //! What the headers of an Ethernet frame say that a switch needs, and how a frame is marked.
 //!
-//! Frames come from anybody: every length is checked, and what does not parse has a [`Discard`] reason.
+//! Frames come from anybody: every length is checked, and what does not parse has a [`Discard`]
+//! reason.
 
 use crate::addresses::MacAddress;
 use crate::tallies::Discard;
@@ -41,7 +42,8 @@ pub struct Headers {
     pub tag_priority: Option<u8>,
     /// ECN bits (RFC 3168).
     pub ecn: Ecn,
-    /// Number of its flow: a hash of addresses, protocol and ports; of addresses of the link where there are no others.
+    /// Number of its flow: a hash of addresses, protocol and ports; of addresses of the link where
+    /// there are no others.
     pub flow: u32,
 }
 
@@ -63,7 +65,8 @@ pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     }
     let mut flow = Hash::new();
     for tag in frame[12..12 + tags].chunks(TAG_BYTES) {
-        // Hosts of different networks may have the same addresses. Priorities of one flow may differ.
+        // Hosts of different networks may have the same addresses. Priorities of one flow may
+        // differ.
         flow.take(&[tag[2] & 0x0f, tag[3]]);
     }
     let (network, code_point, bits) = match kind {
@@ -146,8 +149,8 @@ fn read_v6(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard>
     Ok((Network::V6, class >> 2, class & 3))
 }
 
-/// Sets the congestion mark of an ECN-capable frame; any other is left as it is. The checksum of IPv4 is brought up to date
-/// by RFC 1624, Eq. 3; IPv6 has none.
+/// Sets the congestion mark of an ECN-capable frame; any other is left as it is. The checksum of
+/// IPv4 is brought up to date by RFC 1624, Eq. 3; IPv6 has none.
 pub fn mark(frame: &mut [u8]) {
     let start = HEADER_BYTES + tag_bytes(frame);
     match u16_at(frame, start - 2) {
@@ -171,8 +174,9 @@ pub fn mark(frame: &mut [u8]) {
     }
 }
 
-/// Finishes a checksum that the sender left to its card: the sum of RFC 1071 from byte `start` on, written `offset` bytes behind it,
-/// where the sum of the pseudo header stands until then. False: the frame is too short for that.
+/// Finishes a checksum that the sender left to its card: the sum of RFC 1071 from byte `start` on,
+/// written `offset` bytes behind it, where the sum of the pseudo header stands until then. False:
+/// the frame is too short for that.
 pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(part) = frame.get_mut(start..).filter(|part| part.len() >= offset + 2) else { return false };
     let sum = !fold(sum_of(part));
@@ -204,7 +208,8 @@ fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     !fold(u64::from(!checksum) + u64::from(!before) + u64::from(after))
 }
 
-/// [`Headers::flow`] of the packets of a TCP connection over IPv4, from one end (address and port) to the other.
+/// [`Headers::flow`] of the packets of a TCP connection over IPv4, from one end (address and port)
+/// to the other.
 #[must_use]
 pub fn tcp_flow(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> u32 {
     let mut flow = Hash::new();
@@ -300,7 +305,8 @@ mod tests {
             for salt in 0..=255_u8 {
                 let mut frame = frame_v4(0);
                 frame.resize(bytes, salt);
-                // The pseudo header: addresses, protocol and length; its sum is what a host leaves in the field.
+                // The pseudo header: addresses, protocol and length; its sum is what a host leaves
+                // in the field.
                 let length = (bytes - 34) as u16;
                 let pseudo = sum_of(&frame[26..34]) + u64::from(TCP) + u64::from(length);
                 frame[50..52].copy_from_slice(&fold(pseudo).to_be_bytes());
@@ -363,7 +369,8 @@ mod tests {
         assert_eq!(fragment(0), fragment(7));
     }
 
-    /// A frame with tags of these types (0x81 or 0x88), priorities 5, 4 and so on, and numbers 7, 8 and so on.
+    /// A frame with tags of these types (0x81 or 0x88), priorities 5, 4 and so on, and numbers 7, 8
+    /// and so on.
     fn tagged(frame: &[u8], types: &[u8]) -> Vec<u8> {
         let mut all = frame[..12].to_vec();
         for (index, &kind) in (0..).zip(types) {

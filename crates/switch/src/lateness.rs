@@ -47,7 +47,8 @@ impl Durations {
         self.largest
     }
 
-    /// The upper end of the bin of the quantile `q` (ns), at most 13 % above the quantile, or the largest duration if that is less.
+    /// The upper end of the bin of the quantile `q` (ns), at most 13 % above the quantile, or the
+    /// largest duration if that is less.
     #[must_use]
     pub fn quantile(&self, q: f64) -> u64 {
         let wanted = (self.count as f64 * q).ceil() as u64;

@@ -1,4 +1,5 @@
-//! A switch for real packets: the third driver of `bufferlab-core`, beside the simulator and the vectors.
+//! A switch for real packets: the third driver of `bufferlab-core`, beside the simulator and the
+//! vectors.
 //!
 //! ```text
 //!   interfaces ──► sockets ──► frame ──► addresses ──► delay line ──► Driver ──► sockets ──► interfaces
@@ -6,15 +7,17 @@
 //!                  time stamp                                         virtual clocks of the ports
 //! ```
 //!
-//! [`Driver`] is what decides: arrivals with their times go in, verdicts, marks and departures come out. It knows no
-//! clock and no socket, so it gives the same answers in a test, in a replay and behind interfaces. Everything around it
-//! is a thin shell: [`frame`] reads headers, [`AddressTable`] learns who is where, [`Pipeline`] joins them, and
-//! [`Opened::run`] moves frames between sockets and the pipeline.
+//! [`Driver`] is what decides: arrivals with their times go in, verdicts, marks and departures come
+//! out. It knows no clock and no socket, so it gives the same answers in a test, in a replay and
+//! behind interfaces. Everything around it is a thin shell: [`frame`] reads headers,
+//! [`AddressTable`] learns who is where, [`Pipeline`] joins them, and [`Opened::run`] moves frames
+//! between sockets and the pipeline.
 //!
-//! **Time.** An arrival happens when the kernel received the frame, plus the delay line, and a departure when the port's
-//! virtual clock says so: the end of the transmission before it, or its own arrival, whichever is later. Arrivals and
-//! departures are merged by these times before the core is asked. A process that comes late sends frames late, but it
-//! decides as if it had come in time.
+//! **Time.** An arrival happens when the kernel received the frame, plus the delay line, and a
+//! departure when the port's virtual clock says so: the end of the transmission before it, or its
+//! own arrival, whichever is later. Arrivals and departures are merged by these times before the
+//! core is asked. A process that comes late sends frames late, but it decides as if it had come in
+//! time.
 
 mod addresses;
 #[cfg(target_os = "linux")]

@@ -1,4 +1,5 @@
-//! Interfaces that go down, come back or are removed while the switch runs, as the kernel announces them: rtnetlink(7).
+//! Interfaces that go down, come back or are removed while the switch runs, as the kernel announces
+//! them: rtnetlink(7).
 
 use crate::shell::ShellError;
 use crate::socket::{Interface, system};

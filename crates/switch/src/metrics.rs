@@ -91,7 +91,8 @@ fn answer<B>(request: &Request<B>, counters: &dyn Fn() -> String) -> Response<St
 
 /// Why a request gets no counters, as a status code and a sentence.
 fn refusal<B>(request: &Request<B>) -> Option<(StatusCode, &'static str)> {
-    // A page of somebody else may have its name resolve to this machine: its requests name another host.
+    // A page of somebody else may have its name resolve to this machine: its requests name another
+    // host.
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let is_local = hosts.next().and_then(|host| host.to_str().ok()).is_some_and(is_loopback);
     if !is_local || hosts.next().is_some() {
@@ -108,8 +109,8 @@ fn refusal<B>(request: &Request<B>) -> Option<(StatusCode, &'static str)> {
     (!is_page).then_some((StatusCode::NOT_FOUND, "counters are at /metrics"))
 }
 
-/// Whether the value of a Host header (RFC 9110, section 7.2) names this machine: `localhost` or a loopback address, with or
-/// without a port.
+/// Whether the value of a Host header (RFC 9110, section 7.2) names this machine: `localhost` or a
+/// loopback address, with or without a port.
 fn is_loopback(host: &str) -> bool {
     let without_port = match host.rsplit_once(':') {
         // What follows the last colon of an address in brackets is no port.

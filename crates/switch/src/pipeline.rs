@@ -301,7 +301,8 @@ impl Pipeline {
         self.driver.take_failure()
     }
 
-    /// `frame` (without check sequence) was received through `port` at `at`. Frames come in the order of time.
+    /// `frame` (without check sequence) was received through `port` at `at`. Frames come in the
+    /// order of time.
     ///
     /// # Errors
     /// Why it was discarded; it has been counted.
@@ -399,7 +400,8 @@ impl Pipeline {
         [due, arrival, self.driver.next_end()].into_iter().flatten().min()
     }
 
-    /// The frame of `port` that must be with its neighbour by `now`, if there is one. Say when it is [`Self::handed_over`].
+    /// The frame of `port` that must be with its neighbour by `now`, if there is one. Say when it
+    /// is [`Self::handed_over`].
     #[must_use]
     pub fn next_due(&mut self, port: u16, now: Time) -> Option<Due> {
         let due = &mut self.due[usize::from(port)];
@@ -429,7 +431,8 @@ impl Pipeline {
         self.frames.free.push(due.id);
     }
 
-    /// Ends the capture, if there is one: frames that are due are not sent any more. Waits until it is written.
+    /// Ends the capture, if there is one: frames that are due are not sent any more. Waits until it
+    /// is written.
     ///
     /// # Errors
     /// If it could not be written as a whole.

@@ -1,7 +1,9 @@
-//! What the switch was asked and what it answered, as a file: one line for each packet that asked for space.
+//! What the switch was asked and what it answered, as a file: one line for each packet that asked
+//! for space.
 //!
-//! The file is a packet trace of the scenario format (`kind = "trace"`), so any policy can be tried on it; the answers
-//! stand in further columns, which `bufferlab switch --verify` compares with those of the simulator.
+//! The file is a packet trace of the scenario format (`kind = "trace"`), so any policy can be tried
+//! on it; the answers stand in further columns, which `bufferlab switch --verify` compares with
+//! those of the simulator.
 
 use crate::driver::Incoming;
 use bufferlab_core::{DropReason, PacketEvent, Refusal};
@@ -82,8 +84,8 @@ impl Recorded {
 
 /// Writes a record.
 ///
-/// A record must be readable however its switch ends, so lines reach the file whole, and `mark` notes from time to time
-/// up to which moment none is missing.
+/// A record must be readable however its switch ends, so lines reach the file whole, and `mark`
+/// notes from time to time up to which moment none is missing.
 #[derive(Debug)]
 pub struct RecordWriter {
     out: BufWriter<File>,
@@ -142,7 +144,8 @@ impl RecordWriter {
                 writeln!(line, "{},{},0,{}", PacketEvent::Evicted.name(), reason.name(), at.0)
             }
         }?;
-        // A line at a time: the buffer hands over what it has before a line that it has no room for.
+        // A line at a time: the buffer hands over what it has before a line that it has no room
+        // for.
         self.out.write_all(line)?;
         self.packets += 1;
         Ok(())

@@ -7,8 +7,9 @@ use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
 /// User and group that have no files (nobody).
 const NOBODY: u32 = 65_534;
 
-/// Gives up everything that the calling thread may, and thus what threads may that it starts from now on: capabilities, also those
-/// that a program could bring back, and the gain of rights by starting one.
+/// Gives up everything that the calling thread may, and thus what threads may that it starts from
+/// now on: capabilities, also those that a program could bring back, and the gain of rights by
+/// starting one.
 pub(crate) fn give_up() {
     // It takes a capability to shrink this set, so it goes first. Whoever has none cannot lose any.
     let _ = caps::clear(None, CapSet::Bounding);
@@ -18,11 +19,13 @@ pub(crate) fn give_up() {
     let _ = nix::sys::prctl::set_no_new_privs();
 }
 
-/// If this process is root's, it becomes that of the user who called sudo(8), or of nobody; then it gives up everything else. To be
-/// called while the process has one thread: the others would keep their capabilities.
+/// If this process is root's, it becomes that of the user who called sudo(8), or of nobody; then it
+/// gives up everything else. To be called while the process has one thread: the others would keep
+/// their capabilities.
 ///
 /// # Errors
-/// If the user cannot be changed. In a user namespace that knows no other user, root is no more than its owner outside, and stays.
+/// If the user cannot be changed. In a user namespace that knows no other user, root is no more
+/// than its owner outside, and stays.
 pub(crate) fn give_up_as_process() -> Result<(), Errno> {
     let _ = caps::clear(None, CapSet::Bounding);
     let (user, group) = successor(|name| std::env::var(name).ok());

@@ -88,15 +88,16 @@ pub struct RunOptions<'a> {
     pub record: Option<RecordWriter>,
     /// What writes a capture of every port.
     pub capture: Option<CaptureWriter>,
-    /// Whether to ask for real-time priority: without it, other programs delay frames by milliseconds.
+    /// Whether to ask for real-time priority: without it, other programs delay frames by
+    /// milliseconds.
     pub real_time: bool,
-    /// Whether threads of the lowest class (`SCHED_IDLE`) keep all cores awake: a core that sleeps wakes late, on virtual
-    /// machines by hundreds of microseconds.
+    /// Whether threads of the lowest class (`SCHED_IDLE`) keep all cores awake: a core that sleeps
+    /// wakes late, on virtual machines by hundreds of microseconds.
     pub keep_awake: bool,
     /// Where to show counters for Prometheus; a loopback address.
     pub metrics: Option<SocketAddr>,
-    /// Whether the whole process becomes that of another user than root, for ever; else the calling thread alone gives up its
-    /// capabilities. Only for a process that has one thread.
+    /// Whether the whole process becomes that of another user than root, for ever; else the calling
+    /// thread alone gives up its capabilities. Only for a process that has one thread.
     pub change_user: bool,
     /// Told at once what happens to interfaces.
     pub tell: Option<fn(&str)>,
@@ -117,10 +118,11 @@ pub struct Summary {
     pub late_arrivals: u64,
     /// How late frames were handed over.
     pub lateness: Durations,
-    /// CPU time that a hypervisor gave to others meanwhile, of all cores of this machine: frames may be late by as much. `None`:
-    /// the kernel does not say.
+    /// CPU time that a hypervisor gave to others meanwhile, of all cores of this machine: frames
+    /// may be late by as much. `None`: the kernel does not say.
     pub stolen: Option<Time>,
-    /// Frames that the kernel dropped because the process did not come: they have left no trace in the record.
+    /// Frames that the kernel dropped because the process did not come: they have left no trace in
+    /// the record.
     pub missed: u64,
     /// What the capture holds, or why it could not be written.
     pub capture: std::io::Result<Option<CaptureReport>>,
@@ -149,8 +151,9 @@ pub struct Opened<'a> {
     stopping: Stopping<'a>,
 }
 
-/// Opens the interfaces of `file`. Frames wait from then on. The rights are given up, as [`RunOptions::change_user`] says:
-/// capabilities of all sets, and the gain of new ones. Threads that are started later have none either.
+/// Opens the interfaces of `file`. Frames wait from then on. The rights are given up, as
+/// [`RunOptions::change_user`] says: capabilities of all sets, and the gain of new ones. Threads
+/// that are started later have none either.
 ///
 /// # Errors
 /// [`ShellError`].
@@ -190,7 +193,8 @@ pub fn open<'a>(file: &SwitchFile, options: RunOptions<'a>) -> Result<Opened<'a>
 }
 
 impl Opened<'_> {
-    /// Forwards until it is stopped. `watch`: where to leave snapshots; `ready`: told that frames are forwarded from now on.
+    /// Forwards until it is stopped. `watch`: where to leave snapshots; `ready`: told that frames
+    /// are forwarded from now on.
     ///
     /// # Errors
     /// [`ShellError`].
@@ -278,7 +282,8 @@ struct Shell {
     pipeline: Pipeline,
     lateness: Durations,
     reading: Reading,
-    /// By port, without and with a tag: frames that the kernel dropped because nobody had read those before.
+    /// By port, without and with a tag: frames that the kernel dropped because nobody had read
+    /// those before.
     missed: Vec<[u32; 2]>,
     /// Of this turn: when, through which port, where in `contents`.
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
@@ -311,7 +316,8 @@ impl Shell {
     /// One turn: wait until something comes or is due, read what has come, decide, send.
     fn step(&mut self, until: Time) -> Result<(), ShellError> {
         let ready = self.wait(until);
-        // The clock is read before the sockets: whatever is stamped before has been read then, but for what is on its way.
+        // The clock is read before the sockets: whatever is stamped before has been read then, but
+        // for what is on its way.
         let now = self.now();
         if ready.links {
             for (port, state) in self.links.read(&self.interfaces) {
@@ -398,7 +404,8 @@ impl Shell {
         Ok(true)
     }
 
-    /// The interface of `port` is in `state` since `at`: if that is new, it is told and goes into the summary.
+    /// The interface of `port` is in `state` since `at`: if that is new, it is told and goes into
+    /// the summary.
     fn note_link(&mut self, port: usize, state: LinkState, at: Time) {
         let link = &mut self.pipeline.tallies_mut(port as u16).link;
         // A removed one does not come back: another one may have its name.

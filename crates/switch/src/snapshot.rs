@@ -1,7 +1,7 @@
 //! What a switch has counted and holds at one moment: for Prometheus, and for a terminal.
 //!
-//! The thread that forwards fills a snapshot of its own and exchanges it with the one that others read. It never waits: whoever reads keeps the old one for a
-//! moment longer.
+//! The thread that forwards fills a snapshot of its own and exchanges it with the one that others
+//! read. It never waits: whoever reads keeps the old one for a moment longer.
 
 use crate::lateness::Durations;
 use crate::pipeline::Pipeline;
@@ -117,7 +117,8 @@ impl Watch {
         self.latest.lock().ok()?.as_deref().cloned()
     }
 
-    /// Leaves `snapshot`, and takes an older one in its place. False: somebody reads right now, and frames do not wait.
+    /// Leaves `snapshot`, and takes an older one in its place. False: somebody reads right now, and
+    /// frames do not wait.
     pub fn publish(&self, snapshot: &mut Box<Snapshot>) -> bool {
         let Ok(mut latest) = self.latest.try_lock() else { return false };
         match latest.as_mut() {

@@ -1,4 +1,5 @@
-//! Raw sockets of the ports: what they see, what they ask the kernel for, and how a frame is read and sent.
+//! Raw sockets of the ports: what they see, what they ask the kernel for, and how a frame is read
+//! and sent.
 
 use crate::config::SwitchFile;
 use crate::frame::TAG_BYTES;
@@ -21,7 +22,8 @@ use std::io::IoSliceMut;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 sockopt_impl!(
-    /// Adds a membership of packet(7) to a socket. The kernel takes it back when the socket closes, however that happens.
+    /// Adds a membership of packet(7) to a socket. The kernel takes it back when the socket closes,
+    /// however that happens.
     AddMembership,
     SetOnly,
     libc::SOL_PACKET,
@@ -29,7 +31,8 @@ sockopt_impl!(
     libc::packet_mreq
 );
 sockopt_impl!(
-    /// Puts a header before each frame that says what a card would still have to do (`virtio_net_hdr` of linux/virtio_net.h).
+    /// Puts a header before each frame that says what a card would still have to do
+    /// (`virtio_net_hdr` of linux/virtio_net.h).
     VnetHeader,
     SetOnly,
     libc::SOL_PACKET,
@@ -38,7 +41,8 @@ sockopt_impl!(
 );
 
 sockopt_impl!(
-    /// Tells what the kernel took off a frame: its VLAN tag (`tpacket_auxdata` of linux/if_packet.h).
+    /// Tells what the kernel took off a frame: its VLAN tag (`tpacket_auxdata` of
+    /// linux/if_packet.h).
     AuxData,
     SetOnly,
     libc::SOL_PACKET,
@@ -60,7 +64,8 @@ pub(crate) struct Interface {
     /// Whether it worked when it was opened.
     pub(crate) state: LinkState,
     data: OwnedFd,
-    /// Sees only frames with a VLAN tag, which the kernel takes off before a raw socket may see it, and tells.
+    /// Sees only frames with a VLAN tag, which the kernel takes off before a raw socket may see it,
+    /// and tells.
     tagged: OwnedFd,
     /// Sends; receives nothing.
     out: OwnedFd,
@@ -192,7 +197,8 @@ pub(crate) fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
                 .map_err(|source| system("asking for unfinished checksums", &name, source))?;
         }
         setsockopt(&tagged, AuxData, &true).map_err(|source| system("asking for tags", &name, source))?;
-        // Frames for the hosts behind a port are not for its interface: its filter of addresses would discard them.
+        // Frames for the hosts behind a port are not for its interface: its filter of addresses
+        // would discard them.
         setsockopt(&data, AddMembership, &everything(address))
             .map_err(|source| system("setting promiscuous mode", &name, source))?;
         Ok(Interface { name, index: address.ifindex(), state: *state, data, tagged, out })
@@ -200,7 +206,8 @@ pub(crate) fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
     file.names().into_iter().map(open).collect()
 }
 
-/// A socket of an interface that sees frames of others with or without a VLAN tag, and none of its own.
+/// A socket of an interface that sees frames of others with or without a VLAN tag, and none of its
+/// own.
 fn open_one(name: &str, address: &LinkAddr, tagged: bool) -> Result<OwnedFd, ShellError> {
     let failed = |what| move |source| system(what, name, source);
     let socket = raw(name, SockProtocol::EthAll)?;
@@ -244,7 +251,8 @@ fn everything(address: &LinkAddr) -> libc::packet_mreq {
     }
 }
 
-/// A program of the classic packet filter: no outgoing frames, and only those with a VLAN tag or only those without.
+/// A program of the classic packet filter: no outgoing frames, and only those with a VLAN tag or
+/// only those without.
 fn filter(tagged: bool) -> [SockFilter; 6] {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
@@ -275,7 +283,8 @@ mod tests {
     /// Whether a frame came with a tag, its bytes without that, and the tag.
     type Arrived = (bool, Vec<u8>, Option<[u8; TAG_BYTES]>);
 
-    /// In a network of this thread's own with a cable between t0 and t1: what a frame that t0 sends is at t1.
+    /// In a network of this thread's own with a cable between t0 and t1: what a frame that t0 sends
+    /// is at t1.
     fn over_a_cable(sent: &[u8]) -> Result<Arrived, String> {
         let why = |error: &dyn std::fmt::Display| error.to_string();
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|error| why(&error))?;

@@ -69,14 +69,16 @@ impl CodePoints {
     }
 }
 
-/// What a socket may hold unsent where the code point changes on the way (bytes): packets get that of their departure.
+/// What a socket may hold unsent where the code point changes on the way (bytes): packets get that
+/// of their departure.
 const MOST_UNSENT: u32 = 1 << 14;
 
 /// Chunk of the applications' writes and reads (bytes).
 const CHUNK: usize = 1 << 16;
 
 impl Connection {
-    /// Opens a connection from host `src` to host `dst`; data goes that way. `stop` ends flows without a size.
+    /// Opens a connection from host `src` to host `dst`; data goes that way. `stop` ends flows
+    /// without a size.
     pub(crate) fn open(
         (src, dst): ((u32, &str), (u32, &str)),
         transport: &TransportSpec,

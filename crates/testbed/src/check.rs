@@ -98,7 +98,8 @@ fn may_unshare() -> bool {
     in_namespaces(&["true"])
 }
 
-/// Whether a command of this user gets the priority that the switch asks for, in namespaces where that matters.
+/// Whether a command of this user gets the priority that the switch asks for, in namespaces where
+/// that matters.
 fn may_be_real_time() -> bool {
     in_namespaces(&["chrt", "--fifo", "50", "true"])
 }

@@ -1,4 +1,5 @@
-//! DCTCP for kernels that were built without it: a congestion control of BPF (RFC 8257), which the testbed compiles, loads and holds.
+//! DCTCP for kernels that were built without it: a congestion control of BPF (RFC 8257), which the
+//! testbed compiles, loads and holds.
 //!
 //! The kernel takes it back when the process ends, however it ends: nothing is left behind.
 

@@ -24,7 +24,8 @@ enum Due {
     Answer { of: usize, thread: u32, answer: usize },
 }
 
-/// Whose connection: transport, source, destination, and of a closed loop the loop, its thread and the number there.
+/// Whose connection: transport, source, destination, and of a closed loop the loop, its thread and
+/// the number there.
 type Key = (u32, u32, u32, Option<(usize, u32, u32)>);
 
 /// A query under way.
@@ -214,7 +215,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Starts memcached and connects its clients for the first query of every thread, as other traffic of the same seed draws it.
+    /// Starts memcached and connects its clients for the first query of every thread, as other
+    /// traffic of the same seed draws it.
     fn connect_beforehand(&mut self) -> Result<(), TestbedError> {
         let Ok(Traffic { mut closed_loops, .. }) = traffic(self.plan.scenario()) else { return Ok(()) };
         for (of, one) in closed_loops.iter_mut().enumerate() {
@@ -234,7 +236,8 @@ impl Driver<'_> {
         let (delay, class) = (self.loops[of].request_delay, self.loops[of].class);
         let Some(query) = self.loops[of].queries.ask(thread) else { return Ok(()) };
         let delay = delay.unwrap_or(Time(self.plan.base_rtt().0 / 2));
-        // The first query of a thread waits for its connections, which exist beforehand in the simulator; they do not count.
+        // The first query of a thread waits for its connections, which exist beforehand in the
+        // simulator; they do not count.
         self.connect(&query, (of, thread))?;
         let now = self.now().max(now);
         let spec = |answer: &bufferlab_workload::Answer| FlowSpec {

@@ -58,7 +58,8 @@ pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
 
 /// Takes everything down: namespaces go with their names, and links with them.
 pub(crate) fn destroy() {
-    // Sockets that are about to close may still hold a namespace; the rest of the sandbox goes with its process.
+    // Sockets that are about to close may still hold a namespace; the rest of the sandbox goes with
+    // its process.
     let _ = run("umount --recursive --lazy /run");
 }
 
@@ -74,7 +75,8 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     run_in(name, &format!("ip addr add {}/24 dev {CARD}", address(index as u32)))?;
     run_in(name, &format!("ip link set {CARD} up"))?;
     run_in(SWITCH, &format!("ip link set {port} up"))?;
-    // A veth has no speed of its own: without a bucket whole windows would reach the switch at once.
+    // A veth has no speed of its own: without a bucket whole windows would reach the switch at
+    // once.
     let (rate, burst) = (host.rate.0, if host.rate.0 < 300_000_000 { 3_200 } else { 8_000 });
     run_in(
         name,
@@ -90,7 +92,8 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     }
     let has_ecn = plan.scenario().transports.iter().any(|transport| transport.ecn_capable);
     set(name, "net.ipv4.tcp_ecn", if has_ecn { "1" } else { "0" })?;
-    // A connection whose first packet is lost would be without ECN, and no mark would ever slow it down.
+    // A connection whose first packet is lost would be without ECN, and no mark would ever slow it
+    // down.
     set(name, "net.ipv4.tcp_ecn_fallback", "0")?;
     set(name, "net.ipv4.tcp_no_metrics_save", "1")?;
     let restarts =

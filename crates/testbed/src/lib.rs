@@ -8,7 +8,8 @@
 //!                            tables of a simulation ◄── flows, queries, record ◄──────┘
 //! ```
 //!
-//! Everything lives in namespaces that die with their processes, so nothing is left behind, however it ends.
+//! Everything lives in namespaces that die with their processes, so nothing is left behind, however
+//! it ends.
 
 #[cfg(target_os = "linux")]
 mod apps;

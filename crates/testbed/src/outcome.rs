@@ -12,7 +12,8 @@ pub struct FlowOutcome {
     pub started: Time,
     /// When the last byte had arrived; `None`: the run ended first.
     pub completed: Option<Time>,
-    /// Number of its flow at the switch, by addresses and ports; the same for all messages of a connection.
+    /// Number of its flow at the switch, by addresses and ports; the same for all messages of a
+    /// connection.
     pub hash: u32,
 }
 

@@ -1,6 +1,8 @@
-//! Programs that carry the workloads in the place of our own applications: iperf3 flows without an end, memcached queries.
+//! Programs that carry the workloads in the place of our own applications: iperf3 flows without an
+//! end, memcached queries.
 //!
-//! They are started in the hosts' networks, so they end with the sandbox, however it ends; a run ends them before.
+//! They are started in the hosts' networks, so they end with the sandbox, however it ends; a run
+//! ends them before.
 
 mod iperf3;
 mod memcached;
@@ -210,7 +212,8 @@ impl Programs {
         })
     }
 
-    /// A connection over which host `dst` asks host `src`, whose answers are of the flows that are sent over it.
+    /// A connection over which host `dst` asks host `src`, whose answers are of the flows that are
+    /// sent over it.
     pub(crate) fn connect(
         &mut self,
         (src, dst): ((u32, &str), (u32, &str)),

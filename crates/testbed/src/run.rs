@@ -103,8 +103,8 @@ fn measure(
     Ok(RealRun { folder, lateness_ns, parity, packet_hops: totals.packet_hops, notes, capture })
 }
 
-/// Builds everything, and keeps the switch running until `work` is done; with `keep_awake`, no core sleeps meanwhile
-/// (`bufferlab_switch::RunOptions`).
+/// Builds everything, and keeps the switch running until `work` is done; with `keep_awake`, no core
+/// sleeps meanwhile (`bufferlab_switch::RunOptions`).
 ///
 /// # Errors
 /// If something cannot be built, or the switch fails.
@@ -163,7 +163,8 @@ fn with_switch<T>(
             let failed = |error: bufferlab_switch::ShellError| TestbedError::Switch(error.to_string());
             open(&plan.switch, options).map_err(failed)?.run(watching.watch, Some(ready)).map_err(failed)
         });
-        // The first packet of a connection asks for ECN. If it is lost, Linux asks again without, a second later.
+        // The first packet of a connection asks for ECN. If it is lost, Linux asks again without, a
+        // second later.
         let done = stands.recv().is_ok().then(work);
         wanted.store(true, Ordering::Relaxed);
         let summary = switch.join().expect("the switch does not panic")?;

@@ -1,9 +1,11 @@
 //! Namespaces of its own for a command of this program, which die with it.
 //!
-//! The process becomes `unshare`, and that becomes this program again, outside: it has new mount and network namespaces, and
-//! starts the program a third time, inside, as the first process of a new process namespace. The process outside waits, and passes
-//! on requests to end. If either of the two is killed, the kernel ends every process in there, and with the last process go the
-//! namespaces, their links and their mounts. Nothing has a name outside, so nothing can be left behind.
+//! The process becomes `unshare`, and that becomes this program again, outside: it has new mount
+//! and network namespaces, and starts the program a third time, inside, as the first process of a
+//! new process namespace. The process outside waits, and passes on requests to end. If either of
+//! the two is killed, the kernel ends every process in there, and with the last process go the
+//! namespaces, their links and their mounts. Nothing has a name outside, so nothing can be left
+//! behind.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -63,7 +65,8 @@ pub fn enter() -> io::Error {
     command.arg(program).args(env::args_os().skip(1)).env(PLACE, OUTER).exec()
 }
 
-/// The signals that end a testbed. A process that was started with SIGHUP ignored (nohup) goes on ignoring it.
+/// The signals that end a testbed. A process that was started with SIGHUP ignored (nohup) goes on
+/// ignoring it.
 fn requests() -> SigSet {
     let mut all = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGQUIT] {
@@ -82,9 +85,9 @@ fn own_status(field: &str) -> Option<String> {
     status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
 }
 
-/// Outside: starts this program with the same arguments inside, waits for it and answers its exit code. A request to end is passed
-/// on; what does not end within three seconds is killed. Ctrl-C reaches the program inside from its terminal, which decides how long
-/// that takes.
+/// Outside: starts this program with the same arguments inside, waits for it and answers its exit
+/// code. A request to end is passed on; what does not end within three seconds is killed. Ctrl-C
+/// reaches the program inside from its terminal, which decides how long that takes.
 ///
 /// # Errors
 /// If the program cannot be started or waited for.
@@ -149,7 +152,8 @@ fn exit_code(status: ExitStatus, request: Option<Signal>) -> u8 {
     }
 }
 
-/// Inside: from now on this process ends with the one outside, sees its own processes in /proc and hears signals.
+/// Inside: from now on this process ends with the one outside, sees its own processes in /proc and
+/// hears signals.
 ///
 /// # Errors
 /// If the process outside has ended already, or /proc cannot be mounted.

@@ -71,7 +71,8 @@ pub(crate) fn write(
     })
 }
 
-/// Of every flow its data packets: those of its connection from its start to the start of the next one there.
+/// Of every flow its data packets: those of its connection from its start to the start of the next
+/// one there.
 fn packets_of_flows(outcome: &Outcome, seen: &Seen<'_>, min_rto: Time) -> Vec<Packets> {
     // Frames that carry no data are headers with options: 66 B to 94 B and 24 B on the wire.
     const MOST_WITHOUT_DATA: u32 = 118;
@@ -195,7 +196,8 @@ fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
         changes.push((row.incoming.at, true, port, row.queue, size));
         changes.push((left, false, port, row.queue, size));
     }
-    // What leaves at an instant makes room for what comes; a packet that leaves at once comes first.
+    // What leaves at an instant makes room for what comes; a packet that leaves at once comes
+    // first.
     changes.sort_by_key(|change| change.0);
     changes
 }
@@ -321,7 +323,8 @@ fn write_histogram(
     Ok(())
 }
 
-/// Losses by queue, class and reason. Packets of no flow, which are acknowledgements, count for the class of their connection.
+/// Losses by queue, class and reason. Packets of no flow, which are acknowledgements, count for the
+/// class of their connection.
 fn write_drops(plan: &Plan, rows: &[Recorded], outcome: &Outcome, sink: &mut dyn RunSink) -> io::Result<()> {
     let class_of: BTreeMap<u32, u16> =
         outcome.flows.iter().map(|flow| (flow.hash, flow.spec.class)).collect();
@@ -448,7 +451,8 @@ mod tests {
         Plan::new(loaded.expect("it is right")).expect("it can run")
     }
 
-    /// Two messages of 2,000 B over one connection. Time zero of the switch is 10 ms before the run begins.
+    /// Two messages of 2,000 B over one connection. Time zero of the switch is 10 ms before the run
+    /// begins.
     #[test]
     fn tables_hold_what_hosts_and_switch_saw() {
         let message = |started: u64, completed: u64| FlowOutcome {
@@ -534,7 +538,8 @@ mod tests {
         let drops: Vec<_> =
             sink.drops.iter().map(|row| (row.reason, row.class, row.packets, row.bytes)).collect();
         assert_eq!(drops, [("over-threshold", 0, 1, 1_538), ("pushed-out", 0, 1, 642)]);
-        // 642 B for a millisecond at 112, 212 and 501 ms; 732 B with the acknowledgement; 642 B until the eviction.
+        // 642 B for a millisecond at 112, 212 and 501 ms; 732 B with the acknowledgement; 642 B
+        // until the eviction.
         let held: u64 = sink
             .bins
             .iter()

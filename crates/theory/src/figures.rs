@@ -1,7 +1,8 @@
 //! What do the analytical figures of the papers show? Their series, computed anew.
 //!
-//! Where a paper does not state a figure's parameters, the ones that are used are named in [`Figure::note`]. Steady states
-//! come from closed relations, everything that moves from the [fluid model](crate::fluid).
+//! Where a paper does not state a figure's parameters, the ones that are used are named in
+//! [`Figure::note`]. Steady states come from closed relations, everything that moves from the
+//! [fluid model](crate::fluid).
 
 mod bursts;
 mod courses;
@@ -48,7 +49,8 @@ pub struct Series {
 }
 
 impl Series {
-    /// y at x, by linear interpolation; outside of the points the nearest one. `None` without points.
+    /// y at x, by linear interpolation; outside of the points the nearest one. `None` without
+    /// points.
     #[must_use]
     pub fn at(&self, x: f64) -> Option<f64> {
         let after = self.points.partition_point(|point| point.0 <= x);

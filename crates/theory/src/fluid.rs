@@ -1,12 +1,14 @@
 //! A fluid model of shared buffers: exact, piecewise linear, from event to event.
 //!
-//! Packets become a liquid: queue i holds `q_i`, liquid arrives at piecewise constant rates, each port drains at its line rate, shared
-//! round robin by its backlogged queues, and a [`Law`] limits how long queues (or ports) may grow. Between two events, such as a
-//! queue that meets its limit, an empty queue, a full buffer, a source that starts or a counter that is reached, every length and every
-//! limit is a linear function of time; the integrator computes the next event and jumps there. There is no time step.
+//! Packets become a liquid: queue i holds `q_i`, liquid arrives at piecewise constant rates, each
+//! port drains at its line rate, shared round robin by its backlogged queues, and a [`Law`] limits
+//! how long queues (or ports) may grow. Between two events, such as a queue that meets its limit,
+//! an empty queue, a full buffer, a source that starts or a counter that is reached, every length
+//! and every limit is a linear function of time; the integrator computes the next event and jumps
+//! there. There is no time step.
 //!
-//! Sizes share one unit and rates are in that unit per unit of time; bytes, bytes per second and seconds, or packets and packet times,
-//! are equally good.
+//! Sizes share one unit and rates are in that unit per unit of time; bytes, bytes per second and
+//! seconds, or packets and packet times, are equally good.
 //!
 //! ```
 //! use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};

@@ -1,4 +1,5 @@
-//! What the papers prove, as functions: closed forms, a fluid model of shared buffers, and calculators that show their derivation.
+//! What the papers prove, as functions: closed forms, a fluid model of shared buffers, and
+//! calculators that show their derivation.
 
 pub mod calculators;
 pub mod figures;

@@ -1,8 +1,9 @@
 //! The network as a graph: what drivers ask of it, and the registry of what builds it.
 //!
-//! A topology is one file in `kinds/`: its entry [`TopologyInfo`] (name, parameters as data) and a function from
-//! parameters to a [`Topology`]. [`TOPOLOGIES`] lists them; the scenario format, its schema and its reference follow
-//! from the list. A program adds its own with [`register_topology`].
+//! A topology is one file in `kinds/`: its entry [`TopologyInfo`] (name, parameters as data) and a
+//! function from parameters to a [`Topology`]. [`TOPOLOGIES`] lists them; the scenario format, its
+//! schema and its reference follow from the list. A program adds its own with
+//! [`register_topology`].
 
 mod kinds;
 mod limits;
@@ -42,8 +43,8 @@ pub struct RouteSpec {
     pub at: Vec<u32>,
     /// The destinations, by index.
     pub to: Vec<u32>,
-    /// The neighbouring switch that takes them, over any cable between the two that is up; if there is none, the
-    /// shortest path holds.
+    /// The neighbouring switch that takes them, over any cable between the two that is up; if there
+    /// is none, the shortest path holds.
     pub via: u32,
 }
 
@@ -117,7 +118,8 @@ impl LinkSpec {
 }
 
 impl Topology {
-    /// A network of these nodes and cables, with the tiers that follow; packets take the shortest paths.
+    /// A network of these nodes and cables, with the tiers that follow; packets take the shortest
+    /// paths.
     #[must_use]
     pub fn new(hosts: Vec<String>, switches: Vec<String>, links: Vec<LinkSpec>) -> Self {
         let mut topology = Self { hosts, switches, links, ..Self::default() };
@@ -169,7 +171,8 @@ impl Topology {
     #[must_use]
     pub fn host_link(&self, host: u32) -> u32 {
         let is_its = |link: &LinkSpec| link.from(Node::Host(host)).is_some();
-        // Built-in kinds have the cable of host i in place i: without a look there, whoever asks of every host would be quadratic.
+        // Built-in kinds have the cable of host i in place i: without a look there, whoever asks of
+        // every host would be quadratic.
         if self.links.get(host as usize).is_some_and(is_its) {
             return host;
         }
@@ -194,14 +197,15 @@ impl Topology {
         with_hosts.filter(|(_, hosts)| !hosts.is_empty()).map(|(switch, _)| switch as u32).collect()
     }
 
-    /// Hosts by their switch, for every switch that has any, in the order of [`Self::rack_switches`].
+    /// Hosts by their switch, for every switch that has any, in the order of
+    /// [`Self::rack_switches`].
     #[must_use]
     pub fn racks(&self) -> Vec<Vec<u32>> {
         self.hosts_by_switch().into_iter().filter(|hosts| !hosts.is_empty()).collect()
     }
 
-    /// Capacity from the switch of `rack` (index into [`Self::racks`]) to other switches (bits per second);
-    /// cables count whether or not they are down.
+    /// Capacity from the switch of `rack` (index into [`Self::racks`]) to other switches (bits per
+    /// second); cables count whether or not they are down.
     ///
     /// # Panics
     /// If there is no such rack.

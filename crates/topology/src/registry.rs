@@ -5,8 +5,8 @@ use crate::kinds;
 use bufferlab_params::{Faults, ParamInfo, Params, RegisterError, Registry, entry};
 use std::fmt;
 
-/// Builds the network that parameters describe. It fills in, with [`Params::set`] and its like, what a rule decides,
-/// so that the resolved scenario says it.
+/// Builds the network that parameters describe. It fills in, with [`Params::set`] and its like,
+/// what a rule decides, so that the resolved scenario says it.
 ///
 /// # Errors
 /// What does not fit together, at the parameters that say it.

@@ -32,7 +32,8 @@ pub use swift::Swift;
 pub use theta_power_tcp::ThetaPowerTcp;
 pub use timely::Timely;
 
-/// Every congestion control of bufferlab: the one list behind scenario files, schema, documentation and reports.
+/// Every congestion control of bufferlab: the one list behind scenario files, schema, documentation
+/// and reports.
 pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
     &new_reno::INFO,
     &cubic::INFO,
@@ -85,14 +86,16 @@ pub fn find_congestion_control(name: &str) -> Option<&'static CongestionControlI
 /// ```
 ///
 /// # Errors
-/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its domain.
+/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default
+/// lies outside its domain.
 pub fn register_congestion_control(
     info: CongestionControlInfo,
 ) -> Result<&'static CongestionControlInfo, RegisterError> {
     CONTROLS.register(info)
 }
 
-/// Like [`register_congestion_control`], but takes the place of an own control of the same name ([`Registry::replace`]).
+/// Like [`register_congestion_control`], but takes the place of an own control of the same name
+/// ([`Registry::replace`]).
 ///
 /// # Errors
 /// As [`register_congestion_control`]; if one of the names belongs to another control.
@@ -102,10 +105,12 @@ pub fn replace_congestion_control(
     CONTROLS.replace(info)
 }
 
-/// The state of a control at the start of a flow, which may change the first window. Made once per transport; it holds the parameters.
+/// The state of a control at the start of a flow, which may change the first window. Made once per
+/// transport; it holds the parameters.
 pub type Starter = Box<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Send + Sync>;
 
-/// Makes a [`Starter`] of complete parameters, for the path that the configuration describes (line rate, base round trip).
+/// Makes a [`Starter`] of complete parameters, for the path that the configuration describes (line
+/// rate, base round trip).
 pub type ControlConstructor =
     &'static (dyn Fn(&Params, &TcpConfig) -> Result<Starter, BuildError> + Send + Sync);
 
@@ -125,12 +130,15 @@ pub struct CongestionControlInfo {
     pub uses_ecn: bool,
     /// Whether every switch on the way must report its queue ([`HopReport`]).
     pub wants_telemetry: bool,
-    /// Whether it alone sets the window: losses change it only as far as the control wants, and no proportional rate reduction
-    /// takes place. A timeout still leaves one segment until the next ACK.
+    /// Whether it alone sets the window: losses change it only as far as the control wants, and no
+    /// proportional rate reduction takes place. A timeout still leaves one segment until the next
+    /// ACK.
     pub governs_window: bool,
-    /// Whether a flow begins with one bandwidth-delay product in flight, where the scenario does not say otherwise.
+    /// Whether a flow begins with one bandwidth-delay product in flight, where the scenario does
+    /// not say otherwise.
     pub starts_at_line_rate: bool,
-    /// Whether it needs the notifications of queue pairs. Those take every control that governs its window.
+    /// Whether it needs the notifications of queue pairs. Those take every control that governs its
+    /// window.
     pub rdma_only: bool,
     /// Its parameters.
     pub params: &'static [ParamInfo],
@@ -147,7 +155,8 @@ impl fmt::Debug for CongestionControlInfo {
 }
 
 impl CongestionControlInfo {
-    /// Neither names nor texts, no parameters, no wishes; NewReno's reaction: the base of an own entry.
+    /// Neither names nor texts, no parameters, no wishes; NewReno's reaction: the base of an own
+    /// entry.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -234,7 +243,8 @@ pub struct Window {
 pub struct AckEvent<'a> {
     /// When it came.
     pub now: Time,
-    /// The round trip of the segment that caused it: time of arrival less the echoed time of sending (RFC 7323).
+    /// The round trip of the segment that caused it: time of arrival less the echoed time of
+    /// sending (RFC 7323).
     pub rtt: Time,
     /// Segments that it reports as arrived for the first time.
     pub delivered: u32,
@@ -246,14 +256,17 @@ pub struct AckEvent<'a> {
     pub next: u32,
     /// Segments in the network just before it came.
     pub in_flight: u32,
-    /// The window may grow: no recovery, no reduction by a mark is under way, and the window was full at some time in the last
-    /// round trip: what held the sender back was neither the application nor the card (RFC 7661, RFC 9438 section 5.8).
+    /// The window may grow: no recovery, no reduction by a mark is under way, and the window was
+    /// full at some time in the last round trip: what held the sender back was neither the
+    /// application nor the card (RFC 7661, RFC 9438 section 5.8).
     pub may_grow: bool,
-    /// What the switches on the way of that segment reported, in their order. Empty unless the control asks for it.
+    /// What the switches on the way of that segment reported, in their order. Empty unless the
+    /// control asks for it.
     pub telemetry: &'a [HopReport],
 }
 
-/// Controls that in the public ns-3 code set the window with the update of each round trip only, so that in between it stays as recoveries and timeouts left it.
+/// Controls that in the public ns-3 code set the window with the update of each round trip only, so
+/// that in between it stays as recoveries and timeouts left it.
 const NS3_ONCE_PER_ROUND_TRIP: [&str; 2] = [theta_power_tcp::INFO.name, timely::INFO.name];
 
 impl CongestionControlInfo {
@@ -275,16 +288,19 @@ pub enum CongestionEvent {
     Timeout,
 }
 
-/// The reaction of one flow to what it hears of the network. A control is a value of its own per flow and holds its parameters.
+/// The reaction of one flow to what it hears of the network. A control is a value of its own per
+/// flow and holds its parameters.
 ///
-/// `config` describes the flow's transport and path; `window` is what the control moves. Windows are in segments.
+/// `config` describes the flow's transport and path; `window` is what the control moves. Windows
+/// are in segments.
 pub trait Controller: fmt::Debug + Send + CloneController {
     /// An ACK has come. Respect [`AckEvent::may_grow`].
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>);
 
-    /// The flow must slow down at `now`, with `flight` segments in the network: sets the slow-start threshold. The caller sets
-    /// the window itself, as the recovery demands, unless the control governs its window. Controls whose signals are queues, rates
-    /// or delays may leave losses to the recovery.
+    /// The flow must slow down at `now`, with `flight` segments in the network: sets the slow-start
+    /// threshold. The caller sets the window itself, as the recovery demands, unless the control
+    /// governs its window. Controls whose signals are queues, rates or delays may leave losses to
+    /// the recovery.
     fn on_congestion(
         &mut self,
         _config: &TcpConfig,
@@ -298,18 +314,21 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     /// A congestion notification has come in a frame of its own.
     fn on_notification(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time) {}
 
-    /// A packet of `bytes` on the wire is about to be sent by a queue pair: lets time pass and counts it.
+    /// A packet of `bytes` on the wire is about to be sent by a queue pair: lets time pass and
+    /// counts it.
     fn on_sent(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time, _bytes: u32) {}
 
-    /// The connection carries another message, whose segments count from 0, after it was `idle` for so long. What was learned of the
-    /// path stays; what refers to segments starts over, and idle time does not count as time in which a window grew.
+    /// The connection carries another message, whose segments count from 0, after it was `idle` for
+    /// so long. What was learned of the path stays; what refers to segments starts over, and idle
+    /// time does not count as time in which a window grew.
     fn begin_message(&mut self, _idle: Time) {}
 
     /// Internal state worth plotting or testing: estimates, rates. Never in the hot path.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// An error inside the control, once: what makes everything that follows meaningless. Asked when a flow ends, from time to time,
-    /// and at the end of a run, which then has no result. Until then the control is called as before, and leaves the window alone.
+    /// An error inside the control, once: what makes everything that follows meaningless. Asked
+    /// when a flow ends, from time to time, and at the end of a run, which then has no result.
+    /// Until then the control is called as before, and leaves the window alone.
     fn take_failure(&mut self) -> Option<ControlFailure> {
         None
     }
@@ -352,9 +371,10 @@ impl<T: Controller + Clone + 'static> CloneController for T {
     }
 }
 
-/// State of a flow's congestion control. The two smallest and commonest stand in the flow itself, so that the hot path branches instead
-/// of calling through a pointer, and flows of NewReno and DCTCP do not carry the space of others. Every other one is a
-/// [`Controller`] behind a pointer, built in or not.
+/// State of a flow's congestion control. The two smallest and commonest stand in the flow itself,
+/// so that the hot path branches instead of calling through a pointer, and flows of NewReno and
+/// DCTCP do not carry the space of others. Every other one is a [`Controller`] behind a pointer,
+/// built in or not.
 #[derive(Debug)]
 pub enum CongestionControl {
     /// NewReno, and ECN*.

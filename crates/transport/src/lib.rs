@@ -9,9 +9,11 @@
 //!   wake_at(now)                          a paced sender: when to poll again
 //! ```
 //!
-//! Sequence numbers count **segments** of a flow, from 0: every segment but the last carries a full payload. Congestion
-//! windows are in segments too. A congestion control is one file in `congestion/` and one entry in
-//! [`CONGESTION_CONTROLS`]. RDMA is a queue pair and a responder in [`rdma`], with the same congestion controls. Traffic without any (open loop) is a [`PacedSender`] alone, without acknowledgements.
+//! Sequence numbers count **segments** of a flow, from 0: every segment but the last carries a full
+//! payload. Congestion windows are in segments too. A congestion control is one file in
+//! `congestion/` and one entry in [`CONGESTION_CONTROLS`]. RDMA is a queue pair and a responder in
+//! [`rdma`], with the same congestion controls. Traffic without any (open loop) is a
+//! [`PacedSender`] alone, without acknowledgements.
 //!
 //! ```
 //! use bufferlab_params::Profile;
@@ -64,7 +66,8 @@ pub use telemetry::{HopReport, MAX_HOPS};
 
 use bufferlab_units::{BitRate, Time};
 
-/// The word for no congestion control in scenarios: packets at a fixed rate, without feedback ([`PacedSender`]).
+/// The word for no congestion control in scenarios: packets at a fixed rate, without feedback
+/// ([`PacedSender`]).
 pub const UNRESPONSIVE: &str = "none";
 
 /// Parameters of a TCP flow or a queue pair; many flows share one.
@@ -72,8 +75,9 @@ pub const UNRESPONSIVE: &str = "none";
 pub struct TcpConfig {
     /// Initial window (segments).
     pub initial_window: u32,
-    /// At most this many segments are in flight before the first ACK: the receive window in a SYN-ACK is never scaled (RFC
-    /// 7323 section 2.2), hence at most 65,535 bytes. [`u32::MAX`]: no limit, as if the receiver's window were known.
+    /// At most this many segments are in flight before the first ACK: the receive window in a
+    /// SYN-ACK is never scaled (RFC 7323 section 2.2), hence at most 65,535 bytes. [`u32::MAX`]: no
+    /// limit, as if the receiver's window were known.
     pub first_flight_limit: u32,
     /// Smallest retransmission timeout (RFC 6298 says 1 s; data centers use milliseconds).
     pub min_rto: Time,
@@ -85,7 +89,8 @@ pub struct TcpConfig {
     pub duplicate_threshold: u32,
     /// Send a new segment for each of the first duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Reduce in proportion to delivery (RFC 6937) instead of stopping until the pipe has drained (RFC 6675).
+    /// Reduce in proportion to delivery (RFC 6937) instead of stopping until the pipe has drained
+    /// (RFC 6675).
     pub proportional_rate_reduction: bool,
     /// What a recovery sends again when nothing is certainly lost and nothing new is left.
     pub last_resort: LastResort,
@@ -93,11 +98,11 @@ pub struct TcpConfig {
     pub states: CongestionStates,
     /// Whether a flow opens with SYN and SYN-ACK.
     pub handshake: bool,
-    /// Whether a connection that was idle for longer than its timeout begins with the initial window again (RFC 5681 section 4.1);
-    /// see [`Sender::resume`].
+    /// Whether a connection that was idle for longer than its timeout begins with the initial
+    /// window again (RFC 5681 section 4.1); see [`Sender::resume`].
     pub idle_restart: bool,
-    /// New segments leave in bursts of at most so many, back to back (large send offload), at most 65,535; 1: one by one. See
-    /// [`Sender::in_burst`].
+    /// New segments leave in bursts of at most so many, back to back (large send offload), at most
+    /// 65,535; 1: one by one. See [`Sender::in_burst`].
     pub burst_segments: u32,
     /// ACK every n-th in-order segment; others wait for `delayed_ack_timeout`.
     pub ack_every: u32,
@@ -107,46 +112,53 @@ pub struct TcpConfig {
     pub line_rate: BitRate,
     /// T, or τ: the round trip on an empty network, of a full segment and its ACK.
     pub base_rtt: Time,
-    /// A full segment as windows count it (bytes): on the wire, or its payload where a simulator counts that.
+    /// A full segment as windows count it (bytes): on the wire, or its payload where a simulator
+    /// counts that.
     pub segment_wire_bytes: u32,
     /// What the pace counts of a full segment beyond that (bytes).
     pub uncounted_wire_bytes: u32,
-    /// With [`CongestionStates::Ns3`]: a segment is sent only if all of it fits into a window that is set by a rate.
+    /// With [`CongestionStates::Ns3`]: a segment is sent only if all of it fits into a window that
+    /// is set by a rate.
     pub whole_segments: bool,
     /// Of a queue pair, beside what it shares with TCP's congestion controls.
     pub rdma: rdma::RdmaConfig,
 }
 
-/// How far a recovery speculates when the window has room, no segment counts as lost and no new data is left.
+/// How far a recovery speculates when the window has room, no segment counts as lost and no new
+/// data is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LastResort {
     /// Holes below the highest SACKed segment (RFC 6675 section 4, NextSeg rule 3).
     #[default]
     BelowHighestSack,
-    /// Every segment that is neither SACKed nor sent again, the tail included, as ns-3 reads that rule. Saves tail losses from
-    /// the timer at the price of spurious retransmissions.
+    /// Every segment that is neither SACKed nor sent again, the tail included, as ns-3 reads that
+    /// rule. Saves tail losses from the timer at the price of spurious retransmissions.
     Everything,
 }
 
 /// How marks and losses change the state of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CongestionStates {
-    /// As the RFCs say: a mark reduces the window at once (RFC 3168, RFC 8257), a loss found by SACKs starts a recovery
-    /// (RFC 6675), each for itself.
+    /// As the RFCs say: a mark reduces the window at once (RFC 3168, RFC 8257), a loss found by
+    /// SACKs starts a recovery (RFC 6675), each for itself.
     #[default]
     Rfc,
     /// As ns-3.39 does, for the `artifact` profile:
     ///
-    /// * A mark echoed by an ACK that acknowledges something starts a *reduction* (Linux' CWR), also in the middle of a
-    ///   recovery. It lasts until a segment sent after it is acknowledged; losses start no recovery meanwhile, and what is lost
-    ///   is sent again only as far as the window of the mark allows.
-    /// * Reductions and recoveries share one proportional rate reduction. It is relative to all unacknowledged data, grows by
-    ///   one segment more than was delivered only when a retransmission is acknowledged, and counts an ACK twice that reports
-    ///   a SACK and acknowledges something.
+    /// * A mark echoed by an ACK that acknowledges something starts a *reduction* (Linux' CWR),
+    ///   also in the middle of a recovery. It lasts until a segment sent after it is acknowledged;
+    ///   losses start no recovery meanwhile, and what is lost is sent again only as far as the
+    ///   window of the mark allows.
+    /// * Reductions and recoveries share one proportional rate reduction. It is relative to all
+    ///   unacknowledged data, grows by one segment more than was delivered only when a
+    ///   retransmission is acknowledged, and counts an ACK twice that reports a SACK and
+    ///   acknowledges something.
     /// * Speculative retransmissions count as two segments in flight.
     /// * DCTCP answers losses and timeouts as marks, without a floor of two segments.
-    /// * The retransmission timer runs until the whole flow is acknowledged: a window below one segment ends by a timeout.
-    /// * A receiver echoes a mark only on a segment beyond all marked ones before: not on retransmissions.
+    /// * The retransmission timer runs until the whole flow is acknowledged: a window below one
+    ///   segment ends by a timeout.
+    /// * A receiver echoes a mark only on a segment beyond all marked ones before: not on
+    ///   retransmissions.
     Ns3,
 }
 
@@ -183,8 +195,8 @@ impl Default for TcpConfig {
 pub struct Ack {
     /// Every segment before this one has arrived.
     pub cumulative: u32,
-    /// The contiguous block above `cumulative` that contains the segment that caused this ACK (first SACK block of RFC
-    /// 2018), as `first..end`; empty if there is none.
+    /// The contiguous block above `cumulative` that contains the segment that caused this ACK
+    /// (first SACK block of RFC 2018), as `first..end`; empty if there is none.
     pub sack: (u32, u32),
     /// When the segment that caused this ACK was sent (timestamp echo, RFC 7323).
     pub echo: Time,

@@ -1,4 +1,5 @@
-//! Unresponsive traffic: packets at a fixed rate, without feedback (UDP, constant bit rate, packet trains).
+//! Unresponsive traffic: packets at a fixed rate, without feedback (UDP, constant bit rate, packet
+//! trains).
 
 use crate::{Segment, SenderCounters};
 use bufferlab_units::{RandomStream, Time};
@@ -25,7 +26,8 @@ pub struct PacedSender {
 }
 
 impl PacedSender {
-    /// `total` segments, the first at `start`, then one per `gap` on average; `stream` is drawn from for exponential gaps only.
+    /// `total` segments, the first at `start`, then one per `gap` on average; `stream` is drawn
+    /// from for exponential gaps only.
     ///
     /// # Panics
     /// If `total` is zero.
@@ -63,7 +65,8 @@ impl PacedSender {
         }
         let seq = self.next;
         self.next += 1;
-        // Due times follow each other, not the times of sending: a busy network card delays packets, not the source.
+        // Due times follow each other, not the times of sending: a busy network card delays
+        // packets, not the source.
         let gap = self.draw();
         self.next_at += gap;
         Some(Segment { seq, retransmission: false, syn: false })

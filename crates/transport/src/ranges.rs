@@ -1,5 +1,5 @@
-//! Sets of segment numbers as sorted, disjoint, non-adjacent ranges: what a receiver holds out of order, and what a
-//! sender knows of it.
+//! Sets of segment numbers as sorted, disjoint, non-adjacent ranges: what a receiver holds out of
+//! order, and what a sender knows of it.
 
 /// Ranges `first..end`, ascending. Empty (and without memory) while nothing is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use bufferlab_units::Time;
 
 /// Receives one flow.
 ///
-/// ACKs every `ack_every`-th in-order segment, and at once when a segment is out of order, fills a hole, ends the flow,
-/// or its congestion mark differs from the previous one (RFC 8257 section 3.2, so that delayed ACKs do not blur the
-/// fraction of marks).
+/// ACKs every `ack_every`-th in-order segment, and at once when a segment is out of order, fills a
+/// hole, ends the flow, or its congestion mark differs from the previous one (RFC 8257 section 3.2,
+/// so that delayed ACKs do not blur the fraction of marks).
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next: u32,
@@ -43,8 +43,8 @@ impl Receiver {
         self.total = total;
     }
 
-    /// Segment `seq`, sent at `sent`, has arrived, `marked` or not. Returns the ACK to send now, if any; poll
-    /// [`Self::deadline`] afterwards.
+    /// Segment `seq`, sent at `sent`, has arrived, `marked` or not. Returns the ACK to send now, if
+    /// any; poll [`Self::deadline`] afterwards.
     #[must_use]
     #[inline]
     pub fn handle_data(
@@ -64,7 +64,8 @@ impl Receiver {
         self.unacknowledged += 1;
         let mark_changed = marked != self.last_marked;
         if mark_changed && self.unacknowledged > 1 {
-            // Segments that wait for their ACK had the other mark: acknowledge them first, with theirs.
+            // Segments that wait for their ACK had the other mark: acknowledge them first, with
+            // theirs.
             let ack = Ack {
                 cumulative: self.next - 1,
                 sack: (0, 0),
@@ -122,7 +123,8 @@ impl Receiver {
         self.deadline
     }
 
-    /// Time may have reached the deadline: returns the delayed ACK if it is due. Early calls do nothing.
+    /// Time may have reached the deadline: returns the delayed ACK if it is due. Early calls do
+    /// nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<Ack> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0)))

@@ -10,7 +10,8 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Takes a sample: RFC 6298 (2.2) and (2.3), α = 1/8, β = 1/4, integer arithmetic rounding down.
+    /// Takes a sample: RFC 6298 (2.2) and (2.3), α = 1/8, β = 1/4, integer arithmetic rounding
+    /// down.
     #[inline]
     pub fn sample(&mut self, rtt: Time) {
         if self.smoothed == 0 {

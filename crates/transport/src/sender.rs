@@ -1,13 +1,14 @@
 //! The sending end: windows, loss detection by SACK, recovery, the retransmission timer.
 //!
-//! The scoreboard needs no state per segment. With `una` the first unacknowledged segment, `sacked` the set of SACKed
-//! ones, and two marks that only move up within a recovery:
+//! The scoreboard needs no state per segment. With `una` the first unacknowledged segment, `sacked`
+//! the set of SACKed ones, and two marks that only move up within a recovery:
 //!
-//! * holes below `lost_below` are lost (RFC 6675: enough segments above them were SACKed; after a timeout: all);
+//! * holes below `lost_below` are lost (RFC 6675: enough segments above them were SACKed; after a
+//!   timeout: all);
 //! * of these, holes below `resent_below` have been sent again.
 //!
-//! So `pipe = (next − una) − |sacked| − holes(resent_below..lost_below)`. A retransmission that is lost again is
-//! found by the timer only, as in RFC 6675.
+//! So `pipe = (next − una) − |sacked| − holes(resent_below..lost_below)`. A retransmission that is
+//! lost again is found by the timer only, as in RFC 6675.
 
 mod burst;
 mod connection;
@@ -48,7 +49,8 @@ pub enum Phase {
     Recovery,
     /// After a timeout, until `recovery_point` is acknowledged.
     Loss,
-    /// Reducing the window after a mark, until more than `recovery_point` is acknowledged; [`CongestionStates::Ns3`] only.
+    /// Reducing the window after a mark, until more than `recovery_point` is acknowledged;
+    /// [`CongestionStates::Ns3`] only.
     Reduction,
 }
 
@@ -76,7 +78,8 @@ pub struct Sender {
     recovery_point: u32,
     /// No second reduction by a mark, and no growth, until this segment is acknowledged.
     mark_point: u32,
-    /// The window was full when this was the next new segment: what was sent before then may let it grow.
+    /// The window was full when this was the next new segment: what was sent before then may let it
+    /// grow.
     full_at: u32,
     phase: Phase,
     /// Segments that were sent again without being lost for certain count twice in flight.
@@ -86,7 +89,8 @@ pub struct Sender {
     backoff: u8,
     /// An ACK of an earlier message has told the receiver's window.
     window_is_known: bool,
-    /// Segments of the burst under way that the card has yet to send: they leave whatever the window says.
+    /// Segments of the burst under way that the card has yet to send: they leave whatever the
+    /// window says.
     burst_left: u16,
     window: Window,
     /// A paced sender sends nothing before.
@@ -168,7 +172,8 @@ impl Sender {
         }
     }
 
-    /// Segments in the network, as far as the sender can tell, and those of a burst that the card has yet to send.
+    /// Segments in the network, as far as the sender can tell, and those of a burst that the card
+    /// has yet to send.
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {
@@ -187,14 +192,16 @@ impl Sender {
         (self.next_send_at <= now || self.burst_left > 0) && self.could_send(config)
     }
 
-    /// The next segment belongs to a burst that the card is sending: it leaves before anything else of this host.
+    /// The next segment belongs to a burst that the card is sending: it leaves before anything else
+    /// of this host.
     #[inline]
     #[must_use]
     pub fn in_burst(&self) -> bool {
         self.burst_left > 0
     }
 
-    /// When a paced sender must be polled again though nothing else happens; [`Time::MAX`] if the pace is not what holds it back.
+    /// When a paced sender must be polled again though nothing else happens; [`Time::MAX`] if the
+    /// pace is not what holds it back.
     #[inline]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
@@ -225,8 +232,8 @@ impl Sender {
         }
     }
 
-    /// With nothing certainly lost and nothing new to send, a recovery goes on with segments that may be lost (RFC 6675 section
-    /// 4, NextSeg rule 3), as far as [`LastResort`] says.
+    /// With nothing certainly lost and nothing new to send, a recovery goes on with segments that
+    /// may be lost (RFC 6675 section 4, NextSeg rule 3), as far as [`LastResort`] says.
     #[inline]
     fn speculative_hole(&self, config: &TcpConfig) -> Option<u32> {
         if self.phase != Phase::Recovery {
@@ -248,7 +255,8 @@ impl Sender {
     /// Segments that count against the window.
     #[inline]
     fn window_used(&self, config: &TcpConfig) -> u32 {
-        // Before a loss is certain, SACKed segments leave the pipe and let new ones in: limited transmit.
+        // Before a loss is certain, SACKed segments leave the pipe and let new ones in: limited
+        // transmit.
         if config.limited_transmit || self.phase != Phase::Open {
             self.in_flight()
         } else {
@@ -256,8 +264,9 @@ impl Sender {
         }
     }
 
-    /// Whether there is a segment left that was never sent, and the receiver's window has room for it. The first ACK of any kind
-    /// tells the scaled window; until then only new segments are held back, never those that are sent again.
+    /// Whether there is a segment left that was never sent, and the receiver's window has room for
+    /// it. The first ACK of any kind tells the scaled window; until then only new segments are held
+    /// back, never those that are sent again.
     #[inline]
     fn may_send_new(&self, config: &TcpConfig) -> bool {
         self.next < self.total
@@ -267,8 +276,8 @@ impl Sender {
                 || !self.sacked.is_empty())
     }
 
-    /// The next segment to send, if the window allows one. Poll again after each segment, ACK and timeout, until
-    /// it returns `None`; poll [`Self::deadline`] afterwards.
+    /// The next segment to send, if the window allows one. Poll again after each segment, ACK and
+    /// timeout, until it returns `None`; poll [`Self::deadline`] afterwards.
     #[must_use]
     #[inline]
     pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
@@ -310,8 +319,8 @@ impl Sender {
         Some(Segment { seq, retransmission: !is_new, syn: false })
     }
 
-    /// A segment leaves: when may the next one? A segment that waited for its turn at the card does not delay those after it, by up
-    /// to one gap.
+    /// A segment leaves: when may the next one? A segment that waited for its turn at the card does
+    /// not delay those after it, by up to one gap.
     #[cold]
     fn keep_pace(&mut self, now: Time) {
         let gap = self.window.pacing_gap;
@@ -324,7 +333,8 @@ impl Sender {
         Time(timeout.0.saturating_mul(1 << self.backoff.min(30)).min(config.max_rto.0))
     }
 
-    /// The connection is open: the SYN-ACK that echoes `echo` has arrived. A duplicate does nothing.
+    /// The connection is open: the SYN-ACK that echoes `echo` has arrived. A duplicate does
+    /// nothing.
     pub fn handle_syn_ack(&mut self, now: Time, echo: Time) {
         if self.phase == Phase::Opening {
             self.phase = Phase::Open;
@@ -334,13 +344,15 @@ impl Sender {
         }
     }
 
-    /// An ACK has arrived. Poll [`Self::poll_transmit`], [`Self::wake_at`] and [`Self::deadline`] afterwards.
+    /// An ACK has arrived. Poll [`Self::poll_transmit`], [`Self::wake_at`] and [`Self::deadline`]
+    /// afterwards.
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {
         self.handle_ack_with_telemetry(config, now, ack, &[]);
     }
 
-    /// The same, with what the switches reported that the acknowledged segment passed, in their order.
+    /// The same, with what the switches reported that the acknowledged segment passed, in their
+    /// order.
     #[inline]
     pub fn handle_ack_with_telemetry(
         &mut self,
@@ -429,7 +441,8 @@ impl Sender {
         self.backoff = 0;
         let idle = match config.states {
             CongestionStates::Rfc => self.una == self.next && self.pending_loss == 0,
-            // A reduction may leave less than one segment: only the timer gets the flow out of that.
+            // A reduction may leave less than one segment: only the timer gets the flow out of
+            // that.
             CongestionStates::Ns3 => self.una == self.total,
         };
         self.deadline = if idle { Time::MAX } else { now + self.timeout(config) };
@@ -509,8 +522,8 @@ impl Sender {
         self.deadline
     }
 
-    /// Time may have reached the deadline; early calls do nothing and return false. After a timeout (true), poll
-    /// [`Self::poll_transmit`].
+    /// Time may have reached the deadline; early calls do nothing and return false. After a timeout
+    /// (true), poll [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
             return false;
@@ -523,7 +536,8 @@ impl Sender {
             return true;
         }
         if self.phase != Phase::Loss || self.backoff == 0 || config.states == CongestionStates::Ns3 {
-            // RFC 5681: the threshold is set at the first timeout for a segment, not at its repetitions.
+            // RFC 5681: the threshold is set at the first timeout for a segment, not at its
+            // repetitions.
             let flight = self.in_flight().max(1);
             self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Timeout, flight, now);
         }
@@ -538,8 +552,8 @@ impl Sender {
         true
     }
 
-    /// The application has no more data than was handed to the network (one segment if nothing was): the flow ends with it.
-    /// Returns how many segments it has now.
+    /// The application has no more data than was handed to the network (one segment if nothing
+    /// was): the flow ends with it. Returns how many segments it has now.
     pub fn close(&mut self) -> u32 {
         self.total = self.next.max(1);
         self.burst_left = 0;
@@ -578,7 +592,8 @@ impl Sender {
         self.counters
     }
 
-    /// What made the congestion control's answers meaningless, once ([`crate::Controller::take_failure`]).
+    /// What made the congestion control's answers meaningless, once
+    /// ([`crate::Controller::take_failure`]).
     #[must_use]
     pub fn take_failure(&mut self) -> Option<ControlFailure> {
         self.congestion.take_failure()

@@ -2,13 +2,16 @@
 
 use bufferlab_units::{BitRate, Time};
 
-/// More switches than this on a path are not reported. HPCC's header has room for five; a three-tier network has five.
+/// More switches than this on a path are not reported. HPCC's header has room for five; a
+/// three-tier network has five.
 pub const MAX_HOPS: usize = 8;
 
-/// What one switch reported when it began to send a packet (HPCC, SIGCOMM 2019, figure 4; PowerTCP, NSDI 2022, section 3.3).
+/// What one switch reported when it began to send a packet (HPCC, SIGCOMM 2019, figure 4; PowerTCP,
+/// NSDI 2022, section 3.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopReport {
-    /// What the packet left behind in its egress port, or in its own queue there, as the transport asked for (bytes).
+    /// What the packet left behind in its egress port, or in its own queue there, as the transport
+    /// asked for (bytes).
     pub queue_bytes: u32,
     /// Names the egress port in the whole network: reports of different ports cannot be compared.
     pub port: u32,
@@ -36,14 +39,16 @@ pub(crate) struct LastReports {
 }
 
 impl LastReports {
-    /// The first ACK is compared with reports of zeros, as in the public code of Reverie, which reads reports that nobody has set (on a heap
-    /// of zeros): no queue and nothing received at time 0. What a zero means depends on the header there, which is HPCC's: time and bytes
-    /// begin again with 0, so that the difference to zero is what the header says.
+    /// The first ACK is compared with reports of zeros, as in the public code of Reverie, which
+    /// reads reports that nobody has set (on a heap of zeros): no queue and nothing received at
+    /// time 0. What a zero means depends on the header there, which is HPCC's: time and bytes begin
+    /// again with 0, so that the difference to zero is what the header says.
     pub(crate) fn of_zeros() -> Self {
         Self { from_zeros: true, ..Self::default() }
     }
 
-    /// Calls `compare` with what the header of each hop says and zeros. There, a header has the bytes *received* for the port.
+    /// Calls `compare` with what the header of each hop says and zeros. There, a header has the
+    /// bytes *received* for the port.
     fn compare_with_zeros(reports: &[HopReport], compare: &mut impl FnMut(&HopReport, &HopReport, Time)) {
         for report in reports {
             let at = Time::from_ns(report.at.as_ns() % HEADER_NS);
@@ -58,8 +63,8 @@ impl LastReports {
         }
     }
 
-    /// Calls `compare` with every hop's rate of change since the last ACK and remembers `reports`. Hops that were not on the
-    /// path then, and those without a departure in between, are left out.
+    /// Calls `compare` with every hop's rate of change since the last ACK and remembers `reports`.
+    /// Hops that were not on the path then, and those without a departure in between, are left out.
     pub(crate) fn update(
         &mut self,
         reports: &[HopReport],

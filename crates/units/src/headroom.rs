@@ -1,14 +1,15 @@
-//! How much still arrives over a cable after its receiver has decided to pause the sender: the headroom of a lossless
-//! ingress queue, and how long a pause must last to outlive its refresh.
+//! How much still arrives over a cable after its receiver has decided to pause the sender: the
+//! headroom of a lossless ingress queue, and how long a pause must last to outlive its refresh.
 //!
-//! The receiver stores the packet that makes it pause. Its frame waits for what the port is sending, crosses the cable
-//! and is obeyed after the reaction time; until then the sender starts packets, and what it has started last it
-//! finishes. All of it arrives one cable later. Between the packet that triggers and the one that is started last, the
-//! sender cannot put more on the wire than its rate allows; what each packet occupies is rounded up to whole cells by
-//! itself, so small packets may need more memory than wire.
+//! The receiver stores the packet that makes it pause. Its frame waits for what the port is
+//! sending, crosses the cable and is obeyed after the reaction time; until then the sender starts
+//! packets, and what it has started last it finishes. All of it arrives one cable later. Between
+//! the packet that triggers and the one that is started last, the sender cannot put more on the
+//! wire than its rate allows; what each packet occupies is rounded up to whole cells by itself, so
+//! small packets may need more memory than wire.
 //!
-//! A frame waits for one packet or one other frame, whichever is longer: demands that change while a frame waits change
-//! that frame, so that no two of them wait.
+//! A frame waits for one packet or one other frame, whichever is longer: demands that change while
+//! a frame waits change that frame, so that no two of them wait.
 
 use crate::{BitRate, Time};
 
@@ -41,8 +42,8 @@ impl PacketMemory {
         if cell <= 1 { stored } else { stored.div_ceil(cell) * cell }
     }
 
-    /// The packet that occupies most per byte on the wire (bytes): the smallest one, the first one that begins another
-    /// cell, the last such, or the largest.
+    /// The packet that occupies most per byte on the wire (bytes): the smallest one, the first one
+    /// that begins another cell, the last such, or the largest.
     #[must_use]
     pub fn worst(&self) -> u32 {
         let (smallest, largest) = (self.smallest.max(1), self.largest.max(self.smallest).max(1));
@@ -86,7 +87,8 @@ pub struct PausedCable {
     pub reaction: Time,
     /// Packets of the priority.
     pub packets: PacketMemory,
-    /// The largest packet that may be on its way back when a frame is due (bytes on the wire); 0: the way is free.
+    /// The largest packet that may be on its way back when a frame is due (bytes on the wire); 0:
+    /// the way is free.
     pub largest_back: u32,
 }
 
@@ -95,7 +97,8 @@ pub struct PausedCable {
 pub struct HeadroomTerm {
     /// What it is for, in words.
     pub name: &'static str,
-    /// How it is computed: C rate of arrivals, F of frames, m largest packet, b largest packet back.
+    /// How it is computed: C rate of arrivals, F of frames, m largest packet, b largest packet
+    /// back.
     pub formula: &'static str,
     /// Bytes of memory.
     pub bytes: u64,
@@ -106,7 +109,8 @@ pub struct HeadroomTerm {
 pub struct Headroom {
     /// Its parts, whose sum it is.
     pub terms: [HeadroomTerm; 7],
-    /// The smallest number of quanta with which a pause outlives its refresh, which waits as the first frame may.
+    /// The smallest number of quanta with which a pause outlives its refresh, which waits as the
+    /// first frame may.
     pub least_quanta: u64,
 }
 
@@ -119,9 +123,11 @@ impl Headroom {
 }
 
 impl PausedCable {
-    /// What arrives after a pause was decided, at most, in memory: with so much nothing is lost, whatever comes.
+    /// What arrives after a pause was decided, at most, in memory: with so much nothing is lost,
+    /// whatever comes.
     ///
-    /// Links that fail are left out: when one is up again, its sender does not know of a pause for one more round trip.
+    /// Links that fail are left out: when one is up again, its sender does not know of a pause for
+    /// one more round trip.
     ///
     /// # Panics
     /// If a rate is zero.
@@ -130,7 +136,8 @@ impl PausedCable {
         let largest = self.packets.occupied(self.packets.largest);
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
-        // Bytes on the wire by the end of each span: their differences sum up without a rounding of their own.
+        // Bytes on the wire by the end of each span: their differences sum up without a rounding of
+        // their own.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
             let before = self.arrivals.bytes_in(end);
@@ -140,7 +147,8 @@ impl PausedCable {
         let wire = [waits, frame, Time(self.delay.0.saturating_mul(2)), self.reaction].map(&mut in_span);
         let on_wire = wire.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
         let rounded = self.packets.most_occupied(on_wire);
-        // Where less is stored than sent, the surplus is nobody's: it is taken off the longest part.
+        // Where less is stored than sent, the surplus is nobody's: it is taken off the longest
+        // part.
         let mut wire = wire;
         let mut surplus = on_wire.saturating_sub(rounded);
         for part in wire.iter_mut().rev() {

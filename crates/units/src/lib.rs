@@ -1,5 +1,6 @@
 //! Time, sizes and rates: the three quantities that every other crate speaks in; named random
-//! streams, on which the promise of determinism rests; and what a cable still delivers after a pause ([`headroom`]).
+//! streams, on which the promise of determinism rests; and what a cable still delivers after a
+//! pause ([`headroom`]).
 //!
 //! * [`Time`] is an instant or a span, an integer number of **picoseconds**;
 //! * sizes are bytes in `u64` (plain: a byte count needs no conversion, so it needs no type);

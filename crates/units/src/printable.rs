@@ -1,19 +1,20 @@
-//! Text of an input becomes text for a terminal or a page here, and nowhere else: whoever wrote the input must not steer
-//! what shows it.
+//! Text of an input becomes text for a terminal or a page here, and nowhere else: whoever wrote the
+//! input must not steer what shows it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character does something instead of being shown: control characters, separators of lines and paragraphs, and
-/// those that turn the direction of the text around them.
+/// Whether a character does something instead of being shown: control characters, separators of
+/// lines and paragraphs, and those that turn the direction of the text around them.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// `text` with every hidden character but line breaks and tabs written as its escape: `\u` and four hexadecimal digits, as in
-/// JSON, where such characters stand in strings only. So JSON keeps its meaning.
+/// `text` with every hidden character but line breaks and tabs written as its escape: `\u` and four
+/// hexadecimal digits, as in JSON, where such characters stand in strings only. So JSON keeps its
+/// meaning.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_escaped = |character: char| is_hidden(character) && character != '\n' && character != '\t';

@@ -1,7 +1,7 @@
 //! Quantities with units, as text: `"80 us"`, `"3.84 MB"`, `"10 Gb/s"`.
 //!
-//! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes, and a value that is finer than the
-//! smallest unit (1 ps, 1 B, 1 b/s) is refused instead of rounded.
+//! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes, and a value that is finer than
+//! the smallest unit (1 ps, 1 B, 1 b/s) is refused instead of rounded.
 
 use crate::{BitRate, Time};
 use std::fmt;
@@ -55,8 +55,9 @@ impl Dimension {
         format!("^\\s*[0-9][0-9_]*(\\.[0-9]+)?\\s*({})\\s*$", units.join("|"))
     }
 
-    /// The largest quantity that is accepted, in the base unit: 100,000 s, 100,000 GB, 100 Tb/s. Far beyond any network, and far enough below 2^64
-    /// that sums over all ports, queues and links of one hold.
+    /// The largest quantity that is accepted, in the base unit: 100,000 s, 100,000 GB, 100 Tb/s.
+    /// Far beyond any network, and far enough below 2^64 that sums over all ports, queues and links
+    /// of one hold.
     #[must_use]
     pub const fn largest(self) -> u64 {
         match self {

@@ -1,10 +1,11 @@
 //! Named random streams.
 
-/// A seeded stream of random numbers (SplitMix64), derived from the run's seed, a name and an index.
+/// A seeded stream of random numbers (SplitMix64), derived from the run's seed, a name and an
+/// index.
 ///
-/// Every component draws from its own stream, so that two runs that differ in one component (say, the
-/// policy) see the same numbers everywhere else: common random numbers. The sequence is part of the
-/// determinism promise; changing it changes every result and needs a changelog entry.
+/// Every component draws from its own stream, so that two runs that differ in one component (say,
+/// the policy) see the same numbers everywhere else: common random numbers. The sequence is part of
+/// the determinism promise; changing it changes every result and needs a changelog entry.
 #[derive(Clone, Debug)]
 pub struct RandomStream {
     state: u64,
@@ -50,8 +51,8 @@ impl RandomStream {
     }
 }
 
-/// SplitMix64's finalizer (Steele, Lea, Flood 2014): a bijection of 64 bits that mixes well; also used to
-/// hash flows to paths.
+/// SplitMix64's finalizer (Steele, Lea, Flood 2014): a bijection of 64 bits that mixes well; also
+/// used to hash flows to paths.
 #[inline]
 #[must_use]
 pub const fn mix(mut z: u64) -> u64 {
@@ -74,7 +75,8 @@ mod tests {
         }
     }
 
-    /// The sequence that Vigna's `splitmix64.c` gives for the seed 1234567, as Rosetta Code ("Pseudo-random numbers/Splitmix64") lists it.
+    /// The sequence that Vigna's `splitmix64.c` gives for the seed 1234567, as Rosetta Code
+    /// ("Pseudo-random numbers/Splitmix64") lists it.
     #[test]
     fn a_stream_is_the_published_sequence() {
         let mut stream = RandomStream { state: 1_234_567 };

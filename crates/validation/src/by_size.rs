@@ -1,5 +1,5 @@
-//! Do flows of every size agree? A mean over all sizes hides a class that is too fast beside one that is
-//! too slow.
+//! Do flows of every size agree? A mean over all sizes hides a class that is too fast beside one
+//! that is too slow.
 
 use crate::measure::{Flow, percentile};
 

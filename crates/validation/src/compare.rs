@@ -14,14 +14,16 @@ pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
 /// Where packets are dropped.
 pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
 
-/// The artifact samples the occupancy of leaf 0 from this time on, at this interval (ns), as long as flows are launched.
-/// Inferred: of the windows and phases that are multiples of 50 ms and 5 us, this is the one that fits, to better than 1 %.
+/// The artifact samples the occupancy of leaf 0 from this time on, at this interval (ns), as long
+/// as flows are launched. Inferred: of the windows and phases that are multiples of 50 ms and 5 us,
+/// this is the one that fits, to better than 1 %.
 pub(crate) const SAMPLES_NS: (u64, u64) = (1_100_000_000, 30_000);
 
 /// Flows of at least this are long, as in the reference's column `long1MB_mean` (bytes).
 pub(crate) const LONG_FLOW_BYTES: u64 = 1_000_000;
 
-/// A flow that took longer than this has met the 10 ms timeout: without it no flow takes a third of that (ns).
+/// A flow that took longer than this has met the 10 ms timeout: without it no flow takes a third of
+/// that (ns).
 pub(crate) const ONE_TIMEOUT_NS: u64 = 8_000_000;
 /// And longer than this: twice (ns).
 pub(crate) const TWO_TIMEOUTS_NS: u64 = 16_000_000;
@@ -83,7 +85,8 @@ impl Comparison {
         EXPLAINED.iter().find(|entry| entry.case == self.case.name && entry.metric == row.metric)
     }
 
-    /// Rows outside their tolerance without an explanation, and rows that are explained without need.
+    /// Rows outside their tolerance without an explanation, and rows that are explained without
+    /// need.
     #[must_use]
     pub fn surprises(&self) -> Vec<String> {
         let surprise = |row: &Row| {
@@ -150,7 +153,8 @@ fn incast_rows(ours: &Outcome, theirs: &[Flow], expected: &Expected) -> Result<V
         let count = |flows: &[Flow]| flows.iter().filter(|flow| flow.fct_ns > limit).count() as f64;
         (count(&ours.flows), count(theirs))
     };
-    // The reference counts every mark at the root and at the child queue, and marks what is marked already again.
+    // The reference counts every mark at the root and at the child queue, and marks what is marked
+    // already again.
     let marks_up = (ours.marks.leaf_up as f64, number("mark_leaf_up")? / 2.0);
     let marks_down = (ours.marked_to_hosts as f64, number("mark_leaf_down")? / 2.0);
     let mut rows = vec![

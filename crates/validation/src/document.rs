@@ -100,7 +100,8 @@ fn sizes_block(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// The block of ranges: a line per run, then a table of all metrics that do not agree, then one of all.
+/// The block of ranges: a line per run, then a table of all metrics that do not agree, then one of
+/// all.
 #[must_use]
 pub fn ranges_block(ranges: &[Range]) -> String {
     let runs = ranges.chunk_by(|one, other| one.theirs.run == other.theirs.run);

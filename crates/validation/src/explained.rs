@@ -1,4 +1,5 @@
-//! Which differences beyond the tolerance are known, and by what name does `docs/validation.md` explain them?
+//! Which differences beyond the tolerance are known, and by what name does `docs/validation.md`
+//! explain them?
 
 use crate::by_size::SizeClass;
 
@@ -73,7 +74,8 @@ pub struct ExplainedSize {
     pub name: &'static str,
 }
 
-/// Every known class of sizes that does not agree. One that agrees but is listed fails the test as well.
+/// Every known class of sizes that does not agree. One that agrees but is listed fails the test as
+/// well.
 pub const SIZES: &[ExplainedSize] = &[
     size("PowerTCP, DT"),
     size("PowerTCP, ABM"),

@@ -1,4 +1,5 @@
-//! Does the `artifact` profile behave as the public ns-3 artifacts do? Number by number, on the same flows and paths.
+//! Does the `artifact` profile behave as the public ns-3 artifacts do? Number by number, on the
+//! same flows and paths.
 //!
 //! ```text
 //!   scenarios/artifact-*.toml --> engine --> Outcome  --+
@@ -7,8 +8,9 @@
 //!                                                                +--> surprises: the test fails
 //! ```
 //!
-//! A row outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of `docs/validation.md`; a row
-//! that is listed without need fails as well. So nothing is loosened silently.
+//! A row outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of
+//! `docs/validation.md`; a row that is listed without need fails as well. So nothing is loosened
+//! silently.
 
 pub mod by_size;
 mod cases;

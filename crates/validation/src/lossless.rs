@@ -12,7 +12,8 @@ pub const INCAST: f64 = 0.15;
 /// Everything else.
 const OTHER: f64 = 0.25;
 
-/// Reverie's bandwidth-delay product: flows below it are short, as in the reference's columns (bytes).
+/// Reverie's bandwidth-delay product: flows below it are short, as in the reference's columns
+/// (bytes).
 pub(crate) const SHORT_FLOW_BYTES: u64 = 54_000;
 
 /// Rows of a run with RDMA. The p99 of short flows rests on one flow or two: left out.

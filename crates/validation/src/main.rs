@@ -1,7 +1,8 @@
-//! Prints the comparison with the public artifact as Markdown: of the cases whose names contain one of the arguments, or of all. Exit code 1: a difference is
-//! unexplained.
+//! Prints the comparison with the public artifact as Markdown: of the cases whose names contain one
+//! of the arguments, or of all. Exit code 1: a difference is unexplained.
 //!
-//! `--ranges SEEDS` instead records our ranges under noise (`ranges.csv`, see [`bufferlab_validation::ranges`]).
+//! `--ranges SEEDS` instead records our ranges under noise (`ranges.csv`, see
+//! [`bufferlab_validation::ranges`]).
 
 use bufferlab_validation::{CASES, Case, Comparison, ValidationError, document, ranges};
 use std::process::ExitCode;

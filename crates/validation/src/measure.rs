@@ -1,7 +1,8 @@
 //! What did our run do, in the artifact's own terms?
 //!
-//! The definitions are the artifact's, so that a difference is a difference of behaviour: percentiles without interpolation,
-//! occupancy as samples and not as time-weighted mean, losses and marks by tier.
+//! The definitions are the artifact's, so that a difference is a difference of behaviour:
+//! percentiles without interpolation, occupancy as samples and not as time-weighted mean, losses
+//! and marks by tier.
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
@@ -26,7 +27,8 @@ pub struct Flow {
     pub start_ns: u64,
     /// Start to the last byte at the receiver.
     pub fct_ns: u64,
-    /// FCT over the artifact's ideal: its base round trip plus the payload (RDMA: with headers) at the host's rate.
+    /// FCT over the artifact's ideal: its base round trip plus the payload (RDMA: with headers) at
+    /// the host's rate.
     pub slowdown: f64,
     /// It is part of an incast.
     pub incast: bool,
@@ -121,7 +123,8 @@ impl Outcome {
         Ok(recorder.outcome)
     }
 
-    /// Samples of the occupancy [% of the buffer] at `from`, `from + step` … before `until`, ascending; all in ns.
+    /// Samples of the occupancy [% of the buffer] at `from`, `from + step` … before `until`,
+    /// ascending; all in ns.
     #[must_use]
     pub fn occupancy_at(&self, from: u64, step: u64, until: u64) -> Vec<f64> {
         let wanted = |time: u64| time >= from && time < until && (time - from).is_multiple_of(step);
@@ -150,7 +153,8 @@ pub fn slowdowns(flows: &[Flow], select: impl Fn(&Flow) -> bool) -> Vec<f64> {
     values
 }
 
-/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values, the first at least. `None` if there are none.
+/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values, the first at least. `None`
+/// if there are none.
 #[must_use]
 pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     let index = (sorted.len() as f64 * p) as usize;

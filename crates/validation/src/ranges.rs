@@ -1,8 +1,10 @@
-//! Ranges with ranges: how far do two runs differ whose flows start some nanoseconds apart, there and here?
+//! Ranges with ranges: how far do two runs differ whose flows start some nanoseconds apart, there
+//! and here?
 //!
-//! `testdata/reference/spread.csv` has the artifact's own ranges, over runs whose flows start 0 to 19 ns later, a draw per flow.
-//! `testdata/reference/ranges.csv` has ours, one row per run, seed and metric: recorded by `validate --ranges`, because all of it takes
-//! minutes; a test runs some of it again and expects the same numbers.
+//! `testdata/reference/spread.csv` has the artifact's own ranges, over runs whose flows start 0 to
+//! 19 ns later, a draw per flow. `testdata/reference/ranges.csv` has ours, one row per run, seed
+//! and metric: recorded by `validate --ranges`, because all of it takes minutes; a test runs some
+//! of it again and expects the same numbers.
 
 use crate::ValidationError;
 use crate::cases::{CASES, Case};
@@ -16,11 +18,12 @@ use std::path::PathBuf;
 /// How much later flows start at most, here and there.
 pub const JITTER: &str = "20 ns";
 
-/// Reverie's flows start from 1 s on for 20 ms (ns); its switches are sampled meanwhile, here at multiples of the interval.
+/// Reverie's flows start from 1 s on for 20 ms (ns); its switches are sampled meanwhile, here at
+/// multiples of the interval.
 const LOSSLESS_SAMPLES_NS: (u64, u64) = (1_000_020_000, 1_020_000_000);
 
-/// A web-search flow that was late and this much slower than alone counts as one with a timeout. Inferred: with it the column `ws_rto` of two recorded runs
-/// comes out to the flow.
+/// A web-search flow that was late and this much slower than alone counts as one with a timeout.
+/// Inferred: with it the column `ws_rto` of two recorded runs comes out to the flow.
 const SLOW: f64 = 4.0;
 
 /// A metric of the artifact's runs of one setting.
@@ -87,7 +90,8 @@ pub fn recorded() -> Result<Vec<Measured>, ValidationError> {
     rows(ranges_file())
 }
 
-/// The cases of which the artifact has ranges, with the names of their runs, in the order of [`CASES`].
+/// The cases of which the artifact has ranges, with the names of their runs, in the order of
+/// [`CASES`].
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -217,8 +221,8 @@ pub struct Range {
 }
 
 impl Range {
-    /// How far the ranges are from touching, in parts of the artifact's nearest bound: positive where ours is higher, negative where it is lower, zero
-    /// where they have a value in common.
+    /// How far the ranges are from touching, in parts of the artifact's nearest bound: positive
+    /// where ours is higher, negative where it is lower, zero where they have a value in common.
     #[must_use]
     pub fn gap(&self) -> f64 {
         if self.min > self.theirs.max {
@@ -230,7 +234,8 @@ impl Range {
         }
     }
 
-    /// Whether runs of the artifact itself agree within 1 %: losses, occupancy and tails of isolated incasts. Everything else is loose.
+    /// Whether runs of the artifact itself agree within 1 %: losses, occupancy and tails of
+    /// isolated incasts. Everything else is loose.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         let isolated = self.theirs.run.contains("_L0.0001_");
@@ -265,8 +270,9 @@ pub fn compare() -> Result<Vec<Range>, ValidationError> {
     Ok(spreads()?.into_iter().filter_map(range).collect())
 }
 
-/// Pairs of policies that the artifact separates in a metric, and how many of them are in its order here: first these, then all. Separated: ranges of one
-/// setting that have no value in common, and medians more than 5 % apart. Ours are ordered by the middle of their range.
+/// Pairs of policies that the artifact separates in a metric, and how many of them are in its order
+/// here: first these, then all. Separated: ranges of one setting that have no value in common, and
+/// medians more than 5 % apart. Ours are ordered by the middle of their range.
 #[must_use]
 pub fn orders(ranges: &[Range]) -> (usize, usize) {
     let setting = |range: &Range| {

@@ -134,7 +134,8 @@ fn the_recorded_summary_agrees_with_the_recorded_flows() {
         let column = |name| expected.number(name).expect("a number").expect("not empty");
         let is_near = |a: f64, b: f64| (a - b).abs() < 1e-3;
         assert!(is_near(mean(&sorted).expect("flows"), column("incast_mean")), "{}", case.name);
-        // Nearest rank, where the artifact's parser takes the element before: see the folder's README.
+        // Nearest rank, where the artifact's parser takes the element before: see the folder's
+        // README.
         let recorded: &[_] = &[(0.5, "incast_p50"), (0.99, "incast_p99"), (0.95, "incast_p95")];
         // Reverie's runs have no p95.
         for &(p, name) in &recorded[..if case.is_lossless() { 2 } else { 3 }] {
@@ -188,7 +189,8 @@ fn ranges_under_noise_touch_those_of_the_artifact_or_the_gap_is_explained() {
     assert_eq!(ranges::cases().expect("the spreads can be read").len(), 11);
     for run in found.chunk_by(|one, other| one.theirs.run == other.theirs.run) {
         let agree = run.iter().filter(|range| range.agrees()).count();
-        // What was asked for is nine of ten; two runs of `sonic-abm` miss it by one metric each (16 of 18).
+        // What was asked for is nine of ten; two runs of `sonic-abm` miss it by one metric each (16
+        // of 18).
         assert!(
             9 * run.len() <= 10 * (agree + usize::from(run[0].theirs.run.contains("_ABM_dcqcn"))),
             "{run:?}"

@@ -1,4 +1,5 @@
-//! The page as one file, or as a part of a report: the whole run in points, and every packet around some losses.
+//! The page as one file, or as a part of a report: the whole run in points, and every packet around
+//! some losses.
 
 use crate::ViewError;
 use crate::about::{About, Values};
@@ -108,7 +109,8 @@ struct Explained {
 }
 
 impl View {
-    /// The page as one file that needs nothing else: some megabytes at most, however long the run was.
+    /// The page as one file that needs nothing else: some megabytes at most, however long the run
+    /// was.
     ///
     /// # Errors
     /// If the run cannot be read, or cannot be repeated to explain losses.
@@ -174,7 +176,8 @@ impl View {
         std::iter::once(whole).chain(around).map(window).collect()
     }
 
-    /// The losses that are explained: the first ones of all, and first ones of queries, as far as repeating the run until then takes little time.
+    /// The losses that are explained: the first ones of all, and first ones of queries, as far as
+    /// repeating the run until then takes little time.
     fn chosen_losses(
         &self,
         detail: Detail,

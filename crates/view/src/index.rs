@@ -1,15 +1,18 @@
-//! What a buffer held over time, in buckets: from the table of packets once, so that any window is answered from little.
+//! What a buffer held over time, in buckets: from the table of packets once, so that any window is
+//! answered from little.
 //!
-//! A bucket has, of every queue in which something happened, what it held last and at most, and the limit that was in force; of classes the
-//! change; of the whole buffer least, most and last; and how many events of each kind there were. Windows that are finer than the
-//! buckets read the rows of their own time again.
+//! A bucket has, of every queue in which something happened, what it held last and at most, and the
+//! limit that was in force; of classes the change; of the whole buffer least, most and last; and
+//! how many events of each kind there were. Windows that are finer than the buckets read the rows
+//! of their own time again.
 
 use crate::ViewError;
 use bufferlab_metrics::PacketEvent;
 use bufferlab_results::{PacketBrief, PacketTable};
 use rayon::prelude::*;
 
-/// Buckets of the whole run. Some thousand queues that change in all of them are the worst case, of which a run has never more than events.
+/// Buckets of the whole run. Some thousand queues that change in all of them are the worst case, of
+/// which a run has never more than events.
 const BUCKETS: u64 = 16_384;
 /// Kinds of events.
 pub(crate) const KINDS: usize = PacketEvent::ALL.len();
@@ -45,7 +48,8 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Calls `each` with every row of `switch` from one instant to another (both included), and perhaps with some before and after.
+    /// Calls `each` with every row of `switch` from one instant to another (both included), and
+    /// perhaps with some before and after.
     pub(crate) fn visit(
         &self,
         switch: u32,

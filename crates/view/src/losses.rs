@@ -1,4 +1,5 @@
-//! What leads a reader to the answer: the next loss, whichever it is, and the packet that a query lost.
+//! What leads a reader to the answer: the next loss, whichever it is, and the packet that a query
+//! lost.
 
 use crate::ViewError;
 use crate::index::{Index, Loss};
@@ -17,7 +18,8 @@ pub(crate) const QUERIES: usize = 50;
 pub(crate) struct LossWish {
     /// From this instant on (ps), or until it.
     pub(crate) time: u64,
-    /// Where there is one: the next one after this row of the table, or the one before it, wherever `time` is.
+    /// Where there is one: the next one after this row of the table, or the one before it, wherever
+    /// `time` is.
     pub(crate) row: Option<u64>,
     /// Towards the begin of the run.
     #[serde(default)]
@@ -50,7 +52,8 @@ pub(crate) struct QueryLine {
 /// The queries that lost packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Queries {
-    /// Those that took longest, the longest first; one that did not end took longer than all others.
+    /// Those that took longest, the longest first; one that did not end took longer than all
+    /// others.
     pub(crate) longest: Vec<QueryLine>,
     /// How many lost packets.
     count: usize,

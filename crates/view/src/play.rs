@@ -1,7 +1,9 @@
-//! The playground: a switch, ports that are overloaded, a burst, and what becomes of it under a policy.
+//! The playground: a switch, ports that are overloaded, a burst, and what becomes of it under a
+//! policy.
 //!
-//! The same packets are sent whatever the policy. Ports 1, 2 … are overloaded from the start, at twice their rate, until the buffer could be full; then
-//! senders at as many other ports send a burst to port 0, each at the rate of a port.
+//! The same packets are sent whatever the policy. Ports 1, 2 … are overloaded from the start, at
+//! twice their rate, until the buffer could be full; then senders at as many other ports send a
+//! burst to port 0, each at the rate of a port.
 
 use crate::ViewError;
 use crate::index::{Index, Kind, Shape, Source, kind_counts};
@@ -25,7 +27,8 @@ const POINTS: u64 = 600;
 /// The name of the parameter that is a control of its own, where a policy has it.
 const ALPHA: &str = "alpha";
 
-/// The name of the parameter that says how often a policy looks at its queues, where it does so by the clock.
+/// The name of the parameter that says how often a policy looks at its queues, where it does so by
+/// the clock.
 const UPDATE_INTERVAL: &str = "update_interval";
 
 /// The playground.
@@ -307,7 +310,8 @@ impl Play {
         let index = Index::build(&source, 0, shape, end)?;
         let wish = Wish { from: 0, until: end, points: POINTS, by: choices.by, port: None, priority: None };
         let mut window = window(&index, &source, &classes, &wish)?;
-        // The page tells sums of losses, and shows none of them alone: half of the answer would be for nobody.
+        // The page tells sums of losses, and shows none of them alone: half of the answer would be
+        // for nobody.
         window.losses.clear();
         window.counts.clear();
         let buffer_bytes = choices.buffer_kb * 1_000;
@@ -351,7 +355,8 @@ fn losses(rows: &[PacketRow], classes: &[String]) -> Vec<Line> {
     sums.into_iter().map(line).collect()
 }
 
-/// What a policy that looks at its queues now and then cannot know: that the burst was over before it looked for the first time.
+/// What a policy that looks at its queues now and then cannot know: that the burst was over before
+/// it looked for the first time.
 fn before_first_look(rows: &[PacketRow], classes: &[String], choices: &Choices) -> Option<String> {
     let info = find_policy(&choices.policy)?;
     let param = info.params.iter().find(|param| param.name == UPDATE_INTERVAL)?;

@@ -1,4 +1,5 @@
-//! Where a run recorded no packets: its samples as if they were packets, so that one page shows both.
+//! Where a run recorded no packets: its samples as if they were packets, so that one page shows
+//! both.
 
 use crate::ViewError;
 use crate::index::Shape;
@@ -6,7 +7,8 @@ use bufferlab_metrics::{PacketEvent, Scope, SeriesRow};
 use bufferlab_results::{PacketBrief, RunResult};
 use std::collections::BTreeMap;
 
-/// The samples of `switch` in order. Their rows have no size and no class: only lengths and limits mean something.
+/// The samples of `switch` in order. Their rows have no size and no class: only lengths and limits
+/// mean something.
 pub(crate) fn rows(run: &RunResult, switch: u32, shape: Shape) -> Result<Vec<PacketBrief>, ViewError> {
     let mut instants: BTreeMap<u64, Instant> = BTreeMap::new();
     run.visit(|row: SeriesRow| {

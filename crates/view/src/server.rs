@@ -1,4 +1,5 @@
-//! Pages on this machine: over the loopback only, and only for whoever knows the token in the address.
+//! Pages on this machine: over the loopback only, and only for whoever knows the token in the
+//! address.
 
 use crate::ViewError;
 use crate::limits::{BODY, REQUEST_SECONDS};
@@ -30,7 +31,8 @@ enum Subject {
     Play(Play),
 }
 
-/// Switches of one run that pages look at, each tab at its own. A tab names its switch with everything that it asks.
+/// Switches of one run that pages look at, each tab at its own. A tab names its switch with
+/// everything that it asks.
 #[derive(Debug)]
 struct Views {
     /// The switch of those who name none.
@@ -174,7 +176,8 @@ fn play_routes(base: &str) -> Router<Arc<Subject>> {
         .route(&at("api/scenario"), post(save))
 }
 
-/// A page of somebody else may have its name resolve to this machine: its requests name another host. And no answer may be framed or cached.
+/// A page of somebody else may have its name resolve to this machine: its requests name another
+/// host. And no answer may be framed or cached.
 async fn refuse_strangers(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = address.port();

@@ -12,14 +12,16 @@ use std::path::Path;
 /// A format of another viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Chrome's trace events as JSON, which Perfetto's viewer reads: queues as counters, losses, marks as instants, pauses as slices.
+    /// Chrome's trace events as JSON, which Perfetto's viewer reads: queues as counters, losses,
+    /// marks as instants, pauses as slices.
     Perfetto,
     /// pcapng: every packet that came to the switch, with what became of it as a comment.
     Pcapng,
 }
 
 impl View {
-    /// Writes all events of the switch to `to`, as they are read: nothing but a part of the table is ever in memory.
+    /// Writes all events of the switch to `to`, as they are read: nothing but a part of the table
+    /// is ever in memory.
     ///
     /// # Errors
     /// If the run did not record packets, or they cannot be read or written.

@@ -27,7 +27,8 @@ pub struct View {
 }
 
 impl View {
-    /// Opens the folder of a run: of `switch`, or of the first one of which there is something. Reads the table of packets once.
+    /// Opens the folder of a run: of `switch`, or of the first one of which there is something.
+    /// Reads the table of packets once.
     ///
     /// # Errors
     /// If there is no such run or switch, or nothing was recorded of it.
@@ -103,7 +104,8 @@ impl View {
         window(&self.index, &self.source, &self.manifest().names.classes, wish)
     }
 
-    /// Rows between two instants (ps), of one port or queue or of all: the first ones, so many at `most`.
+    /// Rows between two instants (ps), of one port or queue or of all: the first ones, so many at
+    /// `most`.
     pub(crate) fn rows(
         &self,
         (from, until): (u64, u64),
@@ -129,7 +131,8 @@ impl View {
         }
     }
 
-    /// Calls `each` with every row of the switch in a part of the table, and with its number in the table.
+    /// Calls `each` with every row of the switch in a part of the table, and with its number in the
+    /// table.
     pub(crate) fn visit_group(
         &self,
         group: &PacketGroup,
@@ -142,7 +145,8 @@ impl View {
         }
     }
 
-    /// Calls `each` with every row of the switch between two instants (ps) and its number in the table; with nothing, where packets were not recorded.
+    /// Calls `each` with every row of the switch between two instants (ps) and its number in the
+    /// table; with nothing, where packets were not recorded.
     pub(crate) fn visit(
         &self,
         from: u64,

@@ -12,7 +12,8 @@ pub(crate) const POINTS_MAX: u64 = 4_000;
 const GROUPS: usize = 7;
 /// Losses that are told one by one.
 const LOSSES: usize = 400;
-/// Rows beyond which a window is answered from the buckets of the whole run, although they are coarser than wanted.
+/// Rows beyond which a window is answered from the buckets of the whole run, although they are
+/// coarser than wanted.
 const ROWS_MAX: u64 = 3_000_000;
 
 /// By what the content of a buffer is divided.
@@ -67,7 +68,8 @@ pub(crate) struct Window {
     pub(crate) groups: Vec<Group>,
     /// The most that the whole buffer, or the chosen port, held within each point.
     pub(crate) most: Vec<u64>,
-    /// The limit in force for the longest queue shown; where one queue is shown, for that one, also while it is empty.
+    /// The limit in force for the longest queue shown; where one queue is shown, for that one, also
+    /// while it is empty.
     pub(crate) limit: Vec<Option<u64>>,
     /// Events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,
@@ -79,14 +81,16 @@ pub(crate) struct Window {
     pub(crate) losses: Vec<LossMark>,
     /// Whether `losses` has all of them.
     pub(crate) has_all_losses: bool,
-    /// When the switch wanted some sender to be silent: from and until (ps). Pauses closer together than a point are one.
+    /// When the switch wanted some sender to be silent: from and until (ps). Pauses closer together
+    /// than a point are one.
     pub(crate) pauses: Vec<(u64, u64)>,
     /// Rows in the window; what would be shown if all of them were.
     pub(crate) events: u64,
 }
 
 impl Window {
-    /// Takes out what a script can put back: instants, which are a step apart, and lists of nothing but zeros.
+    /// Takes out what a script can put back: instants, which are a step apart, and lists of nothing
+    /// but zeros.
     pub(crate) fn thin(&mut self) {
         self.times.truncate(1);
         for counts in self.counts.iter_mut().filter(|counts| counts.iter().all(|&count| count == 0)) {
@@ -270,7 +274,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Passes over buckets from the number `first` to before `last`, `step` of them to a point. Bucket 0 begins at `start`.
+    /// Passes over buckets from the number `first` to before `last`, `step` of them to a point.
+    /// Bucket 0 begins at `start`.
     fn run(
         &mut self,
         mut state: State,
@@ -315,7 +320,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The most within a bucket. Of one port, what its queues held at most each, which is not less than what they held together.
+    /// The most within a bucket. Of one port, what its queues held at most each, which is not less
+    /// than what they held together.
     fn most_within(&self, state: &State, bucket: &Bucket, peak: &mut Option<u64>) -> u64 {
         if self.wish.port.is_none() {
             return bucket.whole.map_or(0, |(_, most, time)| {
@@ -388,7 +394,8 @@ impl<'a> Course<'a> {
         let chosen: Vec<usize> = ranked.iter().take(GROUPS).map(|(group, _)| *group).collect();
         let mut groups: Vec<Group> = Vec::with_capacity(chosen.len() + 1);
         for &group in &chosen {
-            // The same group has the same colour in every window, unless another one has it already.
+            // The same group has the same colour in every window, unless another one has it
+            // already.
             let taken = |colour: usize| groups.iter().any(|group| group.colour == colour);
             let colour = (0..GROUPS).map(|more| (group + more) % GROUPS).find(|colour| !taken(*colour));
             let held = vec![0; self.held.len()];

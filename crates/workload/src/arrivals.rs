@@ -8,8 +8,8 @@ use std::collections::BinaryHeap;
 /// Independent Poisson processes, one per host, merged by time.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
-    /// Next arrival of every host that has one before the end: (time, host, slot). A host number breaks
-    /// ties, which picosecond times make rare.
+    /// Next arrival of every host that has one before the end: (time, host, slot). A host number
+    /// breaks ties, which picosecond times make rare.
     next: BinaryHeap<Reverse<(Time, u32, u32)>>,
     /// Stream of every slot.
     streams: Vec<RandomStream>,
@@ -26,7 +26,8 @@ impl Arrivals {
         rate: f64,
         end: Time,
     ) -> Result<Self, SourceError> {
-        // Beyond one arrival per picosecond the clock could not tell arrivals apart. NaN fails as well.
+        // Beyond one arrival per picosecond the clock could not tell arrivals apart. NaN fails as
+        // well.
         if !(0.0..=1e12).contains(&rate) {
             return Err(SourceError::Rate { rate });
         }
@@ -60,8 +61,8 @@ impl Arrivals {
     }
 }
 
-/// One stream per host for one purpose, named so that no other class or purpose shares it. The host's
-/// number and not its slot is the index: regrouping racks leaves a host's numbers alone.
+/// One stream per host for one purpose, named so that no other class or purpose shares it. The
+/// host's number and not its slot is the index: regrouping racks leaves a host's numbers alone.
 pub(crate) fn streams(seed: u64, label: &str, purpose: &str, hosts: &[u32]) -> Vec<RandomStream> {
     let name = format!("workload/{label}/{purpose}");
     hosts.iter().map(|&host| RandomStream::new(seed, &name, u64::from(host))).collect()

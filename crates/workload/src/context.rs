@@ -42,8 +42,8 @@ pub struct SwitchFacts {
     pub queues_per_port: u8,
 }
 
-/// What a workload is checked against. Whatever is missing was wrong itself, and has been reported: then a workload
-/// gives up with [`Faults::reported`].
+/// What a workload is checked against. Whatever is missing was wrong itself, and has been reported:
+/// then a workload gives up with [`Faults::reported`].
 #[derive(Debug)]
 pub struct WorkloadContext<'a> {
     class: &'a str,
@@ -59,8 +59,8 @@ pub struct WorkloadContext<'a> {
 }
 
 impl<'a> WorkloadContext<'a> {
-    /// For a workload of `class` over the transport with index `transport`, which it names (`is_written`) or has as
-    /// the only one.
+    /// For a workload of `class` over the transport with index `transport`, which it names
+    /// (`is_written`) or has as the only one.
     #[must_use]
     pub const fn new(
         class: &'a str,
@@ -145,8 +145,8 @@ impl<'a> WorkloadContext<'a> {
         Place::new(if self.is_transport_written { "transport" } else { "kind" })
     }
 
-    /// The transport that the parameter `transport` of a table at `place` names, by default the only one; its name is
-    /// filled in.
+    /// The transport that the parameter `transport` of a table at `place` names, by default the
+    /// only one; its name is filled in.
     ///
     /// # Errors
     /// If there is none of that name, or several and none is named.
@@ -215,7 +215,8 @@ impl<'a> WorkloadContext<'a> {
         Err(Fault::new(place, format!("there is no host \"{name}\""), "no such host").help(help).into())
     }
 
-    /// The hosts that a parameter of names lists, each once; a switch's name stands for all of its hosts.
+    /// The hosts that a parameter of names lists, each once; a switch's name stands for all of its
+    /// hosts.
     ///
     /// # Errors
     /// If the list is empty, a name is not known, or a host is named twice.
@@ -245,7 +246,8 @@ impl<'a> WorkloadContext<'a> {
         Ok(found)
     }
 
-    /// The parameter `pattern`: who talks to whom. By default another rack, where there are several.
+    /// The parameter `pattern`: who talks to whom. By default another rack, where there are
+    /// several.
     ///
     /// # Errors
     /// If it needs several racks and there is one.

@@ -50,8 +50,9 @@ impl Durations {
         Time(drawn.round() as u64)
     }
 
-    /// Draws the rest of one that is under way at time zero: of a fixed one a uniform part, so that sources with equal periods
-    /// do not march in step; of others a whole one, which is exact for exponential ones.
+    /// Draws the rest of one that is under way at time zero: of a fixed one a uniform part, so that
+    /// sources with equal periods do not march in step; of others a whole one, which is exact for
+    /// exponential ones.
     pub fn sample_first(&self, stream: &mut RandomStream) -> Time {
         match self.shape {
             DurationShape::Fixed if self.mean.0 > 0 => Time(stream.below(self.mean.0)),

@@ -110,7 +110,8 @@ pub enum SourceError {
         /// The host.
         host: u32,
     },
-    /// A pair of hosts that is there twice: its sources would send the same bursts at the same times.
+    /// A pair of hosts that is there twice: its sources would send the same bursts at the same
+    /// times.
     #[error("the pair of host {src} and host {dst} is listed twice")]
     PairTwice {
         /// Sending host.

@@ -11,17 +11,18 @@ pub struct FlowSpec {
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Bytes of payload, at least 1; [`FlowSpec::UNLIMITED`]: as many as can be sent until flows stop arriving.
+    /// Bytes of payload, at least 1; [`FlowSpec::UNLIMITED`]: as many as can be sent until flows
+    /// stop arriving.
     pub size: u64,
     /// Index of its class in the run's table of classes.
     pub class: u16,
     /// The query that it answers, unique in the run; [`FlowSpec::NO_QUERY`] otherwise.
     pub query: u32,
-    /// When its connection opens: `None` at `start` (with a handshake if the transport has one); earlier
-    /// than `start`: the connection exists already when the data comes.
+    /// When its connection opens: `None` at `start` (with a handshake if the transport has one);
+    /// earlier than `start`: the connection exists already when the data comes.
     pub open: Option<Time>,
-    /// Explicit choices among equal paths, data direction: byte k is the choice at the k-th branching
-    /// switch. `None`: the topology's rule.
+    /// Explicit choices among equal paths, data direction: byte k is the choice at the k-th
+    /// branching switch. `None`: the topology's rule.
     pub data_path: Option<u32>,
     /// The same for its ACKs.
     pub ack_path: Option<u32>,
@@ -37,8 +38,8 @@ impl FlowSpec {
 
 /// Hands out flows one by one, in the order in which they start.
 pub trait FlowSource: Send {
-    /// The next flow: never earlier than the one before. `None` when there are no more, and then for
-    /// ever.
+    /// The next flow: never earlier than the one before. `None` when there are no more, and then
+    /// for ever.
     #[must_use]
     fn next_flow(&mut self) -> Option<FlowSpec>;
 }

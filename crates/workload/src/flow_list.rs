@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 /// Class of flows whose list names none.
 const DEFAULT_CLASS: &str = "flow";
 
-/// Gives the queries of `flows` the numbers `base`, `base + 1` … in the order in which they first appear,
-/// and returns the first number that is still free. Lists that are replayed together need it, because each
-/// counts from its own zero.
+/// Gives the queries of `flows` the numbers `base`, `base + 1` … in the order in which they first
+/// appear, and returns the first number that is still free. Lists that are replayed together need
+/// it, because each counts from its own zero.
 ///
 /// # Panics
 /// If the numbers do not fit below [`FlowSpec::NO_QUERY`].

@@ -1,7 +1,7 @@
 //! Is a file that is refused one of another tool? Then the error names the tool and what to do.
 //!
-//! Files are recognised by their first tokens, never by their names, and only after they were refused: a file that this
-//! program reads is never asked for its origin.
+//! Files are recognised by their first tokens, never by their names, and only after they were
+//! refused: a file that this program reads is never asked for its origin.
 
 use crate::flow_list::unpacked;
 use std::io::Read;

@@ -5,11 +5,12 @@ use crate::pattern::Racks;
 use crate::{FlowSource, FlowSpec, Pattern, SourceError};
 use bufferlab_units::{RandomStream, Time};
 
-/// Numbers for the queries of one source: an arithmetic sequence that no other source of the run shares.
+/// Numbers for the queries of one source: an arithmetic sequence that no other source of the run
+/// shares.
 ///
 /// Several incast sources stay apart without knowing each other: each takes its part of
-/// [`QueryNumbers::interleaved`]. The numbers of a source therefore never depend on how often another one
-/// is asked.
+/// [`QueryNumbers::interleaved`]. The numbers of a source therefore never depend on how often
+/// another one is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryNumbers {
     first: u32,
@@ -17,9 +18,9 @@ pub struct QueryNumbers {
 }
 
 impl QueryNumbers {
-    /// The numbers of source `index` of `sources`: `base + index`, `base + index + sources` … `base` is
-    /// above every number that a flow list of the run uses ([`crate::renumber_queries`] returns it); 0
-    /// without lists.
+    /// The numbers of source `index` of `sources`: `base + index`, `base + index + sources` …
+    /// `base` is above every number that a flow list of the run uses ([`crate::renumber_queries`]
+    /// returns it); 0 without lists.
     ///
     /// # Panics
     /// If `index` is not below `sources`, or the first number does not fit into 32 bits.
@@ -36,8 +37,8 @@ impl QueryNumbers {
         Some(number)
     }
 
-    /// Whether about `expected` numbers exist below [`FlowSpec::NO_QUERY`], with room for ten standard
-    /// deviations of a Poisson count.
+    /// Whether about `expected` numbers exist below [`FlowSpec::NO_QUERY`], with room for ten
+    /// standard deviations of a Poisson count.
     fn suffice_for(self, expected: f64) -> bool {
         let most = expected + 10.0 * expected.sqrt() + 10.0;
         f64::from(self.first) + f64::from(self.stride) * most < f64::from(FlowSpec::NO_QUERY)
@@ -58,19 +59,20 @@ pub struct IncastParams<'a> {
     pub seed: u64,
     /// Names the random streams; must differ between the sources of a run. The class name serves.
     pub label: &'a str,
-    /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts are
-    /// passed over.
+    /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts
+    /// are passed over.
     pub racks: &'a [Vec<u32>],
     /// Which servers a client asks; see [`IncastSource`].
     pub pattern: Pattern,
     /// Servers per query.
     pub fan_in: u32,
-    /// Bytes of all answers of one query together. Every server sends `request_bytes / fan_in`, rounded
-    /// up, so a query carries at most `fan_in − 1` bytes more.
+    /// Bytes of all answers of one query together. Every server sends `request_bytes / fan_in`,
+    /// rounded up, so a query carries at most `fan_in − 1` bytes more.
     pub request_bytes: u64,
     /// Mean queries per second that every host asks as a client. Zero: no queries.
     pub queries_per_second_per_host: f64,
-    /// Whether connections exist before their data comes (no handshake): the papers' clients keep them.
+    /// Whether connections exist before their data comes (no handshake): the papers' clients keep
+    /// them.
     pub persistent: bool,
     /// [`FlowSpec::class`] of the flows.
     pub class: u16,
@@ -80,19 +82,20 @@ pub struct IncastParams<'a> {
     pub end: Time,
 }
 
-/// Partition-aggregate traffic: every host is a client that asks queries in a Poisson process; a query
-/// makes `fan_in` distinct servers answer at the same instant. The request itself is not modelled (the
-/// public ns-3 artifacts do not either).
+/// Partition-aggregate traffic: every host is a client that asks queries in a Poisson process; a
+/// query makes `fan_in` distinct servers answer at the same instant. The request itself is not
+/// modelled (the public ns-3 artifacts do not either).
 ///
 /// Servers of a query:
-/// * [`Pattern::NextRack`]: `fan_in` hosts of the client's next rack, hence all of them when `fan_in` is
-///   the rack's size (the public ABM artifact);
-/// * [`Pattern::OtherRack`]: one other rack is drawn (every one with the same probability), then `fan_in` of
-///   its hosts (the text of ABM);
+/// * [`Pattern::NextRack`]: `fan_in` hosts of the client's next rack, hence all of them when
+///   `fan_in` is the rack's size (the public ABM artifact);
+/// * [`Pattern::OtherRack`]: one other rack is drawn (every one with the same probability), then
+///   `fan_in` of its hosts (the text of ABM);
 /// * [`Pattern::AllToAll`]: `fan_in` hosts, none of them the client.
 ///
-/// Answers of a query come in the order in which the servers were drawn, so no server is always first.
-/// Streams: `workload/<label>/arrivals` and `…/destinations`, with the client's number as index.
+/// Answers of a query come in the order in which the servers were drawn, so no server is always
+/// first. Streams: `workload/<label>/arrivals` and `…/destinations`, with the client's number as
+/// index.
 #[derive(Clone, Debug)]
 pub struct IncastSource {
     arrivals: Arrivals,
@@ -123,8 +126,8 @@ impl IncastSource {
     /// Prepares the clients.
     ///
     /// # Errors
-    /// [`SourceError`] when the pattern does not fit the racks, a query would be empty, some client could
-    /// not reach `fan_in` servers, the rate is not a rate, or query numbers would run out.
+    /// [`SourceError`] when the pattern does not fit the racks, a query would be empty, some client
+    /// could not reach `fan_in` servers, the rate is not a rate, or query numbers would run out.
     pub fn new(params: IncastParams<'_>) -> Result<Self, SourceError> {
         let IncastParams { seed, label, pattern, fan_in, request_bytes, .. } = params;
         if fan_in == 0 || request_bytes == 0 {
@@ -173,8 +176,8 @@ impl IncastSource {
         Some(())
     }
 
-    /// Draws `fan_in` distinct servers for the client in `slot`: a Fisher-Yates shuffle of the candidates,
-    /// stopped when enough are drawn.
+    /// Draws `fan_in` distinct servers for the client in `slot`: a Fisher-Yates shuffle of the
+    /// candidates, stopped when enough are drawn.
     fn draw_servers(&mut self, slot: usize) {
         let hosts = self.racks.hosts();
         let stream = &mut self.streams[slot];

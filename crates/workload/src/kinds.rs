@@ -1,5 +1,5 @@
-//! The workloads that bufferlab has, one file each: an entry with its parameters, and from parameters to sources of
-//! flows.
+//! The workloads that bufferlab has, one file each: an entry with its parameters, and from
+//! parameters to sources of flows.
 
 pub(crate) mod bursts;
 pub(crate) mod flow_list;

@@ -1,9 +1,11 @@
 //! What is sent, by whom, to whom, and when: workloads, and what they are made of.
 //!
-//! A kind of workload is one file in `kinds/`: its entry [`WorkloadInfo`] (name, parameters as data) and a function from
-//! parameters to a [`Workload`], which is checked against network and transports once, when a scenario is read. [`WORKLOADS`]
-//! lists the kinds; the scenario format, its schema and its reference follow from the list. A program adds its own with
-//! [`register_workload`]. A run starts all workloads ([`Traffic::new`]), and each hands what it sends to a [`TrafficBuilder`]:
+//! A kind of workload is one file in `kinds/`: its entry [`WorkloadInfo`] (name, parameters as
+//! data) and a function from parameters to a [`Workload`], which is checked against network and
+//! transports once, when a scenario is read. [`WORKLOADS`] lists the kinds; the scenario format,
+//! its schema and its reference follow from the list. A program adds its own with
+//! [`register_workload`]. A run starts all workloads ([`Traffic::new`]), and each hands what it
+//! sends to a [`TrafficBuilder`]:
 //!
 //! ```text
 //!   SizeDistribution ─► PoissonSource ─┐
@@ -11,18 +13,18 @@
 //!  parse_flow_list(), parse_trace() ─► ListSource ─┘                  └► write_flow_list()
 //! ```
 //!
-//! A [`ClosedLoop`] such as [`MultiGet`] is no source: the network decides when its next query comes, so the driver tells it
-//! what is complete, and asks.
+//! A [`ClosedLoop`] such as [`MultiGet`] is no source: the network decides when its next query
+//! comes, so the driver tells it what is complete, and asks.
 //!
-//! Flows are made when they are asked for, so a source needs memory for its hosts and not for its flows
-//! (except [`ListSource`], which holds a list that somebody else made).
+//! Flows are made when they are asked for, so a source needs memory for its hosts and not for its
+//! flows (except [`ListSource`], which holds a list that somebody else made).
 //!
-//! **Determinism.** Every host draws arrival times, sizes and partners from three streams of its own,
-//! derived from the run's seed and the name of the traffic class. Nothing that happens in the network, no
-//! other class and no other host changes them; a change of load stretches the times and leaves the sizes
-//! and partners of a host's n-th flow alone. So two policies, or two loads, meet the same traffic.
-//! Floating point enters through logarithms (exponential gaps) and interpolation (sizes) only, never
-//! through sums over hosts.
+//! **Determinism.** Every host draws arrival times, sizes and partners from three streams of its
+//! own, derived from the run's seed and the name of the traffic class. Nothing that happens in the
+//! network, no other class and no other host changes them; a change of load stretches the times and
+//! leaves the sizes and partners of a host's n-th flow alone. So two policies, or two loads, meet
+//! the same traffic. Floating point enters through logarithms (exponential gaps) and interpolation
+//! (sizes) only, never through sums over hosts.
 
 mod arrivals;
 mod context;

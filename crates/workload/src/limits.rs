@@ -5,7 +5,8 @@ use bufferlab_params::Limit;
 
 const EFFECT: &str = "refused when the scenario is loaded";
 
-/// Packets of a trace. Each takes 64 bytes while it is read, and as much in the scenario and in every run.
+/// Packets of a trace. Each takes 64 bytes while it is read, and as much in the scenario and in
+/// every run.
 pub(crate) const PACKETS: Limit = Limit {
     name: "packets of a trace",
     most: 10_000_000,

@@ -29,8 +29,8 @@ impl FlowSource for ListSource {
 
 /// Several sources as one, by start; flows that start together come in the order of their sources.
 ///
-/// It changes nothing in the flows: classes must already be indexes into one table, and queries be apart
-/// ([`crate::QueryNumbers::interleaved`], [`crate::renumber_queries`]).
+/// It changes nothing in the flows: classes must already be indexes into one table, and queries be
+/// apart ([`crate::QueryNumbers::interleaved`], [`crate::renumber_queries`]).
 pub struct MergeSource {
     sources: Vec<Box<dyn FlowSource>>,
     /// The next flow of every source that has one.

@@ -47,11 +47,12 @@ pub struct MultiGetParams<'a> {
     pub numbers: QueryNumbers,
 }
 
-/// Closed loops: every thread of every client has exactly one query under way, and asks the next one when the last answer is complete and
-/// it has thought about it. Threads are numbered from 0, those of a client together.
+/// Closed loops: every thread of every client has exactly one query under way, and asks the next
+/// one when the last answer is complete and it has thought about it. Threads are numbered from 0,
+/// those of a client together.
 ///
-/// Streams: `workload/<label>/servers` and `…/think`, with the thread's number as index: what a thread asks next does not depend on how
-/// fast the others are.
+/// Streams: `workload/<label>/servers` and `…/think`, with the thread's number as index: what a
+/// thread asks next does not depend on how fast the others are.
 #[derive(Clone, Debug)]
 pub struct MultiGet {
     clients: Vec<u32>,
@@ -75,7 +76,8 @@ impl MultiGet {
     /// Prepares the threads.
     ///
     /// # Errors
-    /// [`SourceError`] if there is no server or nothing to request, or a client has fewer than `fan_in` servers.
+    /// [`SourceError`] if there is no server or nothing to request, or a client has fewer than
+    /// `fan_in` servers.
     pub fn new(params: MultiGetParams<'_>) -> Result<Self, SourceError> {
         let MultiGetParams { seed, label, threads, fan_in, items, item_bytes, .. } = params;
         let is_sound = params.think.as_ref().is_none_or(Durations::is_sound);
@@ -147,7 +149,8 @@ impl ClosedLoop for MultiGet {
         let client = (thread / self.threads) as usize;
         let servers = &mut self.servers[thread as usize];
         let stream = &mut self.streams[thread as usize].0;
-        // A Fisher-Yates shuffle, stopped when enough are drawn. It goes on from the last order: every order is as likely as before.
+        // A Fisher-Yates shuffle, stopped when enough are drawn. It goes on from the last order:
+        // every order is as likely as before.
         for position in 0..self.fan_in as usize {
             let other = position + stream.below((servers.len() - position) as u64) as usize;
             servers.swap(position, other);

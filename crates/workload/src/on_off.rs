@@ -68,8 +68,9 @@ pub struct OnOffParams<'a> {
 
 /// Independent on-off sources. A burst is one flow, and is as long as its whole packets.
 ///
-/// Every source begins silent. Streams: `workload/<label>/on`, `…/off`, `…/kinds` and `…/destinations`; their index is made of
-/// the hosts of a pair, or of the sending host, so that other sources of the same workload leave a source's numbers alone.
+/// Every source begins silent. Streams: `workload/<label>/on`, `…/off`, `…/kinds` and
+/// `…/destinations`; their index is made of the hosts of a pair, or of the sending host, so that
+/// other sources of the same workload leave a source's numbers alone.
 #[derive(Clone, Debug)]
 pub struct OnOffSource {
     /// Start of the next burst of every source that has one before the end.
@@ -97,8 +98,8 @@ impl OnOffSource {
     /// Prepares the sources.
     ///
     /// # Errors
-    /// [`SourceError`] when there is no pair, one is there twice or sends to itself, the pattern does not fit the racks, there is no
-    /// kind of burst, or a length of time is none.
+    /// [`SourceError`] when there is no pair, one is there twice or sends to itself, the pattern
+    /// does not fit the racks, there is no kind of burst, or a length of time is none.
     pub fn new(params: OnOffParams<'_>) -> Result<Self, SourceError> {
         let OnOffParams { seed, label, partners, kinds, off, end } = params;
         let weight: f64 = kinds.iter().map(|kind| kind.weight).sum();

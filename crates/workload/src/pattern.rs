@@ -32,8 +32,8 @@ pub(crate) struct Racks {
 }
 
 impl Racks {
-    /// Lays the racks out; those without hosts are left out. Refuses a host that stands in two places and
-    /// a pattern in which a host would have no partner.
+    /// Lays the racks out; those without hosts are left out. Refuses a host that stands in two
+    /// places and a pattern in which a host would have no partner.
     pub(crate) fn new(racks: &[Vec<u32>], pattern: Pattern) -> Result<Self, SourceError> {
         let mut this = Self { hosts: Vec::new(), starts: vec![0], rack_of: Vec::new() };
         for rack in racks.iter().filter(|rack| !rack.is_empty()) {

@@ -10,18 +10,19 @@ use bufferlab_units::{RandomStream, Time};
 pub struct PoissonParams<'a> {
     /// The run's seed.
     pub seed: u64,
-    /// Names the random streams, so it must differ between the sources of a run: two sources with the
-    /// same label send at the same instants. The class name serves.
+    /// Names the random streams, so it must differ between the sources of a run: two sources with
+    /// the same label send at the same instants. The class name serves.
     pub label: &'a str,
-    /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts are
-    /// passed over.
+    /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts
+    /// are passed over.
     pub racks: &'a [Vec<u32>],
     /// Who sends to whom.
     pub pattern: Pattern,
-    /// Instead of `racks` and `pattern`: the hosts that send, and those that receive; a host sends to every receiver but itself alike.
+    /// Instead of `racks` and `pattern`: the hosts that send, and those that receive; a host sends
+    /// to every receiver but itself alike.
     pub between: Option<(&'a [u32], &'a [u32])>,
-    /// Mean flows per second that every host starts; see [`crate::arrivals_per_second_per_host`]. Zero:
-    /// no flows.
+    /// Mean flows per second that every host starts; see [`crate::arrivals_per_second_per_host`].
+    /// Zero: no flows.
     pub flows_per_second_per_host: f64,
     /// Flow sizes.
     pub sizes: SizeDistribution,
@@ -79,7 +80,8 @@ impl PoissonSource {
     /// Prepares the processes.
     ///
     /// # Errors
-    /// [`SourceError`] when the pattern does not fit the racks, a sender has no receiver, or the rate is not a rate.
+    /// [`SourceError`] when the pattern does not fit the racks, a sender has no receiver, or the
+    /// rate is not a rate.
     pub fn new(params: PoissonParams<'_>) -> Result<Self, SourceError> {
         let PoissonParams { seed, label, pattern, class, .. } = params;
         let partners = match params.between {

@@ -9,12 +9,12 @@ pub use error::{Place, SizeError};
 
 use bufferlab_units::RandomStream;
 
-/// A distribution of flow sizes: a cumulative distribution function (CDF) that is linear between its
-/// points.
+/// A distribution of flow sizes: a cumulative distribution function (CDF) that is linear between
+/// its points.
 ///
-/// `(bytes, cumulative)` says that a flow has at most `bytes` with probability `cumulative`. Two points
-/// with the same `bytes` are a jump: that size has a probability of its own, an *atom*. A first point with
-/// a positive probability is an atom too: nothing is smaller.
+/// `(bytes, cumulative)` says that a flow has at most `bytes` with probability `cumulative`. Two
+/// points with the same `bytes` are a jump: that size has a probability of its own, an *atom*. A
+/// first point with a positive probability is an atom too: nothing is smaller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeDistribution {
     name: String,
@@ -25,18 +25,21 @@ impl SizeDistribution {
     /// A distribution through these points.
     ///
     /// # Errors
-    /// [`SizeError`] unless there is a point, sizes are finite, not negative and never fall, the largest is
-    /// at least one byte, probabilities are in 0..=1 and never fall, and the last one is 1.
+    /// [`SizeError`] unless there is a point, sizes are finite, not negative and never fall, the
+    /// largest is at least one byte, probabilities are in 0..=1 and never fall, and the last one
+    /// is 1.
     pub fn from_points(name: impl Into<String>, points: Vec<(f64, f64)>) -> Result<Self, SizeError> {
         let places: Vec<Place> = (1..=points.len()).map(Place::Point).collect();
         Self::checked(name.into(), points, &places)
     }
 
-    /// Reads `bytes,cumulative` lines; blanks may stand for the comma, and per cent for probabilities. Empty lines, what follows a `#`, and a header (a first line without
-    /// any number) are passed over.
+    /// Reads `bytes,cumulative` lines; blanks may stand for the comma, and per cent for
+    /// probabilities. Empty lines, what follows a `#`, and a header (a first line without any
+    /// number) are passed over.
     ///
     /// # Errors
-    /// [`SizeError`] as [`Self::from_points`], or when a line is not two numbers; it names the line.
+    /// [`SizeError`] as [`Self::from_points`], or when a line is not two numbers; it names the
+    /// line.
     pub fn from_csv(name: impl Into<String>, text: &str) -> Result<Self, SizeError> {
         let name = name.into();
         let (points, places) = table::parse(&name, text)?;
@@ -57,11 +60,13 @@ impl SizeDistribution {
         Some(Self { name: name.to_owned(), points: found.points.to_vec() })
     }
 
-    /// The same shape with all sizes multiplied so that the mean is `mean_bytes`. Papers state means that
-    /// their tables do not have (LossPass: 7.12 MB for data mining, whose table gives 7.47 MB).
+    /// The same shape with all sizes multiplied so that the mean is `mean_bytes`. Papers state
+    /// means that their tables do not have (LossPass: 7.12 MB for data mining, whose table gives
+    /// 7.47 MB).
     ///
     /// # Errors
-    /// [`SizeError`] when the sizes that result are refused, for example because `mean_bytes` is not positive.
+    /// [`SizeError`] when the sizes that result are refused, for example because `mean_bytes` is
+    /// not positive.
     pub fn scaled_to_mean(&self, mean_bytes: f64) -> Result<Self, SizeError> {
         let factor = mean_bytes / self.mean();
         let points = self.points.iter().map(|&(bytes, cumulative)| (bytes * factor, cumulative)).collect();
@@ -80,9 +85,9 @@ impl SizeDistribution {
         &self.points
     }
 
-    /// Mean size in bytes, in closed form: every segment contributes its probability times its middle.
-    /// Exact for the continuous distribution; rounding samples to whole bytes does not move it, except for
-    /// sizes below one byte.
+    /// Mean size in bytes, in closed form: every segment contributes its probability times its
+    /// middle. Exact for the continuous distribution; rounding samples to whole bytes does not move
+    /// it, except for sizes below one byte.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let (first_bytes, first_cumulative) = self.points[0];
@@ -93,8 +98,8 @@ impl SizeDistribution {
         first_cumulative * first_bytes + segments.sum::<f64>()
     }
 
-    /// The smallest size, in bytes, that a fraction `p` of the flows does not exceed; for 0 the smallest size
-    /// of all. `p` outside of 0..=1 counts as the nearer end.
+    /// The smallest size, in bytes, that a fraction `p` of the flows does not exceed; for 0 the
+    /// smallest size of all. `p` outside of 0..=1 counts as the nearer end.
     #[must_use]
     pub fn quantile(&self, p: f64) -> f64 {
         let points = &self.points;
@@ -114,8 +119,8 @@ impl SizeDistribution {
         x0 + (x1 - x0) * ((p - p0) / (p1 - p0))
     }
 
-    /// Draws a size in bytes by inverse transform: one draw from `stream`, rounded to the nearest byte, at
-    /// least 1.
+    /// Draws a size in bytes by inverse transform: one draw from `stream`, rounded to the nearest
+    /// byte, at least 1.
     #[must_use]
     pub fn sample(&self, stream: &mut RandomStream) -> u64 {
         (self.quantile(stream.next_f64()).round() as u64).max(1)

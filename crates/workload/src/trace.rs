@@ -1,4 +1,5 @@
-//! How is a packet trace replayed: which file says when which packet goes where, and which host is who?
+//! How is a packet trace replayed: which file says when which packet goes where, and which host is
+//! who?
 
 mod addresses;
 mod csv;
@@ -30,11 +31,13 @@ pub struct TraceOptions {
     pub stretch: f64,
     /// Largest packet that can be sent (bytes on the wire).
     pub largest: u32,
-    /// Queues of a port, where the trace says which one a packet takes; `None`: its priorities do not matter.
+    /// Queues of a port, where the trace says which one a packet takes; `None`: its priorities do
+    /// not matter.
     pub queues: Option<u8>,
 }
 
-/// A trace, ready to be replayed. Every packet is a flow of its own, whose [`FlowSpec::size`] is its size on the wire.
+/// A trace, ready to be replayed. Every packet is a flow of its own, whose [`FlowSpec::size`] is
+/// its size on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The packets by time; those of one time keep their order.
@@ -43,7 +46,8 @@ pub struct Trace {
     pub priorities: Vec<Option<u8>>,
     /// Packets that were left out because sender and receiver are the same host.
     pub stayed: usize,
-    /// Packets of a capture that were left out because they have no network address (ARP and the like).
+    /// Packets of a capture that were left out because they have no network address (ARP and the
+    /// like).
     pub without_address: usize,
     /// Columns that were passed over, in the order of the file.
     pub ignored_columns: Vec<String>,
@@ -126,7 +130,8 @@ impl RawTrace {
     }
 }
 
-/// Reads a packet trace: CSV, or a capture (pcap, pcapng); plain or gzipped. What it is is recognised by content. `path` is for messages.
+/// Reads a packet trace: CSV, or a capture (pcap, pcapng); plain or gzipped. What it is is
+/// recognised by content. `path` is for messages.
 ///
 /// A CSV file has a header with the columns
 ///
@@ -137,10 +142,11 @@ impl RawTrace {
 /// | `size_bytes` | on the wire, at least 1 |
 /// | `priority` | optional: the queue that it takes, from 0 |
 ///
-/// A capture holds Ethernet frames (VLAN tags and MPLS labels are skipped), IP packets, or packets of all interfaces of Linux
-/// (`tcpdump -i any`), with times of any resolution in either byte order; a last packet that is not whole is left out; sources and
-/// destinations are IPv4 and IPv6 addresses, a size is the one on the wire even where the capture is cut short, and a priority is the one of
-/// the VLAN tag or else the first three bits of the DSCP.
+/// A capture holds Ethernet frames (VLAN tags and MPLS labels are skipped), IP packets, or packets
+/// of all interfaces of Linux (`tcpdump -i any`), with times of any resolution in either byte
+/// order; a last packet that is not whole is left out; sources and destinations are IPv4 and IPv6
+/// addresses, a size is the one on the wire even where the capture is cut short, and a priority is
+/// the one of the VLAN tag or else the first three bits of the DSCP.
 ///
 /// # Errors
 /// [`TraceError`], with the file and the line or the number of the packet.

@@ -55,11 +55,11 @@ pub struct LoopTraffic {
     pub request_delay: Option<Time>,
 }
 
-/// Threads that each have one query under way, and ask the next one when the last answer is complete. Threads are
-/// numbered from 0.
+/// Threads that each have one query under way, and ask the next one when the last answer is
+/// complete. Threads are numbered from 0.
 ///
-/// The driver calls [`Self::first`], then in turn [`Self::ask`] at that time and [`Self::next`] when all answers are
-/// complete. What a thread asks must not depend on when others are asked.
+/// The driver calls [`Self::first`], then in turn [`Self::ask`] at that time and [`Self::next`]
+/// when all answers are complete. What a thread asks must not depend on when others are asked.
 pub trait ClosedLoop: fmt::Debug + Send {
     /// How many threads there are.
     fn threads(&self) -> u32;
@@ -73,7 +73,8 @@ pub trait ClosedLoop: fmt::Debug + Send {
     /// What `thread` asks now. `None` when all queries have been asked: the thread ends.
     fn ask(&mut self, thread: u32) -> Option<LoopQuery>;
 
-    /// The last answer of `thread`'s query was complete at `now`: when does it ask again? `None`: never.
+    /// The last answer of `thread`'s query was complete at `now`: when does it ask again? `None`:
+    /// never.
     fn next(&mut self, thread: u32, now: Time) -> Option<Time>;
 }
 
@@ -125,7 +126,8 @@ pub struct Entry<'a> {
 }
 
 impl Traffic {
-    /// Starts all workloads of a run: first those that list their queries, as these have the lowest numbers.
+    /// Starts all workloads of a run: first those that list their queries, as these have the lowest
+    /// numbers.
     ///
     /// # Errors
     /// If a workload's sources cannot be built for this run.
@@ -220,8 +222,8 @@ impl<'a> TrafficBuilder<'a> {
         self.class_with(name, Carriage { transport, replay: None })
     }
 
-    /// [`FlowSpec::class`] of packets that leave as they are, over the workload's transport. Those of each priority
-    /// are a class.
+    /// [`FlowSpec::class`] of packets that leave as they are, over the workload's transport. Those
+    /// of each priority are a class.
     pub fn replay_class(&mut self, priority: Option<u8>) -> u16 {
         let class = self.entry.class;
         let name = priority.map_or_else(|| class.to_owned(), |priority| format!("{class} p{priority}"));
@@ -245,7 +247,8 @@ impl<'a> TrafficBuilder<'a> {
         }) as u16
     }
 
-    /// Numbers for the workload's queries. Once per workload, which must say so ([`Queries::Numbered`]).
+    /// Numbers for the workload's queries. Once per workload, which must say so
+    /// ([`Queries::Numbered`]).
     ///
     /// # Panics
     /// If it is called more often.
@@ -261,7 +264,8 @@ impl<'a> TrafficBuilder<'a> {
     }
 
     /// Adds flows that are all known, in any order. Where they answer queries, the workload says so
-    /// ([`Queries::Listed`]); queries are numbered anew, and the flows of one need not start together.
+    /// ([`Queries::Listed`]); queries are numbered anew, and the flows of one need not start
+    /// together.
     pub fn add_list(&mut self, mut flows: Vec<FlowSpec>) {
         self.parts.query_base = renumber_queries(&mut flows, self.parts.query_base);
         for flow in flows.iter().filter(|flow| flow.query != FlowSpec::NO_QUERY) {
@@ -270,8 +274,8 @@ impl<'a> TrafficBuilder<'a> {
         self.add_source(ListSource::new(flows));
     }
 
-    /// Adds a closed loop, whose answers are flows of `class` and begin `request_delay` after their query (`None`:
-    /// half of the unloaded round trip).
+    /// Adds a closed loop, whose answers are flows of `class` and begin `request_delay` after their
+    /// query (`None`: half of the unloaded round trip).
     pub fn add_closed_loop(
         &mut self,
         queries: impl ClosedLoop + 'static,

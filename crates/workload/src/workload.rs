@@ -8,7 +8,8 @@ use bufferlab_params::{Faults, ParamInfo, ParamKind, Params, RegisterError, Regi
 use std::any::Any;
 use std::fmt;
 
-/// A workload that was checked against its network and transports, and can start in any number of runs.
+/// A workload that was checked against its network and transports, and can start in any number of
+/// runs.
 ///
 /// It is asked for its flows again for each run: what depends on the seed is drawn there, from
 /// [`TrafficBuilder::seed`] and [`TrafficBuilder::label`], and nowhere else.
@@ -27,25 +28,26 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
         Queries::None
     }
 
-    /// Payload that all hosts together are to send, on average over the time in which flows start (bits per
-    /// second), where its parameters say so.
+    /// Payload that all hosts together are to send, on average over the time in which flows start
+    /// (bits per second), where its parameters say so.
     fn offered_bps(&self) -> Option<f64> {
         None
     }
 
-    /// Flows or queries that all hosts together are to start per second, on average over the time in
-    /// which flows start, where its parameters say so.
+    /// Flows or queries that all hosts together are to start per second, on average over the time
+    /// in which flows start, where its parameters say so.
     fn arrivals_per_second(&self) -> Option<f64> {
         None
     }
 
-    /// Its largest flow (bytes, [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) for one without an end), where
-    /// it is known.
+    /// Its largest flow (bytes, [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) for one without
+    /// an end), where it is known.
     fn largest_flow_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Flows that it holds in memory, each of [`FLOW_BYTES`](crate::FLOW_BYTES): those of a list. A run holds as many again.
+    /// Flows that it holds in memory, each of [`FLOW_BYTES`](crate::FLOW_BYTES): those of a list. A
+    /// run holds as many again.
     fn listed_flows(&self) -> usize {
         0
     }
@@ -61,15 +63,15 @@ pub trait Workload: Any + fmt::Debug + Send + Sync {
 pub enum Queries {
     /// Its flows answer no queries.
     None,
-    /// By itself: a list says which flows answer which query ([`TrafficBuilder::add_list`]). Such workloads come
-    /// first.
+    /// By itself: a list says which flows answer which query ([`TrafficBuilder::add_list`]). Such
+    /// workloads come first.
     Listed,
     /// With numbers from [`TrafficBuilder::queries`], which no other workload has.
     Numbered,
 }
 
-/// Checks parameters against what is around the workload, and makes the workload. It fills in, with [`Params::set`]
-/// and its like, what a rule decides, so that the resolved scenario says it.
+/// Checks parameters against what is around the workload, and makes the workload. It fills in, with
+/// [`Params::set`] and its like, what a rule decides, so that the resolved scenario says it.
 ///
 /// # Errors
 /// What does not fit together, at the parameters that say it.
@@ -143,5 +145,6 @@ const SIZE_WORDS: [Word; BUILTIN_SIZES.len()] = {
     words
 };
 
-/// The kind of a parameter that is a distribution of flow sizes; [`WorkloadContext::sizes`] makes it one.
+/// The kind of a parameter that is a distribution of flow sizes; [`WorkloadContext::sizes`] makes
+/// it one.
 pub const FLOW_SIZES: ParamKind = ParamKind::FlowSizes(&SIZE_WORDS);

@@ -1,1 +1,2 @@
-//! Empty: this crate's `Cargo.toml` makes libraries of others the same in every build of the workspace.
+//! Empty: this crate's `Cargo.toml` makes libraries of others the same in every build of the
+//! workspace.

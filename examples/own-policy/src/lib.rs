@@ -1,6 +1,7 @@
 //! A scheme of one's own: with n busy queues, each may hold `share · B / √n`.
 //!
-//! Between one queue for all (complete sharing) and one part for each (`B/n`): bursts of a few queues find room, and no queue is shut out.
+//! Between one queue for all (complete sharing) and one part for each (`B/n`): bursts of a few
+//! queues find room, and no queue is shut out.
 
 use bufferlab_core::{
     Account, Arrival, Buffer, DropReason, ParamInfo, ParamKind, ParamValue, Policy, PolicyInfo, QueueId,

@@ -1,4 +1,5 @@
-//! `bufferlab` with one scheme more: `cargo run --release -p own-policy -- compare scenarios/star-incast.toml --policies dt,abm,root-share`.
+//! `bufferlab` with one scheme more: `cargo run --release -p own-policy -- compare
+//! scenarios/star-incast.toml --policies dt,abm,root-share`.
 
 use std::error::Error;
 use std::process::ExitCode;

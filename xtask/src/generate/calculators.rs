@@ -1,4 +1,5 @@
-//! What is derived from the registry of calculators: Python functions with types and documentation, and a reference.
+//! What is derived from the registry of calculators: Python functions with types and documentation,
+//! and a reference.
 
 use super::cell;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};

@@ -15,7 +15,8 @@ pub(super) struct Mutant {
     pub(super) name: String,
     /// Its package.
     pub(super) package: String,
-    /// The same without line and column, with the text of the line: what does not change when other lines do. Equal ones are numbered.
+    /// The same without line and column, with the text of the line: what does not change when other
+    /// lines do. Equal ones are numbered.
     pub(super) key: String,
     /// The line, without the space around it.
     pub(super) line: String,
@@ -102,7 +103,8 @@ pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[
     equivalents.iter().filter(known).map(|equivalent| equivalent.mutant.clone()).collect()
 }
 
-/// `count` of the mutants, or all. The choice depends on the seed and on the keys only: a change elsewhere in the file leaves it alone.
+/// `count` of the mutants, or all. The choice depends on the seed and on the keys only: a change
+/// elsewhere in the file leaves it alone.
 pub(super) fn sample(mutants: &[Mutant], count: Option<usize>, seed: u64) -> Vec<&Mutant> {
     let rank = |mutant: &Mutant| mutant.key.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));
     let mut chosen: Vec<_> = mutants.iter().collect();

@@ -13,7 +13,8 @@ const VERSION: &str = "27.1.0";
 
 /// Tests that build whole programs or look at documents notice no mutant that others miss.
 const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_staleness::"];
-/// Those that try every short script notice more, and take longer than all others together: survivors only.
+/// Those that try every short script notice more, and take longer than all others together:
+/// survivors only.
 const THOROUGH: &[&str] = &["registry::", "report::"];
 
 /// Which tests run on mutants.
@@ -92,7 +93,8 @@ impl Tool {
         for mutant in mutants {
             command.arg("--re").arg(format!("^{}$", escaped(&mutant.name)));
         }
-        // In version 27.1 mutants that delete a field of a struct pass every `--re`: at least none of other files.
+        // In version 27.1 mutants that delete a field of a struct pass every `--re`: at least none
+        // of other files.
         let files: BTreeSet<_> = mutants.iter().filter_map(|mutant| mutant.name.split(':').next()).collect();
         for file in files {
             command.args(["--file", file]);
@@ -110,7 +112,8 @@ impl Tool {
         // A mutant changes one line: built from scratch its crate takes ten times as long.
         command.env("CARGO_INCREMENTAL", "1");
         let status = command.status().map_err(|error| format!("cargo-mutants cannot start: {error}"))?;
-        // 0: all caught, 2: some missed, 3: some timed out; others are failures of the tool, or of the tests without any mutant.
+        // 0: all caught, 2: some missed, 3: some timed out; others are failures of the tool, or of
+        // the tests without any mutant.
         if !matches!(status.code(), Some(0 | 2 | 3)) {
             return Err(format!("cargo-mutants failed: {status}"));
         }

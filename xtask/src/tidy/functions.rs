@@ -1,8 +1,8 @@
 //! Which functions are too long, and why are they so today?
 //!
-//! A function that a reader sees on one page can be judged at once. The list of exceptions is a ratchet: it holds
-//! exactly the functions that are longer, so one that has become shorter must leave it, and none joins it without a
-//! reason.
+//! A function that a reader sees on one page can be judged at once. The list of exceptions is a
+//! ratchet: it holds exactly the functions that are longer, so one that has become shorter must
+//! leave it, and none joins it without a reason.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -25,8 +25,8 @@ pub(super) struct Long {
 /// All of them, by file.
 pub(super) const LONG: &[Long] = &[];
 
-/// Whether functions in the files of `sources` (path and text) are too long, but for those in `listed`; and whether
-/// all of these are.
+/// Whether functions in the files of `sources` (path and text) are too long, but for those in
+/// `listed`; and whether all of these are.
 pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; listed.len()];

@@ -1,13 +1,15 @@
-//! Does what a text refers to exist: files, numbered sections, errata, claims, tests, cases of vectors?
+//! Does what a text refers to exist: files, numbered sections, errata, claims, tests, cases of
+//! vectors?
 //!
 //! References are recognised by their form, in every tracked text file, code and CSV included:
 //!
-//! * a path whose first folder is one of the repository's (`docs/theory.md`, `crates/sim/src/*.rs`), or a bare
-//!   `NAME.md`;
+//! * a path whose first folder is one of the repository's (`docs/theory.md`,
+//!   `crates/sim/src/*.rs`), or a bare `NAME.md`;
 //! * `docs/x.md section 3.2`: a heading of that page begins with the number;
-//! * `E-ABM-1`: an erratum with a heading in `docs/errata.md`; `ABM-F6a-1`: a row of `claims/claims.csv`;
-//! * `crates/….rs::name`: a function of that file, or a test that `claims!` declares; `testdata/….toml::name`: a case
-//!   of that file.
+//! * `E-ABM-1`: an erratum with a heading in `docs/errata.md`; `ABM-F6a-1`: a row of
+//!   `claims/claims.csv`;
+//! * `crates/….rs::name`: a function of that file, or a test that `claims!` declares;
+//!   `testdata/….toml::name`: a case of that file.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +18,8 @@ const ENDINGS: &[&str] = &[
     "md", "rs", "toml", "csv", "gz", "py", "pyi", "ipynb", "json", "svg", "png", "html", "css", "js", "yml",
 ];
 
-/// Paths that texts make up: what the walk-throughs of CONTRIBUTING create, and a misspelling that a test answers.
+/// Paths that texts make up: what the walk-throughs of CONTRIBUTING create, and a misspelling that
+/// a test answers.
 const MADE_UP: &[&str] = &[
     "crates/core/src/policy/schemes/toy_quota.rs",
     "docs/policies/toy-quota.md",
@@ -111,15 +114,16 @@ impl<'a> Known<'a> {
         }
         match word.split_once('/') {
             Some((first, _)) => self.top.contains(first),
-            // Programs name files that they write; a page, or a name in capitals, means one that is there.
+            // Programs name files that they write; a page, or a name in capitals, means one that is
+            // there.
             None => {
                 ending == "md" && (path.ends_with(".md") || !stem.contains(|c: char| c.is_ascii_lowercase()))
             }
         }
     }
 
-    /// The file that `word` means in the file `path`: from the root, from the folder of `path`, or from its crate;
-    /// pages also by their bare name. Of a pattern with a `*` any file that fits.
+    /// The file that `word` means in the file `path`: from the root, from the folder of `path`, or
+    /// from its crate; pages also by their bare name. Of a pattern with a `*` any file that fits.
     fn found(&self, path: &str, word: &str) -> Option<&'a str> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
@@ -160,7 +164,8 @@ fn is_number_of(word: &str, is_paper: impl Fn(&str) -> bool) -> bool {
         && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// What stands behind `file::`: an identifier of a Rust file, the name of a case up to the closing backtick of vectors.
+/// What stands behind `file::`: an identifier of a Rust file, the name of a case up to the closing
+/// backtick of vectors.
 fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     if file.ends_with(".toml") {
         return rest.split_once('`').map(|(name, _)| name);
@@ -169,8 +174,8 @@ fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     path.rsplit("::").next().filter(|name| !name.is_empty())
 }
 
-/// Whether `text`, of `file`, declares `name`: a function, an entry of `claims!` (`Holds "ID" name (`), a case of
-/// vectors.
+/// Whether `text`, of `file`, declares `name`: a function, an entry of `claims!` (`Holds "ID" name
+/// (`), a case of vectors.
 fn declares(file: &str, text: &str, name: &str) -> bool {
     if file.ends_with(".toml") {
         return text.lines().any(|line| line.trim() == format!("name = \"{name}\""));

@@ -76,7 +76,8 @@ fn introduce(daemon: &Daemon, apply: bool) {
     inform(if apply { "Ctrl-C puts back what was configured" } else { "a dry run: --apply writes" });
 }
 
-/// Puts everything back: several times, because a server that restarts answers again after a moment.
+/// Puts everything back: several times, because a server that restarts answers again after a
+/// moment.
 fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<Event> {
     let again = ending.next_press();
     daemon.interrupt_by(Some(again.clone()));

@@ -125,8 +125,8 @@ pub(super) fn in_words(file: &SwitchFile, summary: &Summary) -> String {
     text
 }
 
-/// Counters of the core, by queue, with the names of the simulator's table `queues`; the most that the queue held, and how long
-/// packets that were sent had been stored.
+/// Counters of the core, by queue, with the names of the simulator's table `queues`; the most that
+/// the queue held, and how long packets that were sent had been stored.
 fn queues(file: &SwitchFile, summary: &Summary, text: &mut String) {
     let core = summary.pipeline.driver().core();
     text.push_str(

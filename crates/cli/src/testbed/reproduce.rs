@@ -1,7 +1,7 @@
 //! `testbed reproduce`: the papers' experiments with real packets.
 //!
-//! Each run is done with real hosts and in the simulator, from the same scenario. The numbers of every run are kept as soon as it is done, so a command that
-//! was stopped goes on where it was.
+//! Each run is done with real hosts and in the simulator, from the same scenario. The numbers of
+//! every run are kept as soon as it is done, so a command that was stopped goes on where it was.
 
 use super::real::{failed, inside, plan};
 use crate::args::TestbedReproduceArgs;
@@ -55,7 +55,8 @@ pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
     }
     let _claim = Claim::folder(&args.out).map_err(error::results)?;
     interrupt::listen();
-    // Everything of a seed before the next one: what else the machine does meets all that is compared.
+    // Everything of a seed before the next one: what else the machine does meets all that is
+    // compared.
     todo.sort_by_key(|one| one.job.loaded.scenario.seed);
     let failures = run_all(&todo, &real)?;
     let results = gather(plans.clone(), &real, failures).map_err(error::reproduce)?;

@@ -1,7 +1,8 @@
-//! Every command that adds to a folder of results, repeated there with other content: never a mixed mean.
+//! Every command that adds to a folder of results, repeated there with other content: never a mixed
+//! mean.
 //!
-//! A matrix: commands by changes by kills. A new command is covered by a row in [`COMMANDS`], a new kind of content by
-//! a row in [`CHANGES`].
+//! A matrix: commands by changes by kills. A new command is covered by a row in [`COMMANDS`], a new
+//! kind of content by a row in [`CHANGES`].
 
 use crate::kill::{assert_same, timeless};
 use crate::support::{Desk, text};
@@ -105,7 +106,8 @@ fn desk() -> Desk {
 struct Command {
     /// All of it.
     all: &'static [&'static str],
-    /// The command with fewer seeds, policies or points: runs of a fuller one would stay beside them.
+    /// The command with fewer seeds, policies or points: runs of a fuller one would stay beside
+    /// them.
     fewer: &'static [&'static str],
     /// Whether it keeps runs under their content, so that nothing is ever in the way.
     by_content: bool,
@@ -207,7 +209,8 @@ impl Change {
             Self::Argument(_) => command.takes_keys(),
             Self::File("switch/buffers.json", ..) => command.is_what_if(),
             Self::File(..) => !command.is_what_if(),
-            // A single run is made again as a whole, and the fingerprint of a reproduction has the version.
+            // A single run is made again as a whole, and the fingerprint of a reproduction has the
+            // version.
             Self::Version => {
                 command.takes_keys() && !command.all.contains(&"--seeds") || command.all.contains(&"--seeds")
             }
@@ -247,8 +250,8 @@ fn into<'a>(command: &[&'a str], more: &[&'a str], out: &'a str) -> Vec<&'a str>
     [command, more, &["--out", out]].concat()
 }
 
-/// Whether the seeds of every label below a folder ran the same scenario on the same inputs by the same program. It
-/// does not ask the program.
+/// Whether the seeds of every label below a folder ran the same scenario on the same inputs by the
+/// same program. It does not ask the program.
 fn assert_unmixed(desk: &Desk, out: &str) {
     let mut contents: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let files = desk.files(out);
@@ -278,8 +281,8 @@ fn assert_unmixed(desk: &Desk, out: &str) {
     }
 }
 
-/// Repeats a command in its folder after a change: it is refused and changes nothing, or its results are those of a
-/// fresh folder. With `--replace` they always are.
+/// Repeats a command in its folder after a change: it is refused and changes nothing, or its
+/// results are those of a fresh folder. With `--replace` they always are.
 fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let desk = desk();
     desk.succeed(&into(command.all, &[], "out"));
@@ -318,7 +321,8 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
 fn assert_as_fresh(desk: &Desk, command: &Command) {
     let (fresh, mut out) = (timeless(desk, "fresh"), timeless(desk, "out"));
     if command.all[0] == "sweep" {
-        // Points of the first sweep that the second one does not have stay: they share no mean with it.
+        // Points of the first sweep that the second one does not have stay: they share no mean with
+        // it.
         out.retain(|name, _| !name.starts_with("switch.uncharged_bytes=18-B/"));
     }
     if command.is_what_if() {

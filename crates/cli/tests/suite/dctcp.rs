@@ -1,4 +1,5 @@
-//! The testbed's DCTCP is DCTCP: it keeps a queue near the marks where ordinary TCP with ECN empties it.
+//! The testbed's DCTCP is DCTCP: it keeps a queue near the marks where ordinary TCP with ECN
+//! empties it.
 
 use crate::testbed::allowed;
 use bufferlab_metrics::{FlowRow, HistogramRow, QueueRow, Scope};
@@ -9,8 +10,9 @@ use std::process::Command;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Two long flows into one port, which marks from 15 packets on: a quarter of the bandwidth-delay product, more than the seventh that
-/// DCTCP needs (RFC 8257 refers to Alizadeh et al.), less than the whole that a halved window needs.
+/// Two long flows into one port, which marks from 15 packets on: a quarter of the bandwidth-delay
+/// product, more than the seventh that DCTCP needs (RFC 8257 refers to Alizadeh et al.), less than
+/// the whole that a halved window needs.
 const TWO_FLOWS: &str = r#"
 duration = "5 s"
 drain = "1 s"
@@ -89,7 +91,8 @@ fn run(folder: &Path, control: &str) -> Seen {
     }
 }
 
-/// The first packet of a connection that is lost takes ECN with it, and the flow then fills the buffer as if nothing were marked.
+/// The first packet of a connection that is lost takes ECN with it, and the flow then fills the
+/// buffer as if nothing were marked.
 #[test]
 fn every_connection_has_the_ecn_that_its_transport_asks_for() {
     if !allowed("ECN of the testbed") {

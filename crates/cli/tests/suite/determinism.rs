@@ -1,4 +1,5 @@
-//! The same command leaves the same bytes: with any number of jobs, from the stored scenario, with every check on.
+//! The same command leaves the same bytes: with any number of jobs, from the stored scenario, with
+//! every check on.
 
 use crate::support::Desk;
 use std::collections::BTreeMap;

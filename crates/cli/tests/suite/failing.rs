@@ -1,9 +1,11 @@
-//! One bad variant, point or run never aborts the others; a mistake that concerns all of them is shown before anything is written.
+//! One bad variant, point or run never aborts the others; a mistake that concerns all of them is
+//! shown before anything is written.
 
 use crate::support::{Desk, TINY, text};
 use std::fs;
 
-/// A variant whose scenario is refused, and one whose run fails: too large for its buffer's policy only at one seed.
+/// A variant whose scenario is refused, and one whose run fails: too large for its buffer's policy
+/// only at one seed.
 const REFUSED: &str = "small: dt + switch.buffer=1 B";
 
 #[test]

@@ -9,8 +9,8 @@ use std::path::Path;
 /// Positions of a file that are tried.
 const POSITIONS: usize = 8;
 
-/// A tree with everything that commands leave: a run with input file, packets, explanations and report, seeds, a comparison, a sweep and a
-/// what-if.
+/// A tree with everything that commands leave: a run with input file, packets, explanations and
+/// report, seeds, a comparison, a sweep and a what-if.
 fn tree() -> Desk {
     let desk = Desk::with_tiny();
     desk.write("flows.csv", "src,dst,size_bytes,start_ns\nh0,h1,30000,0\nh2,h1,30000,1000\n");
@@ -56,7 +56,8 @@ fn verify_sees_every_flipped_bit_and_every_missing_file() {
             tried += 1;
         }
         fs::remove_file(&path).expect("removable");
-        // Nobody but itself knows of a time, and without checksums a folder is one of an earlier version.
+        // Nobody but itself knows of a time, and without checksums a folder is one of an earlier
+        // version.
         let is_told = !name.ends_with("timing.json") && !name.ends_with("SHA256SUMS");
         let is_only_manifest = name == "run/manifest.json";
         assert!(!is_told || problems(&top) > 0 || is_only_manifest, "{name} went unnoticed");

@@ -1,11 +1,13 @@
-//! Names in files of others: does any command let them steer the terminal or the page that shows them?
+//! Names in files of others: does any command let them steer the terminal or the page that shows
+//! them?
 
 use crate::support::{Desk, TINY};
 use std::fs;
 use std::path::Path;
 
 const SWITCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
-/// Clears a screen, retitles a terminal, and turns what follows: as JSON has it, and as a CSV file does.
+/// Clears a screen, retitles a terminal, and turns what follows: as JSON has it, and as a CSV file
+/// does.
 const JSON: &str = r"\u001b[2J\u001b]0;pwn\u0007\u009b31m\u202e\u2066\u061c";
 const RAW: &str = "\u{1b}[2J\u{1b}]0;pwn\u{7}\u{9b}31m\u{202e}\u{2066}\u{61c}";
 

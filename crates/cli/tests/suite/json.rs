@@ -1,4 +1,5 @@
-//! Does what commands print with `--json` keep to the schema that the program publishes, and say the same as the files?
+//! Does what commands print with `--json` keep to the schema that the program publishes, and say
+//! the same as the files?
 
 use crate::support::{Desk, text};
 use serde_json::Value;

@@ -77,7 +77,8 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
     let said = compare(&["--seeds", "2", "--variants", longer, "dt"]);
     assert!(said.contains("2 runs are there already"), "{said}");
     assert!(!manifest("all/longer/seed-1").contains("other-traffic"));
-    // Invariants are checked by a run alone; and what another version wrote is not this version's result.
+    // Invariants are checked by a run alone; and what another version wrote is not this version's
+    // result.
     assert!(!compare(&["--variants", longer, "dt", "--verify"]).contains("already"));
     let path = desk.path("all/dt/seed-1/manifest.json");
     let older =

@@ -1,5 +1,5 @@
-//! A run that is killed or interrupted leaves nothing that looks like a result, harms no earlier result, and can be
-//! started again; two at once do not disturb each other.
+//! A run that is killed or interrupted leaves nothing that looks like a result, harms no earlier
+//! result, and can be started again; two at once do not disturb each other.
 
 use crate::support::{Desk, TINY, text};
 use std::collections::BTreeMap;
@@ -86,7 +86,8 @@ fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
     assert_eq!(desk.files("all/dt"), before);
 }
 
-/// Starts a command again and again and kills it, each time somewhat later, until it has been killed `times` times; then lets it end.
+/// Starts a command again and again and kills it, each time somewhat later, until it has been
+/// killed `times` times; then lets it end.
 fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
     for round in 0..times {
         let mut child =

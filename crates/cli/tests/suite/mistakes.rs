@@ -1,4 +1,5 @@
-//! Typical mistakes as users make them, and the whole terminal that answers: where, what, what was expected, what to do.
+//! Typical mistakes as users make them, and the whole terminal that answers: where, what, what was
+//! expected, what to do.
 
 use crate::support::{Desk, TINY};
 
@@ -10,7 +11,8 @@ fn scenario_with(from: &str, to: &str) -> Desk {
     desk
 }
 
-/// What the user reads: it is on stderr, and the exit code is 1 for a mistake in what was given, 2 for one in what was typed.
+/// What the user reads: it is on stderr, and the exit code is 1 for a mistake in what was given, 2
+/// for one in what was typed.
 fn refused(desk: &Desk, exit_code: i32, args: &[&str]) -> String {
     let output = desk.output(args);
     assert_eq!(output.status.code(), Some(exit_code), "{}", desk.terminal(args));
@@ -186,7 +188,8 @@ fn runs_of_the_same_scenario_join_a_comparison() {
     let shown = desk.terminal(&["compare", "tiny.toml", "--policies", "dt,abm", "--out", "all"]);
     assert!(shown.contains("earlier runs of this scenario in all are shown too: cs/seed-1\n"), "{shown}");
     assert!(shown.contains("dt (baseline)") && shown.contains("abm") && shown.contains("cs"), "{shown}");
-    // If every run is made again, another scenario may take the place of the first, for who says so.
+    // If every run is made again, another scenario may take the place of the first, for who says
+    // so.
     let changed = ["--policies", "dt,cs,abm", "--set", "workload.0.fan_in=2", "--out", "all", "--replace"];
     desk.succeed(&[&["compare", "tiny.toml"], &changed[..]].concat());
 }

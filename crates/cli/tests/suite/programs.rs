@@ -1,4 +1,5 @@
-//! iperf3 and memcached carry the workloads of a testbed, where they are installed and this machine allows namespaces.
+//! iperf3 and memcached carry the workloads of a testbed, where they are installed and this machine
+//! allows namespaces.
 
 use crate::testbed::allowed;
 use bufferlab_metrics::{FlowRow, ProgressRow, QueryRow, QueueRow};
@@ -9,7 +10,8 @@ use std::process::{Command, Output};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Two servers answer four items of 16 KB at a time beside a flow without an end, in queues of their own.
+/// Two servers answer four items of 16 KB at a time beside a flow without an end, in queues of
+/// their own.
 const SCENARIO: &str = r#"
 duration = "2500 ms"
 drain = "500 ms"
@@ -128,7 +130,8 @@ fn iperf3_and_memcached_carry_the_same_scenario_into_the_same_tables() {
         (2.0..3.5).contains(&seconds) && (20.0..94.2).contains(&goodput),
         "{seconds} s at {goodput} Mb/s"
     );
-    // Its own count of bytes is that of the packets at the switch, but for what was under way at its end.
+    // Its own count of bytes is that of the packets at the switch, but for what was under way at
+    // its end.
     let carried = (long.sent_packets - long.dropped_packets) as f64 * 1_448.0;
     assert!((carried / long.size_bytes as f64 - 1.0).abs() < 0.1, "{carried} B and {} B", long.size_bytes);
     // memcached answers in the queue of its client's code point, and iperf3 in that of its own.

@@ -1,4 +1,5 @@
-//! `sonic` as users see it: each command on the small switch, and what happens to files that are wrong.
+//! `sonic` as users see it: each command on the small switch, and what happens to files that are
+//! wrong.
 
 use crate::support::{Desk, text};
 use std::fs;

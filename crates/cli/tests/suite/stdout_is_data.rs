@@ -15,7 +15,8 @@ fn stdout_has_only_data_and_paths_of_a_run_are_told_on_stderr() {
     }
 }
 
-/// 200 KB in four parts of 50 KB; a policy that needs more queues or buffer than there are would be named.
+/// 200 KB in four parts of 50 KB; a policy that needs more queues or buffer than there are would be
+/// named.
 #[test]
 fn all_policies_that_fit_are_compared_and_the_others_named_with_the_reason() {
     let desk = Desk::with_tiny();

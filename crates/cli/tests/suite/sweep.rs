@@ -1,4 +1,5 @@
-//! Sweeps: a grid that can be interrupted, continued and extended, and that says which of its points failed.
+//! Sweeps: a grid that can be interrupted, continued and extended, and that says which of its
+//! points failed.
 
 use crate::support::{Desk, text};
 use serde_json::Value;

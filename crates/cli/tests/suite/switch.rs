@@ -1,4 +1,5 @@
-//! The switch of real packets as a process: how it ends, what it leaves, what it may, and what it notices.
+//! The switch of real packets as a process: how it ends, what it leaves, what it may, and what it
+//! notices.
 
 use crate::switch_bench::{Bench, is_root, verify};
 use crate::testbed::allowed;

@@ -34,7 +34,8 @@ pub(crate) struct Bench {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Bench {
-    /// The switch of `ports` with these arguments, once it forwards. `more`: what is done in its network before.
+    /// The switch of `ports` with these arguments, once it forwards. `more`: what is done in its
+    /// network before.
     pub(crate) fn start(ports: [&str; 2], more: &str, args: &str) -> Self {
         let bench = Self::begin(ports, more, args);
         bench.until("it forwards", || bench.told().contains("forwards between"));

@@ -75,7 +75,8 @@ fn runs_of_other_content_are_refused_by_the_testbed_too() {
     assert_eq!(run(&["--set", "duration=1300 ms", "--replace"]).0, Some(0));
 }
 
-/// A file for every port of both runs, whole, with a comment for what was lost under Dynamic Thresholds.
+/// A file for every port of both runs, whole, with a comment for what was lost under Dynamic
+/// Thresholds.
 fn captures_hold_what_was_lost(folder: &Path, text: &str) {
     for policy in ["dt", "losspass"] {
         let entries = std::fs::read_dir(folder.join(policy).join("seed-1")).expect("a folder");
@@ -168,14 +169,16 @@ fn captures_that_are_there_are_not_replaced_unasked() {
     };
     let told = run(&[]);
     assert!(told.contains("holds captures already") && told.contains("add --replace"), "{told}");
-    // With it, the run fails for want of interfaces, and what was there stays: nothing whole has taken its place.
+    // With it, the run fails for want of interfaces, and what was there stays: nothing whole has
+    // taken its place.
     let told = run(&["--replace"]);
     assert!(told.contains("there is no interface \"no0\""), "{told}");
     assert_eq!(std::fs::read(folder.path().join("no1.pcapng")).expect("it is there"), b"kept");
     assert!(!folder.path().join("no1.pcapng.partial").exists(), "no part is left");
 }
 
-/// An experiment runs with real hosts and in the simulator, both are judged, and what was done is not done again.
+/// An experiment runs with real hosts and in the simulator, both are judged, and what was done is
+/// not done again.
 #[test]
 fn an_experiment_runs_with_real_packets_beside_the_simulator_and_goes_on_where_it_was() {
     if !allowed("an experiment with real packets") {
@@ -231,7 +234,8 @@ at_most = 94.2
     let (first, told) = run(&[]);
     assert!(told.contains("2 of 2: "), "{told}");
     assert!(first.contains("; 0 packets judged otherwise by the simulator;"), "{first}");
-    // Goodput of real packets was sampled: the criterion has a value, whatever a busy machine makes of it.
+    // Goodput of real packets was sampled: the criterion has a value, whatever a busy machine makes
+    // of it.
     let line = first.lines().find(|line| line.starts_with("| OWN-1 |")).expect("a verdict");
     assert!(line.contains("(criterion: 60 to 94.2)") && !line.contains("NOT-RUN"), "{line}");
     let (second, told) = run(&[]);
@@ -348,7 +352,8 @@ fn start(words: &[&str], out: &Path) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// `timeout`, service managers and closed terminals: the signal goes to the first process, which must not leave the others behind.
+/// `timeout`, service managers and closed terminals: the signal goes to the first process, which
+/// must not leave the others behind.
 #[test]
 fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
     if !allowed("testbeds that are asked to end") {

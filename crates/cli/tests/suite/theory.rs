@@ -1,4 +1,5 @@
-//! The calculators as users see them: each derivation as a snapshot, each refusal with the valid range and a hint.
+//! The calculators as users see them: each derivation as a snapshot, each refusal with the valid
+//! range and a hint.
 
 use crate::support::{Desk, text};
 

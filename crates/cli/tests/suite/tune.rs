@@ -1,4 +1,5 @@
-//! `sonic tune` with a server of SONiC's databases: what it writes, and that it is gone when the command is.
+//! `sonic tune` with a server of SONiC's databases: what it writes, and that it is gone when the
+//! command is.
 
 use crate::server::Server;
 use crate::support::Desk;
@@ -161,7 +162,8 @@ fn two_switches_in_one_folder_keep_their_own_configuration() {
     let said = desk.succeed(&args(&second).each_ref().map(String::as_str));
     assert!(!said.contains("1 again"), "{said}");
     assert_eq!((exponent(&first), exponent(&second)), ("2".to_owned(), "0".to_owned()));
-    // With the first one's journal, it refuses: while the first one runs, and after that was killed.
+    // With the first one's journal, it refuses: while the first one runs, and after that was
+    // killed.
     let named = journal(&desk, first.address()).display().to_string();
     let mut refused = args(&second).to_vec();
     refused.extend(["--journal".to_owned(), named.clone()]);

@@ -129,7 +129,8 @@ fn a_variant_with_other_traffic_is_warned_about() {
     assert!(!compare("dt + buffer=1 MB", "b").contains("other traffic"));
 }
 
-/// The first switch has its policy from an override: what is compared is still what its name says, at every switch that is not overridden.
+/// The first switch has its policy from an override: what is compared is still what its name says,
+/// at every switch that is not overridden.
 #[test]
 fn a_policy_that_the_first_switch_has_already_is_set_at_the_others_too() {
     let desk = Desk::with_scenarios();

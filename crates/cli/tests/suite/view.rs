@@ -1,4 +1,5 @@
-//! `run --packets` and `view`: what is recorded, what is written, and what is said where something is missing.
+//! `run --packets` and `view`: what is recorded, what is written, and what is said where something
+//! is missing.
 
 use crate::support::Desk;
 

@@ -1,7 +1,7 @@
 //! Vectors of a TCP receiver: which segment arrives when, and which ACK it answers.
 //!
-//! The files are `testdata/acks/*.toml`. Any receiver can play them: write a [`TcpReceiver`] and call
-//! [`ReceiverCase::run`].
+//! The files are `testdata/acks/*.toml`. Any receiver can play them: write a [`TcpReceiver`] and
+//! call [`ReceiverCase::run`].
 //!
 //! ```toml
 //! [[case]]

@@ -1,7 +1,8 @@
-//! Vectors of congestion controls: what an ACK, a mark, a loss, a report of a switch or a notification does to a flow's window and pace.
+//! Vectors of congestion controls: what an ACK, a mark, a loss, a report of a switch or a
+//! notification does to a flow's window and pace.
 //!
-//! One file per control, `testdata/congestion/<name>.toml`. A control of one's own is played like a registered one: write a [`Controller`]
-//! and call [`ControlCase::run`].
+//! One file per control, `testdata/congestion/<name>.toml`. A control of one's own is played like a
+//! registered one: write a [`Controller`] and call [`ControlCase::run`].
 //!
 //! ```toml
 //! [[case]]
@@ -334,7 +335,8 @@ impl ControlCase {
         self.play(|config, window| configured.start(config, window))
     }
 
-    /// Plays the case with a control of another make: `build` gets the flow's configuration and its first window.
+    /// Plays the case with a control of another make: `build` gets the flow's configuration and its
+    /// first window.
     ///
     /// # Errors
     /// The first expectation that is not met.

@@ -1,8 +1,8 @@
-//! Vectors of a TCP sender: what arrives when, what it sends then, and where its window, its threshold and its timer
-//! stand.
+//! Vectors of a TCP sender: what arrives when, what it sends then, and where its window, its
+//! threshold and its timer stand.
 //!
-//! The files are `testdata/recovery/*.toml`, one per theme. Any sender can play them: write a [`TcpSender`] and call
-//! [`SenderCase::run`].
+//! The files are `testdata/recovery/*.toml`, one per theme. Any sender can play them: write a
+//! [`TcpSender`] and call [`SenderCase::run`].
 //!
 //! ```toml
 //! [[case]]

@@ -9,7 +9,8 @@ use bufferlab_units::Time;
 /// Probes are floats, most of them whole.
 const PROBE_TOLERANCE: f64 = 1e-6;
 
-/// One elementary operation of a case with its answer: what a test bench in another language replays.
+/// One elementary operation of a case with its answer: what a test bench in another language
+/// replays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elementary {
     /// When.
@@ -23,7 +24,8 @@ pub struct Elementary {
 }
 
 impl Case {
-    /// Drives `device` through the steps; `observe` sees every elementary operation and the device after it.
+    /// Drives `device` through the steps; `observe` sees every elementary operation and the device
+    /// after it.
     ///
     /// # Errors
     /// The first expectation that is not met.
@@ -105,8 +107,8 @@ impl Runner<'_> {
         self.compare(step)
     }
 
-    /// Spreads departures and arrivals evenly over the round: if all departures came first, the first queues of the
-    /// list would take the space that others had freed.
+    /// Spreads departures and arrivals evenly over the round: if all departures came first, the
+    /// first queues of the list would take the space that others had freed.
     fn round(&mut self, queues: &[u16], size: u32, tags: Tags, flow: u32, drain: &[u16]) {
         let mut ports = drain.iter().enumerate().peekable();
         for (i, &queue) in queues.iter().enumerate() {

@@ -27,7 +27,8 @@ pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
     }
 }
 
-/// The parameters of `entry` that are written, in that order; `prefix` begins what is wrong with one.
+/// The parameters of `entry` that are written, in that order; `prefix` begins what is wrong with
+/// one.
 pub(super) fn given(
     prefix: &str,
     (entry, params): (&str, &[ParamInfo]),

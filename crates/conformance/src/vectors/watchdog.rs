@@ -1,7 +1,8 @@
-//! Vectors of the PFC watchdog: what a switch sees of a queue from poll to poll, and when a storm begins and ends.
+//! Vectors of the PFC watchdog: what a switch sees of a queue from poll to poll, and when a storm
+//! begins and ends.
 //!
-//! One file per rule, `testdata/watchdog/<rule>.toml`. Any implementation can play them: write a [`Watchdog`] and call
-//! [`WatchdogCase::run`].
+//! One file per rule, `testdata/watchdog/<rule>.toml`. Any implementation can play them: write a
+//! [`Watchdog`] and call [`WatchdogCase::run`].
 //!
 //! ```toml
 //! [[case]]

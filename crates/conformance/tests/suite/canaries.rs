@@ -1,4 +1,5 @@
-//! Can the checks fail? Deliberately broken policies, switches and ledgers, each caught by the claim it breaks.
+//! Can the checks fail? Deliberately broken policies, switches and ledgers, each caught by the
+//! claim it breaks.
 
 use bufferlab_conformance::*;
 use bufferlab_core::policy::{CompleteSharing, DynamicThreshold};
@@ -68,7 +69,8 @@ fn a_policy_that_evicts_from_an_empty_queue_is_caught() {
     assert_eq!(caught(&subject).claim, "stays within the buffer");
 }
 
-/// Evicts the tail of the first queue that holds a packet, until the arriving one fits or patience ends.
+/// Evicts the tail of the first queue that holds a packet, until the arriving one fits or patience
+/// ends.
 #[derive(Debug)]
 struct Evicts {
     evicted: usize,

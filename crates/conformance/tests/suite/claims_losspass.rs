@@ -190,8 +190,8 @@ const LOOKUP: &[(&str, &[&str])] = &[
     ("lengths and victim of the port", &["class and port of the packet"]),
 ];
 
-/// N flows of constant windows through a link that sends one packet per slot, `rtt` slots away: the queue once it has
-/// settled.
+/// N flows of constant windows through a link that sends one packet per slot, `rtt` slots away: the
+/// queue once it has settled.
 fn constant_windows(flows: u64, window: u64, rtt: usize) -> u64 {
     let mut queue = 0;
     let mut way: VecDeque<u64> = (0..rtt).map(|slot| if slot == 0 { flows * window } else { 0 }).collect();
@@ -204,8 +204,8 @@ fn constant_windows(flows: u64, window: u64, rtt: usize) -> u64 {
     queue
 }
 
-/// DCTCP in congestion avoidance, N flows in step, packet by packet through the core's switch and marker: the longest
-/// queue (packets).
+/// DCTCP in congestion avoidance, N flows in step, packet by packet through the core's switch and
+/// marker: the longest queue (packets).
 fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     const G: f64 = 1.0 / 16.0;
     struct Flow {
@@ -275,8 +275,8 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     longest
 }
 
-/// A port whose buffer is full, the share `tau` of it with packets of large flows: how many packets of a microburst it
-/// takes.
+/// A port whose buffer is full, the share `tau` of it with packets of large flows: how many packets
+/// of a microburst it takes.
 fn absorbed(tau: f64) -> (u64, u64) {
     let mut bench = bench("losspass", &static_port(PORT_BUFFER), PORT_BUFFER, 1);
     let whole = PORT_BUFFER / u64::from(MTU);
@@ -292,8 +292,9 @@ fn absorbed_by_headroom(stored: u64) -> u64 {
     pour(&mut bench.switch, SMALL, 1_000)
 }
 
-/// An overload of large packets, and bursts of small flows every 2 ms: delays of small packets (p99, us), what was
-/// delivered of the large stream in time, and its longest wait (us), for one end of eviction.
+/// An overload of large packets, and bursts of small flows every 2 ms: delays of small packets
+/// (p99, us), what was delivered of the large stream in time, and its longest wait (us), for one
+/// end of eviction.
 fn evicting(end: &'static str) -> (f64, u64, f64) {
     let params = [static_port(PORT_BUFFER), vec![given("victim", ParamValue::Choice(end.into()))]].concat();
     let mut bench = bench("losspass", &params, PORT_BUFFER, 1);

@@ -1,5 +1,6 @@
-//! Plasticine's Figures 2 to 6, packet by packet: a buffer of 60 packets, ports that send one packet per unit of time.
-//! A packet of the figures is sent as 100 small ones, so that whole packets are no coarser than the numbers.
+//! Plasticine's Figures 2 to 6, packet by packet: a buffer of 60 packets, ports that send one
+//! packet per unit of time. A packet of the figures is sent as 100 small ones, so that whole
+//! packets are no coarser than the numbers.
 
 use crate::support::circuit;
 use bufferlab_conformance::claims;
@@ -44,8 +45,8 @@ impl Figure {
         Self { bench, queues_per_port: queues as u16 }
     }
 
-    /// From now on `queue` gets `rate` packets per unit of time. Sources are a little out of step: else the order of
-    /// simultaneous grains would decide.
+    /// From now on `queue` gets `rate` packets per unit of time. Sources are a little out of step:
+    /// else the order of simultaneous grains would decide.
     fn load(&mut self, queue: u16, rate: u64) {
         let (port, priority) = (queue / self.queues_per_port, (queue % self.queues_per_port) as u8);
         let rate = BitRate(LINE.0 * rate);
@@ -67,7 +68,8 @@ impl Figure {
         self.bench.switch.buffer().shared_free() as f64 / PACKET as f64
     }
 
-    /// A burst into `queue`: when its first grain is dropped (units of time) and what it stores then (packets).
+    /// A burst into `queue`: when its first grain is dropped (units of time) and what it stores
+    /// then (packets).
     fn burst(&mut self, queue: u16, rate: u64) -> (f64, f64) {
         let start = self.bench.now;
         self.load(queue, rate);
@@ -88,8 +90,8 @@ enum Scheme {
     OneFactor,
 }
 
-/// Five yellow queues of port 0 and a burst of 5:1 into red of port 1: yellow before, time and length at the first
-/// drop, red and yellow in the end.
+/// Five yellow queues of port 0 and a burst of 5:1 into red of port 1: yellow before, time and
+/// length at the first drop, red and yellow in the end.
 fn five_to_one(scheme: Scheme) -> [f64; 5] {
     let mut figure = Figure::new(scheme, 2, 6);
     (1..6).for_each(|queue| figure.load(queue, 1));

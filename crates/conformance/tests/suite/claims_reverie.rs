@@ -1,4 +1,5 @@
-//! Claims of Reverie (NSDI 2024) about who is counted where: every account after every one of a million random events.
+//! Claims of Reverie (NSDI 2024) about who is counted where: every account after every one of a
+//! million random events.
 
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
@@ -17,14 +18,15 @@ const LAG: u64 = 4;
 const HEADROOM: u64 = (LAG + 2) * MTU;
 const EVENTS: u64 = 1_000_000;
 
-/// Books kept beside the switch, of what it tells: bytes by ingress and by egress queue, and what of an ingress queue
-/// is headroom.
+/// Books kept beside the switch, of what it tells: bytes by ingress and by egress queue, and what
+/// of an ingress queue is headroom.
 #[derive(Default)]
 struct Books {
     ingress: [u64; QUEUES],
     egress: [u64; QUEUES],
     headroom: [u64; QUEUES],
-    /// Where only some ports are lossless: which ingress queues, and bytes of lossy packets by egress queue.
+    /// Where only some ports are lossless: which ingress queues, and bytes of lossy packets by
+    /// egress queue.
     is_lossless: [bool; QUEUES],
     lossy_egress: [u64; QUEUES],
     headroom_before: u64,
@@ -295,7 +297,8 @@ fn draw(seed: u64, thresholds: bool) -> Drawn {
     drawn
 }
 
-/// Equations 7 to 9 with reserves beside the pools: each packet has the class of the port that it came from.
+/// Equations 7 to 9 with reserves beside the pools: each packet has the class of the port that it
+/// came from.
 fn counted_twice_with(drawn: &Drawn, books: &Books, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let of_class = |bytes: &[u64; QUEUES], lossless: bool| -> u64 {
         (0..QUEUES).filter(|&queue| books.is_lossless[queue] == lossless).map(|queue| bytes[queue]).sum()

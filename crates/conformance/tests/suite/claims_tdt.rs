@@ -1,5 +1,5 @@
-//! TDT (ToN 2022): what it says of thresholds, states and single bursts, packet by packet on one switch: 16 ports of
-//! 1 Gb/s, 1 MB, packets of 1500 B.
+//! TDT (ToN 2022): what it says of thresholds, states and single bursts, packet by packet on one
+//! switch: 16 ports of 1 Gb/s, 1 MB, packets of 1500 B.
 //!
 //! What needs random traffic is in `crates/sim/tests/suite/claims_tdt.rs`.
 
@@ -35,7 +35,8 @@ fn bench(policy: &str, params: &[(&str, ParamValue)], sources: &[Source]) -> Ope
     OpenLoop::new(&config, policy, params, sources).expect("it fits")
 }
 
-/// The first `n` ports overloaded by 2 Gb/s from the start, and a burst into each of the next `m` ports.
+/// The first `n` ports overloaded by 2 Gb/s from the start, and a burst into each of the next `m`
+/// ports.
 fn overloads_and_bursts(n: u16, m: u16, mbps: u64, duration: Time) -> Vec<Source> {
     let mut sources: Vec<_> = (0..n).map(|port| overload(port, 2_000)).collect();
     sources.extend((n..n + m).map(|port| source(port, mbps, BURST, BURST + duration)));
@@ -52,7 +53,8 @@ fn first_loss(policy: &str, n: u16, m: u16, mbps: u64) -> (f64, Loss) {
     ((loss.at - BURST).as_secs_f64(), loss)
 }
 
-/// A switch and a load: N overloaded ports, M bursting at R (bit/s) on ports of C, B (bits), alpha, n ports.
+/// A switch and a load: N overloaded ports, M bursting at R (bit/s) on ports of C, B (bits), alpha,
+/// n ports.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     n: f64,
@@ -107,7 +109,8 @@ impl Load {
     }
 }
 
-/// The largest deviation of first losses from a formula over several loads, in percent; and the loads' number.
+/// The largest deviation of first losses from a formula over several loads, in percent; and the
+/// loads' number.
 fn worst(policy: &str, loads: &[(u16, u16, u64)], formula: impl Fn(&Load) -> f64) -> f64 {
     let deviation = |&(n, m, mbps): &(u16, u16, u64)| {
         let expected = formula(&Load::of(n, m, mbps));
@@ -155,8 +158,8 @@ fn first_in(state: f64, params: &[(&str, ParamValue)], mbps: u64) -> Option<Time
     None
 }
 
-/// Fig. 8: 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms into one port: delay of the second flow's first packet and the
-/// mean (ms).
+/// Fig. 8: 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms into one port: delay of the second flow's
+/// first packet and the mean (ms).
 fn second_flow(policy: &str) -> (f64, f64) {
     let second = source(0, 800, Time::from_ms(200), Time::from_ms(210));
     let mut bench = bench(policy, &[], &[overload(0, 2_000), second]);
@@ -208,8 +211,8 @@ claims! {
     }
 
     Holds "TDT-C1-1" tdt_c1_1_the_boundary_between_slow_and_fast_bursts_is_where_the_papers_three_schemes_put_it ("R <= C (1 + (1 + aN)/(aM)) is case 1") {
-        // ABM Eq. 28 and Plasticine Eq. 33 for N queues of weight a and M new ones of the same: gamma + (1 + S) gamma /
-        // (omega n).
+        // ABM Eq. 28 and Plasticine Eq. 33 for N queues of weight a and M new ones of the same:
+        // gamma + (1 + S) gamma / (omega n).
         let mut stream = RandomStream::new(1, "claims/c1", 0);
         let mut same = true;
         for _ in 0..100_000 {
@@ -448,8 +451,8 @@ claims! {
     }
 
     Holds "TDT-F6-1" tdt_f6_1_a_burst_and_an_overload_pass_through_all_states_once ("normal, absorption, normal, evacuation, normal") {
-        // Rates are not stated: 2.2 Gb/s from 0 to 5 ms, 1.5 Gb/s from 10 to 30 ms. A slower overload has too few
-        // losses in 20 ms.
+        // Rates are not stated: 2.2 Gb/s from 0 to 5 ms, 1.5 Gb/s from 10 to 30 ms. A slower
+        // overload has too few losses in 20 ms.
         let sources = [source(0, 2_200, Time::ZERO, Time::from_ms(5)), source(0, 1_500, Time::from_ms(10), Time::from_ms(30))];
         let mut bench = bench("tdt", TDT, &sources);
         let states = states(&mut bench, Time::from_ms(60));
@@ -469,8 +472,8 @@ fn with_dec_as_printed_tdt_is_no_better_than_edt() {
     assert!(near(first.as_secs_f64(), first_loss("edt", 2, 1, 8_000).0, 1e-9), "{first}");
 }
 
-/// A rate of exactly k times the line is on the edge: the order of simultaneous packets decides when it is called a
-/// burst.
+/// A rate of exactly k times the line is on the edge: the order of simultaneous packets decides
+/// when it is called a burst.
 #[test]
 fn at_exactly_twice_the_line_the_order_of_simultaneous_packets_decides() {
     let at = |first| {

@@ -1,4 +1,5 @@
-//! Do classifiers send packets to the queues that their vectors say, and would the vectors notice if they did not?
+//! Do classifiers send packets to the queues that their vectors say, and would the vectors notice
+//! if they did not?
 
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Case, Mismatch};

@@ -1,5 +1,5 @@
-//! Policies against an optimum that knows the future, on tiny instances of unit packets, and against Longest Queue
-//! Drop.
+//! Policies against an optimum that knows the future, on tiny instances of unit packets, and
+//! against Longest Queue Drop.
 
 use bufferlab_conformance::competitive::{Arrivals, Fates, Slotted, Timed, TimedPacket, standings};
 use bufferlab_conformance::{Device, SwitchDevice};
@@ -162,7 +162,8 @@ fn bad_predictions_cost_credence_packets_but_no_more_than_a_factor_of_the_ports(
     assert!(perfect > some && some > wrong, "{perfect} {some} {wrong}");
 }
 
-/// One port takes the whole buffer, and every space that it frees; the packets of the others find none.
+/// One port takes the whole buffer, and every space that it frees; the packets of the others find
+/// none.
 #[test]
 fn complete_sharing_falls_behind_by_nearly_the_number_of_ports() {
     let mut slots = vec![vec![0; 8]];
@@ -170,7 +171,8 @@ fn complete_sharing_falls_behind_by_nearly_the_number_of_ports() {
     let arrivals = Slotted { ports: 4, capacity_packets: 8, slots };
     let (optimum, sharing) = (arrivals.optimum(), sent(&arrivals, "cs", &[]).expect("it fits"));
     assert_eq!(sharing, 48, "port 0 alone: 8 + 40");
-    // It refuses 3 of the first 8: one leaves, 4 wait, and there is room for the 4 of every slot to come.
+    // It refuses 3 of the first 8: one leaves, 4 wait, and there is room for the 4 of every slot to
+    // come.
     assert_eq!(optimum, 5 + 40 * 4);
     let lqd = sent(&arrivals, "lqd", &[]).expect("it fits");
     assert!(lqd as f64 > 0.95 * optimum as f64, "{lqd} of {optimum}");

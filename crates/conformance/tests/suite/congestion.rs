@@ -1,4 +1,5 @@
-//! Does every congestion control follow the vectors of its law, and would the vectors notice if it did not?
+//! Does every congestion control follow the vectors of its law, and would the vectors notice if it
+//! did not?
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -155,10 +156,12 @@ fn a_dctcp_of_another_make_passes_and_broken_ones_are_caught() {
     assert!(grows.run(|_, _| Other::new(grows, Defect::AlwaysGrows)).is_err());
 }
 
-/// The cases of a control that it fails with other parameters: each parameter is checked by a case that sets it.
+/// The cases of a control that it fails with other parameters: each parameter is checked by a case
+/// that sets it.
 #[test]
 fn every_parameter_of_a_control_is_set_by_one_of_its_cases() {
-    // DCQCN has a published set with a value for each, and the sets are compared in the transport's own tests.
+    // DCQCN has a published set with a value for each, and the sets are compared in the transport's
+    // own tests.
     for info in CONGESTION_CONTROLS.iter().filter(|info| info.name != "dcqcn") {
         let cases = cases(info.name);
         for param in info.params {

@@ -77,6 +77,24 @@ fn every_page_belongs_to_a_registered_policy() {
     }
 }
 
+/// The items of a page's lists, each on one line.
+fn items(page: &str) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in page.lines() {
+        match (line.strip_prefix("- "), line.strip_prefix("  "), items.last_mut()) {
+            (Some(begin), _, _) => items.push(begin.to_owned()),
+            (None, Some(rest), Some(item)) if open => *item = format!("{item} {}", rest.trim()),
+            _ => {
+                open = false;
+                continue;
+            }
+        }
+        open = true;
+    }
+    items
+}
+
 /// Pages cite tests and vectors by name; a renamed one must not leave a dead reference behind.
 #[test]
 fn tests_and_vectors_that_a_page_cites_exist() {
@@ -86,13 +104,14 @@ fn tests_and_vectors_that_a_page_cites_exist() {
     for info in POLICIES {
         let page = read(&format!("docs/policies/{}.md", info.name));
         let vectors = read(&format!("testdata/policy/{}.toml", info.name));
-        for line in page.lines().filter(|line| line.starts_with("- vector: ")) {
-            let name = line.trim_start_matches("- vector: ").split(" (").next().expect("a first part");
+        let items = items(&page);
+        for name in items.iter().filter_map(|item| item.strip_prefix("vector: ")) {
+            let name = name.split(" (").next().expect("a first part");
             assert!(vectors.contains(&format!("name = \"{name}\"")), "{}: no vector \"{name}\"", info.name);
             cited += 1;
         }
-        for line in page.lines().filter_map(|line| line.strip_prefix("- test: `")) {
-            let (path, rest) = line.split_once("`, `").expect("`file`, `test`");
+        for test in items.iter().filter_map(|item| item.strip_prefix("test: `")) {
+            let (path, rest) = test.split_once("`, `").expect("`file`, `test`");
             let test = rest.split('`').next().expect("a name");
             assert!(read(path).contains(&format!("fn {test}()")), "{}: no test {test} in {path}", info.name);
             cited += 1;

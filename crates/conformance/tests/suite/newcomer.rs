@@ -1,8 +1,8 @@
 //! Do the walk-throughs in CONTRIBUTING.md work, followed to the letter?
 //!
-//! Every section `## Add a …` with steps is followed, all of them in one copy of the repository, so that it is built
-//! once. Five instructions, each a bold line of its own with a fenced block below it, are what a reader sees and what
-//! this test does:
+//! Every section `## Add a …` with steps is followed, all of them in one copy of the repository, so
+//! that it is built once. Five instructions, each a bold line of its own with a fenced block below
+//! it, are what a reader sees and what this test does:
 //!
 //! ```text
 //! **Create `path`:**                                  the file is new and the block is its content
@@ -13,15 +13,16 @@
 //!                                                     the block fails and prints `text`, which names what was added
 //! ```
 //!
-//! The first sentence of a section says how much is added, and is counted: source files, lines in the registry, files
-//! of vectors, pages, scenarios.
+//! The first sentence of a section says how much is added, and is counted: source files, lines in
+//! the registry, files of vectors, pages, scenarios.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The copy's own profile: nobody debugs it, and most of it is built more often than it runs. Nothing here concerns the libraries of others:
-/// they are built as in the workspace, so that they can be taken from there.
+/// The copy's own profile: nobody debugs it, and most of it is built more often than it runs.
+/// Nothing here concerns the libraries of others: they are built as in the workspace, so that they
+/// can be taken from there.
 const QUICK_BUILD: &str = r#"
 [profile.dev]
 debug = false
@@ -185,7 +186,8 @@ impl WalkThrough {
         tally
     }
 
-    /// What the thing that is added is called in sources: the file's name, or that of the first field.
+    /// What the thing that is added is called in sources: the file's name, or that of the first
+    /// field.
     fn name(&self) -> String {
         let created = self.steps.iter().find_map(|(_, what, _)| match what {
             Instruction::Create { path } => path.strip_suffix(".rs")?.rsplit('/').next(),
@@ -202,7 +204,8 @@ impl WalkThrough {
     }
 }
 
-/// "one source file", "two lines": how a sentence says what is added; of what is not added, the word alone.
+/// "one source file", "two lines": how a sentence says what is added; of what is not added, the
+/// word alone.
 fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     let some = |count: usize, one: &str, many: &str| {
         let words = match count {
@@ -247,7 +250,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What a clone would hold if everything here were committed, but for this test: the copy need not copy itself.
+/// What a clone would hold if everything here were committed, but for this test: the copy need not
+/// copy itself.
 fn repository() -> Files {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(arguments).current_dir(root()).output().expect("git runs");
@@ -263,15 +267,16 @@ fn repository() -> Files {
     files
 }
 
-/// Makes `folder` hold exactly `files`. What is equal already stays untouched, so that cargo builds little the next
-/// time.
+/// Makes `folder` hold exactly `files`. What is equal already stays untouched, so that cargo builds
+/// little the next time.
 fn synchronise(folder: &Path, files: &Files) {
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {
         for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
             let name = entry.path().strip_prefix(folder).expect("below").to_string_lossy().into_owned();
             if entry.path().is_dir() {
-                // An empty folder is no harmless rest: the workspace takes every folder of `crates/` for a crate.
+                // An empty folder is no harmless rest: the workspace takes every folder of
+                // `crates/` for a crate.
                 let inside = format!("{name}/");
                 match files.range(inside.clone()..).next() {
                     Some((path, _)) if path.starts_with(&inside) => waiting.push(entry.path()),
@@ -291,8 +296,9 @@ fn synchronise(folder: &Path, files: &Files) {
     }
 }
 
-/// Copies the libraries of others, built for this test already, to where the copy of the repository would build them again. Cargo compares
-/// versions, features and profile: what does not fit is built there after all.
+/// Copies the libraries of others, built for this test already, to where the copy of the repository
+/// would build them again. Cargo compares versions, features and profile: what does not fit is
+/// built there after all.
 fn take_libraries(to: &Path) {
     let program = std::env::current_exe().expect("this test");
     let from = program.ancestors().nth(2).expect("a test lies in deps/");
@@ -429,7 +435,8 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
             let is_said = walk.promise.contains(&words);
             assert_eq!(is_said, count > 0, "\"{}\" adds {tally:?}; \"{words}\"", walk.promise);
         }
-        // The theory knows nothing of packets: how an answer is replayed stands in another crate, beside the answer's own file.
+        // The theory knows nothing of packets: how an answer is replayed stands in another crate,
+        // beside the answer's own file.
         let files = if walk.subject == "a calculator" { 2 } else { 1 };
         let is_little = tally.sources <= files && tally.lines <= 2 * files;
         assert!(is_little, "{}: {tally:?} is too much work", walk.subject);

@@ -1,8 +1,8 @@
-//! What does it cost that Plasticine's pipeline on a programmable switch decides from old registers? Thresholds and
-//! bursts against the period of its passes.
+//! What does it cost that Plasticine's pipeline on a programmable switch decides from old
+//! registers? Thresholds and bursts against the period of its passes.
 //!
-//! `cargo xtask generate conformance` draws
-//! `docs/figures/plasticine-pisa-staleness.svg` and the table of `docs/policies/plasticine-pisa.md` anew.
+//! `cargo xtask generate conformance` draws `docs/figures/plasticine-pisa-staleness.svg` and the
+//! table of `docs/policies/plasticine-pisa.md` anew.
 
 use bufferlab_core::{Packet, ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags};
 use bufferlab_pages::{assert_all, check_block, check_file};
@@ -107,8 +107,8 @@ fn open_loop(
 /// By how much the pipeline's thresholds are wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Error {
-    /// Median and 90th percentile of the factor between the pipeline's threshold and Plasticine's of the instant,
-    /// whichever is larger.
+    /// Median and 90th percentile of the factor between the pipeline's threshold and Plasticine's
+    /// of the instant, whichever is larger.
     median: f64,
     p90: f64,
     /// Share of thresholds within the factor of the shift, the root of two, and a packet.
@@ -132,7 +132,8 @@ fn threshold_error(pass: Time, egress_length: &'static str) -> Error {
     Error { median: at(0.5), p90: at(0.9), within_shift: within as f64 / factors.len() as f64 }
 }
 
-/// What a burst of five times the port's rate, alone, stores before its first drop (KB). Plasticine: B/3.
+/// What a burst of five times the port's rate, alone, stores before its first drop (KB).
+/// Plasticine: B/3.
 fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = pipeline(pass, egress_length);
     let packet = Packet { size: MTU, priority: 1, ..Packet::default() };
@@ -149,11 +150,12 @@ fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     panic!("the burst is never refused");
 }
 
-/// Every register as fresh as can be: a pass every nanosecond, a round of 24 queues in 24 ns, 50 times per packet time.
+/// Every register as fresh as can be: a pass every nanosecond, a round of 24 queues in 24 ns, 50
+/// times per packet time.
 const FRESH: Time = Time::from_ns(1);
 
-/// The yardstick: `weight` and the policy `plasticine` give the same thresholds, so what follows compares with that
-/// policy.
+/// The yardstick: `weight` and the policy `plasticine` give the same thresholds, so what follows
+/// compares with that policy.
 #[test]
 fn the_yardstick_is_the_policy_plasticine() {
     let mut switch = ideal();
@@ -170,8 +172,9 @@ fn the_yardstick_is_the_policy_plasticine() {
     assert!(total > 1_000 && same as f64 >= 0.95 * total as f64, "{same} of {total}");
 }
 
-/// Convergence: as the pass period falls, thresholds come nearer to Plasticine's in every decade, until nearly all are
-/// within the error of the shift; the rest is the egress register, which only a leaving packet writes.
+/// Convergence: as the pass period falls, thresholds come nearer to Plasticine's in every decade,
+/// until nearly all are within the error of the shift; the rest is the egress register, which only
+/// a leaving packet writes.
 #[test]
 fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_of_the_shift() {
     let decades = [100_000, 10_000, 1_000, 100, 10].map(|ns| threshold_error(Time::from_ns(ns), "dequeue"));
@@ -185,8 +188,8 @@ fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_o
     assert!(decades[0].within_shift < 0.5, "a round of 2.4 ms is useless: {:?}", decades[0]);
 }
 
-/// With the length that a packet met on arrival the burst is never noticed, whatever the period: five packets come for
-/// each that goes.
+/// With the length that a packet met on arrival the burst is never noticed, whatever the period:
+/// five packets come for each that goes.
 #[test]
 fn a_burst_overshoots_with_the_pass_period_and_without_bound_if_registers_hold_what_packets_met() {
     let found = PERIODS_NS.map(|ns| absorbed_kb(Time::from_ns(ns), "dequeue"));

@@ -1,4 +1,5 @@
-//! Do TCP's sender and receiver follow the vectors of loss recovery, and would the vectors notice if they did not?
+//! Do TCP's sender and receiver follow the vectors of loss recovery, and would the vectors notice
+//! if they did not?
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;

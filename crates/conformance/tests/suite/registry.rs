@@ -4,12 +4,13 @@ use bufferlab_conformance::{Effort, Subject, check_subject};
 use bufferlab_core::{POLICIES, ParamValue, PolicyInfo, find_policy};
 use bufferlab_units::Time;
 
-/// Policies whose verdicts do not follow from the queue's length and the threshold of the packet's marks: they look at
-/// the packet's flow, drop early, or look at an old copy of the length or at a filtered one.
+/// Policies whose verdicts do not follow from the queue's length and the threshold of the packet's
+/// marks: they look at the packet's flow, drop early, or look at an old copy of the length or at a
+/// filtered one.
 const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "ib", "plasticine-pisa", "plasticine-single", "reverie"];
 
-/// In place of defaults that would take most of the time: a switch is built for every script (large flow tables), and
-/// time passes in steps of 27 us (short periods).
+/// In place of defaults that would take most of the time: a switch is built for every script (large
+/// flow tables), and time passes in steps of 27 us (short periods).
 fn quick(info: &PolicyInfo) -> Vec<(&'static str, ParamValue)> {
     let quick =
         [("flow_entries", ParamValue::Count(64)), ("pass_period", ParamValue::Time(Time::from_us(10)))];
@@ -153,8 +154,8 @@ fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subje
     match info.name {
         // Section 3.2.2 of the paper.
         "losspass" => subject.with_at_most_evictions(1),
-        // Their thresholds move with the arrival itself: it first adds its own bytes. Credence also drops for its
-        // predictions.
+        // Their thresholds move with the arrival itself: it first adds its own bytes. Credence also
+        // drops for its predictions.
         "followlqd" | "credence" => subject.with_other_limits(),
         _ => subject,
     }

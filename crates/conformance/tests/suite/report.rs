@@ -1,4 +1,5 @@
-//! Does one call say everything about a policy from outside of the registry? A test binary of its own: what it registers stays.
+//! Does one call say everything about a policy from outside of the registry? A test binary of its
+//! own: what it registers stays.
 
 use bufferlab_conformance::vectors::VectorFile;
 use bufferlab_conformance::{Effort, Finding, Options, check};

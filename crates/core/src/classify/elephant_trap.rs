@@ -1,4 +1,5 @@
-//! The elephant trap of Intelligent Buffer and Dynamic Packet Prioritization: flows are short until they have sent so much.
+//! The elephant trap of Intelligent Buffer and Dynamic Packet Prioritization: flows are short until
+//! they have sent so much.
 
 use super::{Classifier, ClassifierInfo, existing_queue};
 use crate::flows::{FLOW_ENTRIES, FLOW_IDLE, FlowKey, FlowTable, Sent, ShortLimit};
@@ -47,12 +48,13 @@ fn build(params: &Params, queues_per_port: usize) -> Result<Classifier, BuildErr
     Ok(Classifier::identity(queues_per_port).with_trap(trap))
 }
 
-/// Tells short flows from elephants by what they have sent: a flow is short until it reaches a limit, and again after
-/// silence.
+/// Tells short flows from elephants by what they have sent: a flow is short until it reaches a
+/// limit, and again after silence.
 ///
-/// Packets of short flows get [`Tags::SMALL`], those of elephants lose it: where a trap is, marks of hosts do not
-/// count. Short flows may be redirected to a queue of their own (Dynamic Packet Prioritization). When a flow
-/// turns into an elephant, its packets change the queue and may overtake or be overtaken.
+/// Packets of short flows get [`Tags::SMALL`], those of elephants lose it: where a trap is, marks
+/// of hosts do not count. Short flows may be redirected to a queue of their own (Dynamic Packet
+/// Prioritization). When a flow turns into an elephant, its packets change the queue and may
+/// overtake or be overtaken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElephantTrap {
     flows: FlowTable<Sent>,
@@ -63,8 +65,9 @@ pub struct ElephantTrap {
 }
 
 impl ElephantTrap {
-    /// A table of `entries` flows, each short up to `limit` and forgotten after being silent for longer than `idle`.
-    /// Short flows keep the queue of the map unless `short_queue` names another one.
+    /// A table of `entries` flows, each short up to `limit` and forgotten after being silent for
+    /// longer than `idle`. Short flows keep the queue of the map unless `short_queue` names another
+    /// one.
     #[must_use]
     pub fn new(entries: usize, idle: Time, limit: ShortLimit, short_queue: Option<u8>) -> Self {
         Self { flows: FlowTable::new(entries, idle), limit, short_queue, last: None }

@@ -1,4 +1,5 @@
-//! How a chip accounts lossless traffic: what differs between families, measured in docs/silicon.md.
+//! How a chip accounts lossless traffic: what differs between families, measured in
+//! docs/silicon.md.
 
 use bufferlab_params::choices;
 
@@ -6,8 +7,9 @@ use bufferlab_params::choices;
 /// ([`crate::Policy::heeds_accounting`]); the others know nothing of pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounting {
-    /// Parts of the memory, each of which takes the packets of its own consecutive ingress ports: an ingress queue has
-    /// its pool and its headroom there, an egress queue an account in each. At least 1.
+    /// Parts of the memory, each of which takes the packets of its own consecutive ingress ports:
+    /// an ingress queue has its pool and its headroom there, an egress queue an account in each. At
+    /// least 1.
     pub slices: u16,
     /// Where a paused ingress queue resumes.
     pub resume_below: ResumeBelow,
@@ -18,7 +20,8 @@ pub struct Accounting {
 }
 
 impl Accounting {
-    /// That of the papers and of SONiC's documents: one memory, a moving threshold, minimums of the lossy pool.
+    /// That of the papers and of SONiC's documents: one memory, a moving threshold, minimums of the
+    /// lossy pool.
     pub const IDEAL: Self = Self {
         slices: 1,
         resume_below: ResumeBelow::Threshold,

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-/// Consecutive ports spread over the slices of a memory as evenly as possible: six ports on four slices are 2, 2, 1 and 1.
+/// Consecutive ports spread over the slices of a memory as evenly as possible: six ports on four
+/// slices are 2, 2, 1 and 1.
 ///
-/// The public configurations of chips do not say which port is in which slice; the slices of a chip serve equal
-/// numbers of lanes. So no slice stays without ports unless there are more slices than ports.
+/// The public configurations of chips do not say which port is in which slice; the slices of a chip
+/// serve equal numbers of lanes. So no slice stays without ports unless there are more slices than
+/// ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSpread {
     ports: usize,

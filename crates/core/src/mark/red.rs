@@ -120,7 +120,8 @@ pub struct Red {
     pub watch: Watch,
     /// Where the probability rises.
     pub ramp: Ramp,
-    /// The same for every priority where they differ; the last entry repeats. Empty: `ramp` holds for all.
+    /// The same for every priority where they differ; the last entry repeats. Empty: `ramp` holds
+    /// for all.
     pub by_priority: Vec<Ramp>,
     /// Probability when the length reaches `kmax`, 0..=1; linear from 0 at `kmin`.
     pub pmax: f64,

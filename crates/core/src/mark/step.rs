@@ -59,8 +59,8 @@ pub struct Step {
     pub watch: Watch,
     /// K: no mark up to this length (bytes).
     pub threshold: u64,
-    /// K of every priority where they differ, as in LossPass's selective marking; the last entry repeats. Empty:
-    /// `threshold` holds for all.
+    /// K of every priority where they differ, as in LossPass's selective marking; the last entry
+    /// repeats. Empty: `threshold` holds for all.
     pub by_priority: Vec<u64>,
 }
 

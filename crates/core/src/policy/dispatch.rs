@@ -1,7 +1,8 @@
 //! Which policies are called without a pointer.
 //!
-//! A call through a pointer costs more than Dynamic Thresholds decide in, because the compiler cannot look into it: arguments go through memory, and
-//! hooks that do nothing are called. So the schemes that most runs use are variants, and every other one is behind a pointer as before.
+//! A call through a pointer costs more than Dynamic Thresholds decide in, because the compiler
+//! cannot look into it: arguments go through memory, and hooks that do nothing are called. So the
+//! schemes that most runs use are variants, and every other one is behind a pointer as before.
 
 use super::interface::{Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict};
 use super::schemes::{DynamicThreshold, SonicDt};
@@ -57,7 +58,8 @@ macro_rules! each {
     };
 }
 
-/// By value and apart: the arrival is put together in memory only for policies that look at it there.
+/// By value and apart: the arrival is put together in memory only for policies that look at it
+/// there.
 #[inline(never)]
 fn ask<P: Policy>(policy: &mut P, arrival: Arrival, buffer: &Buffer) -> Verdict {
     policy.admit(&arrival, buffer)

@@ -1,5 +1,5 @@
-//! Everything that a policy is made of: what it sees, what it answers, what it says of itself. Schemes import nothing
-//! else of `policy`, but for the parts that several of them share.
+//! Everything that a policy is made of: what it sees, what it answers, what it says of itself.
+//! Schemes import nothing else of `policy`, but for the parts that several of them share.
 
 mod bound;
 mod hooks;

@@ -38,7 +38,8 @@ use bufferlab_params::{RegisterError, Registry};
 /// [`POLICIES`], and what a program brings along.
 pub static REGISTRY: Registry<PolicyInfo> = Registry::new(POLICIES);
 
-/// Every policy of this process: the built-in ones, then a program's own in the order of their registration.
+/// Every policy of this process: the built-in ones, then a program's own in the order of their
+/// registration.
 #[must_use]
 pub fn policies() -> Vec<&'static PolicyInfo> {
     REGISTRY.all()
@@ -56,11 +57,12 @@ pub fn find_policy(name: &str) -> Option<&'static PolicyInfo> {
     REGISTRY.find(name)
 }
 
-/// Adds a policy from outside of this crate ([`Registry::register`](bufferlab_params::Registry::register)).
+/// Adds a policy from outside of this crate
+/// ([`Registry::register`](bufferlab_params::Registry::register)).
 ///
 /// # Errors
-/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default lies outside its
-/// domain.
+/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default
+/// lies outside its domain.
 pub fn register_policy(info: PolicyInfo) -> Result<&'static PolicyInfo, RegisterError> {
     REGISTRY.register(info)
 }

@@ -1,7 +1,7 @@
 //! The policies of bufferlab, a file each, and the list of them.
 //!
-//! To add one, write a file in `schemes/` and add its module and its `INFO` here (`CONTRIBUTING.md`). A program's own
-//! policies stay in the program: [`crate::register_policy`].
+//! To add one, write a file in `schemes/` and add its module and its `INFO` here
+//! (`CONTRIBUTING.md`). A program's own policies stay in the program: [`crate::register_policy`].
 
 mod abm;
 mod abm_dt;
@@ -53,7 +53,8 @@ pub use static_partition::StaticPartition;
 pub use traffic_aware::TrafficAware;
 
 /// Every policy of bufferlab: the one list behind the command line, the scenario schema, the
-/// documentation, the reports and the conformance tests. What a program brings along joins it in [`crate::policies`].
+/// documentation, the reports and the conformance tests. What a program brings along joins it in
+/// [`crate::policies`].
 pub static POLICIES: &[&PolicyInfo] = &[
     &complete_sharing::INFO,
     &static_partition::COMPLETE_PARTITIONING,

@@ -1,7 +1,8 @@
 //! A packet that need not wait: it finds its port idle and goes on at once.
 //!
-//! In most networks that is most packets. Storing and removing it would lead back to the same ledger at the same instant, so
-//! where nobody would notice, only what remains is done: counts, and the turn of the scheduler.
+//! In most networks that is most packets. Storing and removing it would lead back to the same
+//! ledger at the same instant, so where nobody would notice, only what remains is done: counts, and
+//! the turn of the scheduler.
 
 use super::{Counters, Packet, Switch};
 use crate::buffer::QueueId;
@@ -9,7 +10,8 @@ use crate::mark::Marker;
 use crate::policy::{Hooks, Policy};
 use bufferlab_units::Time;
 
-/// Packets that went through a queue without waiting: 24 bytes, where [`Counters`] have 64, so that fewer cache lines are touched.
+/// Packets that went through a queue without waiting: 24 bytes, where [`Counters`] have 64, so that
+/// fewer cache lines are touched.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Passages {
     packets: u64,
@@ -32,14 +34,15 @@ impl Passages {
 }
 
 impl<P: Policy> Switch<P> {
-    /// [`Self::handle_arrival`] and [`Self::poll_transmit`] in one, for a packet whose egress port is idle: the queue that
-    /// it went through, unmarked, with nothing behind it. `None`: nothing has happened, and the packet has to take the long
-    /// way. That is so where something waits at the port, a priority of it is paused, the policy does not let it pass
-    /// ([`Policy::lets_pass`]), or somebody looks at packets in between: own marking rules, classifiers that count,
-    /// deficit round robin, what deviates from an ideal chip.
+    /// [`Self::handle_arrival`] and [`Self::poll_transmit`] in one, for a packet whose egress port
+    /// is idle: the queue that it went through, unmarked, with nothing behind it. `None`: nothing
+    /// has happened, and the packet has to take the long way. That is so where something waits at
+    /// the port, a priority of it is paused, the policy does not let it pass
+    /// ([`Policy::lets_pass`]), or somebody looks at packets in between: own marking rules,
+    /// classifiers that count, deficit round robin, what deviates from an ideal chip.
     ///
-    /// No [`super::Observer`] hears of it: the packet is in [`Self::counters`] and [`Self::largest_passed`], and a driver that wants to
-    /// see it takes the long way.
+    /// No [`super::Observer`] hears of it: the packet is in [`Self::counters`] and
+    /// [`Self::largest_passed`], and a driver that wants to see it takes the long way.
     #[inline(always)] // Into the one place where packets arrive.
     pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<QueueId> {
         if !self.lets_pass {
@@ -109,7 +112,8 @@ mod tests {
         switch.buffer().queue_ids().map(|queue| switch.counters(queue)).collect()
     }
 
-    /// Sends random packets through two switches, one of which lets pass what it can; returns how many passed.
+    /// Sends random packets through two switches, one of which lets pass what it can; returns how
+    /// many passed.
     fn compare(config: &SwitchConfig, policy: &str, params: &[(String, ParamValue)]) -> usize {
         let build = || config.build_dispatched(policy, params).expect("it fits");
         let (mut long, mut short) = (build(), build());

@@ -156,7 +156,8 @@ fn a_group_sees_its_slice_only_and_resumes_below_its_pause_point() {
     }
 }
 
-/// The reproduction of a chip with a minimum of 6 cells and alpha 1/2: pause and first loss, the latter as before.
+/// The reproduction of a chip with a minimum of 6 cells and alpha 1/2: pause and first loss, the
+/// latter as before.
 #[test]
 fn a_group_pauses_with_the_packet_that_reaches_its_threshold() {
     let one = Accounting { slices: 1, ..CHIP };
@@ -340,7 +341,8 @@ fn what_cannot_be_accounted_is_refused_with_a_reason() {
     assert!(refused("sonic-dt", with(many)).contains("5 slices for 4 ports"));
 }
 
-/// Whatever the number of ports, every slice serves some of them, and a group of every port finds the whole pool of its slice.
+/// Whatever the number of ports, every slice serves some of them, and a group of every port finds
+/// the whole pool of its slice.
 #[test]
 fn every_slice_has_ports_and_every_port_its_slice_of_the_memory() {
     for (ports, slices) in [(5_u16, 2), (5, 4), (6, 4), (9, 4), (11, 5), (11, 7), (11, 8), (13, 4)] {

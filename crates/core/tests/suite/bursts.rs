@@ -1,5 +1,5 @@
-//! Do bursts get as far as TDT (ToN 2022) section VI-A and its formulas say? Packet by packet: 16 ports of 1 Gb/s,
-//! 1 MB, 1500 B, open-loop sources of constant rate.
+//! Do bursts get as far as TDT (ToN 2022) section VI-A and its formulas say? Packet by packet: 16
+//! ports of 1 Gb/s, 1 MB, 1500 B, open-loop sources of constant rate.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, Time};
@@ -139,7 +139,8 @@ impl Bench {
         }
     }
 
-    /// Everything that happens before `end`. Simultaneous arrivals come in the order of the sources.
+    /// Everything that happens before `end`. Simultaneous arrivals come in the order of the
+    /// sources.
     fn run_until(&mut self, end: Time) {
         loop {
             let arrival = (0..self.sources.len())
@@ -195,8 +196,8 @@ fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) ->
     (loss.at - BURST, loss)
 }
 
-/// Closed forms (seconds) of TDT Eq. 4, 5, 8 and 13 with alpha 1, C = 1 Gb/s and one bursting port; and what evacuated
-/// ports leave.
+/// Closed forms (seconds) of TDT Eq. 4, 5, 8 and 13 with alpha 1, C = 1 Gb/s and one bursting port;
+/// and what evacuated ports leave.
 struct Closed {
     dt: f64,
     edt: f64,
@@ -221,8 +222,8 @@ fn assert_near(found: Time, expected: f64, share: f64, what: &str) {
     assert!(deviation <= share, "{what}: found {found}, expected {:.1} us", expected * 1e6);
 }
 
-/// The longest burst without a loss is as long as the formula says, within 3 % as the claims of the paper are checked,
-/// and a burst that ends there is stored as a whole.
+/// The longest burst without a loss is as long as the formula says, within 3 % as the claims of the
+/// paper are checked, and a burst that ends there is stored as a whole.
 fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
     let (at, loss) = first_loss(policy, &[], n, mbps);
     assert_near(at, expected, 0.03, &format!("{policy}, {n} overloaded ports, burst of {mbps} Mb/s"));
@@ -234,7 +235,8 @@ fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
 
 #[test]
 fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
-    // 222 us, 533 us; TDT's own 1.14 ms forgets what evacuated ports keep (erratum E-TDT-2): 1.00 ms.
+    // 222 us, 533 us; TDT's own 1.14 ms forgets what evacuated ports keep (erratum E-TDT-2): 1.00
+    // ms.
     let c = closed(2, 8_000);
     let (dt, edt, tdt) = (
         assert_absorbs("dt", 2, 8_000, c.dt),
@@ -243,8 +245,8 @@ fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
     );
     // 0.19 MB, 0.47 MB and 0.875 MB stored at the first loss.
     assert_eq!([dt, edt, tdt].map(|loss| loss.queue_packets), [130, 312, 584]);
-    // Dynamic Thresholds cut the burst although a sixth of the buffer is free and the overloaded ports hold more than
-    // it; the others lose by overflow.
+    // Dynamic Thresholds cut the burst although a sixth of the buffer is free and the overloaded
+    // ports hold more than it; the others lose by overflow.
     assert_eq!(
         [dt, edt, tdt].map(|loss| loss.reason),
         [DropReason::OverThreshold, DropReason::BufferFull, DropReason::BufferFull]
@@ -321,7 +323,8 @@ fn with_dec_as_printed_evacuation_ends_itself_and_the_gain_is_lost() {
     assert_eq!(found, first_loss("edt", &[], 2, 8_000).0, "no better than EDT");
 }
 
-/// When a port with a constant overload is first in `state` (1 absorption, 2 evacuation), to a microsecond.
+/// When a port with a constant overload is first in `state` (1 absorption, 2 evacuation), to a
+/// microsecond.
 fn first_in(state: f64, mbps: u64, first: First) -> Option<Time> {
     let mut bench = Bench::new("tdt", &[], &[Source::overload(0, mbps)]);
     bench.first = first;
@@ -334,8 +337,9 @@ fn first_in(state: f64, mbps: u64, first: First) -> Option<Time> {
     None
 }
 
-/// A queue that gets k = 2 times what it sends reaches NEC and OC1 at the same instant: whether that happens in the
-/// first period or in the second depends on the order of simultaneous packets. Just below k a port never absorbs.
+/// A queue that gets k = 2 times what it sends reaches NEC and OC1 at the same instant: whether
+/// that happens in the first period or in the second depends on the order of simultaneous packets.
+/// Just below k a port never absorbs.
 #[test]
 fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
     assert_eq!(first_in(1.0, 1_900, First::Arrival), None);
@@ -344,9 +348,9 @@ fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
     assert_eq!(first_in(1.0, 2_200, First::Departure), Some(Time::from_us(415)));
 }
 
-/// The queue fills, then DC = 333 packets are dropped. 1.5 and 1.9 Gb/s are no bursts: the queue stops at half of the
-/// buffer and what exceeds the line is dropped; 2 and 3 Gb/s fill the buffer, and everything is dropped while the queue
-/// is above half.
+/// The queue fills, then DC = 333 packets are dropped. 1.5 and 1.9 Gb/s are no bursts: the queue
+/// stops at half of the buffer and what exceeds the line is dropped; 2 and 3 Gb/s fill the buffer,
+/// and everything is dropped while the queue is above half.
 #[test]
 fn a_single_overloaded_port_evacuates_when_333_packets_are_lost() {
     for (mbps, milliseconds) in [(1_500, 16.0), (1_900, 8.9), (2_000, 10.0), (3_000, 5.33)] {
@@ -355,8 +359,8 @@ fn a_single_overloaded_port_evacuates_when_333_packets_are_lost() {
     }
 }
 
-/// One port at 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms: the delay of the second flow's first packet and the mean (TDT
-/// Fig. 8a).
+/// One port at 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms: the delay of the second flow's first
+/// packet and the mean (TDT Fig. 8a).
 fn delays(policy: &str) -> (Time, f64) {
     let second =
         Source { port: 0, rate: BitRate::mbps(800), start: Time::from_ms(200), end: Time::from_ms(210) };
@@ -384,9 +388,10 @@ fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     assert!((mean("dt") - 3.0).abs() < 0.1, "{} ms", mean("dt"));
 }
 
-/// A steep burst meets its threshold before the long queues could drain: Dynamic Thresholds cut it at 130 packets (TDT
-/// Eq. 8). When their heads are expelled while it grows, it gets what Eq. 4 gives to slow bursts, a fair share of B /
-/// 4, whatever its rate; when the memory has nothing to spare it is cut as before.
+/// A steep burst meets its threshold before the long queues could drain: Dynamic Thresholds cut it
+/// at 130 packets (TDT Eq. 8). When their heads are expelled while it grows, it gets what Eq. 4
+/// gives to slow bursts, a fair share of B / 4, whatever its rate; when the memory has nothing to
+/// spare it is cut as before.
 #[test]
 fn expulsion_lets_a_burst_take_what_long_queues_hold() {
     let params = |cell_rate| {

@@ -10,7 +10,8 @@ const SLOT: Time = Time::from_ns(1_200);
 /// Packets that arrived and that were stored, by flow.
 type Counts = [[u64; 2]; 3];
 
-/// One port for 100 ms: flow 0 sends 1.5, flow 1 0.3 and flow 2 0.1 packets per slot, at random instants.
+/// One port for 100 ms: flow 0 sends 1.5, flow 1 0.3 and flow 2 0.1 packets per slot, at random
+/// instants.
 fn overload(afd: &'static str, seed: u64) -> (Counts, f64) {
     let config = SwitchConfig {
         seed,
@@ -61,8 +62,9 @@ fn kept(counts: [u64; 2]) -> f64 {
 fn per_flow_drops_hit_the_flow_beyond_the_fair_share_and_spare_the_others() {
     let (counts, length) = overload("per_flow", 1);
     println!("{:.3} {:.3} {:.3}, {length:.0} B", kept(counts[0]), kept(counts[1]), kept(counts[2]));
-    // The port carries 1.0; flows of .3 and .1 stay below the fair share of .6, which is what is left for the first.
-    // The share swings down to them at times, for an interval holds only some 42 packets and the gains are high.
+    // The port carries 1.0; flows of .3 and .1 stay below the fair share of .6, which is what is
+    // left for the first. The share swings down to them at times, for an interval holds only some
+    // 42 packets and the gains are high.
     assert!(kept(counts[1]) > 0.87 && kept(counts[2]) > 0.92, "{counts:?}");
     assert!((kept(counts[0]) - 0.42).abs() < 0.02, "{counts:?}");
     // And the controller keeps the queue near Q_ref = 150 KB.
@@ -87,8 +89,8 @@ fn random_drops_come_from_the_seed_of_the_switch() {
 
 #[test]
 fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
-    // Both gains 0: m_fair stays at its cap of 30 000 B; a flow brings 40 packets of 1500 B per interval, so half are
-    // dropped.
+    // Both gains 0: m_fair stays at its cap of 30 000 B; a flow brings 40 packets of 1500 B per
+    // interval, so half are dropped.
     let config = SwitchConfig::new(1 << 30, vec![BitRate::gbps(10)]);
     let params = [
         ("alpha".to_owned(), ParamValue::RatioPerPriority(vec![1_000.0].into())),

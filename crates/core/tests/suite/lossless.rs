@@ -1,4 +1,5 @@
-//! Lossless and lossy queues in one buffer: do packets settle where Reverie's formulas say, and do the accounts agree?
+//! Lossless and lossy queues in one buffer: do packets settle where Reverie's formulas say, and do
+//! the accounts agree?
 
 use bufferlab_core::policy::Reverie;
 use bufferlab_core::*;
@@ -25,7 +26,8 @@ impl Observer for Senders {
     }
 }
 
-/// Priority 0 is lossy, priority 1 lossless; queue k of a class comes from port k and leaves through port k.
+/// Priority 0 is lossy, priority 1 lossless; queue k of a class comes from port k and leaves
+/// through port k.
 struct Load {
     lossless: usize,
     lossy: usize,
@@ -62,7 +64,8 @@ impl Load {
         SwitchConfig { max_packet: MTU, lossless: 0b10, ..config.with_queues(2) }
     }
 
-    /// In every slot each port sends one packet and gets two for each of its queues, unless they are paused.
+    /// In every slot each port sends one packet and gets two for each of its queues, unless they
+    /// are paused.
     fn settle(&self, policy: &str, pool: u64, params: &[(&str, ParamValue)], slots: u64) -> Settled {
         let mut params: Vec<_> =
             params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -146,8 +149,8 @@ fn sonic_abm_holds_one_alpha_share_per_class_however_many_queues_there_are() {
     let pool = 3_000 * MTU;
     for load in few_loads() {
         let (n, m) = (load.lossless as f64, load.lossy as f64);
-        // As equations 10 and 11 with alpha / n per queue: gamma is taken out by `computed` on ports with one queue of
-        // each direction.
+        // As equations 10 and 11 with alpha / n per queue: gamma is taken out by `computed` on
+        // ports with one queue of each direction.
         let (b_in, b_eo) = (pool as f64, 0.8 * pool as f64);
         let lossy = b_eo / 2.0;
         let expected = ((b_in - lossy) / 2.0 / n, lossy / m);
@@ -189,9 +192,9 @@ fn reverie_settles_where_equations_13_to_15_say() {
 
 #[test]
 fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_settles() {
-    // Ten lossless queues, of which one shares its port with the only lossy one and so drains half as fast. The filter
-    // needs 400 slots of 2.5 packets for what a threshold of 100 packets grants: lengths swing, and what swings up fast
-    // and down slowly is long on average.
+    // Ten lossless queues, of which one shares its port with the only lossy one and so drains half
+    // as fast. The filter needs 400 slots of 2.5 packets for what a threshold of 100 packets
+    // grants: lengths swing, and what swings up fast and down slowly is long on average.
     let pool = 3_000 * MTU;
     let load = Load { lossless: 10, lossy: 1 };
     let found = load.settle("reverie", pool, &[gamma(0.999)], 24_000);
@@ -202,8 +205,8 @@ fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_
 
 #[test]
 fn one_class_alone_holds_alpha_of_one_plus_alpha() {
-    // While a queue is paused its filter moves with departures only: the lag is longer than on the way up, and with 0.9
-    // a threshold of 23 packets is exceeded by 8 on average.
+    // While a queue is paused its filter moves with departures only: the lag is longer than on the
+    // way up, and with 0.9 a threshold of 23 packets is exceeded by 8 on average.
     let pool = 3_000 * MTU;
     for count in 1..=20 {
         let each = pool as f64 / 2.0 / count as f64;
@@ -271,7 +274,8 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
     assert!(expected > 0.0);
 }
 
-/// Claim: REV-F9-3. There is no pool of lossy traffic: a limit depends on what is held in all, not on who holds it.
+/// Claim: REV-F9-3. There is no pool of lossy traffic: a limit depends on what is held in all, not
+/// on who holds it.
 #[test]
 fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
     let params = find_policy("reverie").expect("registered").params;
@@ -288,7 +292,8 @@ fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
     assert!(limits.iter().all(|limit| *limit == limits[0]), "{limits:?}");
 }
 
-/// Eq. 5 with the time of the largest packet as its step: whatever happens at multiples of it, and while nothing happens.
+/// Eq. 5 with the time of the largest packet as its step: whatever happens at multiples of it, and
+/// while nothing happens.
 #[test]
 fn reveries_filter_in_time_follows_its_recurrence_with_every_step_of_time() {
     let step = BitRate::gbps(10).serialization(MTU).0;
@@ -537,7 +542,8 @@ fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_wi
         }
         (packets, senders.paused.iter().filter(|paused| **paused).count())
     };
-    // Static: half of 400 - 320. Dynamic: half of 400 - 40 less what is free for headroom: q = (360 - q)
+    // Static: half of 400 - 320. Dynamic: half of 400 - 40 less what is free for headroom: q =
+    // (360 - q)
     // - 10.
     assert_eq!((burst("static"), burst("dsh-like")), ((40, 1), (176, 1)));
 }
@@ -548,7 +554,8 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
     let headroom = 10 * MTU;
     let mut switch = eight_priorities("dsh-like", 400 * MTU, headroom).expect("it fits");
     let mut senders = Senders { paused: vec![false; 32], pauses: 0 };
-    // Senders that never obey, in turn, until the insurance is in use: then the whole port is paused.
+    // Senders that never obey, in turn, until the insurance is in use: then the whole port is
+    // paused.
     let mut sent = 0;
     while switch.buffer().used(Account::Headroom) == 0 {
         assert_eq!(
@@ -605,8 +612,9 @@ fn ports_have_their_own_headroom_and_the_last_of_the_list_holds_for_the_others()
     }
 }
 
-/// A switch of two ports whose thresholds see the pool as it was up to 50 us ago: a lossy queue first takes what the pool has at one instant, then the
-/// lossless queue is sent `packets` more than the pool takes. What happened to the last ones.
+/// A switch of two ports whose thresholds see the pool as it was up to 50 us ago: a lossy queue
+/// first takes what the pool has at one instant, then the lossless queue is sent `packets` more
+/// than the pool takes. What happened to the last ones.
 fn behind_a_stale_pool(policy: &str, packets: u32) -> Vec<Admission> {
     let pool = 20 * MTU;
     let config = SwitchConfig {

@@ -1,5 +1,5 @@
-//! Does the corrected Algorithm 1 keep what LossPass's text promises, in random states? And what does the printed one
-//! do?
+//! Does the corrected Algorithm 1 keep what LossPass's text promises, in random states? And what
+//! does the printed one do?
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -142,8 +142,8 @@ fn a_hard_reserve_holds_at_all_times() {
     assert!(evictions > 1_000, "{evictions}");
 }
 
-/// Erratum E-LP-1: with B_l = 0, P.len + Q_s >= B can hold only where Q_l is a single packet as long as the arriving
-/// one and the port is exactly full.
+/// Erratum E-LP-1: with B_l = 0, P.len + Q_s >= B can hold only where Q_l is a single packet as
+/// long as the arriving one and the port is exactly full.
 #[test]
 fn line_4_as_printed_never_evicts_but_in_a_tie() {
     let params = [static_port(), vec![set("printed_line_4", ParamValue::Flag(true))]].concat();

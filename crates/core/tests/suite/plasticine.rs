@@ -1,5 +1,6 @@
-//! Plasticine's figures by packets: a buffer of 60 packets, a port sends one packet per unit of time. Packets of the
-//! figures are sent as 100 small ones each, so that whole packets are no coarser than the numbers.
+//! Plasticine's figures by packets: a buffer of 60 packets, a port sends one packet per unit of
+//! time. Packets of the figures are sent as 100 small ones each, so that whole packets are no
+//! coarser than the numbers.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -71,8 +72,8 @@ impl Figure {
         self.switch.buffer().queue_bytes(QueueId(queue)) as f64 / PACKET as f64
     }
 
-    /// Adds a load of `rate` packets per unit of time to `queue`; returns when its first packet is dropped and what it
-    /// stores then.
+    /// Adds a load of `rate` packets per unit of time to `queue`; returns when its first packet is
+    /// dropped and what it stores then.
     fn burst_until_first_drop(&mut self, queue: u16, rate: u64) -> (f64, f64) {
         self.load.push((queue, rate));
         self.dropped.fill(0);
@@ -170,8 +171,8 @@ fn figure_3_the_burst_meets_its_threshold_at_6_and_the_steady_state_at_15() {
     }
 }
 
-/// Five yellow queues of port 0 and a burst of rate 5 to red of port 1: time and length at the first drop, red's steady
-/// length, yellow's lengths before and after.
+/// Five yellow queues of port 0 and a burst of rate 5 to red of port 1: time and length at the
+/// first drop, red's steady length, yellow's lengths before and after.
 fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
     let mut figure = Figure::new(policy, params, 60, 2, 6);
     figure.load = (1..6).map(|queue| (queue, 1)).collect();
@@ -240,8 +241,9 @@ fn figure_6b_and_6c_as_drawn_have_one_of_the_two_factors_6_each_and_24_stored() 
 
 #[test]
 fn an_alpha_of_equation_7_absorbs_its_burst_and_a_smaller_one_does_not() {
-    // docs/algorithms.md section 4.4: B = 8 ms of line time, alpha_L = 1/2, rate 5. A burst of .3 B needs alpha_H >
-    // .4932, one of .8 B 3.4286. Here B is 400 packets: arrivals of .3 B take 24 units of time, those of .8 B 64.
+    // docs/algorithms.md section 4.4: B = 8 ms of line time, alpha_L = 1/2, rate 5. A burst of .3 B
+    // needs alpha_H > .4932, one of .8 B 3.4286. Here B is 400 packets: arrivals of .3 B take 24
+    // units of time, those of .8 B 64.
     for (duration, needed) in [(24, 0.4932), (64, 3.4286)] {
         for (alpha, absorbed) in [(needed * 1.03, true), (needed * 0.97, false)] {
             let params = [alphas(&[alpha, 0.5]), prompt()];
@@ -297,7 +299,8 @@ fn random_overloads_settle_at_equations_17_to_19_and_within_the_bounds() {
             let expected = packets as f64 * weight / (1.0 + sum);
             near(figure.length(q.queue), expected, 0.02 * expected + 0.03);
         }
-        // Eq. 21: what stays free, whatever the number of queues; Eq. 14: what a priority holds at most.
+        // Eq. 21: what stays free, whatever the number of queues; Eq. 14: what a priority holds at
+        // most.
         let largest =
             |group| congested.iter().filter(|q| q.group == group).map(|q| q.alpha).fold(0.0, f64::max);
         let free = figure.switch.buffer().shared_free() as f64 / PACKET as f64;

@@ -44,16 +44,18 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     (congested.max(1) as u64, active.max(1) as u64)
 }
 
-/// Shares of arrivals with the same verdict: by the registers and by Plasticine's threshold of the instant; by that
-/// threshold with and without shift.
+/// Shares of arrivals with the same verdict: by the registers and by Plasticine's threshold of the
+/// instant; by that threshold with and without shift.
 struct Agreement {
     registers: f64,
     shift_only: f64,
-    /// The verdict is also Plasticine's for a threshold up to a factor of the root of two larger or smaller.
+    /// The verdict is also Plasticine's for a threshold up to a factor of the root of two larger or
+    /// smaller.
     within_shift_error: f64,
 }
 
-/// A random open loop: every queue is switched on and off at random and then gets up to twice what its port can send.
+/// A random open loop: every queue is switched on and off at random and then gets up to twice what
+/// its port can send.
 fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     let mut switch = switch(pass, egress_length);
     let mut stream = RandomStream::new(7, "test/pisa", 0);
@@ -108,9 +110,9 @@ fn registers(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> Vec<(&'static 
     found
 }
 
-/// Figure 7: four register arrays (Remaining, Qlength, N_Priority, N_Port) and two tables, Routing (which queue, class
-/// and port an arrival is of) and Shift. A verdict follows from one entry of each, and the end of the memory; nothing
-/// else is asked.
+/// Figure 7: four register arrays (Remaining, Qlength, N_Priority, N_Port) and two tables, Routing
+/// (which queue, class and port an arrival is of) and Shift. A verdict follows from one entry of
+/// each, and the end of the memory; nothing else is asked.
 ///
 /// Claim: PLA-HW-1
 #[test]
@@ -123,7 +125,8 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
         advance(&mut switch, now);
         for port in 0..PORTS as u16 {
             let _ = switch.poll_transmit(now, port, &mut ());
-            // Up to three arrivals per packet time and port, as many as fill the buffer now and then.
+            // Up to three arrivals per packet time and port, as many as fill the buffer now and
+            // then.
             for _ in 0..stream.below(4) {
                 let priority = stream.below(QUEUES as u64) as u8;
                 let packet = Packet { size: MTU, egress_port: port, priority, ..Packet::default() };
@@ -149,8 +152,8 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
     assert!(admitted > 10_000 && refused > 10_000, "{admitted} admitted, {refused} refused");
 }
 
-/// What a burst of five times the port's rate stores before its first drop, alone in the switch, as a multiple of what
-/// the shifted threshold of the instant allows.
+/// What a burst of five times the port's rate stores before its first drop, alone in the switch, as
+/// a multiple of what the shifted threshold of the instant allows.
 fn burst(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = switch(pass, egress_length);
     let packet = Packet { size: MTU, priority: 1, ..Packet::default() };
@@ -176,10 +179,11 @@ const PASSES: [(&str, Time); 5] = [
     ("100 us", Time::from_us(100)),
 ];
 
-/// Convergence, stated: over a random open loop, the share of verdicts that Plasticine's threshold of the instant would
-/// have given rises as P falls, to within four points of what shifts with fresh registers would reach; and 98 % of all
-/// verdicts are then right for a threshold within the shift's factor of the root of two. The rest is the egress
-/// register, which only a departing packet writes: no P repairs it.
+/// Convergence, stated: over a random open loop, the share of verdicts that Plasticine's threshold
+/// of the instant would have given rises as P falls, to within four points of what shifts with
+/// fresh registers would reach; and 98 % of all verdicts are then right for a threshold within the
+/// shift's factor of the root of two. The rest is the egress register, which only a departing
+/// packet writes: no P repairs it.
 #[test]
 fn decisions_converge_to_plasticines_as_passes_get_faster_up_to_the_error_of_the_shift() {
     let mut last = 0.0;
@@ -223,8 +227,9 @@ fn a_burst_overshoots_by_what_arrives_before_its_length_is_known() {
     assert!(burst(Time::from_us(1), "dequeue") < 1.3);
     // A round of 24 queues x 10 us: four times 200 packets arrive in it, the whole buffer.
     assert!(burst(Time::from_us(10), "dequeue") > 2.9);
-    // The packet that leaves came when the queue was a fifth of what it is now (arrivals are five times departures):
-    // the register would reach its share when the queue is 5/3 of the buffer. No P prevents it.
+    // The packet that leaves came when the queue was a fifth of what it is now (arrivals are five
+    // times departures): the register would reach its share when the queue is 5/3 of the buffer. No
+    // P prevents it.
     assert!(burst(Time::from_ns(10), "enqueue") > 2.9);
 }
 

@@ -25,7 +25,8 @@ impl Observer for Told {
     }
 }
 
-/// SONiC's `pg_lossless_*` profiles: 100 G over 40 m, 300 m at port 1, 40 G at port 2; queues of lossy priorities.
+/// SONiC's `pg_lossless_*` profiles: 100 G over 40 m, 300 m at port 1, 40 G at port 2; queues of
+/// lossy priorities.
 fn sonic() -> Vec<BufferProfile> {
     let lossless = BufferProfile {
         priorities: vec![3, 4],
@@ -84,7 +85,8 @@ fn packet(from: u16, to: u16, priority: u8) -> Packet {
     Packet { size: CELLED as u32, ingress_port: from, egress_port: to, priority, ..Packet::default() }
 }
 
-/// How many packets are stored until the first pause, and from there to the first loss; and why that.
+/// How many packets are stored until the first pause, and from there to the first loss; and why
+/// that.
 fn fill(switch: &mut Switch<Box<dyn Policy>>, packet: &Packet) -> (u64, u64, DropReason) {
     let mut told = Told::default();
     let (mut before, mut after) = (0, 0);
@@ -99,7 +101,8 @@ fn fill(switch: &mut Switch<Box<dyn Policy>>, packet: &Packet) -> (u64, u64, Dro
 
 #[test]
 fn sonics_profiles_pause_at_a_ninth_of_the_pool_and_each_cable_has_its_headroom() {
-    // k packets of the pool: 8 k <= 10,875,072 / 1248 - (k - 1), so 968, and one in the reserve. Headroom: xoff / 1248.
+    // k packets of the pool: 8 k <= 10,875,072 / 1248 - (k - 1), so 968, and one in the reserve.
+    // Headroom: xoff / 1248.
     for (port, headroom) in [(0, 142), (1, 215), (2, 57), (3, 142)] {
         let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
         assert_eq!(
@@ -125,7 +128,8 @@ fn a_paused_queue_resumes_its_own_offset_below_its_own_threshold() {
         switch.handle_arrival(Time::ZERO, &packet(0, 0, 3), &mut told);
     }
     assert_eq!(told.0, [(IngressId(3), true)]);
-    // With j packets left j - 1 are in the pool: resume at 1248 (j - 1) + 2288 <= (10,875,072 - 1248 (j - 1)) / 8, so j
+    // With j packets left j - 1 are in the pool: resume at 1248 (j - 1) + 2288 <= (10,875,072 -
+    // 1248 (j - 1)) / 8, so j
     // - 1 <= 966.6.
     for left in (0..970).rev() {
         switch.poll_transmit(Time::ZERO, 0, &mut told).expect("it has packets");

@@ -3,7 +3,8 @@
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
 
-/// Whether the lengths, in any order, satisfy every inequality of Harmonic for a buffer of `capacity`.
+/// Whether the lengths, in any order, satisfy every inequality of Harmonic for a buffer of
+/// `capacity`.
 fn is_harmonic(lengths: &[u64], capacity: u64, sums: bool) -> bool {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable_by(|a, b| b.cmp(a));
@@ -49,8 +50,8 @@ fn harmonic_keeps_all_its_inequalities_and_refuses_only_what_breaks_one() {
     }
 }
 
-/// By definition, with packets of one size: a packet is refused only by a full buffer whose longest queue is its own,
-/// and a victim comes from a longest queue.
+/// By definition, with packets of one size: a packet is refused only by a full buffer whose longest
+/// queue is its own, and a victim comes from a longest queue.
 #[test]
 fn longest_queue_drop_takes_from_a_longest_queue_and_from_no_other() {
     #[derive(Default)]

@@ -1,5 +1,5 @@
-//! Can a program bring its own policies along, and are bad ones refused? A test binary of its own: what it registers
-//! stays.
+//! Can a program bring its own policies along, and are bad ones refused? A test binary of its own:
+//! what it registers stays.
 
 use bufferlab_core::policy::CompleteSharing;
 use bufferlab_core::policy::REGISTRY;

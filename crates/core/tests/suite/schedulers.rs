@@ -295,8 +295,8 @@ fn a_scheduler_that_forgets_a_queue_is_refused() {
     let _ = Switch::new(&config, policy::CompleteSharing);
 }
 
-/// Between two departures of a backlogged, unpaused queue of a group, the group's other queues send no more
-/// than one round; random packet sizes, joins, leaves and pauses.
+/// Between two departures of a backlogged, unpaused queue of a group, the group's other queues send
+/// no more than one round; random packet sizes, joins, leaves and pauses.
 #[test]
 fn no_queue_of_a_group_starves() {
     for seed in 0..60 {
@@ -309,7 +309,8 @@ fn no_queue_of_a_group_starves() {
         for (discipline, round_packets, round_bytes) in [
             (Discipline::RoundRobin, queues as u64, u64::MAX),
             (Discipline::WeightedRoundRobin(shares.clone()), u64::from(total), u64::MAX),
-            // Every queue may add one quantum and what was left of the one before, less than a packet.
+            // Every queue may add one quantum and what was left of the one before, less than a
+            // packet.
             (
                 Discipline::DeficitRoundRobin(quanta),
                 u64::MAX,

@@ -1,4 +1,5 @@
-//! Do packets settle where the papers' fluid formulas say? Open-loop overload, one packet per port and slot.
+//! Do packets settle where the papers' fluid formulas say? Open-loop overload, one packet per port
+//! and slot.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -6,8 +7,8 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 const MTU: u64 = 1_500;
 /// Serialization time of an MTU at 10 Gb/s: one slot.
 const SLOT: Time = Time::from_ns(1_200);
-/// 840 slots: whole rounds for ports with 1 to 8 congested queues, so that a count of packets is a drain rate without
-/// rounding: 840/k packets in an interval.
+/// 840 slots: whole rounds for ports with 1 to 8 congested queues, so that a count of packets is a
+/// drain rate without rounding: 840/k packets in an interval.
 const WHOLE_ROUNDS: Time = Time::from_us(1_008);
 
 /// A switch on which queue p of port i is congested for every p below `congested[i]`.
@@ -59,8 +60,8 @@ impl Overload {
         self.queues().map(|(_, p, _)| self.alphas[p]).collect()
     }
 
-    /// A buffer in which the shortest steady queue holds `packets`: below about ten, 0.9 T is no longer apart from
-    /// T, and ABM takes a queue at its threshold for uncongested.
+    /// A buffer in which the shortest steady queue holds `packets`: below about ten, 0.9 T is no
+    /// longer apart from T, and ABM takes a queue at its threshold for uncongested.
     fn capacity(weights: &[f64], packets: u64) -> u64 {
         let smallest = weights.iter().copied().fold(f64::INFINITY, f64::min);
         ((packets * MTU) as f64 * (1.0 + weights.iter().sum::<f64>()) / smallest) as u64
@@ -68,8 +69,8 @@ impl Overload {
 
     /// Time-averaged length of every congested queue (bytes).
     ///
-    /// In every slot each port sends one packet and gets two, for its congested queues in turn: each receives twice
-    /// what it drains.
+    /// In every slot each port sends one packet and gets two, for its congested queues in turn:
+    /// each receives twice what it drains.
     fn average_lengths(&self, policy: &str, capacity: u64, params: &[(&str, ParamValue)]) -> Vec<f64> {
         let ports = self.congested.len();
         let config =
@@ -202,10 +203,10 @@ fn neither_closed_form_describes_the_other_policy() {
     assert!(!within_a_percent_and_a_packet(&by_dt, &steady(capacity, &abm)));
 }
 
-/// A fact to know when measured rates are used with the paper's interval of 80 us: 66.7 packets of 1500 B pass at
-/// 10 Gb/s, so a queue of k on a port sends 66.7/k of them, rounded to a whole packet: gamma is off by up to
-/// k/66.7 in one interval. On average the lengths are off by up to 2.7 %, more than the 1 % that is
-/// accepted above.
+/// A fact to know when measured rates are used with the paper's interval of 80 us: 66.7 packets of
+/// 1500 B pass at 10 Gb/s, so a queue of k on a port sends 66.7/k of them, rounded to a whole
+/// packet: gamma is off by up to k/66.7 in one interval. On average the lengths are off by up to
+/// 2.7 %, more than the 1 % that is accepted above.
 #[test]
 fn measured_drain_rates_at_80_us_are_off_by_two_to_three_percent() {
     let (mut worst, mut exact) = (0.0_f64, 0.0_f64);
@@ -228,7 +229,8 @@ fn measured_drain_rates_at_80_us_are_off_by_two_to_three_percent() {
     assert!(exact < 0.003, "{exact}");
 }
 
-/// Bytes and number of congested queues of every priority that has any, and the smallest gamma among them.
+/// Bytes and number of congested queues of every priority that has any, and the smallest gamma
+/// among them.
 fn by_priority(load: &Overload, lengths: &[f64]) -> Vec<(f64, f64, f64, f64)> {
     (0..load.queues_per_port)
         .filter(|&p| load.congested_of(p) > 0)
@@ -263,7 +265,8 @@ fn no_priority_holds_more_than_theorem_2_allows_or_less_than_the_corrected_theor
 
 #[test]
 fn theorem_1_as_printed_promises_more_than_a_priority_gets() {
-    // Erratum E-ABM-1: two priorities, alpha 1/2 each, on one port. Printed: B/4 each; packets: B/6.
+    // Erratum E-ABM-1: two priorities, alpha 1/2 each, on one port. Printed: B/4 each; packets:
+    // B/6.
     let load = Overload::spread(2, 2, 0.5);
     let capacity = 1_500_000;
     let lengths = load.average_lengths("abm", capacity, &[drain_rate("computed")]);
@@ -275,7 +278,8 @@ fn theorem_1_as_printed_promises_more_than_a_priority_gets() {
 
 #[test]
 fn dynamic_thresholds_have_no_bound_per_priority() {
-    // What Theorem 2 forbids ABM: with 16 congested queues one priority holds 8/9 of the buffer, not 1/3.
+    // What Theorem 2 forbids ABM: with 16 congested queues one priority holds 8/9 of the buffer,
+    // not 1/3.
     let load = Overload::spread(16, 1, 0.5);
     let capacity = 3_840_000;
     let share = |policy, params: &[(&str, ParamValue)]| {

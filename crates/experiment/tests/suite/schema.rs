@@ -1,4 +1,5 @@
-//! Does the JSON Schema accept what the reader accepts, and refuse what a schema can refuse? (`cargo xtask generate` keeps it and the reference fresh.)
+//! Does the JSON Schema accept what the reader accepts, and refuse what a schema can refuse?
+//! (`cargo xtask generate` keeps it and the reference fresh.)
 
 use bufferlab_experiment::json_schema;
 use serde_json::{Value, json};

@@ -41,7 +41,8 @@ impl Worker {
         (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
     }
 
-    /// Whether its case has gone on for too long. A busy machine is no hang, where the time of a process is known.
+    /// Whether its case has gone on for too long. A busy machine is no hang, where the time of a
+    /// process is known.
     fn hangs(&self) -> bool {
         let silent = self.heard.elapsed();
         let computed = cpu_time(&self.child).map_or(silent, |now| now.saturating_sub(self.computed));

@@ -13,7 +13,8 @@ const BUDGET: Budget = Budget { time: Duration::from_secs(10), hops: 200_000 };
 /// Parts of a scenario's duration that are tried, until one fits into the budget.
 const PARTS: [u64; 3] = [50, 500, 5_000];
 
-/// Tries the scenarios of a folder, beginning at one that the seed selects, until the time is used up; the first one is always tried.
+/// Tries the scenarios of a folder, beginning at one that the seed selects, until the time is used
+/// up; the first one is always tried.
 pub(super) fn run(folder: &Path, seed: u64, time: Duration) -> io::Result<Report> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)?.flatten().map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
@@ -59,7 +60,8 @@ fn one(path: &Path, seed: u64) -> (&'static str, Wrong) {
     (word, None)
 }
 
-/// A part of a scenario; one whose flows are listed does not take a shorter duration, and is as it is.
+/// A part of a scenario; one whose flows are listed does not take a shorter duration, and is as it
+/// is.
 fn shortened(path: &Path, part: u64, seed: u64) -> Result<Loaded, String> {
     let whole = load(path, &[]).map_err(|error| error.in_lines())?;
     let duration = format!("{} ns", (whole.scenario.duration.as_ns() / part).max(2_000));

@@ -15,7 +15,8 @@ use std::path::Path;
 pub(super) struct Notes {
     /// What was run: seeds, duration, version and so on; what is not the same everywhere says so.
     pub facts: Vec<(String, String)>,
-    /// Caveats with the points that they concern, one entry for every kind, in the words of the first point.
+    /// Caveats with the points that they concern, one entry for every kind, in the words of the
+    /// first point.
     pub caveats: Vec<(CaveatRecord, String)>,
 }
 
@@ -84,7 +85,8 @@ pub(super) fn compared<'a>(
     Ok((all.into_iter().map(|(point, report)| (point, report.comparison)).collect(), notes))
 }
 
-/// A grid of comparisons. `format_version` grows when a field changes its meaning or goes; new fields may come without.
+/// A grid of comparisons. `format_version` grows when a field changes its meaning or goes; new
+/// fields may come without.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab sweep")]
 struct SweepFile<'a> {
@@ -96,7 +98,8 @@ struct SweepFile<'a> {
     name: &'a str,
     /// The keys of the grid, the last one fastest.
     vary: &'a [Vary],
-    /// What was found, in sentences; differences are corrected for the looks at all points together.
+    /// What was found, in sentences; differences are corrected for the looks at all points
+    /// together.
     finding: Vec<Sentence>,
     /// What to check before trusting the numbers.
     caveats: Vec<SweepCaveat<'a>>,

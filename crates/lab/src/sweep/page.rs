@@ -1,5 +1,5 @@
-//! What does the page of a sweep show? Every number, from whichever side the reader looks; and fixed charts for who has
-//! no JavaScript.
+//! What does the page of a sweep show? Every number, from whichever side the reader looks; and
+//! fixed charts for who has no JavaScript.
 
 use super::output::Notes;
 use super::{Point, Vary, spoken};
@@ -66,7 +66,8 @@ fn axis((vary, name): (&Vary, &String)) -> ExplorerAxis {
     }
 }
 
-/// Every metric of every point. Metrics and policies that only some points have come behind those of the first.
+/// Every metric of every point. Metrics and policies that only some points have come behind those
+/// of the first.
 fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Comparison)]) -> Explorer {
     let mut metrics: Vec<&Metric> = Vec::new();
     let mut schemes: Vec<String> = Vec::new();
@@ -109,8 +110,8 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
     Explorer { axes, schemes, metrics: metrics.iter().map(metric).collect(), cells, marks: Vec::new() }
 }
 
-/// A chart per headline metric over the first key, for every combination of the others; none if its values are no
-/// numbers.
+/// A chart per headline metric over the first key, for every combination of the others; none if its
+/// values are no numbers.
 fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<CurvePanel> {
     let mut panels = Vec::new();
     let Some((over, places)) = axes.first().and_then(|axis| Some((axis, axis.positions.as_ref()?))) else {
@@ -170,8 +171,8 @@ fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = Stri
     point.iter().map(move |(key, value)| format!("{} = {}", name(key), value.trim_matches('"')))
 }
 
-/// For every headline metric a heat map over the first two keys, by scheme and by combination of the others; the maps of a metric share their shades. None with
-/// one key.
+/// For every headline metric a heat map over the first two keys, by scheme and by combination of
+/// the others; the maps of a metric share their shades. None with one key.
 fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<HeatMap> {
     let [x, y, ..] = axes else { return Vec::new() };
     let mut maps = Vec::new();
@@ -212,7 +213,8 @@ fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparis
     maps
 }
 
-/// A metric of a scheme over the first two keys, where the others have these values: rows of the second, columns of the first.
+/// A metric of a scheme over the first two keys, where the others have these values: rows of the
+/// second, columns of the first.
 fn grid(
     (others, scheme, metric): (&[(String, String)], &str, &str),
     vary: &[Vary],

@@ -18,7 +18,8 @@ fn title(ports: u16) -> Title {
     }
 }
 
-/// A switch after `tenths` of a second: 100 Mb/s in and 90 Mb/s out at every port, port 1 loses and marks, and its first queue is near its limit.
+/// A switch after `tenths` of a second: 100 Mb/s in and 90 Mb/s out at every port, port 1 loses and
+/// marks, and its first queue is near its limit.
 fn snapshot(ports: u16, queues: u8, tenths: u64) -> Snapshot {
     let port = |index: u16| {
         let mut port = PortSnapshot::default();

@@ -94,8 +94,8 @@ fn show(target: &Target) -> String {
     }
 }
 
-/// An address that cannot be read, without everything that may belong to a password: what stands before the last `@`, and
-/// options.
+/// An address that cannot be read, without everything that may belong to a password: what stands
+/// before the last `@`, and options.
 fn without_secrets(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
     let place = rest.rsplit('@').next().unwrap_or_default();

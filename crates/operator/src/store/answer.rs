@@ -1,6 +1,7 @@
 //! One answer of a server, bounded before it is in memory: its bytes, elements, nesting and time.
 //!
-//! Only the frame is read here (RESP2: `+ - : $ *`); what is whole and within the limits is parsed by the library.
+//! Only the frame is read here (RESP2: `+ - : $ *`); what is whole and within the limits is parsed
+//! by the library.
 
 use super::wire::{Network, Wire, is_pause};
 use std::io;

@@ -4,9 +4,9 @@ use super::{Database, Fields, Store, StoreError};
 use bufferlab_sonic::TABLES;
 use std::collections::BTreeMap;
 
-/// The configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads: a name and the JSON of each
-/// database. What runs (APPL_DB) fills in what the configuration leaves to the switch, and the size of the
-/// memory is the switch's own (STATE_DB).
+/// The configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads: a name
+/// and the JSON of each database. What runs (APPL_DB) fills in what the configuration leaves to the
+/// switch, and the size of the memory is the switch's own (STATE_DB).
 ///
 /// # Errors
 /// No answer; a switch without a configuration of buffers.

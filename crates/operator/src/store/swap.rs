@@ -1,8 +1,9 @@
-//! A write that loses nothing: it happens only while the value is the expected one, and a late one cannot happen any more
-//! once the key was written again.
+//! A write that loses nothing: it happens only while the value is the expected one, and a late one
+//! cannot happen any more once the key was written again.
 //!
-//! `WATCH`, a look, `MULTI`, `HSET`, `EXEC`: Redis carries the write out only if nobody has written the key since the look. So
-//! a write whose answer is missing, and which may still be under way, is void as soon as the next one is done.
+//! `WATCH`, a look, `MULTI`, `HSET`, `EXEC`: Redis carries the write out only if nobody has written
+//! the key since the look. So a write whose answer is missing, and which may still be under way, is
+//! void as soon as the next one is done.
 
 use super::answer::Trouble;
 use super::wire::Wire;
@@ -35,7 +36,8 @@ impl Store {
     /// Sets a field of a hash if its value is an expected one.
     ///
     /// # Errors
-    /// No answer, or a refusal; then the error says whether the value may have been written nevertheless.
+    /// No answer, or a refusal; then the error says whether the value may have been written
+    /// nevertheless.
     pub fn swap(
         &mut self,
         database: Database,
@@ -108,7 +110,8 @@ impl Store {
     }
 }
 
-/// What is refused was not done. Of everything else that goes wrong from the write on, nobody knows.
+/// What is refused was not done. Of everything else that goes wrong from the write on, nobody
+/// knows.
 fn unless_refused(trouble: Trouble) -> (Trouble, bool) {
     let uncertain = !matches!(trouble, Trouble::Refused(_));
     (trouble, uncertain)

@@ -11,7 +11,8 @@ pub trait Wire: Send {
     /// Sends some of the bytes, within a time; answers how many.
     ///
     /// # Errors
-    /// As [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` where nothing could be sent in time.
+    /// As [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` where nothing could be sent
+    /// in time.
     fn send(&mut self, bytes: &[u8], within: Duration) -> io::Result<usize>;
 
     /// Receives some bytes, within a time; answers how many, 0 at the end of the connection.

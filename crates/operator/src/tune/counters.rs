@@ -83,8 +83,8 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
     Ok(sample)
 }
 
-/// A watermark: that of the last poll, which the switch clears with every one; else that of the period, else that since the user's
-/// last clear.
+/// A watermark: that of the last poll, which the switch clears with every one; else that of the
+/// period, else that since the user's last clear.
 fn watermark(
     store: &mut Store,
     counters: &Fields,

@@ -50,7 +50,8 @@ pub enum Event {
     },
 }
 
-/// Faults in a row. A look at the counters that succeeds says nothing about writes, and a write nothing about looks.
+/// Faults in a row. A look at the counters that succeeds says nothing about writes, and a write
+/// nothing about looks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Faults {
     reads: u32,
@@ -82,8 +83,9 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// A daemon that writes if it has a keeper. Before the first change, that gets what was configured: it outlives the
-    /// process. What it has already belongs to [`recover`](super::recover), which comes first.
+    /// A daemon that writes if it has a keeper. Before the first change, that gets what was
+    /// configured: it outlives the process. What it has already belongs to
+    /// [`recover`](super::recover), which comes first.
     ///
     /// # Errors
     /// Nothing to be tuned.
@@ -110,8 +112,8 @@ impl Daemon {
         self.faults.in_a_row() >= self.tuner.settings().faults_max
     }
 
-    /// Whether nothing is left to be put back: no profile was changed, or all were read back as configured and the journal
-    /// is gone.
+    /// Whether nothing is left to be put back: no profile was changed, or all were read back as
+    /// configured and the journal is gone.
     #[must_use]
     pub const fn is_restored(&self) -> bool {
         self.journal.is_none()
@@ -238,7 +240,8 @@ impl Daemon {
         Event::LeftAlone { profile: profile.to_owned(), found }
     }
 
-    /// Notes what a profile was configured with, and what will be ours there, before anything is written.
+    /// Notes what a profile was configured with, and what will be ours there, before anything is
+    /// written.
     fn note(&mut self, profile: &str, ours: BTreeSet<i8>) -> Result<(), String> {
         let (Some(keeper), Some(tracked)) =
             (self.keeper.as_mut(), self.tuner.tracked.iter().find(|tracked| tracked.profile == profile))
@@ -260,8 +263,8 @@ impl Daemon {
         kept.map_err(|error| format!("{}: {error}", keeper.name()))
     }
 
-    /// Everything as it was configured. What somebody else has changed stays. The journal goes once every profile was read
-    /// back; see [`is_restored`](Self::is_restored). It may be called again.
+    /// Everything as it was configured. What somebody else has changed stays. The journal goes once
+    /// every profile was read back; see [`is_restored`](Self::is_restored). It may be called again.
     pub fn revert(&mut self) -> Vec<Event> {
         let Some(journal) = self.journal.clone() else { return Vec::new() };
         self.store.answer_within(Some(BACK));

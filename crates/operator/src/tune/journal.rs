@@ -1,5 +1,5 @@
-//! What was configured, for as long as something else is: written before the first change, and removed when everything was
-//! read back as configured. It outlives the process.
+//! What was configured, for as long as something else is: written before the first change, and
+//! removed when everything was read back as configured. It outlives the process.
 
 use crate::OperatorError;
 use crate::store::{Database, Store, StoreError};
@@ -138,8 +138,9 @@ pub struct JournalFile {
 }
 
 impl JournalFile {
-    /// Name of the journal of a switch where none is given: another for every switch. An earlier version had one name for all;
-    /// such a file may hold what was configured here, and is taken, and refused, first.
+    /// Name of the journal of a switch where none is given: another for every switch. An earlier
+    /// version had one name for all; such a file may hold what was configured here, and is taken,
+    /// and refused, first.
     #[must_use]
     pub fn default_path(store: &Store) -> PathBuf {
         if fs::read(EARLIER).is_ok_and(|bytes| Journal::parse(&bytes).is_err()) {

@@ -29,8 +29,8 @@ pub(super) struct Wanted<'a> {
     pub(super) configured: i8,
     /// Values that are ours.
     pub(super) ours: &'a BTreeSet<i8>,
-    /// Whether a write of ours may still be under way. It becomes void when the configured value is written, even where that is
-    /// there already.
+    /// Whether a write of ours may still be under way. It becomes void when the configured value is
+    /// written, even where that is there already.
     pub(super) uncertain: bool,
 }
 
@@ -74,11 +74,12 @@ fn attempt(
     }
 }
 
-/// Puts back what a tuner has left that was killed: what its journal says, where the value is its own.
+/// Puts back what a tuner has left that was killed: what its journal says, where the value is its
+/// own.
 ///
 /// # Errors
-/// A journal that is none or of another switch, or a database that does not answer: nothing must be tuned then, and the
-/// journal stays.
+/// A journal that is none or of another switch, or a database that does not answer: nothing must be
+/// tuned then, and the journal stays.
 pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<Event>, OperatorError> {
     let name = keeper.name();
     let wrong = |message: String| {

@@ -1,4 +1,5 @@
-//! Vectors in the form of sonic-mgmt's `qos_params`: profiles and keys as its qualification reads them.
+//! Vectors in the form of sonic-mgmt's `qos_params`: profiles and keys as its qualification reads
+//! them.
 
 use super::{GroupVector, Vectors};
 use std::fmt::Write as _;
@@ -40,8 +41,8 @@ impl Writer {
     }
 }
 
-/// The vectors as `qos_params`. Numbers are those of the chip's rules; packets that leave before a port blocks
-/// (`pkts_num_leak_out`) and the testers' margins are theirs to set.
+/// The vectors as `qos_params`. Numbers are those of the chip's rules; packets that leave before a
+/// port blocks (`pkts_num_leak_out`) and the testers' margins are theirs to set.
 #[must_use]
 pub fn yaml(vectors: &Vectors) -> String {
     let mut writer = Writer { text: String::new() };

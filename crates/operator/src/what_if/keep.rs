@@ -9,7 +9,8 @@ use std::path::Path;
 /// Name of the scenario file in the folder of results.
 pub const SCENARIO_NAME: &str = "what-if.toml";
 
-/// Refuses to replace another scenario file in `folder`: its runs lie beside it, and a user may have edited it.
+/// Refuses to replace another scenario file in `folder`: its runs lie beside it, and a user may
+/// have edited it.
 ///
 /// # Errors
 /// If another scenario is there and `replace` is `false`. The message names what differs.

@@ -1,7 +1,9 @@
-//! Whatever fails, and whenever: at the end CONFIG_DB is as configured, or the journal says how, and the exit code tells.
+//! Whatever fails, and whenever: at the end CONFIG_DB is as configured, or the journal says how,
+//! and the exit code tells.
 //!
-//! A whole session runs in this process against a Redis with a clock of its own. For every N, the N-th request fails in every
-//! way, and every call of the journal does. Then a second session recovers.
+//! A whole session runs in this process against a Redis with a clock of its own. For every N, the
+//! N-th request fails in every way, and every call of the journal does. Then a second session
+//! recovers.
 
 use crate::redis::{Redis, Session};
 use bufferlab_operator::store::{Network, Store, Wire, dumps};

@@ -1,4 +1,5 @@
-//! A server that is hostile or sick: does every question end, with an error, before memory or patience is gone?
+//! A server that is hostile or sick: does every question end, with an error, before memory or
+//! patience is gone?
 
 use bufferlab_operator::store::{Database, Limits, Store, dumps};
 use std::io::{Read, Write};
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 const QUICK: Limits =
     Limits { time: Duration::from_millis(400), session: Duration::from_secs(4), ..Limits::DEFAULT };
 
-/// A server that answers `+OK` to the first question of a connection (SELECT) and then does `then` until its client goes.
+/// A server that answers `+OK` to the first question of a connection (SELECT) and then does `then`
+/// until its client goes.
 fn server(then: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();

@@ -1,4 +1,5 @@
-//! Does the model answer probes as a chip would: are thresholds found by bisection those of the vectors?
+//! Does the model answer probes as a chip would: are thresholds found by bisection those of the
+//! vectors?
 
 use crate::support::{model, switch};
 use bufferlab_operator::Vectors;
@@ -58,8 +59,8 @@ impl Search<'_> {
         answer["detected"] == true
     }
 
-    /// The four phases of sonic-mgmt's probing: doubling, halving, bisection down to a window, and single packets on top of each
-    /// other, without emptying the switch in between.
+    /// The four phases of sonic-mgmt's probing: doubling, halving, bisection down to a window, and
+    /// single packets on top of each other, without emptying the switch in between.
     fn phases(&mut self, first: u64) -> u64 {
         let mut upper = first;
         while !self.check(upper, true) {
@@ -110,7 +111,8 @@ fn the_phases_of_a_qualification_end_at_the_points_of_the_vectors() {
     }
 }
 
-/// Group by group until one finds no headroom, each kept at its first loss: what all of them had is the pool.
+/// Group by group until one finds no headroom, each kept at its first loss: what all of them had is
+/// the pool.
 #[test]
 fn a_headroom_pool_is_found_group_by_group() {
     let config = switch(|_, text| text);
@@ -150,7 +152,8 @@ fn groups_stay_filled_where_the_buffer_is_not_drained() {
     assert_eq!(ask(&mut executor, &fill(0, true))["detected"], true);
     let paused = ask(&mut executor, &json!({"op": "paused", "src_port": 0, "pg": 3}));
     assert_eq!(paused, json!({"success": true, "paused": true}));
-    // The other group finds less: with a third of 12,332 cells alone, a ninth of them more behind the first.
+    // The other group finds less: with a third of 12,332 cells alone, a ninth of them more behind
+    // the first.
     let second =
         ask(&mut executor, &json!({"op": "send", "src_port": 2, "dst_port": 1, "value": 6_000, "pg": 3}));
     let stored = second["packets"].as_u64().expect("a number");

@@ -1,4 +1,5 @@
-//! Configuration in, a qualification run as a scenario: do pause, loss and resume come out where the rules say?
+//! Configuration in, a qualification run as a scenario: do pause, loss and resume come out where
+//! the rules say?
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};

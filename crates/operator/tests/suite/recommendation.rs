@@ -7,7 +7,8 @@ use bufferlab_report::{Cell, Comparison, Estimate, Metric, MetricComparison};
 
 const SEEDS: usize = 8;
 
-/// Values of every seed of one metric for the choices of the plan, by label; those of others are today's.
+/// Values of every seed of one metric for the choices of the plan, by label; those of others are
+/// today's.
 type Row<'a> = (&'a str, &'a [(&'a str, [f64; SEEDS])]);
 
 fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {

@@ -1,4 +1,5 @@
-//! As much of a Redis as SONiC's keys and the commands about them need: hashes, scans and transactions.
+//! As much of a Redis as SONiC's keys and the commands about them need: hashes, scans and
+//! transactions.
 
 use std::collections::BTreeMap;
 

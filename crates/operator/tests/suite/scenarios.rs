@@ -95,7 +95,8 @@ fn traffic_that_does_not_fit_the_switch_is_refused() {
     assert!(of(Traffic { duration_seconds: Some(-1.0), ..traffic }).contains("duration of -1"));
 }
 
-/// On every switch, a port has the number that it has in the configuration, and both ends of a cable can have as much of it.
+/// On every switch, a port has the number that it has in the configuration, and both ends of a
+/// cable can have as much of it.
 #[test]
 fn a_leaf_spine_uses_every_port_of_every_switch() {
     let config = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));
@@ -112,8 +113,8 @@ fn a_leaf_spine_uses_every_port_of_every_switch() {
             assert_eq!(ports.len(), 4, "{leaves} leaves, switch {switch}");
         }
     }
-    // Ports have cables of 5, 5, 40 and 300 m. Two of a leaf go up, of 40 and 300 m; those of the first leaf end at the spine's
-    // first two, whose headroom is for 5 m.
+    // Ports have cables of 5, 5, 40 and 300 m. Two of a leaf go up, of 40 and 300 m; those of the
+    // first leaf end at the spine's first two, whose headroom is for 5 m.
     let plan = WhatIf::new("w", (&config, &model), None, &traffic(2)).expect("it divides");
     let delays: Vec<&str> = plan
         .scenario

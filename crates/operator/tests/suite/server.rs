@@ -1,4 +1,5 @@
-//! A server with SONiC's databases: a real `redis-server` where one is installed, else as much of one as SONiC's keys need.
+//! A server with SONiC's databases: a real `redis-server` where one is installed, else as much of
+//! one as SONiC's keys need.
 
 use crate::redis::{Redis, Session};
 use bufferlab_operator::store::Database;

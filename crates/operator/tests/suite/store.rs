@@ -7,7 +7,8 @@ use bufferlab_sonic::{Config, Reader};
 use serde_json::Value;
 use std::path::Path;
 
-/// Puts the small switch into CONFIG_DB as SONiC does: `TABLE|key`, lists with an `@`, NULL in what has no fields.
+/// Puts the small switch into CONFIG_DB as SONiC does: `TABLE|key`, lists with an `@`, NULL in what
+/// has no fields.
 pub(crate) fn fill(server: &Server) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic/switch");
     for name in ["buffers.json", "qos.json"] {

@@ -1,7 +1,7 @@
 //! Does the tuner follow congestion, keep to its bounds, and leave the configuration as it was?
 //!
-//! The loop is closed: a simulated switch (the core's, packet by packet) takes its alphas from CONFIG_DB and writes its
-//! counters into COUNTERS_DB.
+//! The loop is closed: a simulated switch (the core's, packet by packet) takes its alphas from
+//! CONFIG_DB and writes its counters into COUNTERS_DB.
 
 use crate::server::Server;
 use crate::store::fill;
@@ -88,7 +88,8 @@ impl Loop {
         fields["dynamic_th"].parse().expect("a number")
     }
 
-    /// One interval of ten seconds: queue 0 of these ports is as long as it may be and drains at line rate.
+    /// One interval of ten seconds: queue 0 of these ports is as long as it may be and drains at
+    /// line rate.
     fn congest(&mut self, ports: usize) {
         self.interval += 1;
         let mut bench = bench(&self.server);
@@ -142,7 +143,8 @@ impl Loop {
 }
 
 fn absorbs(bench: &mut Bench, ports: usize) -> u64 {
-    // Long queues that two senders keep as long as they may be, while their ports send: so lengths follow limits that fall.
+    // Long queues that two senders keep as long as they may be, while their ports send: so lengths
+    // follow limits that fall.
     for _ in 0..12_000 {
         for port in 0..ports {
             bench.release(port as u16, 1);

@@ -31,7 +31,8 @@ fn frame(from: u8, class: u8, bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// Overload of port 2 until the switch is killed: its record is written into `folder`, with a mark every 5 ms.
+/// Overload of port 2 until the switch is killed: its record is written into `folder`, with a mark
+/// every 5 ms.
 fn killed(file: &SwitchFile, folder: &Path) {
     let record = RecordWriter::create(folder, file.names(), &file.text).expect("writable");
     let mut pipeline = Pipeline::new(file, Some(record)).expect("the policy fits");

@@ -69,7 +69,8 @@ impl Window {
         Ok(())
     }
 
-    /// One segment per delivered segment below the slow-start threshold, one per window above it (RFC 5681).
+    /// One segment per delivered segment below the slow-start threshold, one per window above it
+    /// (RFC 5681).
     fn grow(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
         let delivered = f64::from(errors::whole("delivered", delivered, u32::MAX.into())? as u32);
         let is_slow_start = self.0.size < self.0.slow_start_threshold;
@@ -188,13 +189,15 @@ impl Ack {
         self.in_flight
     }
 
-    /// The window may grow: no recovery or reduction is under way, and the window was what held the sender back.
+    /// The window may grow: no recovery or reduction is under way, and the window was what held the
+    /// sender back.
     #[getter]
     fn may_grow(&self) -> bool {
         self.may_grow
     }
 
-    /// What the switches on the way reported, in their order; empty unless the class says `wants_telemetry`.
+    /// What the switches on the way reported, in their order; empty unless the class says
+    /// `wants_telemetry`.
     #[getter]
     fn telemetry(&self) -> Vec<Hop> {
         self.telemetry.iter().copied().map(Hop).collect()

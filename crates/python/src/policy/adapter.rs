@@ -1,7 +1,8 @@
 //! A Python object as a policy of the core.
 //!
-//! A hook that the class does not define is never called. The first thing that goes wrong is kept, with place and traceback, and every later
-//! verdict is a refusal: whoever drives the switch then ends the run ([`Policy::take_failure`]).
+//! A hook that the class does not define is never called. The first thing that goes wrong is kept,
+//! with place and traceback, and every later verdict is a refusal: whoever drives the switch then
+//! ends the run ([`Policy::take_failure`]).
 
 use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
@@ -17,7 +18,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The optional methods, by their names in Python; what the core must be asked for stands beside them.
+/// The optional methods, by their names in Python; what the core must be asked for stands beside
+/// them.
 const HOOKS: [(&str, Hooks); HOOK_COUNT] = [
     ("on_enqueue", Hooks::ENQUEUE),
     ("on_dequeue", Hooks::DEQUEUE),
@@ -119,7 +121,8 @@ impl PythonPolicy {
         })
     }
 
-    /// Calls an optional method, if it is defined and nothing has failed; answers what `read` makes of its answer.
+    /// Calls an optional method, if it is defined and nothing has failed; answers what `read` makes
+    /// of its answer.
     #[inline]
     fn call<R>(
         &self,

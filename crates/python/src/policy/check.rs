@@ -7,10 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// A claim as Python's `Check` takes it: claim, scripts, "holds", "not claimed" or "fails", why, counterexample.
+/// A claim as Python's `Check` takes it: claim, scripts, "holds", "not claimed" or "fails", why,
+/// counterexample.
 type PlainCheck = (String, u64, &'static str, String, Option<String>);
 
-/// Runs the suite over the policy `name`; answers every claim, and the report as text. The interpreter is held: the verdicts may be its own.
+/// Runs the suite over the policy `name`; answers every claim, and the report as text. The
+/// interpreter is held: the verdicts may be its own.
 #[pyfunction]
 #[pyo3(signature = (name, parameters, length, seeds, other_limits, most_evictions, vectors))]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]

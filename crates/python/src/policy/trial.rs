@@ -14,8 +14,8 @@ const BUFFER: u64 = 200_000;
 /// How often Ctrl-C is looked for (arrivals).
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// Shows the policy `name` `arrivals` packets. Answers a byte per arrival (0: stored; else 1 + the drop reason's number) and the seconds of CPU
-/// time that it took, the switch's own work included.
+/// Shows the policy `name` `arrivals` packets. Answers a byte per arrival (0: stored; else 1 + the
+/// drop reason's number) and the seconds of CPU time that it took, the switch's own work included.
 #[pyfunction]
 pub(crate) fn run_trial<'py>(
     py: Python<'py>,

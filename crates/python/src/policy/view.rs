@@ -1,7 +1,7 @@
 //! What a policy in Python sees: an arrival, a departure, the buffer.
 //!
-//! The buffer is not copied. It is lent to the calling thread for the time of one call, and [`Buffer`] reads it there; an object that somebody
-//! keeps for later finds nothing and says so.
+//! The buffer is not copied. It is lent to the calling thread for the time of one call, and
+//! [`Buffer`] reads it there; an object that somebody keeps for later finds nothing and says so.
 
 use crate::errors;
 use bufferlab_core::{self as core, IngressId, QueueId, Tags};
@@ -181,7 +181,8 @@ impl Departure {
     }
 }
 
-/// The shared buffer as policies see it: without what the switch sets aside for queues and ports. Only within the call that was given it.
+/// The shared buffer as policies see it: without what the switch sets aside for queues and ports.
+/// Only within the call that was given it.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Buffer;
 
@@ -316,7 +317,8 @@ impl Buffer {
     }
 }
 
-/// A factor such as alpha as switches compute with it: fixed point with 32 binary places, so that verdicts are the same everywhere.
+/// A factor such as alpha as switches compute with it: fixed point with 32 binary places, so that
+/// verdicts are the same everywhere.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Weight(core::Weight);

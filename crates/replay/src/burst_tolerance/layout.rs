@@ -10,7 +10,8 @@ use bufferlab_units::{BitRate, Time};
 const QUEUES_MAX: u32 = 32;
 /// The least factor of a policy: a queue with it is congested with its first packet.
 const LEAST_ALPHA: f64 = 1e-6;
-/// Packets that start or end a state of EDT and TDT at once, but for the jitter of queues that are kept full.
+/// Packets that start or end a state of EDT and TDT at once, but for the jitter of queues that are
+/// kept full.
 const FEW: u64 = 16;
 /// More packets than there are.
 const MANY: u64 = 1 << 40;
@@ -141,7 +142,8 @@ impl Layout {
         self.rate.serialization(u64::from(packet)).max(Time::from_ns(1))
     }
 
-    /// Twice the time in which a burst grows by [`FEW`] packets: EDT sees it, and no growth while queues settle slowly.
+    /// Twice the time in which a burst grows by [`FEW`] packets: EDT sees it, and no growth while
+    /// queues settle slowly.
     fn window(&self, packet: u32) -> Time {
         let growth = self.rate.0.saturating_sub(self.port_rate.0).max(1);
         BitRate(growth).serialization(2 * FEW * u64::from(packet))
@@ -182,7 +184,8 @@ impl Layout {
         Ok(())
     }
 
-    /// The congested queues: `per_port` on each port from `first` on, in the queues of the port after the burst's.
+    /// The congested queues: `per_port` on each port from `first` on, in the queues of the port
+    /// after the burst's.
     fn places(&self, first: u32, ports: u32, per_port: u32, shift: u8) -> Vec<Place> {
         (first..first + ports)
             .flat_map(|port| {
@@ -210,7 +213,8 @@ impl Layout {
         }
     }
 
-    /// Priorities 0 to p - 1 are those of the congested queues; the burst has the next, or priority 0.
+    /// Priorities 0 to p - 1 are those of the congested queues; the burst has the next, or
+    /// priority 0.
     fn abm(&self, packet: u32) -> Result<Stage, String> {
         let config = self.config(self.congested + self.burst_ports, self.priorities + 1);
         let mut alphas = vec![self.alpha; self.priorities as usize];
@@ -294,7 +298,8 @@ impl Layout {
         Ok(Stage { bench, burst: self.burst(Tags::NONE, 0), infinite: true, reserved: Some(room) })
     }
 
-    /// An empty buffer that everybody shares; the port sends what it would send of the burst beside others.
+    /// An empty buffer that everybody shares; the port sends what it would send of the burst beside
+    /// others.
     fn ideal(&self, packet: u32) -> Result<Stage, String> {
         let share = BitRate(self.port_rate.0 / u64::from(1 + self.beside));
         let config = switch(self.buffer, vec![share; (self.congested + self.burst_ports) as usize], 1);

@@ -1,6 +1,7 @@
 //! What does a grid of comparisons say, in sentences?
 //!
-//! The looks of all points are corrected for together (Holm): a grid looks more often than a comparison, so it tells less.
+//! The looks of all points are corrected for together (Holm): a grid looks more often than a
+//! comparison, so it tells less.
 
 use super::words::{Amount, named, phrase, with_unit};
 use super::{Look, Sentence, SentenceKind, judged, looks};
@@ -21,8 +22,8 @@ struct Found<'a> {
     look: Look,
 }
 
-/// The finding of a grid: at which of its points, by their names, schemes differ from the baseline, and how the baseline itself does along the
-/// grid. Empty where there is no point.
+/// The finding of a grid: at which of its points, by their names, schemes differ from the baseline,
+/// and how the baseline itself does along the grid. Empty where there is no point.
 #[must_use]
 pub fn grid_finding(points: &[(String, &Comparison)]) -> Vec<Sentence> {
     let mut found: Vec<Found<'_>> = Vec::new();
@@ -153,7 +154,8 @@ fn closing(found: &[Found<'_>], points: &[(String, &Comparison)]) -> Sentence {
     ))
 }
 
-/// "Under dt, mean QCT of incast queries goes from 0.196 ms (buffer = 800 KB) to 10.9 ms (buffer = 200 KB)."
+/// "Under dt, mean QCT of incast queries goes from 0.196 ms (buffer = 800 KB) to 10.9 ms (buffer =
+/// 200 KB)."
 fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> Option<Sentence> {
     let mean = |(place, comparison): &(String, &Comparison)| {
         let row = comparison.metric(&metric.id)?;

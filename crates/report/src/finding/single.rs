@@ -6,7 +6,8 @@ use crate::compare::{Comparison, MetricComparison};
 use crate::format;
 use crate::metric::{BUFFER_P99, LOST_PERCENT, PAUSED, Subject, UNFINISHED, Unit, Wording};
 
-/// What one scheme did: nothing is compared, so these are facts of these runs. Empty where several schemes are compared.
+/// What one scheme did: nothing is compared, so these are facts of these runs. Empty where several
+/// schemes are compared.
 #[must_use]
 pub(crate) fn facts_of_one(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.policies.len() != 1 {
@@ -45,7 +46,8 @@ fn outcome(comparison: &Comparison) -> Option<String> {
     Some(format!("{text} is {}{tail}.", shown(row)))
 }
 
-/// "12.1 % of the packets that arrive are lost, while for 99 % of the time at most 32.8 % of the buffer is in use."
+/// "12.1 % of the packets that arrive are lost, while for 99 % of the time at most 32.8 % of the
+/// buffer is in use."
 fn losses(comparison: &Comparison) -> Option<String> {
     let (lost, row) = known(comparison, LOST_PERCENT)?;
     let used = known(comparison, BUFFER_P99);

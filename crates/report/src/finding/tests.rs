@@ -40,7 +40,8 @@ const ZEROS: &[f64] = &[0.0; 3];
 
 #[test]
 fn a_difference_is_told_with_its_paired_interval() {
-    // Differences -9, -11, -10 on 20: -50 %; s = 1, half 4.3027 / sqrt(3) / 20 = 12.4 %. t = 17.3: 0.0033, twice.
+    // Differences -9, -11, -10 on 20: -50 %; s = 1, half 4.3027 / sqrt(3) / 20 = 12.4 %. t = 17.3:
+    // 0.0033, twice.
     let found =
         comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
     let told = texts(&found, SentenceKind::Difference);
@@ -156,7 +157,8 @@ fn pauses_and_lossless_losses_are_always_told() {
     );
 }
 
-/// Twenty-four looks at nothing but noise: without a correction seven pages of ten would claim something.
+/// Twenty-four looks at nothing but noise: without a correction seven pages of ten would claim
+/// something.
 #[test]
 fn pages_of_noise_claim_something_one_time_in_twenty() {
     const PAGES: usize = 400;

@@ -1,4 +1,5 @@
-//! The section of open-loop traffic: which bursts came through, queues while they did, delays, and the ports' shares.
+//! The section of open-loop traffic: which bursts came through, queues while they did, delays, and
+//! the ports' shares.
 
 use super::parts::{Body, axis_number, drawn, in_glance, legend, pooled, row_class, trace};
 use super::queues;
@@ -72,7 +73,8 @@ fn pooled_bins(report: &Report, policy: &str, class: &str) -> BTreeMap<u64, Burs
     bins
 }
 
-/// The share of bursts that came through, by length; `None` where all are about as long as each other.
+/// The share of bursts that came through, by length; `None` where all are about as long as each
+/// other.
 fn by_length(report: &Report, class: &str) -> Option<Markup> {
     let series: Vec<Series> = drawn(report)
         .into_iter()

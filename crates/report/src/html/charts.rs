@@ -13,7 +13,8 @@ const CURVE_POINTS: usize = 160;
 /// Classes with a chart of their own.
 const CLASSES_SHOWN: usize = 5;
 
-/// The charts of this module for files of their own, each with how its series are drawn and what tells it from the others in a file's name.
+/// The charts of this module for files of their own, each with how its series are drawn and what
+/// tells it from the others in a file's name.
 pub(crate) fn figures(report: &Report) -> Vec<(String, Mark, Chart)> {
     let (bins, used) = used_bins(report);
     let by_size = by_size(report, &bins, &used).into_iter().zip(BY_SIZE);
@@ -45,7 +46,8 @@ fn by_size(report: &Report, bins: &[Vec<Vec<f64>>], used: &[usize]) -> Vec<Chart
     BY_SIZE.map(|percentile| percentile_by_size(&drawn, bins, used, percentile)).into()
 }
 
-/// Percentiles of the slowdown by flow size, with their table; `None` if no flow outside of queries finished.
+/// Percentiles of the slowdown by flow size, with their table; `None` if no flow outside of queries
+/// finished.
 pub(super) fn slowdown_by_size(report: &Report) -> Option<Body> {
     let (bins, used) = used_bins(report);
     let charts = by_size(report, &bins, &used);
@@ -282,7 +284,8 @@ fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
         .collect()
 }
 
-/// One distribution curve per policy over the samples that `samples` gives; `None` if there are none at all.
+/// One distribution curve per policy over the samples that `samples` gives; `None` if there are
+/// none at all.
 fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<Series>> {
     let series: Vec<Series> = drawn(report)
         .into_iter()
@@ -300,8 +303,9 @@ fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<
     series.iter().any(|series| !series.points.is_empty()).then_some(series)
 }
 
-/// The empirical distribution of sorted samples, as steps: it rises at samples and nowhere else. More than
-/// [`CURVE_POINTS`] samples are thinned at equal steps of the fraction; then a step is finer than the drawing.
+/// The empirical distribution of sorted samples, as steps: it rises at samples and nowhere else.
+/// More than [`CURVE_POINTS`] samples are thinned at equal steps of the fraction; then a step is
+/// finer than the drawing.
 fn curve(sorted: &[f64]) -> Vec<Point> {
     let steps = sorted.len().min(CURVE_POINTS);
     let mut points: Vec<Point> = sorted.first().map(|least| Point::from((*least, 0.0))).into_iter().collect();
@@ -318,8 +322,8 @@ fn curve(sorted: &[f64]) -> Vec<Point> {
     points
 }
 
-/// Where an axis of slowdowns starts: at the ideal, or below it where a flow beat it (the ideal holds a whole
-/// round-trip time, but the last byte may arrive after half of one).
+/// Where an axis of slowdowns starts: at the ideal, or below it where a flow beat it (the ideal
+/// holds a whole round-trip time, but the last byte may arrive after half of one).
 fn lowest(series: &[Series], get: fn(&Point) -> f64) -> f64 {
     series.iter().flat_map(|series| &series.points).map(get).fold(1.0, f64::min)
 }

@@ -1,7 +1,9 @@
-//! How does the buffer move over time? A sampled switch, its fullest queue and that queue's threshold, as steps.
+//! How does the buffer move over time? A sampled switch, its fullest queue and that queue's
+//! threshold, as steps.
 //!
-//! A sampled value holds until the next sample. Samples have rows of those queues only that hold something, unless the
-//! scenario chose the ports: a queue without a row is empty, and its threshold is then not known.
+//! A sampled value holds until the next sample. Samples have rows of those queues only that hold
+//! something, unless the scenario chose the ports: a queue without a row is empty, and its
+//! threshold is then not known.
 
 use super::parts::{Body, axis_number, one_each};
 use crate::error::ReportError;
@@ -115,8 +117,8 @@ struct Choice {
 }
 
 impl Choice {
-    /// Of the sampled switches the one that lost most packets in these runs; if none lost any, the one that was
-    /// fullest; of equal ones the first.
+    /// Of the sampled switches the one that lost most packets in these runs; if none lost any, the
+    /// one that was fullest; of equal ones the first.
     fn of(runs: &[&Run], extents: &[Extent]) -> Option<Self> {
         let sampled: BTreeSet<u32> =
             extents.iter().flat_map(|extent| extent.queues.keys().copied()).collect();
@@ -187,7 +189,8 @@ impl Frame {
         let all = || courses.iter().map(|(_, course)| course);
         let highest = all().map(Course::highest).fold(0.0, f64::max);
         let buffer = buffer_bytes as f64;
-        // A buffer that stays nearly empty would leave nothing to see. Nothing is ever drawn beyond it.
+        // A buffer that stays nearly empty would leave nothing to see. Nothing is ever drawn beyond
+        // it.
         let whole_buffer = buffer > 0.0 && highest * 2.0 >= buffer;
         Self {
             from_ms: all().map(|course| course.from_ms).fold(f64::INFINITY, f64::min),
@@ -236,7 +239,8 @@ impl Course {
         };
         let (mut total, mut length, mut threshold) =
             (Steps::new(u64::max), Steps::new(u64::max), Steps::new(u64::min));
-        // Rows of one instant follow each other, the switch itself first: the next one closes the instant.
+        // Rows of one instant follow each other, the switch itself first: the next one closes the
+        // instant.
         let mut open: Option<(usize, Option<SeriesRow>)> = None;
         let mut close = |(at, row): (usize, Option<SeriesRow>)| {
             length.set(at, Some(row.as_ref().map_or(0, |row| row.occupancy_bytes)));
@@ -274,8 +278,8 @@ impl Course {
         })
     }
 
-    /// What the chart must hold. A threshold that never binds may lie far above everything: it is cut at twice the
-    /// largest occupancy.
+    /// What the chart must hold. A threshold that never binds may lie far above everything: it is
+    /// cut at twice the largest occupancy.
     fn highest(&self) -> f64 {
         let most = |points: &[Point]| points.iter().map(|point| point.y).fold(0.0, f64::max);
         let stored = most(&self.total).max(most(&self.length));

@@ -1,4 +1,5 @@
-//! Explained losses: which limit bound, who held the buffer, what every other policy would have done.
+//! Explained losses: which limit bound, who held the buffer, what every other policy would have
+//! done.
 
 use crate::error::ReportError;
 use crate::format;

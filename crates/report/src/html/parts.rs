@@ -36,8 +36,8 @@ pub(crate) struct Drawn<'a> {
     pub(crate) class: String,
 }
 
-/// The policies that charts draw: as many as have a style of their own. Of more than that the baseline and the best by
-/// the ranking, in its order; tables have all.
+/// The policies that charts draw: as many as have a style of their own. Of more than that the
+/// baseline and the best by the ranking, in its order; tables have all.
 pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     let policies = &report.comparison.policies;
     let mut chosen: Vec<usize> = (0..policies.len()).collect();
@@ -52,7 +52,8 @@ pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     chosen.into_iter().enumerate().map(of).collect()
 }
 
-/// The class of a policy in charts that name their rows: that of its lines elsewhere, if it has any.
+/// The class of a policy in charts that name their rows: that of its lines elsewhere, if it has
+/// any.
 pub(super) fn row_class(drawn: &[Drawn<'_>], at: usize) -> String {
     drawn.iter().find(|drawn| drawn.at == at).map_or_else(|| "other".to_owned(), |drawn| drawn.class.clone())
 }
@@ -89,7 +90,8 @@ pub(super) fn legend(report: &Report, mark: Mark) -> Markup {
     }
 }
 
-/// Charts of their own for every policy: those of the policies that lines are drawn of, the others folded.
+/// Charts of their own for every policy: those of the policies that lines are drawn of, the others
+/// folded.
 pub(super) fn one_each(report: &Report, charts: &[(&str, Markup)]) -> Markup {
     let drawn = drawn(report);
     let is_drawn = |policy: &str| drawn.iter().any(|one| one.policy == policy);

@@ -1,4 +1,5 @@
-//! What did the sampled queues, their limits and the policy's state of their ports do over time? One chart per policy.
+//! What did the sampled queues, their limits and the policy's state of their ports do over time?
+//! One chart per policy.
 
 use super::parts::{Body, axis_number, one_each};
 use crate::error::ReportError;
@@ -238,7 +239,8 @@ impl Sampled {
         points
     }
 
-    /// Runs of columns in the same state, without the normal one. A column without a sample continues the one before.
+    /// Runs of columns in the same state, without the normal one. A column without a sample
+    /// continues the one before.
     fn segments(&self, policy: &str, line: &Line) -> Vec<Segment> {
         let at = |column: usize| self.from_ms + column as f64 * self.step_ms;
         let mut segments: Vec<Segment> = Vec::new();

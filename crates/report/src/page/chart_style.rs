@@ -1,5 +1,5 @@
-//! The colours of pages and the rules of charts, as data. Pages take them as variables. A chart in a
-//! separate file has every colour filled in.
+//! The colours of pages and the rules of charts, as data. Pages take them as variables. A chart in
+//! a separate file has every colour filled in.
 
 use crate::svg::FigureStyle;
 
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
 
     /// The sight of people without one kind of cones: linear RGB to linear RGB, complete dichromacy
-    /// (Machado, Oliveira and Fernandes, A Physiologically-based Model for Simulation of Color Vision
-    /// Deficiency, IEEE TVCG 15, 2009).
+    /// (Machado, Oliveira and Fernandes, A Physiologically-based Model for Simulation of Color
+    /// Vision Deficiency, IEEE TVCG 15, 2009).
     const SIGHTS: [(&str, [[f64; 3]; 3]); 4] = [
         ("all cones", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
         (

@@ -26,8 +26,8 @@ pub(crate) struct Axis {
 const STEPS: [f64; 5] = [1.0, 2.0, 2.5, 5.0, 10.0];
 
 impl Axis {
-    /// From `min` to at least `max`: rounded up to a tick if one is near, else a little beyond it, so that what lies
-    /// at `max` is not drawn on the edge.
+    /// From `min` to at least `max`: rounded up to a tick if one is near, else a little beyond it,
+    /// so that what lies at `max` is not drawn on the edge.
     pub(crate) fn linear(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let span = if max > min { max - min } else { 1.0 };
         let step = round_step(span / 5.0);
@@ -49,7 +49,8 @@ impl Axis {
         }
     }
 
-    /// A little longer at both ends, so that a marker at an end covers neither the frame nor the labels behind it. A linear axis that begins at zero stays there.
+    /// A little longer at both ends, so that a marker at an end covers neither the frame nor the
+    /// labels behind it. A linear axis that begins at zero stays there.
     pub(crate) fn with_room(mut self) -> Self {
         const ROOM: f64 = 0.03;
         match self.scale {
@@ -76,7 +77,8 @@ impl Axis {
         axis
     }
 
-    /// Of places that are no numbers: a tick at each, with its name, and half a step beyond the outermost.
+    /// Of places that are no numbers: a tick at each, with its name, and half a step beyond the
+    /// outermost.
     pub(crate) fn named(title: impl Into<String>, names: &[(f64, String)]) -> Self {
         let mut ticks: Vec<f64> = names.iter().map(|(place, _)| *place).collect();
         ticks.sort_by(f64::total_cmp);
@@ -93,7 +95,8 @@ impl Axis {
         named.map_or_else(|| (self.text)(tick), |(_, name)| name.clone())
     }
 
-    /// With ticks at whole numbers only: for counts. An axis too short for two of them keeps what it has.
+    /// With ticks at whole numbers only: for counts. An axis too short for two of them keeps what
+    /// it has.
     pub(crate) fn whole(mut self) -> Self {
         let whole: Vec<f64> = self.ticks.iter().copied().filter(|tick| tick.fract() == 0.0).collect();
         if whole.len() > 1 {
@@ -124,8 +127,8 @@ impl Axis {
         value < self.min
     }
 
-    /// Ticks whose labels do not touch along `width`: a label that would is left out, and its line with it. Whole
-    /// decades of a logarithmic axis have their place first.
+    /// Ticks whose labels do not touch along `width`: a label that would is left out, and its line
+    /// with it. Whole decades of a logarithmic axis have their place first.
     pub(super) fn spaced(&self, at: &dyn Fn(f64) -> f64, width: f64) -> Vec<f64> {
         let mut placed: Vec<(f64, f64, f64)> = Vec::new();
         let is_major = |tick: f64| self.scale == Scale::Linear || is_decade(tick);
@@ -156,8 +159,8 @@ fn is_decade(value: f64) -> bool {
     (decades - decades.round()).abs() < 1e-9
 }
 
-/// Whole decades; with 2 and 5 where they are few; where even these are fewer than three, more of them, and last equal
-/// steps. Never a single tick: that one says nothing about the scale.
+/// Whole decades; with 2 and 5 where they are few; where even these are fewer than three, more of
+/// them, and last equal steps. Never a single tick: that one says nothing about the scale.
 fn log_ticks(min: f64, max: f64) -> Vec<f64> {
     const FEWEST: usize = 3;
     let decades = (max / min).log10();

@@ -1,5 +1,5 @@
-//! The numbers that a chart draws, as CSV, for readers who save them: the page carries them in a `template`, which
-//! nobody sees.
+//! The numbers that a chart draws, as CSV, for readers who save them: the page carries them in a
+//! `template`, which nobody sees.
 
 use super::{Series, Strip, TimelineRow};
 use crate::svg::Dot;
@@ -10,8 +10,8 @@ pub(super) fn hidden(lines: &[String]) -> Markup {
     html! { template.data { (lines.join("\n")) "\n" } }
 }
 
-/// The points of series, in the order in which they are joined, and rows of bars below them. Points drawn from
-/// thousands of values are as thin as the drawing.
+/// The points of series, in the order in which they are joined, and rows of bars below them. Points
+/// drawn from thousands of values are as thin as the drawing.
 pub(super) fn of_series(x: &str, y: &str, series: &[Series], strips: &[Strip]) -> Vec<String> {
     let whiskers = series.iter().flat_map(|series| &series.points).any(|point| point.half.is_some());
     let mut header = vec!["series", x, y];

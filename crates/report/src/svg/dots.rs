@@ -20,8 +20,9 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
     let low = dots.iter().map(|dot| dot.mean - dot.half_width.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
     let high =
         dots.iter().map(|dot| dot.mean + dot.half_width.unwrap_or(0.0)).fold(f64::NEG_INFINITY, f64::max);
-    // From zero, unless the values are so close to each other that nothing could be seen. Where no mean is negative the
-    // quantity has no negative values: an interval that goes there (Student's knows no bounds) ends open at zero.
+    // From zero, unless the values are so close to each other that nothing could be seen. Where no
+    // mean is negative the quantity has no negative values: an interval that goes there (Student's
+    // knows no bounds) ends open at zero.
     let negative = dots.iter().any(|dot| dot.mean < 0.0);
     let start = if low > 0.0 && high > low && high - low < low * 0.25 {
         low - (high - low) * 0.2

@@ -1,6 +1,7 @@
 //! Heat maps: a value for every pair of places on two axes, as a shade and as a number.
 //!
-//! One hue from light to dark, so that the order of shades is seen without colour, on paper and by everybody; and the number in the cell where there is room.
+//! One hue from light to dark, so that the order of shades is seen without colour, on paper and by
+//! everybody; and the number in the cell where there is room.
 
 use super::{CHARACTER, TITLE_LINE, WIDTH, coordinate, data, wrapped};
 use crate::format;
@@ -28,7 +29,8 @@ pub struct HeatMap {
     pub value_title: String,
     /// By row and column; `None`: there is no value.
     pub values: Vec<Vec<Option<f64>>>,
-    /// The values of the lightest and of the darkest shade: the same for maps that are to be compared.
+    /// The values of the lightest and of the darkest shade: the same for maps that are to be
+    /// compared.
     pub range: (f64, f64),
 }
 

@@ -1,4 +1,5 @@
-//! Markers: eight outlines, so that eight series can be told apart without colour, and their samples in legends.
+//! Markers: eight outlines, so that eight series can be told apart without colour, and their
+//! samples in legends.
 
 use super::{Mark, coordinate};
 use maud::{Markup, html};
@@ -7,7 +8,8 @@ use std::fmt::Write;
 /// How much larger than others a hollow marker is.
 pub(super) const HOLLOW: f64 = 1.9;
 
-/// Corners of the outlines around their middle; the first one, a circle, has none. `explorer.js` has the same.
+/// Corners of the outlines around their middle; the first one, a circle, has none. `explorer.js`
+/// has the same.
 const OUTLINES: [&[(f64, f64)]; 8] = [
     &[],
     &[(-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)],

@@ -1,5 +1,5 @@
-//! Results that look like a simulator's, for tests and for looking at pages: a bottleneck's worth of arithmetic, no
-//! claim to truth.
+//! Results that look like a simulator's, for tests and for looking at pages: a bottleneck's worth
+//! of arithmetic, no claim to truth.
 
 use bufferlab_metrics::{
     DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink,

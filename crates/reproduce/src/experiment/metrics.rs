@@ -72,7 +72,8 @@ fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Me
     found
 }
 
-/// Which kind of metric a table is: each has a key that no other has. A key that was meant to be such a one decides, too.
+/// Which kind of metric a table is: each has a key that no other has. A key that was meant to be
+/// such a one decides, too.
 fn kind_of(table: &Table) -> &'static TableSpec {
     let known = |key: &str| STATISTIC.keys.iter().any(|spec| spec.name == key);
     for (spec, own) in [(&GOODPUT, "goodput"), (&QUEUES, "queues"), (&PROBE, "probe")] {

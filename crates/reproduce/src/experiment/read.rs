@@ -207,7 +207,8 @@ fn variants(root: &mut Reader<'_>) -> Vec<Variant> {
     variants
 }
 
-/// A policy, perhaps with parameters and other changes. It starts afresh: an experiment says the whole of what it compares.
+/// A policy, perhaps with parameters and other changes. It starts afresh: an experiment says the
+/// whole of what it compares.
 fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant> {
     let source = root.context.source_of(origin);
     let variant = match bufferlab_scenario::Variant::parse(&written) {

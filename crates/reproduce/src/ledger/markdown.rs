@@ -24,7 +24,8 @@ impl Ledger {
         text
     }
 
-    /// Every row, by paper, in Markdown: what speaks for its verdict, and below it the records of other scales and profiles.
+    /// Every row, by paper, in Markdown: what speaks for its verdict, and below it the records of
+    /// other scales and profiles.
     #[must_use]
     pub fn rows_markdown(&self) -> String {
         let mut text = String::new();

@@ -37,7 +37,8 @@ pub fn recorded_costs() -> Result<Vec<Cost>, ReproduceError> {
     Ok(rows("claims/costs.csv", COSTS)?)
 }
 
-/// What experiments would take that nobody has run as a whole, from a part of the duration of each run.
+/// What experiments would take that nobody has run as a whole, from a part of the duration of each
+/// run.
 ///
 /// # Errors
 /// If the table is damaged.

@@ -6,7 +6,8 @@ use bufferlab_report::{Sentence, SentenceKind};
 /// Statements that are quoted; more are counted.
 const QUOTED: usize = 3;
 
-/// How many statements hold in these runs, which do not, and which are undecided; empty where none was judged.
+/// How many statements hold in these runs, which do not, and which are undecided; empty where none
+/// was judged.
 pub(super) fn found(verdicts: &[Judged], statement: &impl Fn(&str) -> Option<String>) -> Vec<Sentence> {
     let of = |wanted: &[Verdict]| -> Vec<&Judged> {
         verdicts.iter().filter(|judged| wanted.contains(&judged.verdict)).collect()

@@ -4,7 +4,8 @@ use crate::{CourseLine, Results, Runs};
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
 use std::fmt::Write;
 
-/// Charts over time, in the order of the variants: of all in one where each has one line, else each variant's own.
+/// Charts over time, in the order of the variants: of all in one where each has one line, else each
+/// variant's own.
 pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
     let Some(runs) = results.experiment().runs() else { return Vec::new() };
     let mut panels = Vec::new();

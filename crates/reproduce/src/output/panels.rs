@@ -7,7 +7,8 @@ use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale}
 
 /// Every panel, once for every combination of the axes behind the first.
 ///
-/// What the experiment draws comes from the metrics alone, so a figure can be drawn again from its `values.csv`.
+/// What the experiment draws comes from the metrics alone, so a figure can be drawn again from its
+/// `values.csv`.
 #[must_use]
 pub fn panels(estimates: &Estimates) -> Vec<CurvePanel> {
     let Some(runs) = estimates.experiment().runs() else { return Vec::new() };

@@ -8,8 +8,8 @@ use std::fmt::Write;
 /// Rows of a table that are shown; more are counted.
 const ROWS: usize = 40;
 
-/// A table for every metric: a row per place of the grid, a column per variant, means with their 95 % intervals. Empty
-/// for an experiment without runs.
+/// A table for every metric: a row per place of the grid, a column per variant, means with their 95
+/// % intervals. Empty for an experiment without runs.
 #[must_use]
 pub fn values_text(estimates: &Estimates) -> String {
     let mut text = String::new();

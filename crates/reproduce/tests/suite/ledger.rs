@@ -84,7 +84,8 @@ impl Evidence {
     }
 }
 
-/// The tests that say which statement they check: `/// Claim: ID, ID (REFUTED as printed)` above a test, or an entry of `claims!`.
+/// The tests that say which statement they check: `/// Claim: ID, ID (REFUTED as printed)` above a
+/// test, or an entry of `claims!`.
 fn tests_of_statements() -> Vec<TestEvidence> {
     let (mut files, root) = (Vec::new(), root());
     for entry in fs::read_dir(root.join("crates")).expect("crates are there") {
@@ -325,7 +326,8 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
     assert!(named > 150, "{named} figures named");
 }
 
-/// The charts of `docs/paper-scale` are drawn from the values beside them, by today's code and with the paper's marks.
+/// The charts of `docs/paper-scale` are drawn from the values beside them, by today's code and with
+/// the paper's marks.
 #[test]
 fn the_charts_of_the_papers_scale_are_todays() {
     let (registry, mut checks) = (registry(), Vec::new());
@@ -383,7 +385,8 @@ fn the_page_of_real_packets_shows_what_is_recorded() {
     assert_all([checked("docs/real-packets.md", "real", &block)]);
 }
 
-/// Every experiment with real packets loads, at every point, as does one of simulations; what it judges are statements of the papers.
+/// Every experiment with real packets loads, at every point, as does one of simulations; what it
+/// judges are statements of the papers.
 #[test]
 fn the_experiments_with_real_packets_have_scenarios_and_statements() {
     let (registry, ledger) = (testbeds(), ledger());
@@ -400,7 +403,8 @@ fn the_experiments_with_real_packets_have_scenarios_and_statements() {
     }
 }
 
-/// The page of ablations shows what is recorded, and every key that carries a statement has both sides' words.
+/// The page of ablations shows what is recorded, and every key that carries a statement has both
+/// sides' words.
 #[test]
 fn the_page_of_readings_shows_the_recorded_ablations() {
     let table = root().join("claims/why.csv");

@@ -1,11 +1,13 @@
-//! Typical mistakes in experiments, and what users read about them. Every file of cases in `mistakes/` has a snapshot.
+//! Typical mistakes in experiments, and what users read about them. Every file of cases in
+//! `mistakes/` has a snapshot.
 
 use bufferlab_document::{LoadError, Problem};
 use bufferlab_reproduce::{Experiment, Plan, Registry, ReproduceError, ScaleName};
 use std::fs;
 use std::path::Path;
 
-/// File, line, key, message and advice of every problem. (How a terminal draws them is tested with scenarios.)
+/// File, line, key, message and advice of every problem. (How a terminal draws them is tested with
+/// scenarios.)
 fn render(error: &LoadError) -> String {
     let one = |problem: &Problem| {
         let (file, line) = (problem.file().unwrap_or_default(), problem.line().unwrap_or_default());

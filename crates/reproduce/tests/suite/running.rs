@@ -12,7 +12,8 @@ use std::fs;
 use std::num::NonZero;
 use std::path::Path;
 
-/// Three queries into one port: complete sharing loses nothing that the buffer can hold, and a policy that gives every queue a tenth loses a lot.
+/// Three queries into one port: complete sharing loses nothing that the buffer can hold, and a
+/// policy that gives every queue a tenth loses a lot.
 const EXPERIMENT: &str = r#"
 title = "Incast on a star"
 figure = "a test"
@@ -177,7 +178,8 @@ fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
     assert_eq!(of("unsaid").verdict, Verdict::NotCheckable);
 }
 
-/// A study of one's own has a ledger of its own, in which later commands find what earlier ones found.
+/// A study of one's own has a ledger of its own, in which later commands find what earlier ones
+/// found.
 #[test]
 fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -219,7 +221,8 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
         "{index}"
     );
     assert_eq!(fs::read_to_string(&table).expect("recorded"), kept);
-    // A verdict that was taken out of the table does not come back from a folder that still knows it.
+    // A verdict that was taken out of the table does not come back from a folder that still knows
+    // it.
     let fewer = kept.replacen(&format!("{}\n", kept.lines().nth(1).expect("a row")), "", 1);
     fs::write(&table, &fewer).expect("writable");
     conclude(&registry, &[], &out, Some(keep)).unwrap_or_else(|error| panic!("{error}"));
@@ -278,7 +281,8 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let found = why((experiment, claim), &given, (ScaleName::Quick, Some(2)), (&out, &how), |_| Unwatched)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((found.base.judged.verdict, found.other.judged.verdict), (Verdict::Strong, Verdict::Null));
-    // In a buffer of 20 MB nobody loses anything; the other changes do nothing, and no pair is tried.
+    // In a buffer of 20 MB nobody loses anything; the other changes do nothing, and no pair is
+    // tried.
     assert_eq!(
         (found.trials.len(), &found.trials[0].changes[..], found.trials[0].share),
         (3, &[1][..], Some(1.0))
@@ -318,7 +322,8 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
         "{page}"
     );
     assert!(page.contains("\nWho shares everything absorbs more"), "{page}");
-    // Only what the statement looks at has run: two schemes at one place, with two seeds, in five readings.
+    // Only what the statement looks at has run: two schemes at one place, with two seeds, in five
+    // readings.
     let runs = fs::read_dir(out.join("runs")).expect("runs are kept").count();
     assert!(runs <= 20, "{runs}");
 }
@@ -330,7 +335,8 @@ fn the_papers_number_stands_where_its_mark_says() {
     let results = reproduce(folder.path(), &out);
     let svg = outputs(&out, &results).into_iter().find(|(name, _)| name == "panel-1.svg").expect("written").1;
     let svg = String::from_utf8(svg).expect("text");
-    // Complete sharing loses nothing: 100 % less 50. On an axis from 0 to 100 % that is the middle of the drawing.
+    // Complete sharing loses nothing: 100 % less 50. On an axis from 0 to 100 % that is the middle
+    // of the drawing.
     let mark = svg.split("<title>right: the paper's 100").nth(1).expect("the mark is there");
     let at: Vec<f64> = mark
         .split_once("d=\"M")
@@ -470,7 +476,8 @@ fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A figure can be drawn again from the table of its values: the same bytes. What the table says of another experiment is refused with its place.
+/// A figure can be drawn again from the table of its values: the same bytes. What the table says of
+/// another experiment is refused with its place.
 #[test]
 fn a_figure_is_drawn_again_from_its_values() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -510,7 +517,8 @@ fn what_was_interrupted_ends_as_if_it_had_not_been() {
     let whole = reproduce(folder.path(), &folder.path().join("whole"));
     let wanted = outputs(&folder.path().join("whole"), &whole);
     assert!(wanted.iter().any(|(name, _)| name == "panel-1.png"));
-    // Whatever an interruption may leave: some runs done, one half written, tables of one that was not finished.
+    // Whatever an interruption may leave: some runs done, one half written, tables of one that was
+    // not finished.
     let out = folder.path().join("again");
     for round in 0..20 {
         let runs = out.join("runs");

@@ -123,7 +123,8 @@ fn a_run_without_its_manifest_is_replaced_by_the_same_command() {
     fs::remove_file(dir.join("manifest.json")).unwrap();
     write(&dir, 2);
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 2);
-    // With a file of somebody's own beside the tables, or without some of the tables, it may be anything.
+    // With a file of somebody's own beside the tables, or without some of the tables, it may be
+    // anything.
     fs::remove_file(dir.join("manifest.json")).unwrap();
     fs::write(dir.join("notes.txt"), "mine").unwrap();
     let refused = bufferlab_results::store_run(&dir, &[("scenario.toml".to_owned(), b"x")]);

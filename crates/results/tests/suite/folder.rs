@@ -1,5 +1,5 @@
-//! What a result folder promises: it comes back as written, byte for byte the same, all at once, and never at the
-//! cost of somebody else's files.
+//! What a result folder promises: it comes back as written, byte for byte the same, all at once,
+//! and never at the cost of somebody else's files.
 
 use crate::rows::{EachTable, count, for_each_table, names, row, rows};
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, RunSink, RunTotals, Table, TableRow};
@@ -134,7 +134,8 @@ fn an_unfinished_run_leaves_the_earlier_result_alone() {
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 1);
 }
 
-/// What a killed run leaves of its folder: the writer is forgotten without an end, as if its process had died.
+/// What a killed run leaves of its folder: the writer is forgotten without an end, as if its
+/// process had died.
 fn killed(run: &Path) -> PathBuf {
     let partial = run.with_file_name(format!(".{}.partial", run.file_name().unwrap().to_str().unwrap()));
     let writer = RunWriter::create(run, head(1)).unwrap();

@@ -8,7 +8,8 @@ use bufferlab_metrics::{
 use bufferlab_results::NameTables;
 use std::fmt::Debug;
 
-/// How many rows a table gets: flows more than a batch, so that encoding and decoding happen in the middle, too.
+/// How many rows a table gets: flows more than a batch, so that encoding and decoding happen in the
+/// middle, too.
 pub(crate) fn count(table: &str) -> u64 {
     if table == FlowRow::NAME { 9_000 } else { 100 }
 }
@@ -23,8 +24,8 @@ pub(crate) fn names() -> NameTables {
     }
 }
 
-/// The rows of a table, [`count`] of them. Cells differ from row to row and from column to column; optional ones are
-/// empty now and then.
+/// The rows of a table, [`count`] of them. Cells differ from row to row and from column to column;
+/// optional ones are empty now and then.
 pub(crate) fn rows<R: Record>() -> impl Iterator<Item = R> {
     (0..count(R::NAME)).map(row)
 }

@@ -1,5 +1,5 @@
-//! Declares a table of the format once: its keys for the reader, the schema and the reference, the struct that drivers
-//! use, and what reads plain values into it.
+//! Declares a table of the format once: its keys for the reader, the schema and the reference, the
+//! struct that drivers use, and what reads plain values into it.
 //!
 //! ```text
 //! table! {
@@ -13,12 +13,13 @@
 //! ```
 //!
 //! A key names, in this order: itself, its field and the field's type, the getter of
-//! [`crate::reader::Reader`] with the kind of value, its presence (`required(example)`, `default(value)`,
-//! `optional(example)`, `computed(rule, example)`), and its documentation, which the field shares. A field whose
-//! presence is `optional` or `computed` is an `Option`.
+//! [`crate::reader::Reader`] with the kind of value, its presence (`required(example)`,
+//! `default(value)`, `optional(example)`, `computed(rule, example)`), and its documentation, which
+//! the field shares. A field whose presence is `optional` or `computed` is an `Option`.
 //!
-//! The getter `hand` reads nothing: the section's file in `read/` does, and sets the field. A key without a field is read
-//! there, too. `also` lists fields that several keys make. A field that nobody sets makes `complete` yield `None`.
+//! The getter `hand` reads nothing: the section's file in `read/` does, and sets the field. A key
+//! without a field is read there, too. `also` lists fields that several keys make. A field that
+//! nobody sets makes `complete` yield `None`.
 
 macro_rules! table {
     (

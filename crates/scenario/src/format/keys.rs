@@ -1,4 +1,5 @@
-//! Tables of the format whose values the sections of `read/` put together, and the kinds of values that tables share.
+//! Tables of the format whose values the sections of `read/` put together, and the kinds of values
+//! that tables share.
 
 use super::catalogs::{CLASSIFIER_CATALOG, MARKER_CATALOG, POLICY_CATALOG};
 use super::flow_control::PFC;

@@ -160,13 +160,15 @@ table! {
             artifact (frames below 70 B). Default: none do.";
     }
     also {
-        /// Parameters of the congestion control, by the registry's names; those that a rule computes are left out.
+        /// Parameters of the congestion control, by the registry's names; those that a rule
+        /// computes are left out.
         control_params: Vec<(String, ParamValue)>;
         /// When packets are sent that no congestion control holds back; `Some` for `none` only.
         pacing: Option<Pacing>;
         /// `None`: TCP, or open loop.
         rdma: Option<RdmaSpec>;
-        /// Whether messages between two hosts use connections that stay open; `None`: every flow has one of its own.
+        /// Whether messages between two hosts use connections that stay open; `None`: every flow
+        /// has one of its own.
         persistent: Option<PersistentSpec>;
     }
 }

@@ -83,7 +83,8 @@ fn intervals(change: &mut Reader<'_>) -> Vec<(Time, Time)> {
     times.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// The cables whose ends match a pattern, written either way round; with a number, only that one of parallel cables.
+/// The cables whose ends match a pattern, written either way round; with a number, only that one of
+/// parallel cables.
 fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u32, bool)> {
     let chosen = topology.links.iter().zip(0_u32..).filter_map(|(link, index)| {
         let (a, b) = (topology.node_name(link.a), topology.node_name(link.b));
@@ -96,8 +97,8 @@ fn matching(topology: &Topology, pattern: &str, number: Option<&str>) -> Vec<(u3
     chosen.collect()
 }
 
-/// The cables that `name` ("leaf0-spine1", "leaf0-spine1/2", "leaf0-h*") means, and whether it names the ends the other
-/// way round.
+/// The cables that `name` ("leaf0-spine1", "leaf0-spine1/2", "leaf0-h*") means, and whether it
+/// names the ends the other way round.
 fn cables(change: &Reader<'_>, topology: &Topology, name: &str) -> Vec<(u32, bool)> {
     let (ends, number) = match name.split_once('/') {
         Some((ends, number)) => (ends, Some(number)),

@@ -52,7 +52,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, profile: Profile) -> Option<ControlC
     Some(ControlChoice(named))
 }
 
-/// Parameters that contradict each other do so on any path: the control is configured for a common one.
+/// Parameters that contradict each other do so on any path: the control is configured for a common
+/// one.
 fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlInfo>) -> Option<()> {
     let error = match chosen.info.configure(&chosen.params, &TcpConfig::default()) {
         Ok(_) => return Some(()),
@@ -66,8 +67,8 @@ fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlI
     None
 }
 
-/// The round trip that windows and rates refer to. It is left out of the resolved scenario, with a warning where written, if nothing
-/// refers to it.
+/// The round trip that windows and rates refer to. It is left out of the resolved scenario, with a
+/// warning where written, if nothing refers to it.
 pub(crate) fn read_base_rtt(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -90,7 +91,8 @@ pub(crate) fn read_base_rtt(
     base_rtt
 }
 
-/// What switches report to it, and to which packets. Left out of the resolved scenario, with a warning where written, if nothing asks for reports.
+/// What switches report to it, and to which packets. Left out of the resolved scenario, with a
+/// warning where written, if nothing asks for reports.
 pub(crate) fn read_telemetry(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -98,8 +100,9 @@ pub(crate) fn read_telemetry(
     profile: Profile,
 ) -> (TelemetryScope, TelemetryPath) {
     let (scope, path) = match profile {
-        // The switches of ABM's public code report the queue of the packet's class, those of Reverie's the port. ABM's report to ACKs, too: these
-        // carry on what their data has collected.
+        // The switches of ABM's public code report the queue of the packet's class, those of
+        // Reverie's the port. ABM's report to ACKs, too: these carry on what their data has
+        // collected.
         Profile::Artifact if !is_rdma => (TelemetryScope::Queue, TelemetryPath::RoundTrip),
         _ => (TelemetryScope::Port, TelemetryPath::Data),
     };

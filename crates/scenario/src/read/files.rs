@@ -1,4 +1,5 @@
-//! The files that a scenario refers to: where they are, and under which name the resolved scenario keeps them.
+//! The files that a scenario refers to: where they are, and under which name the resolved scenario
+//! keeps them.
 
 use bufferlab_document::params::Files;
 use std::cell::RefCell;

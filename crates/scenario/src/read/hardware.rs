@@ -98,8 +98,8 @@ impl HardwareChoice {
         self.places.iter().find(|(known, _)| *known == key).map_or(Origin::BUILT_IN, |place| place.1)
     }
 
-    /// A pause stops what a switch stores, and not what its devices have: where packets are lossless, ports have no
-    /// queues behind the buffer. `path`: of the switch's table.
+    /// A pause stops what a switch stores, and not what its devices have: where packets are
+    /// lossless, ports have no queues behind the buffer. `path`: of the switch's table.
     pub(crate) fn check_device_queue(&self, context: &Context, path: &str) {
         if self.spec.device_queue > 0 {
             let complaint = device_queue_unpaused().help("remove hardware.device_queue, or [switch.pfc]");

@@ -1,4 +1,5 @@
-//! Headroom of a switch: computed from its cables where the file says `"auto"`, and compared with what they ask for.
+//! Headroom of a switch: computed from its cables where the file says `"auto"`, and compared with
+//! what they ask for.
 
 use super::named::Chosen;
 use super::pfc::PfcChoice;
@@ -57,8 +58,8 @@ fn is_per_port(kind: ParamKind) -> bool {
     matches!(kind, ParamKind::BytesPerPort { .. })
 }
 
-/// The policy with a number in place of `"auto"`: by port, the most that one of its lossless priorities needs; where
-/// nothing is lossless, none.
+/// The policy with a number in place of `"auto"`: by port, the most that one of its lossless
+/// priorities needs; where nothing is lossless, none.
 pub(super) fn computed(
     policy: &Chosen<PolicyInfo>,
     cables: Option<&Cables<'_>>,
@@ -73,7 +74,8 @@ pub(super) fn computed(
         let most = &mut list[usize::from(port)];
         *most = cable.headroom().bytes().max(*most);
     }
-    // A port that is lossy has no need; any number that fits will do, and one for all is easier to read.
+    // A port that is lossy has no need; any number that fits will do, and one for all is easier to
+    // read.
     let least = list.iter().copied().filter(|&bytes| bytes > 0).min().unwrap_or(0);
     list.iter_mut().filter(|bytes| **bytes == 0).for_each(|bytes| *bytes = least);
     let value = match list.iter().all(|bytes| *bytes == least) {
@@ -89,8 +91,8 @@ fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Warns of the queue that lacks most, of a shared pool that cannot hold all, and of pauses that end before they are
-/// repeated. True: it has.
+/// Warns of the queue that lacks most, of a shared pool that cannot hold all, and of pauses that
+/// end before they are repeated. True: it has.
 pub(super) fn warn(
     context: &Context,
     path: &str,

@@ -1,4 +1,5 @@
-//! `[switch.ecn]`: how congestion is marked. What a rule's keys mean is in the registry of marking rules.
+//! `[switch.ecn]`: how congestion is marked. What a rule's keys mean is in the registry of marking
+//! rules.
 
 use super::files::Inputs;
 use super::scheduler::queue_numbers;
@@ -69,8 +70,8 @@ fn priorities(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Ve
 }
 
 impl MarkerChoice {
-    /// Whether the rule fits the switch called `name`, and whether it ever marks there: if not, and `may_warn`, it
-    /// warns.
+    /// Whether the rule fits the switch called `name`, and whether it ever marks there: if not, and
+    /// `may_warn`, it warns.
     pub(crate) fn check(
         &self,
         context: &Context,

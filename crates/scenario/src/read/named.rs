@@ -1,4 +1,5 @@
-//! Keys whose value is an entry of a registry, with parameters: `policy = "dt"`, `congestion_control = { name = "swift", target = "100 us" }`.
+//! Keys whose value is an entry of a registry, with parameters: `policy = "dt"`,
+//! `congestion_control = { name = "swift", target = "100 us" }`.
 
 use super::profiles;
 use crate::context::{Complaint, quoted_list, suggestion};

@@ -60,8 +60,8 @@ fn head_origin(head: &Item) -> Origin {
     }
 }
 
-/// Which overrides apply to which switches: sets of overrides, each with its switches, in the order of the
-/// first switch.
+/// Which overrides apply to which switches: sets of overrides, each with its switches, in the order
+/// of the first switch.
 pub(crate) fn select(
     root: &Reader<'_>,
     overrides: &[Override],

@@ -16,7 +16,8 @@ pub(crate) struct PfcChoice {
     origin: Origin,
 }
 
-/// Reads the table below a switch; `Some(None)`: there is none, or it is switched off, and every priority is lossy.
+/// Reads the table below a switch; `Some(None)`: there is none, or it is switched off, and every
+/// priority is lossy.
 pub(crate) fn read(
     switch: &mut Reader<'_>,
     queues_per_port: Option<u8>,
@@ -98,7 +99,8 @@ impl PfcChoice {
         Some(PfcSpec { watchdog, ..self.spec.clone() })
     }
 
-    /// Whether a switch with this policy, and so many memories, can pause its neighbours; records why not.
+    /// Whether a switch with this policy, and so many memories, can pause its neighbours; records
+    /// why not.
     pub(crate) fn check(
         &self,
         context: &Context,

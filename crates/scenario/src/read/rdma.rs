@@ -34,14 +34,16 @@ const TCP_KEYS: [&str; 8] = [
     "lso",
 ];
 
-/// What a message waits for before it is sent again (our choice: far above a queueing delay, as on network cards).
+/// What a message waits for before it is sent again (our choice: far above a queueing delay, as on
+/// network cards).
 const DEFAULT_TIMEOUT: Time = Time::from_ms(1);
 /// Least time between two notifications of a message (DCQCN section 3.2).
 const NOTIFICATION_INTERVAL: Time = Time::from_us(50);
 /// After which the public code of HPCC and Reverie repeats a negative acknowledgement.
 const ARTIFACT_NACK_INTERVAL: Time = Time::from_us(500);
 
-/// Reads `kind` and the keys that depend on it: `Some(None)` for TCP and open loop, `None` if something that was written is wrong.
+/// Reads `kind` and the keys that depend on it: `Some(None)` for TCP and open loop, `None` if
+/// something that was written is wrong.
 pub(crate) fn read(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -69,7 +71,8 @@ pub(crate) fn read(
     spec.map(Some)
 }
 
-/// Queue pairs have no handshake, no connection that outlasts its message, no estimate of the round trip and no window of DCTCP's.
+/// Queue pairs have no handshake, no connection that outlasts its message, no estimate of the round
+/// trip and no window of DCTCP's.
 pub(crate) fn leave_out_tcp(reader: &mut Reader<'_>) {
     leave_out(reader, &TCP_KEYS, "belongs to TCP");
 }

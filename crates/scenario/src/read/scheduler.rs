@@ -149,7 +149,8 @@ fn discipline(reader: &mut Reader<'_>, queues: usize) -> Discipline {
     }
 }
 
-/// The shares under `key` are there if the group's discipline is the one that they belong to, and only then: one for each of its queues.
+/// The shares under `key` are there if the group's discipline is the one that they belong to, and
+/// only then: one for each of its queues.
 fn check_shares(
     reader: &mut Reader<'_>,
     name: DisciplineName,

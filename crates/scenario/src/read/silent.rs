@@ -1,4 +1,5 @@
-//! Which settings have no effect, or one that hardly anybody means? What is suspicious is shown and stops nothing.
+//! Which settings have no effect, or one that hardly anybody means? What is suspicious is shown and
+//! stops nothing.
 
 mod cards;
 mod constants;
@@ -53,8 +54,8 @@ impl Sight<'_> {
         find(self.root, key).map(|item| item.origin)
     }
 
-    /// Which of two keys was said later: a file goes over those that it extends, the command line over files, and
-    /// there the last one counts.
+    /// Which of two keys was said later: a file goes over those that it extends, the command line
+    /// over files, and there the last one counts.
     pub(super) fn rank(&self, key: &str) -> Option<(bool, i64)> {
         let origin = self.place(key)?;
         let behind = |name: &str| name == COMMAND_LINE || name == A_VARIANT;

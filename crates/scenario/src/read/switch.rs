@@ -1,7 +1,7 @@
 //! `[switch]` and `[[switch_override]]`: one configuration per switch.
 //!
-//! An override is laid over `[switch]` like one file over another, and the result is read as a whole. So
-//! switches fall into groups with the same table; each group is read once.
+//! An override is laid over `[switch]` like one file over another, and the result is read as a
+//! whole. So switches fall into groups with the same table; each group is read once.
 
 use super::files::Inputs;
 use super::hardware::{self, Chip, HardwareChoice};
@@ -226,8 +226,8 @@ impl Group {
         self.pfc.as_ref().is_some_and(Option::is_some)
     }
 
-    /// What one of its switches is; `None` if something is wrong. Warnings come once for a group: of a rule that never
-    /// marks, and of too little headroom.
+    /// What one of its switches is; `None` if something is wrong. Warnings come once for a group:
+    /// of a rule that never marks, and of too little headroom.
     fn spec(
         &self,
         site: &Site<'_>,
@@ -282,7 +282,8 @@ impl Group {
         })
     }
 
-    /// Its switches by their headroom, where that was computed, each with the table that gives them this headroom.
+    /// Its switches by their headroom, where that was computed, each with the table that gives them
+    /// this headroom.
     fn parts(&self, specs: Option<&[SwitchSpec]>) -> Vec<(Vec<u32>, OutTable)> {
         let whole = || vec![(self.switches.clone(), self.resolved.clone())];
         let (Some(specs), Some(policy)) = (specs, &self.policy) else { return whole() };
@@ -369,7 +370,8 @@ impl Group {
         None
     }
 
-    /// A memory of the switch, which serves ports of these rates, as policies and marking rules see it.
+    /// A memory of the switch, which serves ports of these rates, as policies and marking rules see
+    /// it.
     fn shape(
         &self,
         site: &Site<'_>,
@@ -486,8 +488,8 @@ fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
 
 /// Writes the groups down: the first one as `[switch]`, the others as complete overrides.
 ///
-/// An override is laid over `[switch]`, so this has nothing that another group lacks: an optional table or key of
-/// the first group that not all have stands in an override of its own.
+/// An override is laid over `[switch]`, so this has nothing that another group lacks: an optional
+/// table or key of the first group that not all have stands in an override of its own.
 ///
 /// Where headroom was computed, switches of a group may differ: each of its values becomes a group.
 pub(crate) fn write_resolved(

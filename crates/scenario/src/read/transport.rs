@@ -217,7 +217,8 @@ fn leave_out(reader: &mut Reader<'_>, control: Option<&ControlChoice>, is_rdma: 
     }
 }
 
-/// The rate of a transport without congestion control, which nothing else has: `Some(None)` for the others.
+/// The rate of a transport without congestion control, which nothing else has: `Some(None)` for the
+/// others.
 fn pacing(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<Option<Pacing>> {
     let rate = reader.rate("rate");
     let spacing = reader.choice("spacing");
@@ -247,7 +248,8 @@ fn pacing(reader: &mut Reader<'_>, control: Option<&ControlChoice>) -> Option<Op
     Some(Some(Pacing { rate: rate?, spacing }))
 }
 
-/// Open-loop packets are not acknowledged: keys of TCP are left out of the resolved scenario, with a warning where written.
+/// Open-loop packets are not acknowledged: keys of TCP are left out of the resolved scenario, with
+/// a warning where written.
 fn leave_out_tcp(reader: &mut Reader<'_>) {
     const KEYS: [&str; 13] = [
         "kind",

@@ -23,7 +23,8 @@ pub(crate) struct WatchdogChoice {
     poll_origin: Origin,
 }
 
-/// Reads the table below `[switch.pfc]`; `Some(None)`: there is none, or it is switched off. `repeated`: whether the switch's own pauses are.
+/// Reads the table below `[switch.pfc]`; `Some(None)`: there is none, or it is switched off.
+/// `repeated`: whether the switch's own pauses are.
 pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<WatchdogChoice>> {
     pfc.spec_of("watchdog");
     if !pfc.has("watchdog") {

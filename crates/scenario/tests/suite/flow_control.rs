@@ -1,4 +1,5 @@
-//! What the keys of flow control mean: defaults that follow from the switch, keys that switch things off, storms and routes by name.
+//! What the keys of flow control mean: defaults that follow from the switch, keys that switch
+//! things off, storms and routes by name.
 
 use crate::common::{SCENARIOS, assert_round_trip, owned, render, shipped_with};
 use bufferlab_core::{BufferProfile, Direction, ParamValue, ThresholdRule};

@@ -1,4 +1,5 @@
-//! Files that somebody else wrote: what they may not do to the reader of an error, or to the folder next door.
+//! Files that somebody else wrote: what they may not do to the reader of an error, or to the folder
+//! next door.
 
 use crate::common::{owned, render};
 use bufferlab_scenario::{LoadError, load, load_text};
@@ -41,7 +42,8 @@ fn what_steers_a_terminal_is_refused_and_never_repeated() {
     }
 }
 
-/// A generated file may stand in one line. The mistake is drawn with what is near, and its line's number is right.
+/// A generated file may stand in one line. The mistake is drawn with what is near, and its line's
+/// number is right.
 #[test]
 fn a_mistake_in_a_line_of_any_length_is_drawn() {
     for flows in [100, 20_000] {

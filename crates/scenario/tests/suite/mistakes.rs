@@ -61,7 +61,8 @@ fn mistakes_on_the_command_line_show_the_command_line() {
     }
 }
 
-/// What no switch can do, or would do to no effect. The switch has 400 KB, eight ports and one queue per port.
+/// What no switch can do, or would do to no effect. The switch has 400 KB, eight ports and one
+/// queue per port.
 #[test]
 fn parameters_of_policies_that_make_no_sense_are_refused_with_the_reason() {
     let star = Path::new(SCENARIOS).join("star-incast.toml");
@@ -132,7 +133,8 @@ fn suspicious_scenarios_run_with_warnings() {
     insta::assert_snapshot!("warnings", text);
 }
 
-/// Every fixture in `warnings/` adds one suspicious setting to a scenario that is none, and has a snapshot.
+/// Every fixture in `warnings/` adds one suspicious setting to a scenario that is none, and has a
+/// snapshot.
 #[test]
 fn every_suspicious_setting_is_shown_once_with_place_reason_and_advice() {
     let folder = Path::new("tests/warnings");
@@ -155,7 +157,8 @@ fn every_suspicious_setting_is_shown_once_with_place_reason_and_advice() {
     }
 }
 
-/// Marks that nobody sees are a mistake where they were written last, and a comparison where the transports were.
+/// Marks that nobody sees are a mistake where they were written last, and a comparison where the
+/// transports were.
 #[test]
 fn marks_in_vain_are_shown_where_they_were_meant() {
     let count = |scenario: &str, overrides: &[(&str, &str)]| {
@@ -173,7 +176,8 @@ fn marks_in_vain_are_shown_where_they_were_meant() {
     assert_eq!(count("dumbbell.toml", &both), 1);
 }
 
-/// Whatever is done to a scenario, the loader answers: it neither panics nor refuses without a reason.
+/// Whatever is done to a scenario, the loader answers: it neither panics nor refuses without a
+/// reason.
 #[test]
 fn no_mutilated_scenario_makes_the_loader_panic() {
     let junk = [

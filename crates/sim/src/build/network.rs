@@ -19,9 +19,9 @@ pub(super) struct Cabling {
     pub(super) first_links: Table<SwitchId, LinkId>,
 }
 
-/// Bytes after which a packet on a link of this rate counts as arrived at the switch, if it forwards before it has
-/// all of it. A port that is faster than the link would run dry in the middle of a packet: then the whole packet is
-/// awaited.
+/// Bytes after which a packet on a link of this rate counts as arrived at the switch, if it
+/// forwards before it has all of it. A port that is faster than the link would run dry in the
+/// middle of a packet: then the whole packet is awaited.
 fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate, fastest: BitRate) -> Option<u32> {
     scenario.switches[switch.index()].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }
@@ -99,8 +99,9 @@ fn cabling(topology: &Topology) -> Cabling {
     Cabling { links, cables, first_links }
 }
 
-/// Chooses the width of the calendar's buckets from the network: about eight events each if all capacity were used twice over, which measured best from 64 to
-/// 8,192 hosts, and a ring that reaches beyond the longest transmission and propagation.
+/// Chooses the width of the calendar's buckets from the network: about eight events each if all
+/// capacity were used twice over, which measured best from 64 to 8,192 hosts, and a ring that
+/// reaches beyond the longest transmission and propagation.
 pub(super) fn build_calendar(scenario: &Scenario, links: &Table<LinkId, Link>) -> Calendar {
     const FRAME_BYTES: u64 = 1_500;
     let per_second: f64 =

@@ -1,4 +1,5 @@
-//! When does a client ask again? The feedback of closed loops: query complete, think, ask, request on its way, answers.
+//! When does a client ask again? The feedback of closed loops: query complete, think, ask, request
+//! on its way, answers.
 
 use super::queries::Query;
 use crate::ids::{HostId, PoolId, Table, ThreadId};
@@ -18,7 +19,8 @@ struct Thread {
     pool: PoolId,
     /// Answers of its query that are not complete.
     missing: u32,
-    /// Requests that are on their way: when they arrive, what is then sent, and over which connection. Ordered by time.
+    /// Requests that are on their way: when they arrive, what is then sent, and over which
+    /// connection. Ordered by time.
     requests: VecDeque<(Time, FlowSpec, PoolId)>,
 }
 
@@ -71,7 +73,8 @@ impl ClosedLoops {
         }
     }
 
-    /// A thread asks. The number of its query, and the query; `None`: it has asked for the last time.
+    /// A thread asks. The number of its query, and the query; `None`: it has asked for the last
+    /// time.
     pub(super) fn ask(&mut self, world: &mut World, id: ThreadId) -> Option<(u32, Query)> {
         let now = world.now();
         let thread = &mut self.threads[id];
@@ -119,7 +122,8 @@ impl ClosedLoops {
         requests.pop_front().map(|(_, spec, pool)| (spec, pool))
     }
 
-    /// An answer has arrived as a whole: with the last one of its query, the thread begins to think about the next.
+    /// An answer has arrived as a whole: with the last one of its query, the thread begins to think
+    /// about the next.
     #[cold]
     pub(super) fn note_answer(&mut self, world: &mut World, query: u32) {
         let Some(&id) = self.queries.get(&query) else { return };

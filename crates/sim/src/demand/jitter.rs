@@ -66,8 +66,9 @@ impl Jitter {
         }
     }
 
-    /// The next flow by its new start. `note` is told of every flow of `source` before a flow that is handed out at the same time or earlier, so that
-    /// all flows of a query are known before the first of them starts.
+    /// The next flow by its new start. `note` is told of every flow of `source` before a flow that
+    /// is handed out at the same time or earlier, so that all flows of a query are known before the
+    /// first of them starts.
     pub(crate) fn next_flow(
         &mut self,
         source: &mut impl FlowSource,

@@ -37,7 +37,8 @@ impl Query {
 pub(crate) struct Queries {
     /// Flows per query of the flow lists, where a query's flows need not start together.
     listed: BTreeMap<u32, u32>,
-    /// Flows per query that will start although the query is in progress: noise has moved them apart.
+    /// Flows per query that will start although the query is in progress: noise has moved them
+    /// apart.
     due: BTreeMap<u32, u32>,
     open: BTreeMap<u32, Query>,
     finished: Vec<(u32, Query)>,

@@ -14,8 +14,8 @@ use bufferlab_metrics::{RunSink, RunTotals};
 use bufferlab_units::Time;
 
 impl Simulation {
-    /// Flows no longer start: notes what every link has carried and what asked for it, and ends flows that have no
-    /// size of their own.
+    /// Flows no longer start: notes what every link has carried and what asked for it, and ends
+    /// flows that have no size of their own.
     pub(super) fn close_arrival_phase(&mut self) {
         self.arrivals_are_over = true;
         let now = self.world.now();

@@ -85,7 +85,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// `link` has gone down: its pauses are over, frames about it on the way are lost, and its storms with them.
+    /// `link` has gone down: its pauses are over, frames about it on the way are lost, and its
+    /// storms with them.
     #[cold]
     pub(super) fn reset_pauses(&mut self, link: LinkId) {
         let now = self.world.now();

@@ -1,5 +1,5 @@
-//! What an event at a host or a switch leads to elsewhere: packets are lost, flows are over, neighbours are paused,
-//! timers are set, events are explained.
+//! What an event at a host or a switch leads to elsewhere: packets are lost, flows are over,
+//! neighbours are paused, timers are set, events are explained.
 
 use super::Simulation;
 use crate::SimError;
@@ -30,7 +30,8 @@ impl Simulation {
         }
     }
 
-    /// Passes on what an event at a switch has led to, in one order for every event: losses, then pauses, then timers.
+    /// Passes on what an event at a switch has led to, in one order for every event: losses, then
+    /// pauses, then timers.
     #[cold]
     #[inline(never)]
     pub(super) fn settle(&mut self, switch: SwitchId) -> Result<(), SimError> {

@@ -1,4 +1,5 @@
-//! Events at switches and on their links: arrivals, departures, timers of policies, links that go down or come up.
+//! Events at switches and on their links: arrivals, departures, timers of policies, links that go
+//! down or come up.
 
 use super::Simulation;
 use crate::SimError;
@@ -117,8 +118,8 @@ impl Simulation {
         self.settle(switch)
     }
 
-    /// A cable goes down or comes up: routes are computed anew at once; what waits for a dead link, or is on it, is
-    /// lost.
+    /// A cable goes down or comes up: routes are computed anew at once; what waits for a dead link,
+    /// or is on it, is lost.
     pub(super) fn handle_link_change(&mut self, cable: CableId) -> Result<(), SimError> {
         let (now, topology) = (self.world.now(), &self.plan.topology);
         let is_down =
@@ -151,7 +152,8 @@ impl Simulation {
 
     /// Drops what is on a link and what a switch has queued for it.
     fn empty_link(&mut self, id: LinkId) -> Result<(), SimError> {
-        // The head's delivery is in the calendar and must find its packet: it is lost when it would arrive.
+        // The head's delivery is in the calendar and must find its packet: it is lost when it would
+        // arrive.
         let link = &mut self.world.links_mut()[id];
         link.head_is_lost = !link.pipe.is_empty();
         for packet in self.world.take_back(id).into_iter().rev() {

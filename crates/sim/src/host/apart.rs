@@ -1,7 +1,10 @@
-//! Flows whose ends, and whose packets, may be in different parts of the network: see [`crate::parts`].
+//! Flows whose ends, and whose packets, may be in different parts of the network: see
+//! [`crate::parts`].
 //!
-//! The source's part counts a flow's packets, and so knows when nothing is left of it. What others lose, take or make of them they write down for it; it is
-//! counted when the parts meet. That a flow is over is found out afterwards, too, but not since when: the time of the last change that it waited for.
+//! The source's part counts a flow's packets, and so knows when nothing is left of it. What others
+//! lose, take or make of them they write down for it; it is counted when the parts meet. That a
+//! flow is over is found out afterwards, too, but not since when: the time of the last change that
+//! it waited for.
 
 use super::{FlowAccount, Hosts};
 use crate::ids::{FlowSlot, HostId, Id, PartId};
@@ -35,7 +38,8 @@ pub(super) struct Apart {
     notes: Vec<Vec<FlowNote>>,
     /// By slot: when something last changed that the end of its flow waits for.
     changed: Vec<Time>,
-    /// Flows with senders that are done, of which something has changed. Some are here more than once.
+    /// Flows with senders that are done, of which something has changed. Some are here more than
+    /// once.
     candidates: Vec<FlowSlot>,
 }
 
@@ -78,7 +82,8 @@ impl Hosts {
         apart.notes[usize::from(part.0)].push(FlowNote { at, slot, packets, dropped });
     }
 
-    /// Something has changed that the end of a flow waits for. True: whether it is over, will be found out later.
+    /// Something has changed that the end of a flow waits for. True: whether it is over, will be
+    /// found out later.
     #[inline]
     pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
         let Some(apart) = &mut self.apart else { return false };
@@ -126,7 +131,8 @@ impl Hosts {
         }
     }
 
-    /// A flow is over: its slot is given back. What both ends know of it, if its destination is here.
+    /// A flow is over: its slot is given back. What both ends know of it, if its destination is
+    /// here.
     pub(crate) fn end(&mut self, retired: &Retired) -> Option<FlowAccount> {
         let &Retired { at, slot, ref account } = retired;
         self.flows.remove(slot, at);
@@ -137,7 +143,8 @@ impl Hosts {
         })
     }
 
-    /// An interval of slots is over, in which flows ended at these times: the largest number of flows alive.
+    /// An interval of slots is over, in which flows ended at these times: the largest number of
+    /// flows alive.
     pub(crate) fn note_peak(&mut self, ends: &mut [Time]) {
         self.flows.note_peak(ends);
     }

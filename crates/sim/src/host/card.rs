@@ -5,16 +5,18 @@ use super::flow_queues::TurnOrder;
 use crate::ids::{FlowSlot, PacketId};
 use std::collections::VecDeque;
 
-/// The queues of a host's uplink. Memory is unlimited, as in the artifacts: no host drops were ever seen there.
+/// The queues of a host's uplink. Memory is unlimited, as in the artifacts: no host drops were ever
+/// seen there.
 #[derive(Debug)]
 pub(crate) struct Card {
     /// Packets that exist already: ACKs and handshakes; with FIFO queueing, data too.
     pub(crate) queue: VecDeque<PacketId>,
-    /// Flows with something to send, in turn order. Their packets come into being when they are sent, so a large window
-    /// costs no memory.
+    /// Flows with something to send, in turn order. Their packets come into being when they are
+    /// sent, so a large window costs no memory.
     head: FlowSlot,
     tail: FlowSlot,
-    /// Bit p: priority p must not send (PFC). [`Self::SHARED`]: see `shared`. Zero: nothing of that sort.
+    /// Bit p: priority p must not send (PFC). [`Self::SHARED`]: see `shared`. Zero: nothing of that
+    /// sort.
     pub(crate) paused: u64,
     /// Packets wait in a queue per flow instead of `queue`.
     pub(super) turns: Option<Box<TurnOrder>>,

@@ -1,9 +1,10 @@
 //! Which open connection carries a message, and which messages wait for one?
 //!
-//! A pool holds the connections from one host to another over one transport; the threads of a closed loop have pools
-//! of their own. A connection carries one message at a time, until that is acknowledged. An idle one is taken before another is opened, the one
-//! that was used last first: its window is the freshest. Messages that may not open another one wait in the order of
-//! their arrival; they are flows already (their FCT counts) but have sent nothing.
+//! A pool holds the connections from one host to another over one transport; the threads of a
+//! closed loop have pools of their own. A connection carries one message at a time, until that is
+//! acknowledged. An idle one is taken before another is opened, the one that was used last first:
+//! its window is the freshest. Messages that may not open another one wait in the order of their
+//! arrival; they are flows already (their FCT counts) but have sent nothing.
 
 use super::Hosts;
 use crate::ids::{FlowSlot, HostId, PoolId, TransportId};
@@ -85,8 +86,8 @@ impl Hosts {
         self.offer(uplink, slot);
     }
 
-    /// A flow that has been acknowledged as a whole leaves its connection behind, to the message that waits longest if there is one.
-    /// That one starts by a timer, when this event is over.
+    /// A flow that has been acknowledged as a whole leaves its connection behind, to the message
+    /// that waits longest if there is one. That one starts by a timer, when this event is over.
     #[cold]
     pub(super) fn leave_connection(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let key = self.pool_of(slot);

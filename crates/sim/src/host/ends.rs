@@ -1,8 +1,9 @@
-//! What opens and ends a connection: SYN and SYN-ACK; and, where flows have full connections, the ACK that ends the
-//! handshake, the receiver's FIN and the ACK of it.
+//! What opens and ends a connection: SYN and SYN-ACK; and, where flows have full connections, the
+//! ACK that ends the handshake, the receiver's FIN and the ACK of it.
 //!
-//! The sender's FIN rides on its last segment, as in ns-3, so the receiver sends its own right after the ACK of that
-//! segment. A FIN acknowledges the whole flow once more. Nobody waits for it: one that is lost is not repeated.
+//! The sender's FIN rides on its last segment, as in ns-3, so the receiver sends its own right
+//! after the ACK of that segment. A FIN acknowledges the whole flow once more. Nobody waits for it:
+//! one that is lost is not repeated.
 
 use super::Hosts;
 use super::flow::FlowSender;

@@ -1,7 +1,7 @@
 //! Live flows: senders, receivers and what is recorded about them, in three parallel slabs.
 //!
-//! A slot is reused once the sender is done, no packet of the flow is left in the network and the flow has left its
-//! host's turn order, and not before an interval is over; see [`FreeSlots`].
+//! A slot is reused once the sender is done, no packet of the flow is left in the network and the
+//! flow has left its host's turn order, and not before an interval is over; see [`FreeSlots`].
 
 use super::slots::FreeSlots;
 use super::transport::{Control, Transport};
@@ -13,7 +13,8 @@ use bufferlab_transport::{
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// The sending end of a flow. An enum, so that the hot path branches instead of calling through a pointer.
+/// The sending end of a flow. An enum, so that the hot path branches instead of calling through a
+/// pointer.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "TCP is the common case, and a slot is reused for either")]
 pub(crate) enum FlowSender {
@@ -42,8 +43,8 @@ impl FlowSender {
         }
     }
 
-    /// When the sender wants to be woken. A paced segment that is due already is none of the timer's business: the
-    /// flow waits for its turn at the card.
+    /// When the sender wants to be woken. A paced segment that is due already is none of the
+    /// timer's business: the flow waits for its turn at the card.
     #[inline]
     pub(crate) fn deadline(&self, now: Time) -> Time {
         match self {
@@ -54,7 +55,8 @@ impl FlowSender {
         }
     }
 
-    /// When a window's sender that its pace holds back wants to be polled; [`Time::MAX`] for all others.
+    /// When a window's sender that its pace holds back wants to be polled; [`Time::MAX`] for all
+    /// others.
     #[inline]
     pub(crate) fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
         match self {
@@ -115,8 +117,8 @@ pub(crate) enum FlowReceiver {
     Tcp(Receiver),
     /// Apart, so that a receiver of TCP is not larger for it.
     Rdma(Box<Responder>),
-    /// No acknowledgements: arrivals are counted. A paced flow sends every segment once, so it is complete when as
-    /// many arrived.
+    /// No acknowledgements: arrivals are counted. A paced flow sends every segment once, so it is
+    /// complete when as many arrived.
     Counting {
         missing: u32,
     },
@@ -154,7 +156,8 @@ pub(crate) struct ReceiverSlot {
     pub(crate) receiver: FlowReceiver,
     pub(crate) armed: Time,
     pub(crate) marked_packets: u64,
-    /// When the last byte was delivered, or acknowledged where a message ends at its sender; [`Time::MAX`] before.
+    /// When the last byte was delivered, or acknowledged where a message ends at its sender;
+    /// [`Time::MAX`] before.
     pub(crate) completed: Time,
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
@@ -271,7 +274,8 @@ impl Flows {
         self.starts = Some(Vec::new());
     }
 
-    /// All ends are known now: those since this was called last were at these times. At one instant flows end before others start.
+    /// All ends are known now: those since this was called last were at these times. At one instant
+    /// flows end before others start.
     pub(super) fn note_peak(&mut self, ends: &mut [Time]) {
         let Some(starts) = &mut self.starts else { return };
         ends.sort_unstable();
@@ -289,7 +293,8 @@ impl Flows {
         self.infos[slot].is_some()
     }
 
-    /// Information on a flow of which something is left: a packet, a place at a card, an unfinished transfer.
+    /// Information on a flow of which something is left: a packet, a place at a card, an unfinished
+    /// transfer.
     pub(crate) fn info(&self, slot: FlowSlot) -> &FlowInfo {
         self.infos[slot].as_ref().expect("a flow is alive as long as anything is left of it")
     }
@@ -361,7 +366,8 @@ pub(crate) struct FlowAccount {
     /// How long an open-loop flow sends.
     pub(crate) sending: Option<Time>,
     pub(crate) completed: Option<Time>,
-    /// Nothing of it will arrive any more: if it is not complete, it has lost packets that nobody repeats.
+    /// Nothing of it will arrive any more: if it is not complete, it has lost packets that nobody
+    /// repeats.
     pub(crate) is_lossy: bool,
     pub(crate) counters: SenderCounters,
     pub(crate) marked_packets: u64,

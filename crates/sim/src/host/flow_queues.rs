@@ -1,7 +1,9 @@
-//! A queue per flow at a network card, served in turn: a window waits there as a whole, and no other flow behind it.
+//! A queue per flow at a network card, served in turn: a window waits there as a whole, and no
+//! other flow behind it.
 //!
-//! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet and without its drops: flows that have just begun to wait come first,
-//! once; then all others in turn. A flow that has nothing left when its turn comes leaves the order. Its ACKs are a flow of their own.
+//! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet and without its
+//! drops: flows that have just begun to wait come first, once; then all others in turn. A flow that
+//! has nothing left when its turn comes leaves the order. Its ACKs are a flow of their own.
 
 use crate::ids::{FlowHandle, Id, PacketId};
 use std::collections::VecDeque;

@@ -31,7 +31,8 @@ impl Pacing {
         let number = self.started[class];
         self.started[class] += 1;
         match spacing {
-            // Nothing is drawn from it, so that a trace of a million packets need not name a million streams.
+            // Nothing is drawn from it, so that a trace of a million packets need not name a
+            // million streams.
             Spacing::Constant => RandomStream::new(self.seed, "", 0),
             Spacing::Exponential => {
                 RandomStream::new(self.seed, &format!("sim/pacing/{}", self.classes[class]), number)
@@ -47,7 +48,8 @@ struct Paths {
 }
 
 impl Hosts {
-    /// The application hands a flow's data over, for a connection of `pool` where the transport keeps connections.
+    /// The application hands a flow's data over, for a connection of `pool` where the transport
+    /// keeps connections.
     ///
     /// # Errors
     /// If the flow has too many segments, or too many flows are alive.
@@ -147,8 +149,8 @@ impl Hosts {
         }
     }
 
-    /// The ways of a flow's packets. Entropy is drawn for every flow, also where it is not used: the streams of two
-    /// runs stay in step.
+    /// The ways of a flow's packets. Entropy is drawn for every flow, also where it is not used:
+    /// the streams of two runs stay in step.
     fn paths(&mut self, spec: &FlowSpec) -> Paths {
         let entropy = self.streams[HostId::new(spec.src)].paths.next_u64();
         Paths {

@@ -1,5 +1,5 @@
-//! What happens at hosts that speak RDMA: segments turn into ACKs and notifications, and queue pairs share a card
-//! with TCP.
+//! What happens at hosts that speak RDMA: segments turn into ACKs and notifications, and queue
+//! pairs share a card with TCP.
 
 use super::Hosts;
 use super::flow::{FlowReceiver, FlowSender};
@@ -10,7 +10,8 @@ use crate::world::packet::{Flags, Kind, Packet};
 use bufferlab_transport::rdma::RdmaAck;
 use bufferlab_units::Time;
 
-/// A congestion notification is longer than an ACK: 16 reserved bytes in place of the 4 of its acknowledgement header.
+/// A congestion notification is longer than an ACK: 16 reserved bytes in place of the 4 of its
+/// acknowledgement header.
 const NOTIFICATION_EXTRA_BYTES: u16 = 12;
 
 impl Hosts {
@@ -68,7 +69,8 @@ impl Hosts {
         self.send_control(uplink, slot, id, (kind, 0), ack.notified);
     }
 
-    /// Sends `id` back to the flow's sender: what kind of ACK it is, and how many bytes it is longer than others.
+    /// Sends `id` back to the flow's sender: what kind of ACK it is, and how many bytes it is
+    /// longer than others.
     fn send_control(
         &mut self,
         uplink: &mut Uplink<'_>,
@@ -126,8 +128,8 @@ impl Hosts {
         self.retire_if_done(uplink, slot);
     }
 
-    /// What an idle card sends that queue pairs share with TCP: their ACKs first, then TCP's queue and queue pairs in
-    /// turn, as hosts of Reverie's public code do. What is paused is left out.
+    /// What an idle card sends that queue pairs share with TCP: their ACKs first, then TCP's queue
+    /// and queue pairs in turn, as hosts of Reverie's public code do. What is paused is left out.
     #[inline(never)]
     pub(super) fn next_shared(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
         let card = &mut self.cards[uplink.host()];

@@ -1,4 +1,5 @@
-//! What does a host send, and when? Flows offer segments, the card takes them in turn, timers bring what is due.
+//! What does a host send, and when? Flows offer segments, the card takes them in turn, timers bring
+//! what is due.
 
 use super::flow::{FlowSender, SenderSlot};
 use super::transport::Transport;
@@ -10,7 +11,8 @@ use bufferlab_scenario::{NicQueueing, TelemetryScope};
 use bufferlab_transport::Segment;
 use bufferlab_units::Time;
 
-/// A SYN carries 4 bytes more than a pure ACK: the maximum segment size option (frame of 58 B in the public ns-3 code).
+/// A SYN carries 4 bytes more than a pure ACK: the maximum segment size option (frame of 58 B in
+/// the public ns-3 code).
 const SYN_EXTRA_BYTES: u16 = 4;
 
 impl Hosts {
@@ -32,8 +34,8 @@ impl Hosts {
         self.arm_sender(uplink, slot);
     }
 
-    /// Makes all packets that the flow's window allows, and queues them at the card. Beyond [`PACKETS_MAX`] it
-    /// makes none: the run is given up soon.
+    /// Makes all packets that the flow's window allows, and queues them at the card. Beyond
+    /// [`PACKETS_MAX`] it makes none: the run is given up soon.
     fn queue_window(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = self.flows.senders[slot].handle;
         while uplink.packets() < PACKETS_MAX {
@@ -43,8 +45,8 @@ impl Hosts {
         self.overfull.get_or_insert((uplink.host(), uplink.now()));
     }
 
-    /// Makes sure that a timer entry exists at or before the sender's deadline. Entries are lazy: a deadline that
-    /// moves back costs nothing until the old entry fires.
+    /// Makes sure that a timer entry exists at or before the sender's deadline. Entries are lazy: a
+    /// deadline that moves back costs nothing until the old entry fires.
     #[inline]
     fn arm_sender(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
@@ -158,7 +160,8 @@ impl Hosts {
         loop {
             let card = &mut self.cards[uplink.host()];
             let slot = card.next_ready(&mut self.flows)?;
-            // A flow that PIAS has moved to another queue is judged by its first one, its packets below by theirs.
+            // A flow that PIAS has moved to another queue is judged by its first one, its packets
+            // below by theirs.
             if card.is_paused(self.flows.senders[slot].priority) {
                 card.park(slot, &mut self.flows);
                 continue;
@@ -211,7 +214,8 @@ fn data_packet(
         let payload = if last { flow.last_payload } else { transport.segment };
         (frame_bytes(payload, transport), Kind::Data, payload <= transport.control_max_payload)
     };
-    // The first bytes of a flow, counted as sent, retransmissions included (as the hosts of the public ns-3 code do).
+    // The first bytes of a flow, counted as sent, retransmissions included (as the hosts of the
+    // public ns-3 code do).
     let bytes_before = sent_before * u64::from(transport.segment);
     let flags = if segment.syn {
         control_flags(kind, transport, flow.explicit_path)

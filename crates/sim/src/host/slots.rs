@@ -1,8 +1,9 @@
 //! Which places in the tables of flows are free.
 //!
-//! A place is also a name: policies know flows by it, and timers of one instant fire in its order. So it must not depend on which of
-//! two flows, which may be far apart, ended first within a short time. Places become free only when an interval of simulated time
-//! is over, all that were left in it at once, and are taken in an order that follows from this set.
+//! A place is also a name: policies know flows by it, and timers of one instant fire in its order.
+//! So it must not depend on which of two flows, which may be far apart, ended first within a short
+//! time. Places become free only when an interval of simulated time is over, all that were left in
+//! it at once, and are taken in an order that follows from this set.
 
 use crate::ids::FlowSlot;
 use bufferlab_units::Time;
@@ -30,7 +31,8 @@ impl FreeSlots {
         self.free.len() + self.left.len()
     }
 
-    /// Takes a place that was left in an earlier interval: of the last one of which places are left, the lowest.
+    /// Takes a place that was left in an earlier interval: of the last one of which places are
+    /// left, the lowest.
     pub(super) fn take(&mut self, now: Time) -> Option<FlowSlot> {
         self.advance(now);
         self.free.pop()

@@ -1,7 +1,8 @@
 //! What a host draws by chance: the ways of its flows, of its packets, and the queues of its flows.
 //!
-//! Every host has streams of its own and draws from them at its own events only. So what a host draws does not depend on what
-//! happens elsewhere at the same time, nor on the order in which it is looked at.
+//! Every host has streams of its own and draws from them at its own events only. So what a host
+//! draws does not depend on what happens elsewhere at the same time, nor on the order in which it
+//! is looked at.
 
 use bufferlab_units::RandomStream;
 

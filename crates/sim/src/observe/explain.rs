@@ -1,4 +1,5 @@
-//! Explanations of single events: which limit bound, who held the buffer, what other policies would have decided.
+//! Explanations of single events: which limit bound, who held the buffer, what other policies would
+//! have decided.
 
 use super::View;
 use crate::ids::{FlowHandle, SwitchId};
@@ -114,8 +115,8 @@ impl Explainer {
         self.request.then_stop && self.found.len() as u64 >= self.request.count
     }
 
-    /// Explains an event if it is among the wanted ones. The buffer is as it was when the decision was made, for an
-    /// eviction as it is after it. `classes`: names of the classes of flows.
+    /// Explains an event if it is among the wanted ones. The buffer is as it was when the decision
+    /// was made, for an eviction as it is after it. `classes`: names of the classes of flows.
     #[cold]
     pub(crate) fn witness(&mut self, view: View<'_>, classes: &[String], sighting: &Sighting) {
         let node = &view.switches[sighting.switch];
@@ -177,7 +178,8 @@ impl Explainer {
     }
 }
 
-/// What the policy looked at. Policies with lossless classes report the ingress queue of that number.
+/// What the policy looked at. Policies with lossless classes report the ingress queue of that
+/// number.
 fn inputs(slice: &Slice, queue: QueueId, ingress: Option<IngressId>) -> Vec<(&'static str, f64)> {
     let mut inputs = Vec::new();
     let probed = ingress.map_or(queue, |ingress| QueueId(ingress.0));
@@ -204,7 +206,8 @@ fn limit(
     }
 }
 
-/// The comparison for which an arrival was refused: as the switch's own kind of policy saw it, before anything changed.
+/// The comparison for which an arrival was refused: as the switch's own kind of policy saw it,
+/// before anything changed.
 fn bound(slice: &Slice, sighting: &Sighting, opinions: &[Opinion], port: u16) -> Option<BoundText> {
     if sighting.event != ExplainedEvent::Drop {
         return None;

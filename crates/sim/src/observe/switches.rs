@@ -11,7 +11,8 @@ use bufferlab_metrics::{
 use bufferlab_units::Time;
 
 impl Records {
-    /// Samples the chosen switch, and flows where that is wanted. When the next sample is due, if one is.
+    /// Samples the chosen switch, and flows where that is wanted. When the next sample is due, if
+    /// one is.
     pub(crate) fn sample(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<Option<Time>, SimError> {
         let now = view.world.now();
         self.sample_switch(now, &view.switches[SwitchId(self.output.sample_switch)], sink)?;
@@ -37,7 +38,8 @@ impl Records {
         for QueuePlace { slice, local, port, priority, .. } in node.queues() {
             let (core, buffer) = (&slice.core, slice.core.buffer());
             let occupancy_bytes = buffer.queue_bytes(local);
-            // Ports that somebody asked for are shown empty too; of all the others only what they hold.
+            // Ports that somebody asked for are shown empty too; of all the others only what they
+            // hold.
             let wanted = match &self.output.sample_ports {
                 Some(ports) => ports.contains(&port),
                 None => occupancy_bytes > 0,

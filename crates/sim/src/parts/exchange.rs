@@ -46,7 +46,8 @@ struct Notice {
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
-    /// How often a part that waits looks before it gives its core away, by what its last waits came to.
+    /// How often a part that waits looks before it gives its core away, by what its last waits came
+    /// to.
     patience: Patience,
     /// Parts that have come to the meeting that is next.
     arrived: AtomicUsize,
@@ -57,8 +58,8 @@ pub(super) struct Exchange {
     /// Parts that sleep until a meeting has taken place.
     asleep: Mutex<usize>,
     bell: Condvar,
-    /// By parity of the window, sender and receiver. A part that is quick fills the boxes of the next window while a slow one still empties those of this one,
-    /// and cannot get any further.
+    /// By parity of the window, sender and receiver. A part that is quick fills the boxes of the
+    /// next window while a slow one still empties those of this one, and cannot get any further.
     mail: [Vec<Mutex<Mail>>; 2],
     notices: [Vec<Notice>; 2],
     /// By part: flows from there that are over since the interval before.
@@ -73,7 +74,8 @@ pub(super) struct Exchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 
-/// The content of a lock. A thread that panics breaks the meeting, so nobody goes on with what it left.
+/// The content of a lock. A thread that panics breaks the meeting, so nobody goes on with what it
+/// left.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -103,7 +105,8 @@ impl Exchange {
 
     /// Waits until all parts have come.
     ///
-    /// Spins for a while, because a window is often shorter than it takes to wake a thread; then sleeps, because the part that is late may need this very core.
+    /// Spins for a while, because a window is often shorter than it takes to wake a thread; then
+    /// sleeps, because the part that is late may need this very core.
     ///
     /// # Errors
     /// If a part will never come.
@@ -137,7 +140,8 @@ impl Exchange {
         if has_met() { Ok(()) } else { Err(Stopped) }
     }
 
-    /// A part will never come again: whoever waits for it stops. Who has met it before, is not concerned.
+    /// A part will never come again: whoever waits for it stops. Who has met it before, is not
+    /// concerned.
     pub(super) fn break_up(&self) {
         let _asleep = locked(&self.asleep);
         self.broken.store(true, Ordering::Release);

@@ -39,7 +39,8 @@ impl PartOf {
 }
 
 impl Partition {
-    /// At most `parts` parts, by racks. `None`: there is no second one, or packets reach it at once.
+    /// At most `parts` parts, by racks. `None`: there is no second one, or packets reach it at
+    /// once.
     pub(crate) fn new(topology: &Topology, links: &Table<LinkId, Link>, parts: usize) -> Option<Self> {
         let rack_of = |host: HostId| match links[host.uplink()].to {
             End::Switch(switch, _) => Some(switch),
@@ -78,7 +79,8 @@ impl Partition {
     }
 }
 
-/// The part of every switch: racks in their order, so that parts have about as many hosts, and the switches of each tier above in theirs.
+/// The part of every switch: racks in their order, so that parts have about as many hosts, and the
+/// switches of each tier above in theirs.
 fn switches(topology: &Topology, racks: &BTreeMap<SwitchId, usize>, parts: usize) -> Table<SwitchId, PartId> {
     let hosts: usize = racks.values().sum();
     let mut of_rack = BTreeMap::new();

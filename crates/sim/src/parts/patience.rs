@@ -13,10 +13,11 @@ const CUT: u32 = 4;
 
 /// The budget of a wait, which follows what earlier waits came to.
 ///
-/// On idle cores the others are seldom late, and a thread that spins saves the time of waking up. Beside other work they may
-/// have lost their cores: then spinning keeps the core from the very thread that is waited for. With a fixed budget of
-/// [`MOST`], a fat tree of 1,024 hosts took 11 to 18 s on two threads of two cores at a load of 10 and burnt 5.0 to 6.9 s
-/// of CPU, where one thread took 5.2 to 6.5 s and 2.1 to 2.4 s. With this budget it took 3.3 to 6.8 s and 2.2 to 2.5 s, as
+/// On idle cores the others are seldom late, and a thread that spins saves the time of waking up.
+/// Beside other work they may have lost their cores: then spinning keeps the core from the very
+/// thread that is waited for. With a fixed budget of [`MOST`], a fat tree of 1,024 hosts took 11 to
+/// 18 s on two threads of two cores at a load of 10 and burnt 5.0 to 6.9 s of CPU, where one thread
+/// took 5.2 to 6.5 s and 2.1 to 2.4 s. With this budget it took 3.3 to 6.8 s and 2.2 to 2.5 s, as
 /// with a fixed one of 256.
 #[derive(Debug)]
 pub(super) struct Patience {

@@ -16,7 +16,8 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
-/// Why a scenario needs one thread, if it does: something happens at once in places that are far apart, or rows are written as time goes on.
+/// Why a scenario needs one thread, if it does: something happens at once in places that are far
+/// apart, or rows are written as time goes on.
 fn obstacle(scenario: &Scenario) -> Option<&'static str> {
     let switches = || scenario.switches.iter();
     let obstacles = [
@@ -39,7 +40,8 @@ fn obstacle(scenario: &Scenario) -> Option<&'static str> {
 }
 
 impl Simulation {
-    /// Why this simulation of `scenario` runs on one thread, whatever [`Self::run_on`] is given; `None`: it can use several.
+    /// Why this simulation of `scenario` runs on one thread, whatever [`Self::run_on`] is given;
+    /// `None`: it can use several.
     #[must_use]
     pub fn needs_one_thread(&self, scenario: &Scenario) -> Option<&'static str> {
         let of_the_run = [
@@ -55,9 +57,11 @@ impl Simulation {
         of_the_run.or_else(|| obstacle(scenario)).or_else(too_small)
     }
 
-    /// [`Self::run_while`] on several threads, with the same tables, byte for byte. `scenario` is the one that this simulation was built from.
+    /// [`Self::run_while`] on several threads, with the same tables, byte for byte. `scenario` is
+    /// the one that this simulation was built from.
     ///
-    /// Where the network cannot be divided ([`Self::needs_one_thread`]), one thread does it all. There are never more threads than racks.
+    /// Where the network cannot be divided ([`Self::needs_one_thread`]), one thread does it all.
+    /// There are never more threads than racks.
     ///
     /// # Errors
     /// As [`Self::run_while`].
@@ -138,7 +142,8 @@ impl Simulation {
         }
     }
 
-    /// The same as without parts; whether it was a sample. `None`: it is another part's, which counts it.
+    /// The same as without parts; whether it was a sample. `None`: it is another part's, which
+    /// counts it.
     fn handle_rare_event_of_part(&mut self, samples: &mut Vec<Sample>) -> Result<Option<bool>, SimError> {
         let part_of = self.part.clone().expect("only parts come here");
         let is_first = part_of.part == PartId::FIRST;
@@ -310,7 +315,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// An interval of slots, which began at `start`, is over: all parts learn which flows are. How the run ends, if it does.
+    /// An interval of slots, which began at `start`, is over: all parts learn which flows are. How
+    /// the run ends, if it does.
     fn settle(&mut self, start: Time, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
         let Self { simulation, exchange, part_of, .. } = self;
         {
@@ -344,7 +350,8 @@ impl<'a> Part<'a> {
             samples.drain(..due).try_for_each(|sample| sample.write(clerk.sink))?;
         }
         let (last_end, duration) = (self.last_end, self.simulation.plan.duration);
-        // What comes after the end, does not come on one thread: at one instant links go first, and samples last.
+        // What comes after the end, does not come on one thread: at one instant links go first, and
+        // samples last.
         let is_early = |at: Time, is_sample: bool| {
             if last_end > duration { at < last_end } else { at < duration || at == duration && !is_sample }
         };

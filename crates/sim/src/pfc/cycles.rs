@@ -1,9 +1,10 @@
-//! Circles of paused links that wait for each other: when they close, when they open, who is in them.
+//! Circles of paused links that wait for each other: when they close, when they open, who is in
+//! them.
 //!
-//! A paused link waits for another if packets that came over it are in a queue that the other's pause holds. A circle
-//! closes with a pause that takes effect, or with a packet that comes over a paused link into a held queue; both are
-//! looked at when they happen. It opens when one of its pauses ends, or a watchdog intervenes: as long as all its
-//! queues are held no packet leaves them.
+//! A paused link waits for another if packets that came over it are in a queue that the other's
+//! pause holds. A circle closes with a pause that takes effect, or with a packet that comes over a
+//! paused link into a held queue; both are looked at when they happen. It opens when one of its
+//! pauses ends, or a watchdog intervenes: as long as all its queues are held no packet leaves them.
 
 use super::{Pfc, Target};
 use crate::ids::{LinkId, SwitchId, Table};
@@ -59,7 +60,8 @@ pub(crate) struct Sight<'a> {
 }
 
 impl Pfc {
-    /// A packet that came through the first of `ports` of `node` was stored for the second, whose link is held.
+    /// A packet that came through the first of `ports` of `node` was stored for the second, whose
+    /// link is held.
     #[cold]
     pub(crate) fn look_for_cycle_through(
         &mut self,
@@ -72,7 +74,8 @@ impl Pfc {
         if !self.is_held(target.link, priority) {
             return;
         }
-        // The second packet of a link that waits for another closes nothing that the first has not closed.
+        // The second packet of a link that waits for another closes nothing that the first has not
+        // closed.
         let buffer = node.first.core.buffer();
         let ingress = IngressId(buffer.queue_of(ports.0, priority).0);
         let queue = buffer.queue_of(ports.1, priority);
@@ -105,7 +108,8 @@ impl Pfc {
         }
     }
 
-    /// A circle of held links through `target`, each with packets that wait for the next, smallest link first.
+    /// A circle of held links through `target`, each with packets that wait for the next, smallest
+    /// link first.
     fn circle_through(&self, sight: Sight<'_>, target: Target) -> Option<Vec<LinkId>> {
         let mut path = vec![target.link];
         let mut visited = vec![target.link];
@@ -146,7 +150,8 @@ impl Pfc {
         (0..buffer.ports()).filter(waits).map(|port| node.first_link.at_port(port)).collect()
     }
 
-    /// Rows of all circles, in the order in which they closed for the first time, at the end of the run.
+    /// Rows of all circles, in the order in which they closed for the first time, at the end of the
+    /// run.
     pub(super) fn cycle_rows(&self, sight: Sight<'_>) -> Vec<PauseCycleRow> {
         // A packet that a policy evicted may have opened a circle unseen.
         let is_closed = |cycle: &Cycle| {

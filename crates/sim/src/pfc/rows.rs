@@ -103,7 +103,8 @@ impl Pfc {
         Ok(())
     }
 
-    /// What `switch` demanded of the neighbour at `port`, and that one of it: it sends over the link of `own`.
+    /// What `switch` demanded of the neighbour at `port`, and that one of it: it sends over the
+    /// link of `own`.
     fn pause_row(&self, switch: SwitchId, port: u16, own: Target) -> PauseRow {
         let state = |link: LinkId| &self.states[self.at(Target { link, ..own })];
         let (neighbours, obeyed) = (state(self.reverse[own.link]), state(own.link));

@@ -23,8 +23,8 @@ pub(super) struct Storm {
     reaction: Time,
 }
 
-/// The storms of a scenario, with their first frames in `timers`. Priorities that a host's switch does not know as
-/// lossless are left out: it ignores them.
+/// The storms of a scenario, with their first frames in `timers`. Priorities that a host's switch
+/// does not know as lossless are left out: it ignores them.
 pub(super) fn storms(
     faults: &[FaultSpec],
     specs: &Table<SwitchId, Option<PfcSpec>>,

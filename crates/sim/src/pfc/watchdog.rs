@@ -1,8 +1,8 @@
 //! The PFC watchdogs of the switches: when they poll, and what they do about a storm.
 //!
-//! What a storm is, and when it ends, is decided by [`QueueWatchdog`]. While it lasts, action *drop* discards what is
-//! stored, what comes for the queue and what comes of the priority from its port; *forward* ignores pauses; *alert*
-//! changes nothing.
+//! What a storm is, and when it ends, is decided by [`QueueWatchdog`]. While it lasts, action
+//! *drop* discards what is stored, what comes for the queue and what comes of the priority from its
+//! port; *forward* ignores pauses; *alert* changes nothing.
 
 use super::{Pfc, Target};
 use crate::ids::{SwitchId, Table};
@@ -62,7 +62,8 @@ impl Pfc {
         places
     }
 
-    /// A watchdog looks at a queue of its switch. `Some`: a storm has been detected, and the port may send.
+    /// A watchdog looks at a queue of its switch. `Some`: a storm has been detected, and the port
+    /// may send.
     ///
     /// Packets that were discarded for it are in the switch's effects.
     pub(crate) fn look_at(
@@ -149,7 +150,8 @@ impl Pfc {
     #[cold]
     pub(crate) fn note_discard(&mut self, node: &SwitchNode, refused: &Refused) {
         let (port, priority) = node.port_and_priority(refused.seen.queue);
-        // The queue's own storm counts it, if there is one; else that of the port from which it came.
+        // The queue's own storm counts it, if there is one; else that of the port from which it
+        // came.
         for port in [port, refused.ingress_port] {
             let target = Target { link: node.first_link.at_port(port), priority };
             if let Some(storm) = &mut self.watch(target).storm {

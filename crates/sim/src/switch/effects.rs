@@ -1,7 +1,8 @@
 //! What an event of a switch leads to beyond the switch.
 //!
-//! A switch cannot reach hosts, other switches or results: it leaves here what should happen to them, and the engine
-//! settles it right after the event. The buffers are used again, so that a run allocates nothing for it.
+//! A switch cannot reach hosts, other switches or results: it leaves here what should happen to
+//! them, and the engine settles it right after the event. The buffers are used again, so that a run
+//! allocates nothing for it.
 
 use super::packets::Logged;
 use crate::ids::PacketId;

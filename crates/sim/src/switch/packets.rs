@@ -1,7 +1,8 @@
 //! What happens to packets in a switch's memory, noted one by one where a run records them.
 //!
-//! The core tells of it while it happens, when nobody else can be asked; flows, limits and numbers of packets are looked up when the event
-//! is settled (`observe::packets`), which is before any of the packets is gone.
+//! The core tells of it while it happens, when nobody else can be asked; flows, limits and numbers
+//! of packets are looked up when the event is settled (`observe::packets`), which is before any of
+//! the packets is gone.
 
 use super::record::Place;
 use crate::ids::PacketId;
@@ -108,7 +109,8 @@ impl Logged {
         }
     }
 
-    /// The packet that leaves is told by [`super::SwitchNode`] afterwards: the core does not name it here.
+    /// The packet that leaves is told by [`super::SwitchNode`] afterwards: the core does not name
+    /// it here.
     fn departed(place: Place, departure: &Departure, buffer: &Buffer) -> Self {
         Self {
             now: departure.now,
@@ -128,7 +130,8 @@ impl Logged {
         }
     }
 
-    /// A pause or its end, which `last` has brought about, if anything has. What the ingress queue holds is looked up when it is settled.
+    /// A pause or its end, which `last` has brought about, if anything has. What the ingress queue
+    /// holds is looked up when it is settled.
     fn pause((place, now): (Place, Time), ingress: IngressId, paused: bool, last: Option<&Self>) -> Self {
         let event = if paused { PacketEvent::Paused } else { PacketEvent::Resumed };
         let nothing = Self {

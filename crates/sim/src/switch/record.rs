@@ -33,7 +33,8 @@ pub(crate) struct QueueRecord {
     pub(crate) times: OccupancyTimes,
     /// The longest that it ever was (bytes). Packets that did not wait count when the run ends.
     pub(crate) max: u64,
-    /// Σ size × time in the queue of packets that have left [byte · ps]: the same sum as that of length × time, with one product per packet instead of two.
+    /// Σ size × time in the queue of packets that have left [byte · ps]: the same sum as that of
+    /// length × time, with one product per packet instead of two.
     byte_time: u128,
 }
 

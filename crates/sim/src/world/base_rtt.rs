@@ -19,8 +19,8 @@ pub(crate) struct Paths<'a> {
 }
 
 impl Paths<'_> {
-    /// The longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack` bytes, along one of
-    /// the shortest paths. `None` if no host reaches another.
+    /// The longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack`
+    /// bytes, along one of the shortest paths. `None` if no host reaches another.
     pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Option<Time> {
         // Hosts of one switch with one kind of cable are alike: one of each kind is enough.
         let mut kinds: Vec<HostId> = Vec::new();

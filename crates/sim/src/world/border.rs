@@ -83,7 +83,8 @@ impl World {
         std::mem::replace(&mut border.first, Time::MAX)
     }
 
-    /// Takes `links` of another part, which begin there, with what they have carried, and its packet-hops.
+    /// Takes `links` of another part, which begin there, with what they have carried, and its
+    /// packet-hops.
     pub(crate) fn adopt(&mut self, other: &mut Self, links: &[LinkId]) {
         for &id in links {
             std::mem::swap(&mut self.links[id], &mut other.links[id]);

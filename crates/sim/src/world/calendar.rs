@@ -1,15 +1,17 @@
 //! The event queue: a bucket calendar of 64-bit events.
 //!
-//! An event is one `u64`: 44 bits of time and 20 bits of key, so that comparing events is comparing integers. The near
-//! future is a ring of buckets with a bitmap; a bucket is sorted when it is opened. Far events wait in a heap.
+//! An event is one `u64`: 44 bits of time and 20 bits of key, so that comparing events is comparing
+//! integers. The near future is a ring of buckets with a bitmap; a bucket is sorted when it is
+//! opened. Far events wait in a heap.
 //!
 //! # Simultaneous events
 //!
-//! At one instant completed transmissions go before deliveries, so that space freed at an instant can be used at that
-//! instant. Within a class the order is *fair and seeded*: a hash of seed, time and component number decides, so
-//! every order of any set of components is equally frequent over many instants, and no port is favoured by its
-//! number. (A number XORed with noise would not do: of 0, 1 and 2, it puts 2 first half of the time.) Only ties pay
-//! for the hash. A scenario may ask for the order of insertion instead ([`Ties`]).
+//! At one instant completed transmissions go before deliveries, so that space freed at an instant
+//! can be used at that instant. Within a class the order is *fair and seeded*: a hash of seed, time
+//! and component number decides, so every order of any set of components is equally frequent over
+//! many instants, and no port is favoured by its number. (A number XORed with noise would not do:
+//! of 0, 1 and 2, it puts 2 first half of the time.) Only ties pay for the hash. A scenario may ask
+//! for the order of insertion instead ([`Ties`]).
 
 use crate::ids::LinkId;
 use crate::world::ties::Ties;
@@ -52,7 +54,8 @@ pub(crate) struct Upcoming {
     event: u64,
 }
 
-/// A place for an event that waits in a bucket. Places are used again last in, first out, so that those in use stay in the cache.
+/// A place for an event that waits in a bucket. Places are used again last in, first out, so that
+/// those in use stay in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     event: u64,
@@ -66,7 +69,8 @@ pub(crate) const BUCKETS: usize = 1 << 13;
 /// The end of a list of places.
 const END: u32 = u32::MAX;
 
-/// The content of a bucket, taken from its end. Slots beyond the end stay where they are, so that adding an event is one comparison and one store.
+/// The content of a bucket, taken from its end. Slots beyond the end stay where they are, so that
+/// adding an event is one comparison and one store.
 #[derive(Debug, Default)]
 struct Stack {
     slots: Vec<u64>,
@@ -136,7 +140,8 @@ pub(crate) struct Calendar {
     /// Content of the open bucket, latest first.
     current: Stack,
     far: BinaryHeap<Reverse<u64>>,
-    /// From this bucket on there is more to do than to open it: it has events in `far`, or time must be rebased.
+    /// From this bucket on there is more to do than to open it: it has events in `far`, or time
+    /// must be rebased.
     special: u64,
 }
 
@@ -196,7 +201,8 @@ impl Calendar {
         let after = time.0 - self.epoch;
         let bucket = after >> self.width_bits;
         let event = after << KEY_BITS | key;
-        // Wraps for the open bucket and what is before it. An event too far from the epoch is beyond the ring, too.
+        // Wraps for the open bucket and what is before it. An event too far from the epoch is
+        // beyond the ring, too.
         if bucket.wrapping_sub(self.open + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, event);
         } else {
@@ -299,8 +305,8 @@ impl Calendar {
         true
     }
 
-    /// Brings the content of the bucket that was just opened into its order, latest first. Nearly always these are a few events: integers are sorted, and ties
-    /// looked at afterwards.
+    /// Brings the content of the bucket that was just opened into its order, latest first. Nearly
+    /// always these are a few events: integers are sorted, and ties looked at afterwards.
     #[inline]
     fn sort(&mut self) {
         let events = self.current.as_mut_slice();
@@ -342,8 +348,8 @@ impl Calendar {
         start + end
     }
 
-    /// The bucket to be opened next if `next` is the next one of the ring: perhaps one whose events are in `far`, which are in `current` then. Rebases if it
-    /// is time to.
+    /// The bucket to be opened next if `next` is the next one of the ring: perhaps one whose events
+    /// are in `far`, which are in `current` then. Rebases if it is time to.
     #[cold]
     fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
         let mut next = next;
@@ -405,7 +411,8 @@ impl Calendar {
         events
     }
 
-    /// Makes room for an event at `time`, which lies too far from the epoch because nothing happened for long.
+    /// Makes room for an event at `time`, which lies too far from the epoch because nothing
+    /// happened for long.
     #[cold]
     #[inline(never)]
     fn skip_to(&mut self, time: Time) {
@@ -416,8 +423,9 @@ impl Calendar {
         assert!(time.0 - self.epoch < TIME_LIMIT, "no event lies more than {} ahead", Self::MAX_REACH);
     }
 
-    /// Moves relative time 0 to the start of the bucket that holds `base`, so that 44 bits always suffice. All
-    /// buckets are re-laid; happens every 8.8 s of simulated time and after long silence.
+    /// Moves relative time 0 to the start of the bucket that holds `base`, so that 44 bits always
+    /// suffice. All buckets are re-laid; happens every 8.8 s of simulated time and after long
+    /// silence.
     #[cold]
     fn rebase(&mut self, base: u64) {
         let width_bits = self.width_bits;

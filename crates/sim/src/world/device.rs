@@ -1,7 +1,9 @@
-//! The queue of a port's device: packets that have left the buffer, or a host's queues, and not begun to leave.
+//! The queue of a port's device: packets that have left the buffer, or a host's queues, and not
+//! begun to leave.
 //!
-//! Its order is settled and its link sends at one rate, so every packet's start is known when it comes. The packets
-//! themselves stand in the link's pipe with their arrivals; here are the starts of those that wait.
+//! Its order is settled and its link sends at one rate, so every packet's start is known when it
+//! comes. The packets themselves stand in the link's pipe with their arrivals; here are the starts
+//! of those that wait.
 
 use bufferlab_units::Time;
 use std::collections::VecDeque;
@@ -71,7 +73,8 @@ impl DeviceQueue {
         })
     }
 
-    /// All that waits is lost. When the packet that is being sent has left, if something waited behind it.
+    /// All that waits is lost. When the packet that is being sent has left, if something waited
+    /// behind it.
     pub(super) fn empty(&mut self, now: Time) -> Option<Time> {
         self.settle(now);
         let end = self.waiting.front().map(|&(start, _)| start);

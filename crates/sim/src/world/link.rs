@@ -16,8 +16,8 @@ pub(crate) enum End {
 
 /// One direction of a cable. Only the head of the pipe is in the calendar.
 ///
-/// The first cache line is what a packet touches on its way, and no packet touches more: in a large network every packet finds another link, and waits for
-/// each line.
+/// The first cache line is what a packet touches on its way, and no packet touches more: in a large
+/// network every packet finds another link, and waits for each line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
@@ -32,7 +32,8 @@ pub(crate) struct Link {
     /// A transmission-complete event is scheduled: packets wait for this link.
     pub(crate) waiting: bool,
     pub(crate) down: bool,
-    /// Something is special about it, or it leads to another part of the network: what most links do not have, so that they ask once.
+    /// Something is special about it, or it leads to another part of the network: what most links
+    /// do not have, so that they ask once.
     is_special: bool,
     /// The link went down with the head of its pipe on it.
     pub(crate) head_is_lost: bool,
@@ -102,7 +103,8 @@ impl Link {
         }
     }
 
-    /// The switch at the end forwards a packet once it has so many bytes of it (cut-through); `None`: all of them.
+    /// The switch at the end forwards a packet once it has so many bytes of it (cut-through);
+    /// `None`: all of them.
     pub(crate) fn set_header_bytes(&mut self, bytes: Option<u32>) {
         if bytes.is_some() {
             self.special.get_or_insert_default().header_bytes = bytes;
@@ -153,15 +155,16 @@ impl Link {
         device.map_or(Pending::default(), |device| device.pending(now))
     }
 
-    /// The link has gone down, and what its device holds is lost: it is busy with what it is sending, no longer.
+    /// The link has gone down, and what its device holds is lost: it is busy with what it is
+    /// sending, no longer.
     pub(crate) fn empty_device(&mut self, now: Time) {
         if let Some(end) = self.device().and_then(|device| device.empty(now)) {
             self.busy_until = end;
         }
     }
 
-    /// [`Self::start`] on a link with something special; returns when the packet counts as arrived but for the delay, and
-    /// when the next one may be handed over.
+    /// [`Self::start`] on a link with something special; returns when the packet counts as arrived
+    /// but for the delay, and when the next one may be handed over.
     #[cold]
     #[inline(never)]
     fn start_specially(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
@@ -186,7 +189,8 @@ impl Link {
         Started { arrival, alone, next }
     }
 
-    /// The same without the pipe: when the packet arrives, and when the next one may be handed over.
+    /// The same without the pipe: when the packet arrives, and when the next one may be handed
+    /// over.
     #[inline(always)] // As above.
     pub(crate) fn start(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
         let (arrived, next) = if self.is_special {

@@ -93,8 +93,8 @@ pub(crate) struct Packet {
     pub(crate) path: u32,
     /// Bytes on the wire.
     pub(crate) wire: u16,
-    /// ACK: segments in the SACK block; of a queue pair also what kind of ACK. Data: notes, the flags that found no
-    /// place in `flags`.
+    /// ACK: segments in the SACK block; of a queue pair also what kind of ACK. Data: notes, the
+    /// flags that found no place in `flags`.
     pub(crate) sack_count: u16,
     /// Host it goes to.
     pub(crate) dst: HostId,
@@ -105,7 +105,8 @@ pub(crate) struct Packet {
 impl Packet {
     /// A note on data: switches must report their queues.
     pub(crate) const WANTS_TELEMETRY: u16 = 1;
-    /// A note on data with the one before: of the packet's own queue, not of all queues of its port.
+    /// A note on data with the one before: of the packet's own queue, not of all queues of its
+    /// port.
     pub(crate) const OF_ITS_QUEUE: u16 = 1 << 2;
     /// A note on data: it belongs to the first bytes of its flow.
     pub(crate) const SMALL: u16 = 1 << 1;
@@ -117,7 +118,8 @@ impl Packet {
     /// The longest SACK block of a queue pair (segments).
     pub(crate) const MOST_SACKED: u16 = (1 << 14) - 1;
 
-    /// A SYN that is none, but a bare ACK of the connection that nobody answers; a SYN-ACK that is none, but a FIN.
+    /// A SYN that is none, but a bare ACK of the connection that nobody answers; a SYN-ACK that is
+    /// none, but a FIN.
     pub(crate) const ENDS: u16 = 1;
 
     /// Whether this is data with a note.
@@ -134,7 +136,8 @@ impl Packet {
     }
 }
 
-/// A packet and its place on a link: one cache line, which is all that a packet brings along on its way.
+/// A packet and its place on a link: one cache line, which is all that a packet brings along on its
+/// way.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {

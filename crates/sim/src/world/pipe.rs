@@ -1,6 +1,7 @@
 //! The packets on a link, first in, first out: a list through their slots.
 //!
-//! A ring of its own would be one more line of the cache at both ends of every link, and in a large network every packet finds another link.
+//! A ring of its own would be one more line of the cache at both ends of every link, and in a large
+//! network every packet finds another link.
 
 use super::packet::Slab;
 use crate::ids::PacketId;

@@ -1,9 +1,10 @@
-//! Shortest paths, and what the scenario puts in their place: for every switch and destination host, the ports that
-//! lead there.
+//! Shortest paths, and what the scenario puts in their place: for every switch and destination
+//! host, the ports that lead there.
 //!
-//! Hosts of one switch are reached over the same ports from everywhere else: the table has an entry for every switch and *destination*, which is all hosts
-//! of a switch that the same prescribed routes concern. A table by host would have forty times as many entries in a network of 10,000 hosts, and be the
-//! memory that forwarding waits for.
+//! Hosts of one switch are reached over the same ports from everywhere else: the table has an entry
+//! for every switch and *destination*, which is all hosts of a switch that the same prescribed
+//! routes concern. A table by host would have forty times as many entries in a network of 10,000
+//! hosts, and be the memory that forwarding waits for.
 
 use crate::SimError;
 use crate::ids::{HostId, Id, SwitchId};
@@ -38,8 +39,8 @@ pub(crate) struct Routes {
     /// By switch: which of those with hosts it is.
     rack: Vec<Option<u32>>,
     racks: usize,
-    /// For base round-trip times, by target rack × rack: propagation delay of the shortest path (least delay among
-    /// those with fewest hops).
+    /// For base round-trip times, by target rack × rack: propagation delay of the shortest path
+    /// (least delay among those with fewest hops).
     delay: Vec<Time>,
 }
 
@@ -53,8 +54,8 @@ struct Neighbour {
 }
 
 impl Routes {
-    /// Next hops over the cables that are up (`is_up`, by cable index). Base round-trip times are those of the
-    /// network without failures: an ideal must not depend on when it is looked at.
+    /// Next hops over the cables that are up (`is_up`, by cable index). Base round-trip times are
+    /// those of the network without failures: an ideal must not depend on when it is looked at.
     pub(crate) fn new(topology: &Topology, seed: u64, is_up: impl Fn(usize) -> bool) -> Self {
         let now = Self::search(topology, seed, &is_up);
         if (0..topology.links.len()).all(is_up) {
@@ -206,7 +207,8 @@ impl Routes {
         None
     }
 
-    /// Enters the next hops towards switch `target`, which has the destinations `here`. Answers the delay from every switch.
+    /// Enters the next hops towards switch `target`, which has the destinations `here`. Answers the
+    /// delay from every switch.
     fn lead_to(&mut self, target: usize, here: &[usize], neighbours: &[Vec<Neighbour>]) -> Vec<Time> {
         let mut distance = vec![u32::MAX; neighbours.len()];
         distance[target] = 0;
@@ -291,8 +293,8 @@ impl Routes {
             .unwrap_or(Time::ZERO)
     }
 
-    /// The port through which `switch` sends towards `dst`. `path` is entropy, or explicit choices of which the lowest
-    /// byte is consumed here.
+    /// The port through which `switch` sends towards `dst`. `path` is entropy, or explicit choices
+    /// of which the lowest byte is consumed here.
     #[inline(always)] // Of its two callers one is hot.
     pub(crate) fn port(&self, switch: SwitchId, dst: HostId, path: &mut u32, explicit: bool) -> Option<u16> {
         let entry = self.entry(switch.index(), dst.index());
@@ -309,7 +311,8 @@ impl Routes {
             *path >>= 8;
             choice
         } else {
-            // Multiply-shift: the high half of a product of entropy and salt, scaled to the number of ports.
+            // Multiply-shift: the high half of a product of entropy and salt, scaled to the number
+            // of ports.
             let hash =
                 (u64::from(*path) ^ self.salt[switch.index()]).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
             ((hash * u64::from(count)) >> 32) as u32
@@ -318,8 +321,8 @@ impl Routes {
     }
 }
 
-/// The destination of every host, and of every destination the switch that its hosts are attached to (`own_switch`, by host; none while their cable
-/// is down).
+/// The destination of every host, and of every destination the switch that its hosts are attached
+/// to (`own_switch`, by host; none while their cable is down).
 fn group_hosts(topology: &Topology, own_switch: &[Option<u32>]) -> (Vec<u32>, Vec<Option<u32>>) {
     let mut concerned: Vec<Vec<u32>> = vec![Vec::new(); own_switch.len()];
     for (index, route) in (0..).zip(&topology.routes) {

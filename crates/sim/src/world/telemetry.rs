@@ -1,8 +1,8 @@
 //! What do switches report to packets of transports that ask (in-band network telemetry)?
 //!
-//! Reports stand beside the packets, in a table with a row per slot of the slab, so that a packet stays small and
-//! runs without telemetry have no table at all. Data turns into its ACK in place, and so do the reports; the ACK of a
-//! transport that wants it goes on to collect them.
+//! Reports stand beside the packets, in a table with a row per slot of the slab, so that a packet
+//! stays small and runs without telemetry have no table at all. Data turns into its ACK in place,
+//! and so do the reports; the ACK of a transport that wants it goes on to collect them.
 
 use crate::ids::{Id, PacketId};
 use bufferlab_scenario::TelemetryScope;
@@ -73,7 +73,8 @@ impl Telemetry {
         }
     }
 
-    /// All that a packet carries, to go with it to another part of the network; `None`: nothing is wanted in this run.
+    /// All that a packet carries, to go with it to another part of the network; `None`: nothing is
+    /// wanted in this run.
     pub(crate) fn row(&self, packet: PacketId) -> Option<Reports> {
         self.is_wanted.then(|| Reports(self.rows[packet.index()]))
     }

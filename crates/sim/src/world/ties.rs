@@ -1,7 +1,8 @@
 //! Which of several events of one instant goes first.
 //!
-//! The fair order of two events is a function of the instant and of their links alone: who sends over a link knows it, whatever happens elsewhere. The order of
-//! insertion is a count of all transmissions of the network, because the simulators that it imitates have one event queue.
+//! The fair order of two events is a function of the instant and of their links alone: who sends
+//! over a link knows it, whatever happens elsewhere. The order of insertion is a count of all
+//! transmissions of the network, because the simulators that it imitates have one event queue.
 
 use super::calendar::Kind;
 use crate::ids::LinkId;
@@ -40,7 +41,8 @@ impl Ties {
         Self { seed: mix(seed ^ 0x7469_6573), sequences }
     }
 
-    /// Whether completed transmissions go before deliveries of the same instant, whatever came first.
+    /// Whether completed transmissions go before deliveries of the same instant, whatever came
+    /// first.
     pub(crate) fn by_kind(&self) -> bool {
         self.sequences.is_none()
     }
@@ -87,8 +89,9 @@ pub(crate) struct Instant<'a> {
 impl Instant<'_> {
     /// Of two events the one with the smaller rank goes first; no two of a kind have the same.
     ///
-    /// Fair: a hash, which is a bijection of the link's number. By insertion: when the packet's transmission began, and its end before its arrival, as a
-    /// simulator schedules them that has one event queue and takes events of one instant in the order in which they were inserted.
+    /// Fair: a hash, which is a bijection of the link's number. By insertion: when the packet's
+    /// transmission began, and its end before its arrival, as a simulator schedules them that has
+    /// one event queue and takes events of one instant in the order in which they were inserted.
     #[inline]
     pub(crate) fn rank(&self, kind: Kind, link: LinkId) -> u64 {
         match &self.sequences {

@@ -1,4 +1,5 @@
-//! Rare events: retransmission, pacing and policy timers, link changes, samples. A binary heap, because there are few.
+//! Rare events: retransmission, pacing and policy timers, link changes, samples. A binary heap,
+//! because there are few.
 
 use crate::ids::{CableId, FlowSlot, LinkId, StormId, SwitchId, ThreadId};
 use crate::pfc::PauseKey;

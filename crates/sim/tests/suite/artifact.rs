@@ -1,9 +1,11 @@
-//! What the profile `artifact` does otherwise, seen from outside: rules of the public ns-3 code of ABM and Reverie (table in `docs/validation.md`).
+//! What the profile `artifact` does otherwise, seen from outside: rules of the public ns-3 code of
+//! ABM and Reverie (table in `docs/validation.md`).
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
 
-/// A message over PowerTCP in queue 0, which is served first, and twice what the port can send in queue 1; what the message takes (ns).
+/// A message over PowerTCP in queue 0, which is served first, and twice what the port can send in
+/// queue 1; what the message takes (ns).
 fn message_beside_other_queue(telemetry: &str) -> u64 {
     let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 4\nscheduler = \"strict_priority\"";
     let keys = format!("kind = \"rdma\"\ncongestion_control = \"powertcp\"\ndata_priority = 0\n{telemetry}");
@@ -34,7 +36,8 @@ fn telemetry_of_the_port_sees_queues_that_the_packet_is_not_in() {
     assert_eq!(message_beside_other_queue(""), port, "what HPCC and PowerTCP say");
 }
 
-/// A port with twice the traffic that it can send in queue 1, and TCP whose ACKs cross it in queue 0, for which the policy leaves nothing.
+/// A port with twice the traffic that it can send in queue 1, and TCP whose ACKs cross it in queue
+/// 0, for which the policy leaves nothing.
 fn acks_without_space(hardware: &str) -> Rows {
     let switch = format!(
         "buffer = \"20 KB\"\npolicy = {{ name = \"dt\", alpha = [0.000001, 1.0] }}\nqueues_per_port = 2\n\
@@ -92,8 +95,8 @@ fn flow_queues_lose_and_forget_nothing() {
     }
 }
 
-/// A message over PowerTCP whose ACKs come back through a port with twice the traffic that it can send, in a queue that is served after them; what
-/// the message takes (ns).
+/// A message over PowerTCP whose ACKs come back through a port with twice the traffic that it can
+/// send, in a queue that is served after them; what the message takes (ns).
 fn message_with_traffic_on_the_way_back(path: &str) -> u64 {
     let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"";
     let keys = format!("congestion_control = \"powertcp\"\ntelemetry_path = \"{path}\"");

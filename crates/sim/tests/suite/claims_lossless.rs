@@ -1,4 +1,5 @@
-//! Claims of Reverie (NSDI 2024) about flow control in a network: nothing lossless is lost, and pauses and resumes take turns.
+//! Claims of Reverie (NSDI 2024) about flow control in a network: nothing lossless is lost, and
+//! pauses and resumes take turns.
 
 use crate::support::{Lab, Rows, run_fast};
 use bufferlab_conformance::claims;
@@ -8,12 +9,14 @@ use bufferlab_conformance::claims::{Finding, assert_page};
 const WIRE: u64 = 1_500;
 const POLICIES: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 
-/// Two packets, the frame, what fills 10 us there and back and 2 us of reaction at 40 Gb/s, and a packet that the port is sending.
+/// Two packets, the frame, what fills 10 us there and back and 2 us of reaction at 40 Gb/s, and a
+/// packet that the port is sending.
 const fn headroom() -> u64 {
     2 * WIRE + 64 + 40 * (2 * 10_000 + 2_000) / 8 + WIRE
 }
 
-/// Four racks of eight hosts behind two spines; open-loop incast of lossless packets beside a lossy overload.
+/// Four racks of eight hosts behind two spines; open-loop incast of lossless packets beside a lossy
+/// overload.
 fn incast(policy: &str, seed: u64) -> Rows {
     let topology = r#"
         kind = "leaf_spine"
@@ -67,7 +70,8 @@ claims! {
         for policy in POLICIES {
             let rows = incast(policy, 1);
             for row in &rows.pauses {
-                // Every pause is taken back, and never twice; one may be in force when the run ends.
+                // Every pause is taken back, and never twice; one may be in force when the run
+                // ends.
                 met &= (0..=1).contains(&(row.sent_pauses as i64 - row.sent_resumes as i64));
                 frames[0] += row.sent_pauses;
                 frames[1] += row.sent_resumes;

@@ -1,6 +1,7 @@
 //! TDT (ToN 2022), Figures 9 to 11: what it says of random traffic, on the shipped scenarios.
 //!
-//! Where the paper is silent both readings are run: how the lengths of bursts scatter (section VI-B), and what "9:1" counts (section VI-C).
+//! Where the paper is silent both readings are run: how the lengths of bursts scatter (section
+//! VI-B), and what "9:1" counts (section VI-C).
 
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
@@ -20,7 +21,8 @@ struct Run {
     flows: Vec<(u16, u64, u64, u64)>,
     /// Class, upper edge (ns), packets.
     delays: Vec<(u16, u64, u64)>,
-    /// Of every switch port that was asked for anything: offered and carried, as shares of its rate.
+    /// Of every switch port that was asked for anything: offered and carried, as shares of its
+    /// rate.
     ports: Vec<(String, f64, f64)>,
     seconds: f64,
 }
@@ -160,7 +162,8 @@ fn mixed_by_load(name: &str) -> Arc<Run> {
     run("tdt-mixed-by-load.toml", &[("switch.policy", &policy(name)), ("duration", "1200 ms")])
 }
 
-/// Section VI-D: lossless share (%), and what long bursts and background delivered (packets), for DC = B/8 … 2B.
+/// Section VI-D: lossless share (%), and what long bursts and background delivered (packets), for
+/// DC = B/8 … 2B.
 fn sweep() -> Vec<(u64, f64, f64)> {
     let at = |dc: u64| {
         let run = run("tdt-fig11.toml", &[("switch.policy.dc", &dc.to_string()), ("duration", "1 s")]);

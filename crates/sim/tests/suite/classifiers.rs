@@ -1,11 +1,12 @@
-//! Does a classifier that a scenario names decide which queue packets join, for built-in ones, own ones, and in every memory of a switch?
+//! Does a classifier that a scenario names decide which queue packets join, for built-in ones, own
+//! ones, and in every memory of a switch?
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_core::{Classifier, ClassifierInfo, Classify, Tags, Unclassified, register_classifier};
 use bufferlab_units::Time;
 
-/// Packets that joined the queues of each priority, over all ports, when host 0 sends ten segments to host 2 and host 1 five to host 3. Data have
-/// priority 1, ACKs 3.
+/// Packets that joined the queues of each priority, over all ports, when host 0 sends ten segments
+/// to host 2 and host 1 five to host 3. Data have priority 1, ACKs 3.
 fn packets_by_queue(switch: &str) -> [u64; 4] {
     let switch = format!("buffer = \"1 MB\"\nqueues_per_port = 4\n{switch}");
     let transport = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = 20\n\

@@ -1,7 +1,8 @@
 //! Closed forms and Markov chains of others, which the simulator has to meet.
 //!
-//! A packet leaves the buffer when its transmission starts. So the packet in service holds no place, and
-//! K counts waiting places. Every form stands with its source and the tolerance of a finite run.
+//! A packet leaves the buffer when its transmission starts. So the packet in service holds no
+//! place, and K counts waiting places. Every form stands with its source and the tolerance of a
+//! finite run.
 
 use crate::support::{Lab, Rows, flow, run_fast, star};
 use bufferlab_units::{RandomStream, Time};
@@ -92,9 +93,9 @@ fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
 
 /// Loss of M/D/1 with `waiting` places beside the one in service.
 ///
-/// Embedded chain at departures: Gross, Shortle, Thompson, Harris, *Fundamentals of Queueing Theory*,
-/// section 5.1.7. With π0 the probability of leaving an empty system behind, the loss is
-/// 1 − 1 / (π0 + ρ).
+/// Embedded chain at departures: Gross, Shortle, Thompson, Harris, *Fundamentals of Queueing
+/// Theory*, section 5.1.7. With π0 the probability of leaving an empty system behind, the loss is 1
+/// − 1 / (π0 + ρ).
 fn finite_deterministic_loss(load: f64, waiting: usize) -> f64 {
     let arrivals =
         |count: usize| (1..=count).fold(f64::exp(-load), |probability, k| probability * load / k as f64);
@@ -138,8 +139,8 @@ fn complete_partitioning_is_two_separate_queues() {
 
 #[test]
 fn two_priorities_wait_as_cobham_says() {
-    // Cobham 1954: W0 = R / (1 − ρ0), W1 = R / ((1 − ρ0) (1 − ρ0 − ρ1)), where R = ρ S / 2 remains of a
-    // deterministic service.
+    // Cobham 1954: W0 = R / (1 − ρ0), W1 = R / ((1 − ρ0) (1 − ρ0 − ρ1)), where R = ρ S / 2 remains
+    // of a deterministic service.
     let switch = "buffer = \"100 MB\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"\npolicy = \"cs\"";
     let transports = [0, 1].map(|priority| format!("{OPEN}\ndata_priority = {priority}"));
     let arrivals = [
@@ -166,8 +167,8 @@ const PLACES: usize = 12;
 /// Stationary losses of two exponential servers that share [`PLACES`] waiting places.
 ///
 /// Kamoun and Kleinrock, IEEE Trans. Communications 28 (7), 1980, as a Markov chain that is solved
-/// numerically: a port is idle, or busy with some packets that wait. `admits(q, total)` is the policy:
-/// whether a packet may join a queue of q packets while `total` wait.
+/// numerically: a port is idle, or busy with some packets that wait. `admits(q, total)` is the
+/// policy: whether a packet may join a queue of q packets while `total` wait.
 fn shared_memory_losses(loads: [f64; 2], admits: impl Fn(usize, usize) -> bool) -> ([f64; 2], f64) {
     // State of a port: 0 is idle, 1 + q is busy with q waiting.
     let waiting = |state: usize| state.saturating_sub(1);
@@ -250,7 +251,8 @@ fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
             for port in 0..2_u16 {
                 let (lost, all) = losses(&rows, port, 0);
                 let expected = expected[usize::from(port)];
-                // Losses come in bursts: the deviation of their number is several times that of a Poisson one.
+                // Losses come in bursts: the deviation of their number is several times that of a
+                // Poisson one.
                 let tolerance = (4.5 / (expected * all).sqrt()).max(0.05);
                 near(&format!("{policy}, loads {loads:?}, port {port}"), lost / all, expected, tolerance);
             }
@@ -297,8 +299,8 @@ fn round_robin_gives_max_min_shares_of_constant_demands() {
     }
 }
 
-/// One NewReno flow over a bottleneck of 1 Gb/s whose buffer is `share` of the bandwidth-delay product:
-/// utilisation from the second second on, and lost packets per packet.
+/// One NewReno flow over a bottleneck of 1 Gb/s whose buffer is `share` of the bandwidth-delay
+/// product: utilisation from the second second on, and lost packets per packet.
 fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
     // 2.4 ms without queues: 200 packets.
     let product = 200.0 * PACKET as f64;
@@ -327,8 +329,9 @@ fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
 fn one_newreno_flow_uses_and_loses_what_the_sawtooth_says() {
     for share in [0.25, 0.5, 1.0] {
         let (utilisation, loss, window) = one_newreno_flow(share);
-        // The window climbs by a segment per round trip from W/2 to W = (1 + b) BDP. Below BDP a round
-        // trip is constant and the link is in part idle; above, queues make round trips longer.
+        // The window climbs by a segment per round trip from W/2 to W = (1 + b) BDP. Below BDP a
+        // round trip is constant and the link is in part idle; above, queues make round trips
+        // longer.
         let grown = (1.0 + share) * (1.0 + share);
         let expected =
             if share < 1.0 { 0.375 * grown / ((1.0 - share) / 2.0 + (grown - 1.0) / 2.0) } else { 1.0 };

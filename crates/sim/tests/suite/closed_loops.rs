@@ -1,4 +1,5 @@
-//! Do closed loops keep exactly so many queries under way, and do queries take as long as they should?
+//! Do closed loops keep exactly so many queries under way, and do queries take as long as they
+//! should?
 
 use crate::support::{Lab, Rows, run, star};
 use bufferlab_units::{BitRate, Time};
@@ -113,6 +114,7 @@ fn two_clients_with_parallel_items_share_no_connection() {
     let rows = run(&lab().workloads(tables));
     assert_eq!((rows.queries.len(), rows.flows.len()), (20, 240));
     assert!(rows.queries.iter().all(|query| query.fan_in == 12 && query.request_bytes == 120_000));
-    // Nobody waits for another one: ten segments are the initial window, and each client's link is the only queue.
+    // Nobody waits for another one: ten segments are the initial window, and each client's link is
+    // the only queue.
     assert!(rows.all_finished());
 }

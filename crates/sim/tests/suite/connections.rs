@@ -1,4 +1,5 @@
-//! What does a second message take over a connection that is open? Compared with closed forms, to the nanosecond.
+//! What does a second message take over a connection that is open? Compared with closed forms, to
+//! the nanosecond.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_units::{BitRate, Time};

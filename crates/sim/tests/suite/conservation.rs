@@ -23,7 +23,8 @@ impl Dice {
     }
 }
 
-/// A small scenario that is different for every seed: one of everything, with buffers from a few packets per port to plenty.
+/// A small scenario that is different for every seed: one of everything, with buffers from a few
+/// packets per port to plenty.
 fn random_scenario(seed: u64) -> (String, Scenario) {
     let mut dice = Dice(RandomStream::new(seed, "conservation", 0));
     let star = star(6, "10 Gb/s", "2 us");
@@ -129,8 +130,8 @@ fn everything_is_accounted_for_in_any_network_under_any_load() {
             !rows.queries.is_empty() && rows.flows.iter().any(|flow| flow.query_id.is_none()),
             "{name} has traffic"
         );
-        // Equal delays give a slow port a share of the space by its rate: of a tiny buffer, less than a packet. Every event has
-        // been verified nevertheless.
+        // Equal delays give a slow port a share of the space by its rate: of a tiny buffer, less
+        // than a packet. Every event has been verified nevertheless.
         if !rows.all_finished() && scenario.switches.iter().any(|switch| switch.policy == "bshare-like") {
             continue;
         }
@@ -212,7 +213,8 @@ fn check_losses(name: &str, rows: &Rows) {
     }
 }
 
-/// What goes into a switch comes out of it or is lost there, port by port; and the same for the whole network.
+/// What goes into a switch comes out of it or is lost there, port by port; and the same for the
+/// whole network.
 fn check_packets(name: &str, scenario: &Scenario, rows: &Rows) {
     let hops: u64 = rows.links.iter().map(|link| link.tx_packets).sum();
     assert_eq!(hops, rows.totals.packet_hops, "{name}");
@@ -248,7 +250,8 @@ fn check_packets(name: &str, scenario: &Scenario, rows: &Rows) {
     assert!(data < sent, "{name}: data and acknowledgements");
 }
 
-/// A histogram's time is the run's, its largest bin holds the maximum, and its mean agrees with the exact one.
+/// A histogram's time is the run's, its largest bin holds the maximum, and its mean agrees with the
+/// exact one.
 fn check_histograms(name: &str, rows: &Rows) {
     let mut scopes: Vec<_> =
         rows.histograms.iter().map(|row| (row.scope, row.switch, row.port, row.priority)).collect();
@@ -330,7 +333,8 @@ fn hosts_send_and_receive_exactly_the_bytes_of_their_flows_when_nothing_is_lost(
     for (host, name) in (0..).zip(&rows.totals.hosts) {
         let sent = || rows.flows.iter().filter(move |flow| flow.src_host == host);
         let received = || rows.flows.iter().filter(move |flow| flow.dst_host == host);
-        // Frames of 54 B of headers, an acknowledgement of 54 B for each, and 58 B of SYN or SYN-ACK for each flow.
+        // Frames of 54 B of headers, an acknowledgement of 54 B for each, and 58 B of SYN or
+        // SYN-ACK for each flow.
         let packets =
             |flows: &mut dyn Iterator<Item = u64>| flows.map(|bytes| bytes.div_ceil(1_400)).sum::<u64>();
         let (out, back) =

@@ -71,7 +71,8 @@ fn policies_meet_the_same_arrivals() {
     }
 }
 
-/// Packets on each link between leaves and spines: of flows from host 0 to the other rack, and of others within a rack if `busy`.
+/// Packets on each link between leaves and spines: of flows from host 0 to the other rack, and of
+/// others within a rack if `busy`.
 fn ways_of_host_0(multipath: &str, busy: bool) -> Vec<u64> {
     let topology = format!(
         "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 4\nlinks_per_pair = 4\n\

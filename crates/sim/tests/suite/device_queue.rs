@@ -1,10 +1,12 @@
-//! Queues of devices, behind the buffer: what they take from it, in which order they send, and that nothing is lost in them.
+//! Queues of devices, behind the buffer: what they take from it, in which order they send, and that
+//! nothing is lost in them.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// A port of 10 Gb/s that two hosts send 60 packets of 1000 B each to, as fast as they can, through a buffer of 30 packets.
+/// A port of 10 Gb/s that two hosts send 60 packets of 1000 B each to, as fast as they can, through
+/// a buffer of 30 packets.
 fn burst(device_queue: u32) -> Rows {
     let switch = format!(
         "buffer = \"30 KB\"\npolicy = \"cs\"\nqueues_per_port = 2\nhardware = {{ device_queue = {device_queue} }}"
@@ -36,7 +38,8 @@ fn what_a_device_holds_is_in_no_account() {
         run(&lab.flows(vec![flow(0, 2, 20 * 960, Time::ZERO), flow(1, 2, 20 * 960, Time::ZERO)]))
     };
     let (without, some, all) = (twenty_each(0), twenty_each(5), twenty_each(100));
-    // Nineteen or twenty packets wait; the device takes five of them, or all: then each is in the buffer for no time at all.
+    // Nineteen or twenty packets wait; the device takes five of them, or all: then each is in the
+    // buffer for no time at all.
     assert_eq!(longest(&without), longest(&some) + 5_000);
     assert!(longest(&all) <= 1_000, "{}", longest(&all));
     let ends = |rows: &Rows| rows.flows.iter().map(|flow| flow.fct_ns).max();

@@ -111,7 +111,8 @@ fn a_slower_direction_is_respected_and_the_other_is_not_slowed() {
     let rows = run_fast(&lab.times("20 ms", "1 s").flows(flows));
     let seconds = |number| rows.flow(number).fct_ns.expect("it finishes") as f64 * 1e-9;
     let wire_bits = 10e6 * 8.0 * 1_454.0 / 1_400.0;
-    // The acknowledgements of the second flow share the slow uplink with the first one's data: 54 of 1454 B.
+    // The acknowledgements of the second flow share the slow uplink with the first one's data: 54
+    // of 1454 B.
     let expected = wire_bits * (1.0 + 54.0 / 1_454.0) / 1e9;
     assert!((seconds(0) / expected - 1.0).abs() < 0.02, "{} s, expected {expected} s", seconds(0));
     assert!((seconds(1) / (wire_bits / 10e9) - 1.0).abs() < 0.05, "{} s", seconds(1));
@@ -138,7 +139,8 @@ fn flows_of_a_host_without_a_link_stay_unfinished_and_harm_nobody() {
             assert_eq!(finished, [false, false, false, true], "{change}, {nic}");
             assert_eq!((rows.totals.flows, rows.totals.flows_finished), (4, 1));
             assert_eq!(rows.totals.end_ns, 300_000_000_000, "what is unfinished was watched until the end");
-            // 4 us of propagation there and back, 400 KB at 10 Gb/s: an ideal does not know of failures.
+            // 4 us of propagation there and back, 400 KB at 10 Gb/s: an ideal does not know of
+            // failures.
             assert!(rows.flows.iter().all(|flow| flow.ideal_ns == 324_000.0), "{:?}", rows.flows);
             let patient = rows.flow(0);
             assert!((15..25).contains(&patient.timeouts), "1 ms, 2 ms, 4 ms … 60 s: {patient:?}");

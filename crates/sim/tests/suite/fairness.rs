@@ -5,8 +5,9 @@ use bufferlab_scenario::TieOrder;
 use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
 
-/// Hosts that start at the same picosecond towards one port. The first arrival goes on the wire at once, the second into the
-/// buffer, which has room for one packet; all others are lost and never sent again.
+/// Hosts that start at the same picosecond towards one port. The first arrival goes on the wire at
+/// once, the second into the buffer, which has room for one packet; all others are lost and never
+/// sent again.
 fn winners(hosts: u32, instants: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
     let spacing = Time::from_us(20);
     let lab = Lab::new(
@@ -45,10 +46,12 @@ fn simultaneous_arrivals_are_ordered_fairly_for_any_number_of_hosts() {
     }
 }
 
-/// Two long flows of `control` from hosts 0 and 1 to host 2, the second one `gap_us` later; what they sent in `duration`.
+/// Two long flows of `control` from hosts 0 and 1 to host 2, the second one `gap_us` later; what
+/// they sent in `duration`.
 ///
-/// Hosts send faster than the port drains. Where they do not, one flow can fill the port alone with packets that arrive exactly
-/// when others leave, and a drop-tail queue locks the other one out (phase effects: Floyd and Jacobson 1992).
+/// Hosts send faster than the port drains. Where they do not, one flow can fill the port alone with
+/// packets that arrive exactly when others leave, and a drop-tail queue locks the other one out
+/// (phase effects: Floyd and Jacobson 1992).
 fn two_long_flows(control: &str, switch: &str, duration: &str, gap_us: u64) -> Rows {
     let transport = format!("congestion_control = \"{control}\"\nmin_rto = \"5 ms\"\ninitial_rto = \"5 ms\"");
     let port = "change = [{ link = \"h2-switch\", rate_ba = \"10 Gb/s\" }]";
@@ -78,7 +81,8 @@ fn two_dctcp_flows_share_a_port_and_keep_its_queue_near_the_threshold() {
         assert!(jain(&rows) > 0.95, "{}", jain(&rows));
         assert_eq!(rows.switch_losses(), 0);
         let queue = rows.queue(0, 2, 0);
-        // Slow start doubles what was in flight when the first packet was marked: the queue, and 43 us of 10 Gb/s.
+        // Slow start doubles what was in flight when the first packet was marked: the queue, and 43
+        // us of 10 Gb/s.
         let pipe = 54_000;
         assert!((threshold..2 * (threshold + pipe)).contains(&queue.max_bytes), "{queue:?}");
         let mean = queue.mean_bytes / threshold as f64;
@@ -97,7 +101,8 @@ fn two_newreno_flows_share_a_port_and_fill_its_buffer() {
         let queue = rows.queue(0, 2, 0);
         assert!(queue.max_bytes > buffer - FRAME && queue.max_bytes <= buffer, "{queue:?}");
         assert!(queue.dropped_packets > 100 && rows.switch_losses() == queue.dropped_packets, "{queue:?}");
-        // Once, when slow start overshoots, a retransmission may be lost again; then fast recovery is enough.
+        // Once, when slow start overshoots, a retransmission may be lost again; then fast recovery
+        // is enough.
         assert!(rows.flows.iter().all(|flow| flow.timeouts <= 1), "{:?}", rows.flows);
         assert!(rows.link("switch", "h2").utilisation > 0.98, "{:?}", rows.link("switch", "h2"));
     }
@@ -117,10 +122,12 @@ fn behind_a_long_flow(nic: &str) -> Rows {
 #[test]
 fn a_fair_card_lets_flows_take_turns_and_a_fifo_card_does_not() {
     let frame = 1_163_200;
-    // From the card's first bit to the last bit at the receiver: two hops of serialization, two of 1 us.
+    // From the card's first bit to the last bit at the receiver: two hops of serialization, two of
+    // 1 us.
     let path = 2 * frame + 2_000_000;
-    // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us); the short flow's first frame follows
-    // the long one's tenth, which was before it in the turn order, or all thousand.
+    // At 10 us the ninth frame of the long flow is on the wire (8 · 1.1632 us = 9.3 us); the short
+    // flow's first frame follows the long one's tenth, which was before it in the turn order, or
+    // all thousand.
     let turn = 10 * frame - 10_000_000;
     let fair = behind_a_long_flow("fair");
     assert_eq!(fair.flow(1).fct_ns, Some(Time(turn + 4 * frame + path).as_ns()));
@@ -145,7 +152,8 @@ fn flows_of_one_host_share_its_card_evenly() {
 
 #[test]
 fn by_insertion_the_host_that_began_to_send_first_is_always_served_first() {
-    // All hosts begin at the same picosecond, in the order in which their flows are started: that of the list.
+    // All hosts begin at the same picosecond, in the order in which their flows are started: that
+    // of the list.
     let hosts = 5;
     let lab = Lab::new(
         &star(hosts + 1, "10 Gb/s", "1 us"),
@@ -162,7 +170,8 @@ fn by_insertion_the_host_that_began_to_send_first_is_always_served_first() {
     assert_eq!(served, [3, 1].repeat(50));
 }
 
-/// The overload of `scenarios/testbed-burst.toml` under TDT: bytes of each of the four senders, and how many bursts lost packets.
+/// The overload of `scenarios/testbed-burst.toml` under TDT: bytes of each of the four senders, and
+/// how many bursts lost packets.
 fn bursts_beside_overload(changes: &[(&str, &str)]) -> ([u64; 4], usize) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/testbed-burst.toml");
     let tdt = [("switch.policy", "{ name = \"tdt\", dec = 8 }"), ("duration", "6 s")];
@@ -177,8 +186,9 @@ fn bursts_beside_overload(changes: &[(&str, &str)]) -> ([u64; 4], usize) {
     ([3, 4, 5, 6].map(of), lost)
 }
 
-/// Why simulated bursts lose nothing under TDT where real ones do (docs/real-packets.md): with links exactly as fast as the port, one of two hosts sends in step
-/// with it and keeps it in evacuation, full and without a drop.
+/// Why simulated bursts lose nothing under TDT where real ones do (docs/real-packets.md): with
+/// links exactly as fast as the port, one of two hosts sends in step with it and keeps it in
+/// evacuation, full and without a drop.
 #[test]
 fn a_host_in_step_with_an_evacuated_port_locks_the_other_one_out_and_faster_links_end_it() {
     let (bytes, lost) = bursts_beside_overload(&[]);

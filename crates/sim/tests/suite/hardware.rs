@@ -1,4 +1,5 @@
-//! What does each detail of a chip change? The scenarios `hardware-*.toml`, each with and without its option.
+//! What does each detail of a chip change? The scenarios `hardware-*.toml`, each with and without
+//! its option.
 //!
 //! `cargo xtask generate sim` rewrites the table of `docs/hardware.md`.
 
@@ -179,7 +180,8 @@ fn check_document(table: &str) {
     assert_all([check_block("docs/hardware.md", BEGIN, "<!-- measured: end -->", &format!("\n{table}"))]);
 }
 
-/// A scenario that loads can be run, whatever its ports, slices and policy, and all of its memory is used.
+/// A scenario that loads can be run, whatever its ports, slices and policy, and all of its memory
+/// is used.
 #[test]
 fn slices_of_any_number_divide_any_number_of_ports() {
     for (hosts, slices) in [(5, 4), (6, 4), (9, 4), (11, 5), (11, 7), (11, 8)] {

@@ -1,11 +1,12 @@
-//! Is the headroom of [`bufferlab_units::headroom`] enough, and is less of it not? The engine says, on random small
-//! networks.
+//! Is the headroom of [`bufferlab_units::headroom`] enough, and is less of it not? The engine says,
+//! on random small networks.
 //!
-//! Every network has one cable whose receiver pauses its sender. Two kinds of traffic try to lose a lossless packet: an
-//! *attack* that arranges the worst case of the model packet by packet, and *noise* that makes pauses and resumes follow
-//! each other as fast as they can. At the model's headroom neither may lose anything. With less by one packet of the size
-//! that occupies most per byte the attack must (and by what another frame exceeds the largest packet on its way back, as the
-//! attack lets the frame wait for a packet).
+//! Every network has one cable whose receiver pauses its sender. Two kinds of traffic try to lose a
+//! lossless packet: an *attack* that arranges the worst case of the model packet by packet, and
+//! *noise* that makes pauses and resumes follow each other as fast as they can. At the model's
+//! headroom neither may lose anything. With less by one packet of the size that occupies most per
+//! byte the attack must (and by what another frame exceeds the largest packet on its way back, as
+//! the attack lets the frame wait for a packet).
 
 mod network;
 mod traffic;
@@ -37,7 +38,8 @@ struct Findings {
     pub(crate) attacks: u64,
     /// Attacks that lost a packet with one packet of headroom less.
     pub(crate) witnesses: u64,
-    /// Those that needed two less: a packet ends exactly when the pause is obeyed, and the model counts the next one.
+    /// Those that needed two less: a packet ends exactly when the pause is obeyed, and the model
+    /// counts the next one.
     pub(crate) ties: u64,
     /// Networks that lost a lossless packet with the model's headroom, in words.
     pub(crate) lost: Vec<String>,
@@ -188,7 +190,8 @@ fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_
 
 #[test]
 fn what_the_search_once_found_is_in_order() {
-    // Repetitions that became due between a resume and a pause were left out; packets that end when the pause is obeyed.
+    // Repetitions that became due between a resume and a pause were left out; packets that end when
+    // the pause is obeyed.
     for number in [12_348, 23_079, 31_110, 41_012, 3_533, 6_948, 7_581] {
         let findings = search(1, number, 1).expect("the network can be built");
         assert!(findings.lost.is_empty() && findings.unwitnessed.is_empty(), "{findings}");

@@ -23,7 +23,8 @@ fn a_pias_flow_moves_down_by_the_bytes_that_it_has_sent() {
     let keys = format!("{BASE}pias_thresholds = [\"14 KB\", \"28001 B\"]");
     let lab = Lab::new(&star(2, "10 Gb/s", "1 us"), &switch(4, "\"cs\""), &keys);
     let rows = run(&lab.flows(vec![flow(0, 1, 50 * SEGMENT, Time::ZERO)]));
-    // Ten packets before 14,000 B; the 21st has 28,000 B before it, one less than the second threshold.
+    // Ten packets before 14,000 B; the 21st has 28,000 B before it, one less than the second
+    // threshold.
     assert_eq!(stored(&rows, 1, 4), [0, 10, 11, 29]);
     assert_eq!(stored(&rows, 0, 4), [50, 0, 0, 0], "acknowledgements");
 }
@@ -84,7 +85,8 @@ fn transports_share_a_network_in_queues_of_their_own() {
     assert!(queues[1..].iter().all(|&packets| packets >= 3_572), "{queues:?}");
     let queue = |priority| rows.queue(0, 3, priority);
     assert!(queue(1).marked_packets == 0 && queue(2).marked_packets > 0 && queue(3).marked_packets == 0);
-    // Each promises its own queue: Cubic what it may have, DCTCP its threshold, θ-PowerTCP a fraction of the pipe.
+    // Each promises its own queue: Cubic what it may have, DCTCP its threshold, θ-PowerTCP a
+    // fraction of the pipe.
     assert!(queue(1).mean_bytes > 2.0 * queue(2).mean_bytes, "{:?} {:?}", queue(1), queue(2));
 }
 

@@ -1,4 +1,5 @@
-//! The simulator, from outside: exact times, conservation, determinism, and the claims that need a network.
+//! The simulator, from outside: exact times, conservation, determinism, and the claims that need a
+//! network.
 
 mod artifact;
 mod claims_lossless;

@@ -1,5 +1,6 @@
-//! Every policy with every option of a chip, scheduler and kind of traffic, for a millisecond, with every identity
-//! checked after every event. And every comparison that an explanation of a loss prints is evaluated.
+//! Every policy with every option of a chip, scheduler and kind of traffic, for a millisecond, with
+//! every identity checked after every event. And every comparison that an explanation of a loss
+//! prints is evaluated.
 
 use crate::support::{Lab, Rows};
 use bufferlab_core::{Choice, POLICIES, PolicyInfo, SchedulerName};
@@ -28,8 +29,8 @@ const ACCOUNTING: [&str; 4] = [
 /// Losses of each run that are explained.
 const EXPLAINED: u64 = 400;
 
-/// Two hosts overload a third with lossy packets, a burst comes to a fourth, and TCP flows to both; lossless, if wanted,
-/// against one of the overloads.
+/// Two hosts overload a third with lossy packets, a burst comes to a fourth, and TCP flows to both;
+/// lossless, if wanted, against one of the overloads.
 fn scenario(info: &PolicyInfo, hardware: &str, scheduler: &str, lossless: bool) -> Scenario {
     // Too little headroom, so that lossless packets are lost, too.
     let policy = if lossless {

@@ -34,7 +34,8 @@ fn single_packets(count: u64, src: u32, dst: u32) -> Vec<FlowSpec> {
     (0..count).map(|n| flow(src, dst, 1_000, Time::from_us(4 * n))).collect()
 }
 
-/// Pearson's statistic has the mean `cells − 1` and the variance twice that: checks one value, and the mean of many.
+/// Pearson's statistic has the mean `cells − 1` and the variance twice that: checks one value, and
+/// the mean of many.
 fn assert_even(statistics: &[f64], cells: f64, what: &str) {
     let (mean, deviation) = (cells - 1.0, (2.0 * (cells - 1.0)).sqrt());
     let largest = statistics.iter().copied().fold(0.0, f64::max);
@@ -58,7 +59,8 @@ fn flows_spread_evenly_over_parallel_cables_and_over_both_tiers() {
         down.push(chi_square(&to_leaf1));
         back.push(chi_square(&acknowledgements));
         let rows = run_fast(&fat_tree("ecmp").seed(seed).flows(single_packets(800, 0, 15)));
-        // Which core: the choices of edge and aggregation switch together. If the same bits made both, two cores would idle.
+        // Which core: the choices of edge and aggregation switch together. If the same bits made
+        // both, two cores would idle.
         cores.push(chi_square(&packets(&rows, |link| link.from.starts_with("agg0_") && link.role == "up")));
     }
     assert_even(&up, 8.0, "leaf to spines");
@@ -119,7 +121,8 @@ fn explicit_paths_are_honoured_hop_by_hop_in_both_directions() {
             chosen.ack_path = Some((7 - up % 8) | (3 - down % 4) << 8);
             let rows = run(&fabric(multipath).flows(vec![chosen]));
             let count = rows.flow(0).sent_packets;
-            // Leaf 0 counts spine 0's cables first; the spine has four cables to leaf 1. Choices count modulo the paths.
+            // Leaf 0 counts spine 0's cables first; the spine has four cables to leaf 1. Choices
+            // count modulo the paths.
             let expect = |from_leaf: &str, to_leaf: &str, up: u32, down: u32| {
                 let spine = format!("spine{}", up / 4);
                 let cables = |from: &str, to: &str, used: u32| {

@@ -49,7 +49,8 @@ fn acknowledgements_wait_for_the_end_of_a_burst() {
         let rows = run(&lab(&format!("initial_window = 40\n{keys}")).flows(flows));
         rows.flow(0).fct_ns.expect("finished")
     };
-    // The ACKs of two segments, 54 B each, go between the packets without offload, and after them with it.
+    // The ACKs of two segments, 54 B each, go between the packets without offload, and after them
+    // with it.
     let two_acks = Time(2 * RATE.serialization(54).0).as_ns();
     assert_eq!(ack_after(""), arrival(40) + two_acks);
     assert_eq!(ack_after("lso = \"64 KB\""), arrival(40));

@@ -1,4 +1,5 @@
-//! Does traffic without congestion control do what its arithmetic says, all the way through the simulator?
+//! Does traffic without congestion control do what its arithmetic says, all the way through the
+//! simulator?
 
 use bufferlab_metrics::{
     DelayRow, FlowRow, FlowState, LinkRow, ProbeRow, QueueRow, RunSink, RunTotals, SeriesRow,
@@ -133,22 +134,25 @@ fn longest_lossless_us(policy: &str, rate: &str, step_us: u64, most: u64) -> u64
 
 const DT: &str = "{ name = \"dt\", alpha = 1.0 }";
 
-/// TDT section VI-A: R = 8 Gb/s, N = 2, M = 1, alpha = 1, B = 1 MB on 1 Gb/s: 222.2 us for a fluid, some packets less here.
+/// TDT section VI-A: R = 8 Gb/s, N = 2, M = 1, alpha = 1, B = 1 MB on 1 Gb/s: 222.2 us for a fluid,
+/// some packets less here.
 #[test]
 fn dynamic_thresholds_absorb_a_burst_as_long_as_their_closed_form_says() {
     let longest = longest_lossless_us(DT, "8 Gb/s", 2, 600);
     assert!((213..=227).contains(&longest), "{longest} us");
 }
 
-/// Equation 4: at R = 2 Gb/s queues settle while the burst lasts, (R − C) d = aB / (1 + a (M + N)): 2.0 ms.
+/// Equation 4: at R = 2 Gb/s queues settle while the burst lasts, (R − C) d = aB / (1 + a (M + N)):
+/// 2.0 ms.
 #[test]
 fn a_slow_burst_is_absorbed_until_all_queues_have_equal_shares() {
     let longest = longest_lossless_us(DT, "2 Gb/s", 24, 6_000);
     assert!((1_900..=2_060).contains(&longest), "{longest} us");
 }
 
-/// At the limit of its threshold, a single port holds alpha / (1 + alpha) of the buffer: 333 packets of 12 us. Shared completely,
-/// all 666 packets; half of 1/16 with static thresholds would be another matter.
+/// At the limit of its threshold, a single port holds alpha / (1 + alpha) of the buffer: 333
+/// packets of 12 us. Shared completely, all 666 packets; half of 1/16 with static thresholds would
+/// be another matter.
 #[test]
 fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow() {
     let delay_ms = |policy: &str| {
@@ -231,8 +235,8 @@ fn a_rate_is_what_goes_over_the_wire() {
     // 16,667 packets: one standard deviation is 0.8 %.
     assert!((load("h1") - 0.4e9).abs() < 0.013e9, "{}", load("h1"));
     assert!(rows.links.iter().all(|link| (link.role == "host-up") == link.offered_bytes.is_none()));
-    // Even gaps never queue (beyond the store-and-forward instant), a Poisson process does: M/D/1 at 0.4 waits rho / (2 (1 - rho))
-    // of 12 us on average.
+    // Even gaps never queue (beyond the store-and-forward instant), a Poisson process does: M/D/1
+    // at 0.4 waits rho / (2 (1 - rho)) of 12 us on average.
     let mean_us = |class: &str| {
         let class = rows.class(class);
         let bins: Vec<_> = rows.delays.iter().filter(|bin| bin.class == class).collect();
@@ -258,7 +262,8 @@ fn a_slow_card_delays_an_open_loop_flow_and_loses_nothing() {
     let rows = run(&text);
     for flow in &rows.flows {
         let fct_ms = flow.fct_ns.expect("nothing is lost") as f64 * 1e-6;
-        // Two flows of 5 ms at 0.4 Gb/s share 0.5 Gb/s: 8 ms, and a packet's time through the switch.
+        // Two flows of 5 ms at 0.4 Gb/s share 0.5 Gb/s: 8 ms, and a packet's time through the
+        // switch.
         assert!((7.9..8.1).contains(&fct_ms), "{fct_ms} ms");
         assert!(flow.slowdown.is_some_and(|slowdown| slowdown > 1.5), "{flow:?}");
     }
@@ -324,7 +329,8 @@ fn a_list_of_small_flows_is_a_packet_trace() {
     assert_eq!(rows.totals.packet_hops, 400, "no packet goes back");
 }
 
-/// The shipped trace: 120 packets of a microburst and 40 small ones in queue 0, 50 of a stream in queue 1.
+/// The shipped trace: 120 packets of a microburst and 40 small ones in queue 0, 50 of a stream in
+/// queue 1.
 #[test]
 fn a_trace_is_replayed_packet_by_packet_in_its_queues() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/trace-replay.toml");

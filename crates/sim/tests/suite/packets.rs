@@ -55,7 +55,8 @@ fn record(file: &str, overrides: &[(&str, &str)]) -> (Recorded, RunTotals) {
     (recorded, totals)
 }
 
-/// Runs with policies that refuse, push out, expel, pause and mark, with cells and slices, and over a link that fails.
+/// Runs with policies that refuse, push out, expel, pause and mark, with cells and slices, and over
+/// a link that fails.
 const RUNS: [(&str, &[(&str, &str)]); 8] = [
     ("star-incast.toml", &[]),
     ("star-incast.toml", &[("switch.policy", "lqd"), ("switch.buffer", "100 KB")]),

@@ -6,7 +6,8 @@ use bufferlab_sim::{SimError, Simulation};
 use bufferlab_units::Time;
 use std::num::NonZero;
 
-/// All rows on so many threads. What parts cannot know exactly is left out: how many packets were alive at most.
+/// All rows on so many threads. What parts cannot know exactly is left out: how many packets were
+/// alive at most.
 fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
     let mut rows = Rows::default();

@@ -1,5 +1,5 @@
-//! Does a policy that fails end its run, with what, where and when, and nothing else's run? A test binary of its own: what it registers
-//! stays.
+//! Does a policy that fails end its run, with what, where and when, and nothing else's run? A test
+//! binary of its own: what it registers stays.
 
 use crate::support::{Lab, Rows, flow, star};
 use bufferlab_core::{

@@ -41,7 +41,8 @@ fn a_link_is_used_as_much_as_traffic_is_offered() {
     }
 }
 
-/// Single packets for host 0 at Poisson times, from hosts that send ten times as fast as host 0's port drains.
+/// Single packets for host 0 at Poisson times, from hosts that send ten times as fast as host 0's
+/// port drains.
 fn single_packets(load: f64, packets: usize, seed: u64) -> Rows {
     let topology = format!(
         "{}\nchange = [{{ link = \"h0-switch\", rate_ba = \"10 Gb/s\" }}]",
@@ -72,7 +73,8 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
     for (load, packets, tolerance) in [(0.5, 40_000, 0.05), (0.8, 150_000, 0.08)] {
         let rows = single_packets(load, packets, 5);
         assert!(rows.all_finished() && rows.switch_losses() == 0);
-        // M/D/1: mean wait ρ / (2 (1 − ρ)) service times; by Little's law ρ times that wait in the queue.
+        // M/D/1: mean wait ρ / (2 (1 − ρ)) service times; by Little's law ρ times that wait in the
+        // queue.
         let expected = load / (2.0 * (1.0 - load));
         let waits =
             rows.flows.iter().map(|flow| (flow.fct_ns.expect("it arrives") as f64 - path_ns) / service_ns);
@@ -106,7 +108,8 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
     }
 }
 
-/// Many hosts fill the port of host 0 with packets of priority 1, while host 1 sends it single packets of priority 0.
+/// Many hosts fill the port of host 0 with packets of priority 1, while host 1 sends it single
+/// packets of priority 0.
 fn with_and_without_priority(scheduler: &str) -> Rows {
     let lab = Lab::new(
         &star(6, "10 Gb/s", "1 us"),
@@ -143,7 +146,8 @@ fn strict_priority_lets_an_urgent_packet_wait_for_one_packet_at_most() {
     assert!(late > 450, "in one queue by order of arrival, urgent packets wait like all others: {late}");
 }
 
-/// One flow of `bytes` from each of several hosts to host 0, each in a queue of its own, all at once. Completion times [ns].
+/// One flow of `bytes` from each of several hosts to host 0, each in a queue of its own, all at
+/// once. Completion times [ns].
 fn shares(scheduler: &str, bytes: &[u64], segment_bytes: &[u64]) -> Vec<u64> {
     let transport = |index: usize| {
         format!(
@@ -214,7 +218,8 @@ fn round_robin_takes_packets_in_turn_and_fifo_in_order_of_arrival() {
     let times = shares("\"round_robin\"", &[700_000, 1_400_000], &[1_400, 1_400]);
     assert_near(times[0], wire_ns(1_000.0 * 1_454.0), "half of the packets until it ends");
     assert_near(times[1], wire_ns(1_500.0 * 1_454.0), "the rest");
-    // Small packets in turn with large ones get few bytes; in order of arrival both get what they send.
+    // Small packets in turn with large ones get few bytes; in order of arrival both get what they
+    // send.
     let times = shares("\"round_robin\"", &[346_000, 4_200_000], &[346, 1_400]);
     assert_near(times[0], wire_ns(1_000.0 * (400.0 + 1_454.0)), "a thousand turns");
     let times = shares("\"fifo\"", &[346_000 * 4, 4_200_000], &[346, 1_400]);

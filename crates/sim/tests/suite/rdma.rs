@@ -1,4 +1,5 @@
-//! RDMA in the network: closed forms without load, repair of losses, fair shares, promised queues, and no loss where priorities are lossless.
+//! RDMA in the network: closed forms without load, repair of losses, fair shares, promised queues,
+//! and no loss where priorities are lossless.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
@@ -26,7 +27,8 @@ fn serialization(bytes: u64) -> u64 {
     RATE.serialization(bytes).0
 }
 
-/// Segments back to back from line rate on, the last one behind full ones at every hop; then the last ACK comes back alone (ps).
+/// Segments back to back from line rate on, the last one behind full ones at every hop; then the
+/// last ACK comes back alone (ps).
 fn unloaded(hops: u64, size: u64, at_sender: bool) -> u64 {
     let (full, count) = (serialization(PAYLOAD + HEADER), size.div_ceil(PAYLOAD));
     let last = serialization(size - (count - 1) * PAYLOAD + HEADER);
@@ -175,7 +177,8 @@ fn dumbbell(control: &str, milliseconds: u64) -> Rows {
     run_fast(&lab.times(&format!("{milliseconds} ms"), "0 s").flows(flows))
 }
 
-/// Jain's index, the utilisation and the mean queue (bytes) of the bottleneck between two instants (ms).
+/// Jain's index, the utilisation and the mean queue (bytes) of the bottleneck between two instants
+/// (ms).
 fn promises(control: &str, from: u64, to: u64) -> (f64, f64, f64) {
     let (early, late) = (dumbbell(control, from), dumbbell(control, to));
     let queue = |rows: &Rows| -> QueueRow { rows.queue(0, 2, 0).clone() };
@@ -236,7 +239,8 @@ fn mixed(policy: &str, headroom: u64, seed: u64) -> Scenario {
 
 #[test]
 fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
-    // 2 m + 64 + C (2 d + reaction)/8 of docs/lossless.md, and one m more where the port is sending.
+    // 2 m + 64 + C (2 d + reaction)/8 of docs/lossless.md, and one m more where the port is
+    // sending.
     let largest = 1_054;
     let headroom = 3 * largest + 64 + RATE.bytes_in(Time(2 * DELAY.0));
     for policy in ["sonic-dt", "sonic-abm", "reverie"] {
@@ -267,7 +271,8 @@ fn queue_pairs_take_turns_with_a_queue_of_tcps_packets() {
     let lab = Lab::new(&topology, "buffer = \"10 MB\"\npolicy = \"cs\"", &rdma("congestion_control = \"timely\""))
         .transport("congestion_control = \"newreno\"\nsegment_bytes = \"994 B\"\ninitial_window = \"whole\"\nhandshake = false")
         .more("[host]\nnic = \"fifo\"\n");
-    // Frames of 1048 B on both sides, a thousand each: they leave in turn, so that both end together.
+    // Frames of 1048 B on both sides, a thousand each: they leave in turn, so that both end
+    // together.
     let rows = run(&lab.lists(vec![
         (0, "rdma", vec![flow(0, 1, 1_000_000, Time::ZERO)]),
         (1, "tcp", vec![flow(0, 2, 994_000, Time::ZERO)]),

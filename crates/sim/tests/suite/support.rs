@@ -1,4 +1,5 @@
-//! What the integration tests share: a laboratory that builds scenarios from text, and a sink that keeps every row.
+//! What the integration tests share: a laboratory that builds scenarios from text, and a sink that
+//! keeps every row.
 
 #![allow(dead_code)] // Every test binary uses its own part.
 

@@ -1,4 +1,5 @@
-//! What does every congestion control promise of a bottleneck? Fair shares, a queue of a certain length, few drops.
+//! What does every congestion control promise of a bottleneck? Fair shares, a queue of a certain
+//! length, few drops.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
@@ -112,7 +113,8 @@ fn hpcc_keeps_the_queue_empty_and_the_link_at_its_target() {
     // eta, and what two flows add: 0.95 + 2 * 0.05/100.
     near("utilisation", found.utilisation, 0.951, 0.005);
     assert!(found.queue < FRAME && found.drops == 0, "{}", found.queue);
-    // The second flow comes with one bandwidth-delay product at line rate, and the first one has 95 %.
+    // The second flow comes with one bandwidth-delay product at line rate, and the first one has 95
+    // %.
     assert!(found.longest < 1.1 * BASE_US * RATE, "{}", found.longest);
 }
 
@@ -121,7 +123,8 @@ fn powertcp_keeps_the_sum_of_its_additive_increases_in_the_queue() {
     for control in ["powertcp", "theta-powertcp"] {
         let found = share(control, "2 MB", 40, 120);
         assert!(found.jain > 0.95, "{control}: Jain {}", found.jain);
-        // In equilibrium W = W/Gamma + beta for each flow: the queue is the sum of all beta, each a tenth of C tau.
+        // In equilibrium W = W/Gamma + beta for each flow: the queue is the sum of all beta, each a
+        // tenth of C tau.
         near(control, found.queue, 2.0 * BASE_US * RATE / 10.0, 0.05);
         assert!(found.utilisation > 0.999 && found.drops == 0, "{control}: {}", found.utilisation);
         assert!(found.longest < 1.1 * BASE_US * RATE, "{control}: {}", found.longest);

@@ -3,8 +3,9 @@
 use crate::support::{Lab, flow, run, star};
 use bufferlab_units::Time;
 
-/// Fifty long flows leave host 0 in turn. A short one's timer expires too early, so that it waits for another turn when its
-/// last acknowledgement comes; then its slot is taken by a flow of host 1.
+/// Fifty long flows leave host 0 in turn. A short one's timer expires too early, so that it waits
+/// for another turn when its last acknowledgement comes; then its slot is taken by a flow of
+/// host 1.
 #[test]
 fn a_flow_that_ends_while_it_waits_for_its_turn_leaves_the_turn_order_intact() {
     let lab = Lab::new(

@@ -1,8 +1,10 @@
-//! How long does a single flow take on an empty network? Compared with closed forms, to the nanosecond.
+//! How long does a single flow take on an empty network? Compared with closed forms, to the
+//! nanosecond.
 //!
-//! Notation: a path is a chain of hops, each with a rate and a delay; every hop stores and forwards. `s(b)` is the
-//! serialization time of b bytes on the wire. With equal rates, n packets that are sent back to back arrive at
-//! `(n − 1)·s(full) + Σ delays + (hops − 1)·s(full) + s(last)`: the last one waits behind a full one at every hop.
+//! Notation: a path is a chain of hops, each with a rate and a delay; every hop stores and
+//! forwards. `s(b)` is the serialization time of b bytes on the wire. With equal rates, n packets
+//! that are sent back to back arrive at `(n − 1)·s(full) + Σ delays + (hops − 1)·s(full) +
+//! s(last)`: the last one waits behind a full one at every hop.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::{BitRate, Time};
@@ -36,8 +38,8 @@ fn frames(size: u64) -> (u64, u64) {
     (count, size - (count - 1) * SEGMENT + HEADER)
 }
 
-/// From the first bit of the first to the last bit of the last of `count` packets that are sent back to back over hops of one
-/// rate [ps].
+/// From the first bit of the first to the last bit of the last of `count` packets that are sent
+/// back to back over hops of one rate [ps].
 fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     if count == 1 {
         return alone(path, last);
@@ -47,9 +49,10 @@ fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     (count - 1) * full + delays + (path.len() as u64 - 1) * full + path[0].rate.serialization(last).0
 }
 
-/// Slow start without loss over hops of one rate [ps]. Round r has W·2^r packets. It begins when the first acknowledgement
-/// of round r − 1 comes, or when that round's packets have left, whichever is later; within a round two packets follow every
-/// acknowledgement, so they leave back to back.
+/// Slow start without loss over hops of one rate [ps]. Round r has W·2^r packets. It begins when
+/// the first acknowledgement of round r − 1 comes, or when that round's packets have left,
+/// whichever is later; within a round two packets follow every acknowledgement, so they leave back
+/// to back.
 fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
     let round_trip = alone(path, FULL) + alone(path, ACK);
     let full = path[0].rate.serialization(FULL).0;
@@ -62,7 +65,8 @@ fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
         left -= round;
         round *= 2;
     }
-    // A last packet that begins a round has nobody before it, unless the rounds follow each other without a gap.
+    // A last packet that begins a round has nobody before it, unless the rounds follow each other
+    // without a gap.
     let extra = if left == 1 && follows {
         (path.len() as u64 - 1) * (full - path[0].rate.serialization(last).0)
     } else {
@@ -143,7 +147,8 @@ fn a_flow_that_fits_its_first_window_takes_exactly_its_serialization_and_delays(
                             fct, expected,
                             "{size} B over {length} hops of {gbps} Gb/s, window {window}, handshake {handshake}"
                         );
-                        // The slowdown's denominator: propagation there and back, and the payload at the host's rate.
+                        // The slowdown's denominator: propagation there and back, and the payload
+                        // at the host's rate.
                         let propagation = 2 * path.iter().map(|hop| hop.delay.0).sum::<u64>();
                         let ideal = propagation as f64 / 1e3 + size as f64 * 8.0 / gbps as f64;
                         let found = rows.flow(0).ideal_ns;
@@ -196,8 +201,8 @@ fn an_early_opened_connection_needs_no_handshake() {
     assert_eq!(rows.flow(1).fct_ns, Some(Time(2 * alone(&path, SYN) + data).as_ns()));
 }
 
-/// When the last bit of the last of these frames arrives, over hops of any rates: packet i leaves hop j when it has arrived there
-/// and packet i − 1 has left (Lindley's recursion) [ps].
+/// When the last bit of the last of these frames arrives, over hops of any rates: packet i leaves
+/// hop j when it has arrived there and packet i − 1 has left (Lindley's recursion) [ps].
 fn tandem(path: &[Hop], frames: &[u64]) -> u64 {
     let mut free = vec![0; path.len()];
     let mut arrival = 0;
@@ -244,7 +249,8 @@ fn hops_of_different_rates_are_exact_too() {
 
 #[test]
 fn delayed_acknowledgements_cost_their_timeout_where_nothing_else_comes() {
-    // The window allows one segment, the receiver waits for a second one: each segment but the last costs a timeout.
+    // The window allows one segment, the receiver waits for a second one: each segment but the last
+    // costs a timeout.
     let keys = "congestion_control = \"newreno\"\ninitial_window = 1\nhandshake = false\nack_every = 4\n\
                 delayed_ack_timeout = \"200 us\"";
     let network = &networks(10, 10)[0];
@@ -257,7 +263,8 @@ fn delayed_acknowledgements_cost_their_timeout_where_nothing_else_comes() {
 #[test]
 fn flows_that_start_at_line_rate_stay_there_when_alone() {
     for network in networks(10, 10) {
-        // The longest path's round trip is the base: flows on shorter ones have more window than they need.
+        // The longest path's round trip is the base: flows on shorter ones have more window than
+        // they need.
         for &(dst, length) in &network.pairs {
             let path = hops(length, 10, 10);
             for size in [1, 1_401, 30_000, 100_000, 300_001, 10_000_000] {
@@ -286,7 +293,8 @@ fn hpcc_leaves_five_percent_of_an_empty_network_idle() {
             let (base, full) = (alone(&path, FULL) + alone(&path, ACK), path[0].rate.serialization(FULL).0);
             for size in [1, 30_000, 100_000, 300_001, 1_000_000, 10_000_000] {
                 let (count, last) = frames(size);
-                // One round trip at line rate until the first report is back; then the window W with W = eta BDP + W_AI.
+                // One round trip at line rate until the first report is back; then the window W
+                // with W = eta BDP + W_AI.
                 let first = count.min(base / full);
                 let rest = (count - first) as f64 * full as f64 * (1.0 / (0.95 + 0.05 / 100.0) - 1.0);
                 let expected = train(&path, count, last) + rest as u64;
@@ -308,7 +316,8 @@ fn swift_adds_one_segment_per_round_trip_up_to_the_rate_of_its_card() {
                 let (mut window, mut sent, mut start) = (10.0_f64, 10, 0);
                 while left > sent && sent * full < base {
                     (left, start) = (left - sent, start + base);
-                    // Each of `sent` ACKs adds 1/W to W: W² grows by 2. Whole segments more than before are sent.
+                    // Each of `sent` ACKs adds 1/W to W: W² grows by 2. Whole segments more than
+                    // before are sent.
                     let grown = (window * window + 2.0 * sent as f64).sqrt();
                     (sent, window) = (sent + grown as u64 - window as u64, grown);
                 }

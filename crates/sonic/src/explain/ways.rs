@@ -19,7 +19,8 @@ pub struct Limit {
     pub alpha: String,
     /// Reserve (bytes).
     pub reserve: u64,
-    /// Threshold while the pool is empty, half full, full (bytes), with the reserve; absent where a pool has no size.
+    /// Threshold while the pool is empty, half full, full (bytes), with the reserve; absent where a
+    /// pool has no size.
     pub thresholds: Option<[u64; 3]>,
     /// What a lone queue comes to (bytes).
     pub alone: Option<u64>,

@@ -12,7 +12,8 @@ const ROUND_TRIP_US: f64 = 8.0;
 pub(super) struct Context<'c> {
     pub(super) config: &'c Config,
     pub(super) options: &'c Options,
-    /// On the chip, or on a memory of bytes where the chip is not known; absent without a pool that has a size.
+    /// On the chip, or on a memory of bytes where the chip is not known; absent without a pool that
+    /// has a size.
     pub(super) memory: Option<Memory>,
     /// Lossless groups.
     pub(super) classes: Vec<Class>,

@@ -17,15 +17,16 @@ const METRES_PER_SECOND: f64 = 198e6;
 /// Pause quanta are 512 bit times (bits).
 const QUANTUM_BITS: f64 = 512.0;
 
-/// Packets as small as a peer may send (bytes), and what fills most frames of a network without jumbo frames.
+/// Packets as small as a peer may send (bytes), and what fills most frames of a network without
+/// jumbo frames.
 const SMALLEST: u32 = 64;
 const ORDINARY: u32 = 1_500;
 
 /// What must fit after a pause was decided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// Ordinary packets, nothing in the way of the pause frame, a peer that stops at once (bytes): less is never
-    /// enough.
+    /// Ordinary packets, nothing in the way of the pause frame, a peer that stops at once (bytes):
+    /// less is never enough.
     pub(crate) least: u64,
     /// Packets and frames of full size, and the response that the standard allows (bytes).
     pub(crate) standard: u64,

@@ -41,8 +41,8 @@ pub(super) fn egress_below_ingress(context: &Context<'_>, findings: &mut Finding
     let (severity, admits, unless) = if size.value < sure {
         (Severity::Error, sure, "")
     } else if size.value < nominal {
-        // Whether reserves of queues come off the ingress pool differs between chips, and between their
-        // configurations.
+        // Whether reserves of queues come off the ingress pool differs between chips, and between
+        // their configurations.
         (Severity::Warning, nominal, ", unless the chip takes the reserves of queues off it")
     } else {
         return;
@@ -68,7 +68,8 @@ pub(super) fn lossy_group_below_queue(context: &Context<'_>, findings: &mut Find
         let Some(limit) = Context::lone_limit(profile, size).filter(|_| size > 0) else { continue };
         for queue in &context.lossy_queues {
             let Some((queue_pool, queue_entry, queue_size)) = context.pool_size(queue) else { continue };
-            // VOQ systems account both sides in one pool, but a queue there is one of many virtual ones.
+            // VOQ systems account both sides in one pool, but a queue there is one of many virtual
+            // ones.
             let Some(reach) = Context::lone_limit(queue, queue_size) else { continue };
             let reach = reach + queue.reserve();
             if limit + profile.reserve() < reach.min(queue_size) {
@@ -205,7 +206,8 @@ pub(super) fn not_whole_cells(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// A limit that one egress queue can reach before the lossless groups of a slice are full with their headroom.
+/// A limit that one egress queue can reach before the lossless groups of a slice are full with
+/// their headroom.
 pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
     let Some(memory) = &context.memory else { return };
@@ -227,7 +229,8 @@ pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findin
         let Some(limit) = Context::lone_limit(profile, size) else { continue };
         let (severity, bound) = match threshold.value {
             Threshold::Static(_) => (Severity::Error, per_slice),
-            // Alpha times what is free: a fraction below 1 of any pool binds when enough groups send to one queue.
+            // Alpha times what is free: a fraction below 1 of any pool binds when enough groups
+            // send to one queue.
             Threshold::Dynamic(_) if limit < admitted / 2 => (Severity::Error, admitted / 2),
             Threshold::Dynamic(_) => (Severity::Info, admitted),
         };

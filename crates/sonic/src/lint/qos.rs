@@ -179,7 +179,8 @@ pub(super) fn lossless_at_one_end(context: &Context<'_>, findings: &mut Findings
     }
 }
 
-/// The way of a priority with PFC: a class must use its group, and its pauses must stop the queue of that class.
+/// The way of a priority with PFC: a class must use its group, and its pauses must stop the queue
+/// of that class.
 fn one_priority(context: &Context<'_>, port: &Port, priority: u8, place: &Place, told: &mut Told) {
     let config = context.config;
     let group = config.map(port, MapKind::PfcToPg).and_then(|(_, map)| map.get(priority)).unwrap_or(priority);

@@ -1,7 +1,8 @@
 //! Reverie's three issues of this buffer model, with the figures of a configuration.
 //!
-//! Symbols of the paper: b ingress pool, b° egress lossy pool, n and n° busy lossless groups and lossy queues, α and
-//! α° their alphas. q° = n°α°/(1 + n°α°) b° (Eq. 10); q = nα/(1 + nα) (b - q°) (Eq. 11).
+//! Symbols of the paper: b ingress pool, b° egress lossy pool, n and n° busy lossless groups and
+//! lossy queues, α and α° their alphas. q° = n°α°/(1 + n°α°) b° (Eq. 10); q = nα/(1 + nα) (b - q°)
+//! (Eq. 11).
 
 use super::Findings;
 use super::context::Context;

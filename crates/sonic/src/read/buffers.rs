@@ -180,7 +180,8 @@ fn lists(key: &str, entry: &mut Entry<'_>, to: &mut BTreeMap<Port, Placed<Vec<St
     if to.len() + ports.len() > KEYS_MAX {
         return entry.refuse_key(too_many(), "no switch has that many; the entry is left out");
     }
-    // The older schema calls the list "profile_list", too; some versions write it with an @ for lists.
+    // The older schema calls the list "profile_list", too; some versions write it with an @ for
+    // lists.
     let list = entry.references("profile_list").or_else(|| entry.references("profile_list@"));
     if let Some(list) = list {
         to.extend(ports.into_iter().map(|port| (port, list.clone())));

@@ -1,4 +1,5 @@
-//! One entry: its fields by type, each taken at most once, so that what nobody asked for can be named.
+//! One entry: its fields by type, each taken at most once, so that what nobody asked for can be
+//! named.
 
 use crate::keys;
 use crate::place::{Place, Placed, Problem, Weight, printable};

@@ -6,7 +6,8 @@ use bufferlab_params::{ChipFacts, ChipFamily};
 /// How a family accounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Cells in slices: a port's groups are accounted in the slice of the port, its queues in every slice.
+    /// Cells in slices: a port's groups are accounted in the slice of the port, its queues in every
+    /// slice.
     Cells,
     /// Bytes, with so many more for each packet.
     Bytes(u64),
@@ -31,8 +32,8 @@ pub struct Chip {
     pub slices: u64,
     /// Accounting.
     pub rule: Rule,
-    /// Memory for packets (bytes), where it is known: the largest limits of SONiC's device files (Broadcom), data
-    /// sheets.
+    /// Memory for packets (bytes), where it is known: the largest limits of SONiC's device files
+    /// (Broadcom), data sheets.
     pub memory: Option<u64>,
     /// Parts of hardware models that tell the family.
     pub models: &'static [&'static str],

@@ -154,8 +154,9 @@ fn signed(cells: u64) -> i64 {
     i64::try_from(cells).unwrap_or(i64::MAX)
 }
 
-/// Whether the file's pools are net. A static limit of a pool spans the whole of what the pool and its headroom take;
-/// where size and headroom together fit into the largest static limit of the file, the size is without the headroom.
+/// Whether the file's pools are net. A static limit of a pool spans the whole of what the pool and
+/// its headroom take; where size and headroom together fit into the largest static limit of the
+/// file, the size is without the headroom.
 fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, String) {
     match chip.rule {
         Rule::OneLevel | Rule::TwoLevels => {

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 /// So many groups fill one after the other.
 const SEQUENCE: usize = 8;
 
-/// A lossless priority group that has the switch for itself. Counts are cells (bytes where the chip counts bytes).
+/// A lossless priority group that has the switch for itself. Counts are cells (bytes where the chip
+/// counts bytes).
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupPoint {
     /// Its profile.
@@ -43,7 +44,8 @@ pub struct GroupPoint {
     pub resume_below: u64,
     /// The same in packets of the size that was asked for: pause, first loss, resume.
     pub packets: [u64; 3],
-    /// Pause points of such groups of one slice that fill one after the other; empty for a static limit.
+    /// Pause points of such groups of one slice that fill one after the other; empty for a static
+    /// limit.
     pub sequence: Vec<u64>,
 }
 
@@ -91,7 +93,8 @@ pub struct Prediction {
     pub caveats: Vec<String>,
 }
 
-/// Predicts the points of a configuration on a chip, for packets of `packet_bytes` (64: what qualification sends).
+/// Predicts the points of a configuration on a chip, for packets of `packet_bytes` (64: what
+/// qualification sends).
 ///
 /// # Errors
 /// See [`Memory::new`].
@@ -178,7 +181,8 @@ pub(crate) fn classes(config: &Config, not_predicted: &mut Vec<String>) -> BTree
     found
 }
 
-/// Speed (Mb/s) and cable (metres) that the switch writes into a profile's name: `pg_lossless_100000_40m_profile`.
+/// Speed (Mb/s) and cable (metres) that the switch writes into a profile's name:
+/// `pg_lossless_100000_40m_profile`.
 #[must_use]
 pub fn speed_and_cable(name: &str) -> Option<(u64, f64)> {
     let mut parts = name.strip_prefix("pg_lossless_")?.split('_');
@@ -310,7 +314,8 @@ impl Memory {
         }
     }
 
-    /// The offset counts from the pause point, whatever alpha; where there is none, the floor `xon` does.
+    /// The offset counts from the pause point, whatever alpha; where there is none, the floor `xon`
+    /// does.
     fn resume(&self, profile: &Profile, pause: u64) -> u64 {
         match &profile.xon_offset {
             Some(offset) if offset.value > 0 => self.cells(offset.value).min(pause),
@@ -318,7 +323,8 @@ impl Memory {
         }
     }
 
-    /// Fill points of `count` groups of one slice, one after the other: each shares what the others left.
+    /// Fill points of `count` groups of one slice, one after the other: each shares what the others
+    /// left.
     #[must_use]
     pub fn fill_points(&self, minimum: u64, exponent: i8, count: usize) -> Vec<u64> {
         let mut used = 0;
@@ -392,7 +398,8 @@ mod tests {
 
     #[test]
     fn a_port_without_a_limit_of_its_own_leaves_the_share_of_the_queue() {
-        // a_p very large: a_q B / (1/a_p + a_q/a_p + a_q) goes to B, the port's share, not the queue's.
+        // a_p very large: a_q B / (1/a_p + a_q/a_p + a_q) goes to B, the port's share, not the
+        // queue's.
         assert_eq!(share_in_port(0, 0, 300), 100);
         assert_eq!(share_in_port(7, 0, 13_000), 12_800);
     }

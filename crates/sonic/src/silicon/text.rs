@@ -3,7 +3,8 @@
 use super::{GroupPoint, Prediction, slices};
 use std::fmt::Write as _;
 
-/// The prediction as text: the sum of what is shared, then a table of groups, queues and headroom pools.
+/// The prediction as text: the sum of what is shared, then a table of groups, queues and headroom
+/// pools.
 #[must_use]
 pub fn text(prediction: &Prediction) -> String {
     let mut text = String::new();

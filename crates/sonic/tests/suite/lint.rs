@@ -67,7 +67,8 @@ fn a_profile_is_judged_by_the_speed_and_cable_in_its_name_where_ports_are_not_gi
     assert!(codes(&config, Severity::Error).contains(&"SB003"));
 }
 
-/// A mistake: where it was made in public, the rule that must find it, the text and its replacement.
+/// A mistake: where it was made in public, the rule that must find it, the text and its
+/// replacement.
 type Mistake = (&'static str, &'static str, &'static str, &'static str);
 
 const MISTAKES: &[Mistake] = &[

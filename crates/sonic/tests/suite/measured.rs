@@ -1,8 +1,8 @@
 //! Measured entries and the switches that they were measured on.
 //!
-//! What a row of the table takes from where: pools and profiles of the device and role from `devices.csv`; rows of
-//! speed and cable from the device's `pg_profile_lookup.ini`, or, where that file is not in the corpus, as
-//! sonic-buildimage has it.
+//! What a row of the table takes from where: pools and profiles of the device and role from
+//! `devices.csv`; rows of speed and cable from the device's `pg_profile_lookup.ini`, or, where that
+//! file is not in the corpus, as sonic-buildimage has it.
 
 use crate::yaml::{self, Node};
 use bufferlab_sonic::{Config, Reader};
@@ -24,7 +24,8 @@ pub(crate) struct Entry {
     /// Ports with lossy queues only.
     pub(crate) service: usize,
     pub(crate) rows: Rows,
-    /// Size and xoff of the lossless pool where `devices.csv` lacks them, as rendered for the role (bytes).
+    /// Size and xoff of the lossless pool where `devices.csv` lacks them, as rendered for the role
+    /// (bytes).
     pub(crate) pool: Option<(u64, u64)>,
     /// Whether the entry's headroom was measured with these rows.
     pub(crate) headroom: bool,
@@ -47,7 +48,8 @@ const TD3: Rows = Rows::Given("4608 4608 160000 0 4608");
 const P32O64: Rows = Rows::File("7060X6-64PE-B-P32O64");
 
 pub(crate) const ENTRIES: &[Entry] = &[
-    // The reserve and the offset are those of the platform's other rows; the headroom is not in any file here.
+    // The reserve and the offset are those of the platform's other rows; the headroom is not in any
+    // file here.
     Entry {
         headroom: false,
         ..th5(
@@ -349,8 +351,8 @@ impl Entry {
             pools.insert("ingress_lossless_pool".to_owned(), pool);
         }
         if self.family == "th2" {
-            // The egress pool of the role's template; its T0 and T1 differ as the ingress pools do (four fifths of
-            // them).
+            // The egress pool of the role's template; its T0 and T1 differ as the ingress pools do
+            // (four fifths of them).
             let size = self.pool.expect("a pool of the entry").0 / 5 * 4;
             pools.insert(
                 "egress_lossy_pool".to_owned(),
@@ -360,7 +362,8 @@ impl Entry {
         serde_json::json!({"BUFFER_POOL": pools, "BUFFER_PROFILE": profiles}).to_string()
     }
 
-    /// Every port has two lossless groups, two lossless and five lossy queues, as the common templates have it.
+    /// Every port has two lossless groups, two lossless and five lossy queues, as the common
+    /// templates have it.
     fn port_tables(&self) -> String {
         let (mut ports, mut cables, mut queues, mut qos) =
             (String::new(), String::new(), String::new(), String::new());

@@ -1,4 +1,5 @@
-//! Predicted against measured: every distinct entry whose configuration is known, by the rules of `docs/silicon.md`.
+//! Predicted against measured: every distinct entry whose configuration is known, by the rules of
+//! `docs/silicon.md`.
 
 use crate::measured::{ENTRIES, Entry};
 use crate::support::{corpus, example, switch};
@@ -157,8 +158,8 @@ fn unchanged(_: &str, text: String) -> String {
 fn the_small_switch_is_accounted_by_hand() {
     let config = switch(unchanged);
     let prediction = predict(&config, chip("trident3").expect("a family"), 64).expect("a prediction");
-    // 4,000,000 B are 15,625 cells; 800,000 B of headroom 3,125; 4 ports x 2 groups x 6 cells; 4 x 5 queues x 6
-    // cells.
+    // 4,000,000 B are 15,625 cells; 800,000 B of headroom 3,125; 4 ports x 2 groups x 6 cells; 4 x
+    // 5 queues x 6 cells.
     assert_eq!(prediction.shared, 15_625 - 3_125 - 48 - 120);
     let group = &prediction.groups[0];
     // alpha = 1/2: 4,111 cells reach half of the 8,221 that are left of 12,332, and 6 cells are its

@@ -1,4 +1,5 @@
-//! As much YAML as qualification files use: maps and lists by indentation, flow lists, anchors and aliases.
+//! As much YAML as qualification files use: maps and lists by indentation, flow lists, anchors and
+//! aliases.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,12 @@
-//! Names of captures: `eth1.pcapng.partial` while they are written, `eth1.pcapng` when they are whole.
+//! Names of captures: `eth1.pcapng.partial` while they are written, `eth1.pcapng` when they are
+//! whole.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files that do not have their names yet. If they are dropped before, they are removed: what could not be written whole, on a full
-/// disk for instance, takes its room for nothing.
+/// Files that do not have their names yet. If they are dropped before, they are removed: what could
+/// not be written whole, on a full disk for instance, takes its room for nothing.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     whole: Vec<PathBuf>,
@@ -28,8 +29,8 @@ impl Names {
         now
     }
 
-    /// Lets a process with today's rights do the rest, if this one is root's: it is about to become somebody who may not rename
-    /// files in these folders.
+    /// Lets a process with today's rights do the rest, if this one is root's: it is about to become
+    /// somebody who may not rename files in these folders.
     #[cfg(target_os = "linux")]
     pub(super) fn keep(&mut self) -> io::Result<()> {
         if nix::unistd::geteuid().is_root() {
@@ -95,7 +96,8 @@ done"#;
         pub(super) fn start(whole: &[PathBuf]) -> io::Result<Self> {
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", SCRIPT, "sh"]).args(whole);
-            // What a terminal or a service manager sends to end the switch is not meant for its last step.
+            // What a terminal or a service manager sends to end the switch is not meant for its
+            // last step.
             shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
             shell.spawn().map(Self)
         }

@@ -1,4 +1,5 @@
-//! The thread that writes captures: frames by time, and files that have their names only when they are whole.
+//! The thread that writes captures: frames by time, and files that have their names only when they
+//! are whole.
 
 use super::names::Names;
 use super::{Batch, CaptureReport, Departure, Event, Held, Item, Loss, Mark, Message};
@@ -90,7 +91,8 @@ impl<W: Write> Port<W> {
         Ok(Self { name: interface.name.to_owned(), capture, waiting: BTreeMap::new(), frames: 0 })
     }
 
-    /// Writes all frames until `until_ns` up to the first that came in with the number `settled` or above.
+    /// Writes all frames until `until_ns` up to the first that came in with the number `settled` or
+    /// above.
     fn write(&mut self, until_ns: u64, settled: u64) -> io::Result<()> {
         while let Some(first) = self.waiting.first_entry() {
             let Place { at_ns, came_in, number } = *first.key();

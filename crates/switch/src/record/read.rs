@@ -47,11 +47,13 @@ pub struct Record {
 pub struct MissingEnd {
     /// Bytes of a last line that is cut; 0: the last line is whole.
     pub cut_bytes: usize,
-    /// Every packet that arrived before this moment has its line. Later ones may have none, although the buffer held them.
+    /// Every packet that arrived before this moment has its line. Later ones may have none,
+    /// although the buffer held them.
     pub settled: Time,
 }
 
-/// Reads the packets of the record in `folder`. `names`: ports of the switch. A last line that is cut is left out.
+/// Reads the packets of the record in `folder`. `names`: ports of the switch. A last line that is
+/// cut is left out.
 ///
 /// # Errors
 /// [`RecordError`], with file and line.
@@ -95,8 +97,8 @@ fn read_rows(path: &Path, content: &[u8], names: &[String]) -> Result<Vec<Record
     Ok(rows)
 }
 
-/// Until when a record of so many lines is complete, if its end is missing. Without the file of its progress nothing is known of
-/// a cut record; an uncut one has always counted as complete.
+/// Until when a record of so many lines is complete, if its end is missing. Without the file of its
+/// progress nothing is known of a cut record; an uncut one has always counted as complete.
 fn settled(progress: &Path, lines: u64, is_cut: bool) -> Result<Option<Time>, RecordError> {
     if !progress.exists() {
         return Ok(is_cut.then_some(Time::ZERO));

@@ -46,7 +46,8 @@ pub(crate) fn read(path: &Path) -> Vec<Seen> {
     seen
 }
 
-/// Overload with a record and captures; one more frame is malformed, and one is due when the switch ends. Answers the record and the frames by port.
+/// Overload with a record and captures; one more frame is malformed, and one is due when the switch
+/// ends. Answers the record and the frames by port.
 fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>, Vec<Vec<Seen>>) {
     let (record, captures) = (folder.join("record"), folder.join("captures"));
     let writer = RecordWriter::create(&record, file.names(), &file.text).expect("writable");
@@ -87,7 +88,8 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
         assert!(frames.is_sorted_by_key(|frame| frame.at_ns), "port {port} is in the order of time");
         let rate = file.ports[usize::from(port)].rate;
         let is_unsent = |row: &Recorded| row.incoming.at >= Time::from_ms(401);
-        // What every row says of its frame: when, which way, and the beginning of its comment. Losses stand where the frame came in, marks where it left.
+        // What every row says of its frame: when, which way, and the beginning of its comment.
+        // Losses stand where the frame came in, marks where it left.
         let mut expected: Vec<(u64, u32, String)> = Vec::new();
         for row in &rows {
             let (egress, queue) = (row.incoming.egress, row.queue);

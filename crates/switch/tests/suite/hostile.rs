@@ -4,8 +4,8 @@ use crate::{frame, switch};
 use bufferlab_switch::{Discard, Pipeline};
 use bufferlab_units::{RandomStream, Time};
 
-/// Random bytes, frames that were cut or changed, tags, addresses of every kind. `BUFFERLAB_HOSTILE_FRAMES` asks for more than
-/// the 300,000 that are tried otherwise.
+/// Random bytes, frames that were cut or changed, tags, addresses of every kind.
+/// `BUFFERLAB_HOSTILE_FRAMES` asks for more than the 300,000 that are tried otherwise.
 #[test]
 fn hostile_frames_are_counted_and_nothing_breaks() {
     let count: u64 =

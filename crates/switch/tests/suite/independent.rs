@@ -1,4 +1,5 @@
-//! Dynamic Thresholds and a step of ECN by a few lines that share nothing with the core: from the stamps of captures alone.
+//! Dynamic Thresholds and a step of ECN by a few lines that share nothing with the core: from the
+//! stamps of captures alone.
 
 use crate::captures::{EPOCH_NS, Seen, read};
 use crate::pipeline::sent;

@@ -126,6 +126,7 @@ fn a_frame_for_a_time_that_was_decided_counts_as_late_and_arrives_next() {
     assert_eq!(pipeline.driver().late(), 1);
     let times: Vec<_> =
         sent(&mut pipeline, 3, Time::from_ms(9)).into_iter().map(|(at, ..)| at.as_ns()).collect();
-    // 123,040 ns each: the first after the delay line, the second right after what had been decided.
+    // 123,040 ns each: the first after the delay line, the second right after what had been
+    // decided.
     assert_eq!(times, [6_123_040, 8_123_041]);
 }

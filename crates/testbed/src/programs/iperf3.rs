@@ -1,7 +1,8 @@
-//! Flows without an end as tests of iperf3: a server for one test at the receiver, a client at the sender.
+//! Flows without an end as tests of iperf3: a server for one test at the receiver, a client at the
+//! sender.
 //!
-//! iperf3 counts what its receiver has read, by interval. When a flow began is told by the switch: with the first frame of its connection that is longer than
-//! the cookie by which iperf3 knows it.
+//! iperf3 counts what its receiver has read, by interval. When a flow began is told by the switch:
+//! with the first frame of its connection that is longer than the cookie by which iperf3 knows it.
 
 use super::{Running, start_in, wait_for};
 use crate::apps::Event;
@@ -29,7 +30,8 @@ const FIRST_PORT: u16 = 5_201;
 const FIRST_OWN_PORT: u16 = 20_001;
 /// iperf3 reports at intervals of 0.1 s to 60 s.
 const INTERVALS_S: (f64, f64) = (0.1, 60.0);
-/// A frame of the cookie, which opens a test's connection: 37 B behind headers of 66 B, and 24 B on the wire.
+/// A frame of the cookie, which opens a test's connection: 37 B behind headers of 66 B, and 24 B on
+/// the wire.
 const COOKIE_FRAME: u32 = 127;
 
 /// What iperf3 measured of a flow, at the receiver.
@@ -47,7 +49,8 @@ impl Measured {
         self.arrived.last().copied().unwrap_or((0.0, 0))
     }
 
-    /// What had arrived `at` seconds after the flow began, in a straight line between ends of intervals.
+    /// What had arrived `at` seconds after the flow began, in a straight line between ends of
+    /// intervals.
     fn at(&self, at: f64) -> u64 {
         let next = self.arrived.partition_point(|(end, _)| *end < at);
         let (from, had) = next.checked_sub(1).map_or((0.0, 0), |last| self.arrived[last]);
@@ -229,7 +232,8 @@ impl Report {
     }
 }
 
-/// Gives flows of iperf3 their beginning, as the switch saw it, and from there their end and samples every `interval`.
+/// Gives flows of iperf3 their beginning, as the switch saw it, and from there their end and
+/// samples every `interval`.
 pub(crate) fn place(outcome: &mut Outcome, rows: &[Recorded], epoch_ns: u64, interval: Option<Time>) {
     for measured in &outcome.measured {
         let flow = &mut outcome.flows[measured.flow];

@@ -1,10 +1,13 @@
 //! memcached of one host, and clients that ask it over connections which stay open.
 //!
-//! The client sets the code point before it connects and the server's kernel reflects it (`tcp_reflect_tos`), so that an unmodified memcached answers with
-//! the priority of its transport. Behind that the client's own packets, requests and acknowledgements, have the priority of control packets.
+//! The client sets the code point before it connects and the server's kernel reflects it
+//! (`tcp_reflect_tos`), so that an unmodified memcached answers with the priority of its transport.
+//! Behind that the client's own packets, requests and acknowledgements, have the priority of
+//! control packets.
 //!
-//! The server's congestion control is that of its route to the client when the connection is accepted: memcached chooses none, and the network's default may only
-//! be one that the whole machine allows to everybody.
+//! The server's congestion control is that of its route to the client when the connection is
+//! accepted: memcached chooses none, and the network's default may only be one that the whole
+//! machine allows to everybody.
 
 use super::{Running, start_in, wait_for};
 use crate::apps::{Connection, Event, Message};
@@ -121,7 +124,8 @@ impl Memcached {
             Ok((stream, port))
         };
         let (stream, port) = in_network(name, open)?.map_err(failed)?;
-        // Others who connect to the client, as iperf3, choose for themselves: a route would overrule them.
+        // Others who connect to the client, as iperf3, choose for themselves: a route would
+        // overrule them.
         run_in(&self.name, &format!("ip route del {route}"))?;
         let (send, asked) = channel();
         let received = Arc::new(AtomicU64::new(0));

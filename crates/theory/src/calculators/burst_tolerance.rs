@@ -1,4 +1,5 @@
-//! How large a burst a switch absorbs under each policy, and what the buffer looks like when it comes.
+//! How large a burst a switch absorbs under each policy, and what the buffer looks like when it
+//! comes.
 
 mod state;
 mod thresholds;
@@ -112,8 +113,8 @@ fn run(params: &Params) -> Domain<Derivation> {
 }
 
 choices! {
-    /// The policies that are compared, and the bound of all, in the order of the table. A policy has its name in the
-    /// registry of policies.
+    /// The policies that are compared, and the bound of all, in the order of the table. A policy
+    /// has its name in the registry of policies.
     enum Policy {
         DynamicThreshold = "dt": "Dynamic Thresholds",
         ActiveBufferManagement = "abm": "Active Buffer Management",
@@ -144,7 +145,8 @@ struct Tolerance {
 /// What one policy absorbs, derived.
 ///
 /// # Errors
-/// A state out of range ([`BurstState::check`]); for `tdt` and `edt` congested queues beside the burst, as they limit ports.
+/// A state out of range ([`BurstState::check`]); for `tdt` and `edt` congested queues beside the
+/// burst, as they limit ports.
 fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     state.check()?;
     let mut derivation = Derivation::new(format!("Burst tolerance under {}", policy.word()));

@@ -22,9 +22,11 @@ pub struct CalculatorInfo {
     pub params: &'static [ParamInfo],
     /// Which parameters go together.
     pub rules: &'static [Rule],
-    /// Calls that the documentation shows with what they print: pairs of a parameter and its value as it is typed.
+    /// Calls that the documentation shows with what they print: pairs of a parameter and its value
+    /// as it is typed.
     pub examples: &'static [&'static [(&'static str, &'static str)]],
-    /// Answers the question. A [`DomainError`] names a parameter, its value in the base unit (a list's element), and the valid range.
+    /// Answers the question. A [`DomainError`] names a parameter, its value in the base unit (a
+    /// list's element), and the valid range.
     pub run: fn(&Params) -> Domain<Derivation>,
 }
 
@@ -34,8 +36,8 @@ impl CalculatorInfo {
     /// The answer for `given`; the other parameters have their defaults.
     ///
     /// # Errors
-    /// A value that names no parameter, has another kind or lies outside its domain; one that is missing; a broken [`Rule`];
-    /// an input for which the theory has no answer.
+    /// A value that names no parameter, has another kind or lies outside its domain; one that is
+    /// missing; a broken [`Rule`]; an input for which the theory has no answer.
     pub fn calculate(&self, given: &[(String, ParamValue)]) -> Result<Derivation, CalculatorError> {
         Ok((self.run)(&self.resolve(given)?)?)
     }
@@ -64,7 +66,8 @@ impl CalculatorInfo {
     }
 }
 
-/// Refuses a number outside of its parameter's domain as the closed forms would. What is no number is left to [`Params::resolve`].
+/// Refuses a number outside of its parameter's domain as the closed forms would. What is no number
+/// is left to [`Params::resolve`].
 fn in_domain(info: &'static ParamInfo, value: &ParamValue) -> Domain<()> {
     let refuse = |kind: ParamKind, value: &ParamValue| match (kind.check(value), base(value)) {
         (Err(misfit), Some(number)) => Err(DomainError::new(info.name, number, misfit.expected)),
@@ -89,7 +92,8 @@ fn base(value: &ParamValue) -> Option<f64> {
     }
 }
 
-/// Which parameters go together. Their defaults are [`ParamValue::Optional`] or [`ParamValue::Computed`].
+/// Which parameters go together. Their defaults are [`ParamValue::Optional`] or
+/// [`ParamValue::Computed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// Exactly one of them is given.

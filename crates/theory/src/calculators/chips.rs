@@ -55,7 +55,8 @@ const CHIPS: [Chip; 5] = [
     Chip { name: "Intel Tofino", per_port_per_gbps_bytes: 3_440.0, source: "ABM Fig. 11" },
 ];
 
-/// Switches of which only the whole buffer is published: name and megabytes, where models differ both.
+/// Switches of which only the whole buffer is published: name and megabytes, where models differ
+/// both.
 const SWITCHES: [(&str, &str); 8] = [
     ("QFX5100", "12"),
     ("QFX5200", "16 or 22"),

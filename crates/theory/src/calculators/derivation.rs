@@ -31,7 +31,8 @@ pub struct Table {
 pub struct Answer {
     /// What it is.
     pub name: String,
-    /// Its value in the base unit (bytes, seconds, bits/s or a plain number); infinite if unbounded.
+    /// Its value in the base unit (bytes, seconds, bits/s or a plain number); infinite if
+    /// unbounded.
     pub value: f64,
     /// With its unit, for people.
     pub text: String,
@@ -59,7 +60,8 @@ impl Derivation {
         Self { title: title.into(), ..Self::default() }
     }
 
-    /// Adds a step: its name, the formula, the formula with the numbers in it, the result with its unit, the source; see [`Line`].
+    /// Adds a step: its name, the formula, the formula with the numbers in it, the result with its
+    /// unit, the source; see [`Line`].
     pub fn step(
         &mut self,
         name: impl Into<String>,

@@ -32,7 +32,8 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     },
 };
 
-/// The longest time a queue of each priority takes; `congested` queues of it are congested, at most one on a port.
+/// The longest time a queue of each priority takes; `congested` queues of it are congested, at most
+/// one on a port.
 fn drain_times(priorities: &Priorities, port_rate_bps: f64, congested: u32) -> Domain<Derivation> {
     priorities.check()?;
     positive("port_rate", port_rate_bps)?;

@@ -7,7 +7,8 @@ use crate::forms::{Domain, check, fraction, losspass, positive};
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Answers `K for DCTCP` and `K for halving`; with a buffer `burst with ECN` and `burst with LossPass`; with a burst `K at most`.
+/// Answers `K for DCTCP` and `K for halving`; with a buffer `burst with ECN` and `burst with
+/// LossPass`; with a burst `K at most`.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "ecn",
     aliases: &[],

@@ -28,7 +28,8 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     run: |params| guarantees(&Priorities::new(params), params.ratio("gamma")),
 };
 
-/// Guarantee and maximum of every priority whose congested queues drain at `gamma_min` of the port rate or more.
+/// Guarantee and maximum of every priority whose congested queues drain at `gamma_min` of the port
+/// rate or more.
 fn guarantees(priorities: &Priorities, gamma_min: f64) -> Domain<Derivation> {
     priorities.check()?;
     share("gamma", gamma_min)?;

@@ -13,8 +13,9 @@ use bufferlab_units::headroom::{PacketMemory, PausedCable};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
-/// Answers `bufferlab's switch`, `IEEE 802.1Qbb`, the same `with the trigger`, `shorthand`, `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. A
-/// formula whose tables do not know the speed is left out with a note.
+/// Answers `bufferlab's switch`, `IEEE 802.1Qbb`, the same `with the trigger`, `shorthand`,
+/// `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. A formula whose
+/// tables do not know the speed is left out with a note.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "headroom",
     aliases: &[],
@@ -229,7 +230,8 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// What bufferlab's switch needs, in bytes and in cells: the model that `bufferlab check` and `headroom = "auto"` go by.
+/// What bufferlab's switch needs, in bytes and in cells: the model that `bufferlab check` and
+/// `headroom = "auto"` go by.
 fn model(link: Link, reaction: Time, packets: PacketMemory, derivation: &mut Derivation) -> (f64, f64) {
     let rate = BitRate(link.rate_bps.round().max(1.0) as u64);
     let cable = PausedCable {

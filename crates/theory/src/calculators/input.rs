@@ -1,4 +1,5 @@
-//! Parameters that several calculators have, and their values as the closed forms take them: plain numbers in base units.
+//! Parameters that several calculators have, and their values as the closed forms take them: plain
+//! numbers in base units.
 
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};

@@ -7,7 +7,8 @@ use crate::forms::dynamic_threshold::{CongestedQueues, alpha_for_share, share_al
 use bufferlab_params::{ParamKind, ParamValue, Params};
 use std::borrow::Cow;
 
-/// Answers `share` for an alpha and `alpha` for a share, beside a table of the factors that switches can be set to.
+/// Answers `share` for an alpha and `alpha` for a share, beside a table of the factors that
+/// switches can be set to.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "shares",
     aliases: &[],

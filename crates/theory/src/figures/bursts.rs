@@ -1,7 +1,7 @@
 //! Figures of burst absorption: how much of a burst is stored before its first drop?
 //!
-//! One new queue, α_H, on an empty port; n old low-priority queues, α_L, each on its own port or all on one. The old ones sit at their
-//! limits when the burst begins.
+//! One new queue, α_H, on an empty port; n old low-priority queues, α_L, each on its own port or
+//! all on one. The old ones sit at their limits when the burst begins.
 
 use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source};
@@ -25,14 +25,16 @@ enum Old {
     Queues,
 }
 
-/// Whether weights are α, or α divided by the number of congested queues and scaled by the drain rate.
+/// Whether weights are α, or α divided by the number of congested queues and scaled by the drain
+/// rate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     DynamicThresholds,
     Scaled,
 }
 
-/// What is plotted: what has arrived (r t1, ABM Eq. 42) or what is stored ((r - 1) t1, ABM section 2.3) at the first drop.
+/// What is plotted: what has arrived (r t1, ABM Eq. 42) or what is stored ((r - 1) t1, ABM section
+/// 2.3) at the first drop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Arrived,

@@ -8,8 +8,8 @@ const BUFFER: f64 = 60.0;
 const LOW: f64 = 1.0;
 const HIGH: f64 = 2.0;
 
-/// What each kind of queue holds in steady state, by the number of yellow queues: yellow together, red, nobody. Eq. 2: a queue of weight ω holds ω
-/// times what remains.
+/// What each kind of queue holds in steady state, by the number of yellow queues: yellow together,
+/// red, nobody. Eq. 2: a queue of weight ω holds ω times what remains.
 fn steady(yellow_weight: impl Fn(f64) -> f64, red: f64) -> Vec<Series> {
     let states: Vec<_> = (0..=8)
         .map(|count| {
@@ -60,8 +60,8 @@ pub(super) fn plasticine_2() -> Result<Vec<Figure>, FluidError> {
     ])
 }
 
-/// A red burst of five times the line rate that meets `count` yellow queues, each with `weight` and drained at `rate`: its length and its limit, until
-/// nothing moves.
+/// A red burst of five times the line rate that meets `count` yellow queues, each with `weight` and
+/// drained at `rate`: its length and its limit, until nothing moves.
 fn burst(count: usize, weight: f64, rate: f64, ports: usize) -> Result<Vec<Series>, FluidError> {
     // The yellow queues of a port share its rate; as fluid they are ports of that part of it.
     let mut rates = vec![rate; count];
@@ -124,7 +124,8 @@ pub(super) fn plasticine_5() -> Result<Vec<Figure>, FluidError> {
     ])
 }
 
-/// Plasticine Fig. 6, by Eq. 3: weights over the number of queues of the priority, times the part of the port's rate. Claims PLA-F6a-1 to PLA-F6c-1.
+/// Plasticine Fig. 6, by Eq. 3: weights over the number of queues of the priority, times the part
+/// of the port's rate. Claims PLA-F6a-1 to PLA-F6c-1.
 pub(super) fn plasticine_6() -> Result<Vec<Figure>, FluidError> {
     let mut lines = burst(5, LOW / 25.0, 0.2, 1)?;
     for (line, name) in lines.iter_mut().zip(["burst, Eq. 3", "its threshold, Eq. 3"]) {

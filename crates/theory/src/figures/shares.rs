@@ -67,7 +67,8 @@ struct Pools {
     drop: f64,
 }
 
-/// By running the fluid model until nothing moves. A side without queues has a threshold too: that of the first queue to come.
+/// By running the fluid model until nothing moves. A side without queues has a threshold too: that
+/// of the first queue to come.
 fn pools(lossless_queues: usize, lossy_queues: usize) -> Result<Pools, FluidError> {
     let model = Sonic {
         ingress_pool: INGRESS_MB,

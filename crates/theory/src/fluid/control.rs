@@ -24,7 +24,8 @@ pub(super) trait Control {
     /// Changes what must change at this instant. Asked again, with new rates, until nothing does.
     fn settle(&mut self, view: &View<'_>, changes: &mut Changes) -> bool;
 
-    /// Time from now until [`Self::settle`] may have something to change; infinite if the present rates never lead there.
+    /// Time from now until [`Self::settle`] may have something to change; infinite if the present
+    /// rates never lead there.
     fn until_next(&self, view: &View<'_>) -> f64;
 
     /// Lets `time` pass at the present rates. Called before the lengths move.

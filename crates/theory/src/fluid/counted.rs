@@ -11,35 +11,40 @@ pub enum DrainRate {
     One,
     /// An equal share of the port for each of its congested queues, the queue itself included.
     Computed,
-    /// What was sent in the last interval, where a queue stood; at least the port's rate / queues. Needs [`Refresh::Every`].
+    /// What was sent in the last interval, where a queue stood; at least the port's rate / queues.
+    /// Needs [`Refresh::Every`].
     Measured,
 }
 
 /// Share of the mark at which a queue ceases to be congested when that is seen at once.
 ///
-/// Without this band the law chatters: a queue at its mark that becomes congested can lower the limits of other queues on its port, they
-/// stop growing, its own limit rises faster than the queue, and it is not congested any more, all at one instant. Between two
-/// marks the same turns take time. Laws with a refresh interval take their time anyway and have no band.
+/// Without this band the law chatters: a queue at its mark that becomes congested can lower the
+/// limits of other queues on its port, they stop growing, its own limit rises faster than the
+/// queue, and it is not congested any more, all at one instant. Between two marks the same turns
+/// take time. Laws with a refresh interval take their time anyway and have no band.
 const RELEASE: f64 = 0.99;
 
 /// When n and γ are computed anew.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refresh {
-    /// At the instant at which a queue becomes congested or ceases to be; it ceases to be 1 % below the mark at which it becomes congested.
+    /// At the instant at which a queue becomes congested or ceases to be; it ceases to be 1 % below
+    /// the mark at which it becomes congested.
     Continuous,
     /// At intervals of so much time, the first one after the start of the run.
     Every(f64),
 }
 
-/// Limits `α γ / n (B - Q)` with n congested queues in the queue's group (ABM Eq. 9 and 13, Plasticine Eq. 3).
+/// Limits `α γ / n (B - Q)` with n congested queues in the queue's group (ABM Eq. 9 and 13,
+/// Plasticine Eq. 3).
 ///
-/// A queue is congested when it holds something and reaches `congested_share` of its limit. All weights start with n = γ = 1, as those of
-/// a switch that has just been started.
+/// A queue is congested when it holds something and reaches `congested_share` of its limit. All
+/// weights start with n = γ = 1, as those of a switch that has just been started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
     /// α, by queue.
     pub alphas: Vec<f64>,
-    /// By queue: the group in which it is counted, numbered from 0. ABM: the priority; Plasticine: the group of priorities.
+    /// By queue: the group in which it is counted, numbered from 0. ABM: the priority; Plasticine:
+    /// the group of priorities.
     pub groups: Vec<usize>,
     /// Share of its limit from which a queue is congested (ABM: 0.9); above 0, at most 1.
     pub congested_share: f64,
@@ -50,7 +55,8 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// ABM as in its paper: each priority counts by itself, with `alphas` by priority, congested from 0.9 of the limit.
+    /// ABM as in its paper: each priority counts by itself, with `alphas` by priority, congested
+    /// from 0.9 of the limit.
     ///
     /// # Errors
     /// If there is not one α per queue of a port.
@@ -64,7 +70,8 @@ impl Counted {
         Self::plasticine(shape, alphas, priorities, drain_rate, refresh)
     }
 
-    /// Plasticine: the first `high` queues of a port count by themselves over all ports, the others together.
+    /// Plasticine: the first `high` queues of a port count by themselves over all ports, the others
+    /// together.
     ///
     /// # Errors
     /// If there is not one α per queue of a port.
@@ -150,8 +157,9 @@ impl Counter {
         (margin, view.rates.growth[queue] - share * view.rates.limit_growth[group])
     }
 
-    /// Flags as they must be now. Queues that become congested come first: they lower limits, which can only confirm the others.
-    /// Ceasing raises limits, which can only make others cease: whatever follows at one instant comes to an end.
+    /// Flags as they must be now. Queues that become congested come first: they lower limits, which
+    /// can only confirm the others. Ceasing raises limits, which can only make others cease:
+    /// whatever follows at one instant comes to an end.
     fn flip(&mut self, view: &View<'_>) -> bool {
         let small = view.small_length;
         let small_rate = small / view.small_time * 1e-6;

@@ -1,12 +1,15 @@
 //! How do queues share Reverie's pool when admission looks at a low-pass filtered length?
 //!
-//! Admission asks whether the filtered length `q̂` is at most `Γ = w (b* - q*)` (Reverie Eq. 4), with `dq̂/dt = (q - q̂) / τ` as the
-//! continuous form of Eq. 5 (τ = time between updates / -ln γ). Queue lengths are linear between events, so the filter is
-//! a line plus an exponential; the instant at which it meets Γ is found by bisection on intervals on which their difference is monotone.
+//! Admission asks whether the filtered length `q̂` is at most `Γ = w (b* - q*)` (Reverie Eq. 4),
+//! with `dq̂/dt = (q - q̂) / τ` as the continuous form of Eq. 5 (τ = time between updates / -ln γ).
+//! Queue lengths are linear between events, so the filter is a line plus an exponential; the
+//! instant at which it meets Γ is found by bisection on intervals on which their difference is
+//! monotone.
 //!
-//! **Sliding.** In steady state a queue is admitted and refused in such quick turns that its filtered length stays at Γ. Several
-//! queues at once have no common linear motion, so this is not solved for but resolved: refusal starts at `q̂ = Γ` and ends at `q̂ = Γ -
-//! resolution`. Averages converge as the resolution goes to 0; events grow as its inverse.
+//! **Sliding.** In steady state a queue is admitted and refused in such quick turns that its
+//! filtered length stays at Γ. Several queues at once have no common linear motion, so this is not
+//! solved for but resolved: refusal starts at `q̂ = Γ` and ends at `q̂ = Γ - resolution`. Averages
+//! converge as the resolution goes to 0; events grow as its inverse.
 
 use super::model::{FluidError, checked, not_negative, positive};
 
@@ -66,8 +69,9 @@ impl Reverie {
     /// Runs from 0 to `end`.
     ///
     /// # Errors
-    /// If a number is out of its range (all sizes and rates finite; pool, time constant, resolution, weights and drain rates above 0; the
-    /// resolution below the pool), or if there are more than two million events: a larger resolution needs fewer.
+    /// If a number is out of its range (all sizes and rates finite; pool, time constant,
+    /// resolution, weights and drain rates above 0; the resolution below the pool), or if there are
+    /// more than two million events: a larger resolution needs fewer.
     pub fn run(&self, end: f64) -> Result<ReverieRun, FluidError> {
         positive("the end of the run", end)?;
         positive("the pool", self.pool)?;
@@ -177,7 +181,8 @@ impl<'a> State<'a> {
         self.now = met.unwrap_or(then).max(self.now.next_up());
     }
 
-    /// Whether the pool is full and which queues stand at their limit, with `free` left of the pool.
+    /// Whether the pool is full and which queues stand at their limit, with `free` left of the
+    /// pool.
     fn switch_modes(&mut self, free: f64, small: f64) {
         let model = self.model;
         self.full = if self.full { free < model.resolution } else { free <= small };
@@ -206,7 +211,8 @@ impl<'a> State<'a> {
         growth
     }
 
-    /// Until a source starts or ends, a queue is empty, or the pool is full or no longer full; at most until `end`.
+    /// Until a source starts or ends, a queue is empty, or the pool is full or no longer full; at
+    /// most until `end`.
     fn time_to_linear_event(&self, end: f64, free: f64, growth: &[f64]) -> f64 {
         let model = self.model;
         let total: f64 = growth.iter().sum();
@@ -282,7 +288,8 @@ impl Gap {
             + self.decaying * (-time / self.time_constant).exp_m1()
     }
 
-    /// The first instant in (0, `span`] at which it reaches 0 from below; infinite if there is none.
+    /// The first instant in (0, `span`] at which it reaches 0 from below; infinite if there is
+    /// none.
     fn first_rise(&self, span: f64) -> f64 {
         // It has one extremum at most, where slope = decaying / τ e^(-t/τ).
         let ratio = self.slope * self.time_constant / self.decaying;
@@ -297,8 +304,8 @@ impl Gap {
         f64::INFINITY
     }
 
-    /// By Newton's method inside a bracket, bisecting where it would leave it: below zero at `from`, not below at `to`, monotone in
-    /// between.
+    /// By Newton's method inside a bracket, bisecting where it would leave it: below zero at
+    /// `from`, not below at `to`, monotone in between.
     fn root(&self, mut from: f64, mut to: f64) -> f64 {
         let mut guess = to;
         for _ in 0..200 {

@@ -69,8 +69,8 @@ impl Law {
         Ok(Self { shape: shape.clone(), kind: Kind::Weights(alphas) })
     }
 
-    /// ABM or Plasticine with frozen weights `ω = α γ / n` by queue (ABM Eq. 13): limits `ω (B - Q)`. As Dynamic Thresholds with
-    /// other factors; named for what it means.
+    /// ABM or Plasticine with frozen weights `ω = α γ / n` by queue (ABM Eq. 13): limits `ω (B -
+    /// Q)`. As Dynamic Thresholds with other factors; named for what it means.
     ///
     /// # Errors
     /// If there is not one weight per queue, or one is negative or not finite.

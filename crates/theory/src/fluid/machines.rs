@@ -1,15 +1,17 @@
 //! What do the state machines of EDT and TDT see of a liquid?
 //!
-//! Both count packets; here their counters are real numbers that rise with the rates at which a port stores, sends and refuses, divided by
-//! the size of a packet. Two rules need a translation:
+//! Both count packets; here their counters are real numbers that rise with the rates at which a
+//! port stores, sends and refuses, divided by the size of a packet. Two rules need a translation:
 //!
 //! * *A drop resets the count of growth*: while a port refuses anything, its count is held at 0.
-//! * *k packets sent in a row with no arrival between them*: between two arrivals that are p / λ apart a port that drains at μ sends μ/λ
-//!   packets, rounded down or up, so that a row of k occurs when μ/λ > k - 1. While that holds, the row grows at the rate μ/p.
+//! * *k packets sent in a row with no arrival between them*: between two arrivals that are p / λ
+//!   apart a port that drains at μ sends μ/λ packets, rounded down or up, so that a row of k occurs
+//!   when μ/λ > k - 1. While that holds, the row grows at the rate μ/p.
 
 use super::control::View;
 
-/// A counter is reached up to this share of its limit: two counters that are due at one instant are.
+/// A counter is reached up to this share of its limit: two counters that are due at one instant
+/// are.
 pub(super) const SMALL: f64 = 1e-9;
 
 /// Whether a counter has reached its limit.

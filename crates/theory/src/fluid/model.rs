@@ -33,7 +33,8 @@ pub enum FluidError {
         /// How many there must be.
         expected: usize,
     },
-    /// Events followed one another without time passing: the law and the state contradict each other (or there is a defect).
+    /// Events followed one another without time passing: the law and the state contradict each
+    /// other (or there is a defect).
     #[error("{events} events in a row without progress at time {time}: the law chatters there")]
     Chattering {
         /// When.
@@ -84,7 +85,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A buffer of size `buffer` shared by ports of `port_rates` (size per time) with `queues_per_port` queues each.
+    /// A buffer of size `buffer` shared by ports of `port_rates` (size per time) with
+    /// `queues_per_port` queues each.
     ///
     /// # Errors
     /// If the buffer or a rate is not a finite number above 0, or if there is no port or no queue.

@@ -3,12 +3,14 @@
 use super::rates::{Group, Limit, Place, Rates, Tank};
 
 impl Tank {
-    /// A full buffer that is offered more than leaves: every arrival that is not refused anyway finds space with the same probability,
-    /// chosen so that the buffer stays full. A group at its limit takes at most what keeps it there; limits that are fractions of the free
-    /// space of an exhausted pool are zero.
+    /// A full buffer that is offered more than leaves: every arrival that is not refused anyway
+    /// finds space with the same probability, chosen so that the buffer stays full. A group at its
+    /// limit takes at most what keeps it there; limits that are fractions of the free space of an
+    /// exhausted pool are zero.
     ///
-    /// A pool that is not exhausted (SONiC's lossy pool beside a full ingress pool) moves on, and the limits of its groups with it: its
-    /// growth and the probability are found in turn, until they agree.
+    /// A pool that is not exhausted (SONiC's lossy pool beside a full ingress pool) moves on, and
+    /// the limits of its groups with it: its growth and the probability are found in turn, until
+    /// they agree.
     pub(super) fn overflow(&self, rates: &mut Rates) {
         let exhausted: Vec<bool> =
             (0..self.pools.len()).map(|pool| self.free(pool) <= 1e-9 * self.pools[pool].size).collect();
@@ -66,9 +68,11 @@ impl Tank {
         rates.total = 0.0;
     }
 
-    /// The share of all arrivals that keeps a full buffer full, if no group takes more than its ceiling.
+    /// The share of all arrivals that keeps a full buffer full, if no group takes more than its
+    /// ceiling.
     fn let_in(&self, ceilings: &[f64], arriving: &[f64], bends: &mut Vec<f64>) -> f64 {
-        // Growth of the buffer when a share of everything is let in: it rises with the share, linear between bends.
+        // Growth of the buffer when a share of everything is let in: it rises with the share,
+        // linear between bends.
         let growth = |share: f64| -> f64 {
             let mut by_port = vec![0.0; self.port_rates.len()];
             for (group, of) in self.groups.iter().enumerate() {

@@ -1,14 +1,18 @@
 //! At which rates do queues grow now? Solved exactly, whichever queues sit at their limit.
 //!
-//! A *limited group* (a queue, or all queues of a port) is under its limit and takes everything, over it and takes nothing, or at it.
-//! At its limit it takes just what keeps it there, if it can: its length follows the limit as long as that needs neither more than arrives
-//! nor a faster drain than the port gives. With limits `w (S - occupancy)` of a pool all this depends on the pool's growth X:
+//! A *limited group* (a queue, or all queues of a port) is under its limit and takes everything,
+//! over it and takes nothing, or at it. At its limit it takes just what keeps it there, if it can:
+//! its length follows the limit as long as that needs neither more than arrives nor a faster drain
+//! than the port gives. With limits `w (S - occupancy)` of a pool all this depends on the pool's
+//! growth X:
 //!
-//! `X = sum of the other groups' growth + sum over groups at their limit of clamp(-w X, -drain, arrivals - drain)`
+//! `X = sum of the other groups' growth + sum over groups at their limit of clamp(-w X, -drain,
+//! arrivals - drain)`
 //!
-//! The right side falls with X and the left side rises: exactly one X exists, so the state has exactly one future. This is the general
-//! algorithm behind ABM's cases 1 and 2 (appendix A.4) and everything between them, and it is why a queue that slides along its
-//! limit needs no small steps (no chattering): sliding is solved for, not stepped through.
+//! The right side falls with X and the left side rises: exactly one X exists, so the state has
+//! exactly one future. This is the general algorithm behind ABM's cases 1 and 2 (appendix A.4) and
+//! everything between them, and it is why a queue that slides along its limit needs no small steps
+//! (no chattering): sliding is solved for, not stepped through.
 
 /// Where a group is in relation to its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +45,8 @@ pub(super) struct Group {
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) size: f64,
-    /// It counts the queues that are limited by it, and those that are limited by the pools before it.
+    /// It counts the queues that are limited by it, and those that are limited by the pools before
+    /// it.
     pub(super) counts_earlier: bool,
 }
 
@@ -177,7 +182,8 @@ impl Tank {
         }
     }
 
-    /// Round robin as a liquid: empty queues send what they accept, the others share the rest of the line equally.
+    /// Round robin as a liquid: empty queues send what they accept, the others share the rest of
+    /// the line equally.
     pub(super) fn serve(&self, rates: &mut Rates) {
         for port in 0..self.port_rates.len() {
             let queues = self.port_queues(port);

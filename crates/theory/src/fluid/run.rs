@@ -257,7 +257,8 @@ impl<'a> Run<'a> {
         self.update_limits();
     }
 
-    /// Recognises everything that is due now: what meets its mark in the same instant does so together.
+    /// Recognises everything that is due now: what meets its mark in the same instant does so
+    /// together.
     fn arrive_at_events(&mut self) {
         for queue in 0..self.tank.queues() {
             if self.rates.growth[queue] < 0.0 && self.tank.lengths[queue] <= self.small_length {

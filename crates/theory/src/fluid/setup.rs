@@ -41,7 +41,8 @@ impl Fluid {
     /// Lengths at the start, by queue. They may exceed limits, but not the buffer.
     ///
     /// # Errors
-    /// If there is not one length per queue, one is negative or not finite, or their sum exceeds the buffer.
+    /// If there is not one length per queue, one is negative or not finite, or their sum exceeds
+    /// the buffer.
     pub fn starting_with(mut self, lengths: &[f64]) -> Result<Self, FluidError> {
         for (queue, &length) in self.shape.by_queue("length by queue", lengths)?.iter().enumerate() {
             not_negative(format!("the length of queue {queue}"), length)?;
@@ -60,13 +61,15 @@ impl Fluid {
     /// Adds a source.
     ///
     /// # Errors
-    /// If its queue does not exist, its rate is negative or not finite, or it ends before it starts.
+    /// If its queue does not exist, its rate is negative or not finite, or it ends before it
+    /// starts.
     pub fn with(mut self, source: Source) -> Result<Self, FluidError> {
         self.sources.push(source.validate(&self.shape)?);
         Ok(self)
     }
 
-    /// Keeps only the first and the last breakpoint: first refusals and sums are the same, memory is not needed.
+    /// Keeps only the first and the last breakpoint: first refusals and sums are the same, memory
+    /// is not needed.
     #[must_use]
     pub fn without_record(mut self) -> Self {
         self.record = false;
@@ -83,7 +86,8 @@ impl Fluid {
     /// Runs from 0 to `end`.
     ///
     /// # Errors
-    /// If `end` is not a finite number above 0, if there are more events than allowed, or if they follow one another without progress.
+    /// If `end` is not a finite number above 0, if there are more events than allowed, or if they
+    /// follow one another without progress.
     pub fn run(&self, end: f64) -> Result<Trajectory, FluidError> {
         self.run_until(end, None)
     }

@@ -1,10 +1,11 @@
 //! How do lossless and lossy traffic share the pools of a SONiC switch (Reverie section 2.2)?
 //!
-//! A lossless packet is counted by its ingress queue against the ingress pool, whose limit `α (b_in - q_in)` pauses the sender; a lossy
-//! packet by its egress queue against the egress lossy pool, `α' (b_eo - q_eo)`, and by the ingress pool as well, without being limited
-//! there. So the lossy pool decides by itself and the lossless queues get what it leaves. Here a queue is what is counted, and drains
-//! through a port of its own; pausing takes effect at once, so that no headroom is needed; what a lossless queue *refuses* waits at the
-//! sender.
+//! A lossless packet is counted by its ingress queue against the ingress pool, whose limit `α
+//! (b_in - q_in)` pauses the sender; a lossy packet by its egress queue against the egress lossy
+//! pool, `α' (b_eo - q_eo)`, and by the ingress pool as well, without being limited there. So the
+//! lossy pool decides by itself and the lossless queues get what it leaves. Here a queue is what is
+//! counted, and drains through a port of its own; pausing takes effect at once, so that no headroom
+//! is needed; what a lossless queue *refuses* waits at the sender.
 
 use super::model::{FluidError, Shape, checked, positive};
 use super::rates::{Group, Limit, Place, Pool, Tank};
@@ -34,7 +35,8 @@ impl Sonic {
     /// The fluid model, empty: queues 0 to n - 1 are lossless, n to n + m - 1 lossy.
     ///
     /// # Errors
-    /// If there is no queue, a pool, α or the rate is not a finite number above 0, or the lossy pool is larger than the ingress pool.
+    /// If there is no queue, a pool, α or the rate is not a finite number above 0, or the lossy
+    /// pool is larger than the ingress pool.
     pub fn fluid(&self) -> Result<Fluid, FluidError> {
         positive("the ingress pool", self.ingress_pool)?;
         let fits = self.lossy_pool > 0.0 && self.lossy_pool <= self.ingress_pool;
@@ -52,7 +54,8 @@ impl Sonic {
             }
         };
         let tank = Tank {
-            // At a full ingress pool even the huge limit of lossy ingress queues (heuristic 3) is 0.
+            // At a full ingress pool even the huge limit of lossy ingress queues (heuristic 3)
+            // is 0.
             capacity: self.ingress_pool,
             port_rates: shape.port_rates().to_vec(),
             queues_per_port: 1,

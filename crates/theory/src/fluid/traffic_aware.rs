@@ -28,8 +28,8 @@ pub struct TrafficAwareLimits {
 }
 
 impl TrafficAwareLimits {
-    /// What section VI-A derives from buffer, ports and packet size: NEC = B/n, OC1 = NEC/(k - 1) with k = 2, OC2 = 2 B, DC = B/2 (in
-    /// packets, to nearest), LB = B/(2n), DEC = 3, α = 1.
+    /// What section VI-A derives from buffer, ports and packet size: NEC = B/n, OC1 = NEC/(k - 1)
+    /// with k = 2, OC2 = 2 B, DC = B/2 (in packets, to nearest), LB = B/(2n), DEC = 3, α = 1.
     ///
     /// # Errors
     /// If the packet size is not above 0.
@@ -121,7 +121,8 @@ impl Control for TrafficAware {
                     if underloaded {
                         port.dc = 0.0;
                     }
-                    // A rate of exactly k times the line reaches NEC and OC1 at one instant: the stored packet counts first.
+                    // A rate of exactly k times the line reaches NEC and OC1 at one instant: the
+                    // stored packet counts first.
                     if is_reached(port.nec, law.nec) {
                         Some(PortState::Absorption)
                     } else {

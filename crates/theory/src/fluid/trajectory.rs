@@ -11,16 +11,19 @@ pub enum PortState {
     Evacuation,
 }
 
-/// The state at an event. Two breakpoints at one time are the state just before and just after a jump.
+/// The state at an event. Two breakpoints at one time are the state just before and just after a
+/// jump.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breakpoint {
     /// When.
     pub time: f64,
     /// Queue lengths, by queue.
     pub lengths: Vec<f64>,
-    /// The limit of the queue, or of its port where the law limits ports, by queue. Infinite where only the buffer limits.
+    /// The limit of the queue, or of its port where the law limits ports, by queue. Infinite where
+    /// only the buffer limits.
     pub limits: Vec<f64>,
-    /// What has been refused so far, by queue: dropped, or for lossless queues held back at the sender.
+    /// What has been refused so far, by queue: dropped, or for lossless queues held back at the
+    /// sender.
     pub refused: Vec<f64>,
     /// State machines, by port.
     pub states: Vec<PortState>,
@@ -48,7 +51,8 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// The events in order of time, from the start of the run to its end. Only these two, if the run did not record.
+    /// The events in order of time, from the start of the run to its end. Only these two, if the
+    /// run did not record.
     #[must_use]
     pub fn breakpoints(&self) -> &[Breakpoint] {
         &self.breakpoints
@@ -84,7 +88,8 @@ impl Trajectory {
         self.events
     }
 
-    /// Length of `queue` at `time`, before the start that of the start, after the end that of the end.
+    /// Length of `queue` at `time`, before the start that of the start, after the end that of the
+    /// end.
     ///
     /// # Panics
     /// If there is no such queue.

@@ -1,6 +1,8 @@
-//! What Active Buffer Management guarantees and how large a burst it absorbs (ABM, SIGCOMM 2022, Eqs. 6–17 and 28–42).
+//! What Active Buffer Management guarantees and how large a burst it absorbs (ABM, SIGCOMM 2022,
+//! Eqs. 6–17 and 28–42).
 //!
-//! Sizes in one unit, rates in that unit per time; `gamma` is a queue's drain rate divided by the port rate, in (0, 1].
+//! Sizes in one unit, rates in that unit per time; `gamma` is a queue's drain rate divided by the
+//! port rate, in (0, 1].
 
 use super::dynamic_threshold::free;
 use super::transient::NewQueues;
@@ -9,8 +11,9 @@ use super::{Domain, all_positive, at_least_one, check, not_negative, positive, s
 pub use super::dynamic_threshold::steady_state;
 pub use super::transient::{case_1_limit, case_1_limit_printed, t1_case_1, t1_case_2};
 
-/// The factor of a queue: `alpha · (1/n_p) · gamma` (ABM Eqs. 12–13, Plasticine Eqs. 9–10). `congested` counts the
-/// congested queues of the priority; 0 is taken as 1, as a queue to which a packet comes is about to be one.
+/// The factor of a queue: `alpha · (1/n_p) · gamma` (ABM Eqs. 12–13, Plasticine Eqs. 9–10).
+/// `congested` counts the congested queues of the priority; 0 is taken as 1, as a queue to which a
+/// packet comes is about to be one.
 ///
 /// # Errors
 /// `alpha` not positive, `gamma` not in (0, 1].
@@ -26,8 +29,9 @@ pub fn threshold(alpha: f64, congested: u32, gamma: f64, buffer: f64, occupancy:
     Ok(omega(alpha, congested, gamma)? * free(buffer, occupancy)?)
 }
 
-/// Σ omega over the congested queues of a priority, whose normalised drain rates are `gammas`: alpha times their mean, at most
-/// alpha (Lemma 1, Eq. 14), equal iff every gamma is 1. No queue: 0.
+/// Σ omega over the congested queues of a priority, whose normalised drain rates are `gammas`:
+/// alpha times their mean, at most alpha (Lemma 1, Eq. 14), equal iff every gamma is 1. No
+/// queue: 0.
 ///
 /// # Errors
 /// As [`omega`].
@@ -45,8 +49,9 @@ fn priority(alphas: &[f64], index: usize) -> Domain<f64> {
     Ok(alphas[index])
 }
 
-/// What all congested queues of a priority hold together at least (Theorem 1, corrected, E-ABM-1; size):
-/// `B·a_p·g / (1 + a_p·g + Σ_{q≠p} a_q)`, with `g` the smallest gamma of the congested queues of `p`.
+/// What all congested queues of a priority hold together at least (Theorem 1, corrected, E-ABM-1;
+/// size): `B·a_p·g / (1 + a_p·g + Σ_{q≠p} a_q)`, with `g` the smallest gamma of the congested
+/// queues of `p`.
 ///
 /// `alphas` are the priorities that use the buffer, `index` says which is `p`.
 ///
@@ -58,7 +63,8 @@ pub fn guarantee(buffer: f64, alphas: &[f64], index: usize, gamma_min: f64) -> D
     Ok(positive("buffer", buffer)? * alpha / (1.0 + alpha + others))
 }
 
-/// Theorem 1 as printed (E-ABM-1): `B·a_p / (1 + Σ a)`. True only if every queue of the priority drains at the full port rate.
+/// Theorem 1 as printed (E-ABM-1): `B·a_p / (1 + Σ a)`. True only if every queue of the priority
+/// drains at the full port rate.
 ///
 /// # Errors
 /// As [`guarantee`].
@@ -66,8 +72,9 @@ pub fn guarantee_printed(buffer: f64, alphas: &[f64], index: usize) -> Domain<f6
     guarantee(buffer, alphas, index, 1.0)
 }
 
-/// What all queues of a priority hold together at most (Theorem 2; size): `B·a_p / (1 + a_p)`. (The printed proof uses the
-/// opposite of Lemma 1, E-ABM-2; the bound holds because x/(1+x+c) rises with x ≤ a_p.)
+/// What all queues of a priority hold together at most (Theorem 2; size): `B·a_p / (1 + a_p)`. (The
+/// printed proof uses the opposite of Lemma 1, E-ABM-2; the bound holds because x/(1+x+c) rises
+/// with x ≤ a_p.)
 ///
 /// # Errors
 /// `buffer` or `alpha` not positive.
@@ -76,11 +83,12 @@ pub fn maximum(buffer: f64, alpha: f64) -> Domain<f64> {
 }
 
 /// How long a queue of a priority takes to drain at most (Theorem 3, corrected, E-ABM-3; time):
-/// `B·a_p / ((1 + a_min)·b·n_p)`, with `a_min` the smallest factor of the active priorities and `n_p` its congested queues.
+/// `B·a_p / ((1 + a_min)·b·n_p)`, with `a_min` the smallest factor of the active priorities and
+/// `n_p` its congested queues.
 ///
-/// Holds for work-conserving ports whose rate goes to congested queues, with at most one congested queue of a
-/// priority on a port. (With k queues of one priority on one port Σ omega is k times smaller, and so is what the
-/// bound may take off: then use `congested` = 1.)
+/// Holds for work-conserving ports whose rate goes to congested queues, with at most one congested
+/// queue of a priority on a port. (With k queues of one priority on one port Σ omega is k times
+/// smaller, and so is what the bound may take off: then use `congested` = 1.)
 ///
 /// # Errors
 /// `buffer`, `rate` or a factor not positive, `index` out of range, `congested` 0.
@@ -116,8 +124,9 @@ impl BurstPriority {
     }
 }
 
-/// What a burst stores without loss at least if the old queues follow (Eq. 10; "≥" for the printed "=", E-ABM-8; size):
-/// `omega·B / (1 + Σ alpha)`, `alphas` being the priorities present with the burst (its own included).
+/// What a burst stores without loss at least if the old queues follow (Eq. 10; "≥" for the printed
+/// "=", E-ABM-8; size): `omega·B / (1 + Σ alpha)`, `alphas` being the priorities present with the
+/// burst (its own included).
 ///
 /// # Errors
 /// As [`omega`]; `buffer` or a factor not positive.
@@ -127,11 +136,13 @@ pub fn burst_stored_case_1(buffer: f64, burst: BurstPriority, alphas: &[f64]) ->
 }
 
 /// What a burst stores without loss at least if no old queue follows (Eq. 11; "≥", E-ABM-8; size):
-/// `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`, `alphas` being the priorities present **before** the burst, `mu` =
-/// `old_drain_rate` what all old queues drain together. Equal to (r−γ)·t1 of Eq. 39 if every old gamma is 1.
+/// `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`, `alphas` being the priorities
+/// present **before** the burst, `mu` = `old_drain_rate` what all old queues drain together. Equal
+/// to (r−γ)·t1 of Eq. 39 if every old gamma is 1.
 ///
 /// # Errors
-/// As [`burst_stored_case_1`]; the arrival rate not above the drain rate; an `old_drain_rate` with which case 2 is impossible.
+/// As [`burst_stored_case_1`]; the arrival rate not above the drain rate; an `old_drain_rate` with
+/// which case 2 is impossible.
 pub fn burst_stored_case_2(
     buffer: f64,
     burst: BurstPriority,
@@ -145,12 +156,14 @@ pub fn burst_stored_case_2(
     Ok(time * new.growth())
 }
 
-/// The time of the first loss if the burst changes no omega (Eq. 34, Plasticine Eq. 40; time): `ω·B / ((r−γ)(1 + S_old + ω·n_new))`.
+/// The time of the first loss if the burst changes no omega (Eq. 34, Plasticine Eq. 40; time): `ω·B
+/// / ((r−γ)(1 + S_old + ω·n_new))`.
 ///
 /// `omega_sum_old` is Σ omega of the old queues.
 ///
 /// # Errors
-/// `buffer` or omega not positive, `omega_sum_old` negative, the arrival rate not above the drain rate.
+/// `buffer` or omega not positive, `omega_sum_old` negative, the arrival rate not above the drain
+/// rate.
 pub fn t1_unaffected(buffer: f64, omega_sum_old: f64, new: &NewQueues) -> Domain<f64> {
     positive("buffer", buffer)?;
     not_negative("omega_sum_old", omega_sum_old)?;
@@ -160,8 +173,9 @@ pub fn t1_unaffected(buffer: f64, omega_sum_old: f64, new: &NewQueues) -> Domain
     Ok(new.omega * buffer / (new.growth() * (1.0 + omega_sum_old + new.omega * count)))
 }
 
-/// A time within which a burst of high priority loses nothing, whatever the number of queues of the low priority (case 1; Eq. 35,
-/// Plasticine Eq. 41; "≤ t1" for the printed "=", E-ABM-8; time): Eq. 34 with `alpha_low` in the place of Σ omega.
+/// A time within which a burst of high priority loses nothing, whatever the number of queues of the
+/// low priority (case 1; Eq. 35, Plasticine Eq. 41; "≤ t1" for the printed "=", E-ABM-8; time): Eq.
+/// 34 with `alpha_low` in the place of Σ omega.
 ///
 /// # Errors
 /// As [`t1_unaffected`]; `alpha_low` not positive.
@@ -169,9 +183,10 @@ pub fn t1_bound_case_1(buffer: f64, alpha_low: f64, new: &NewQueues) -> Domain<f
     t1_unaffected(buffer, positive("alpha_low", alpha_low)?, new)
 }
 
-/// The same if no old queue follows (case 2; Eq. 40, Plasticine Eq. 47, "≤ t1"; time):
-/// `ω·B / [(1 + a_low)·((r−γ) + ω·(−n·BW + n_new·(r−γ)))]`. It grows with the old queues' drain rate n·BW (Eq. 41: Σ γ,
-/// printed with a minus sign, E-ABM-6). [`f64::INFINITY`] where the old queues drain so fast that the threshold never meets the queue.
+/// The same if no old queue follows (case 2; Eq. 40, Plasticine Eq. 47, "≤ t1"; time): `ω·B / [(1 +
+/// a_low)·((r−γ) + ω·(−n·BW + n_new·(r−γ)))]`. It grows with the old queues' drain rate n·BW (Eq.
+/// 41: Σ γ, printed with a minus sign, E-ABM-6). [`f64::INFINITY`] where the old queues drain so
+/// fast that the threshold never meets the queue.
 ///
 /// # Errors
 /// As [`t1_bound_case_1`]; `old_drain_rate` negative.
@@ -206,7 +221,8 @@ pub fn drain_of_ports(congested_ports: u32, rate: f64) -> Domain<f64> {
     Ok(f64::from(congested_ports) * positive("rate", rate)?)
 }
 
-/// Burst tolerance as arrivals: r·t1 (Eq. 42, Plasticine Eq. 49; size). Section 2.3 counts what is stored, (r − γ)·t1 (E-ABM-9).
+/// Burst tolerance as arrivals: r·t1 (Eq. 42, Plasticine Eq. 49; size). Section 2.3 counts what is
+/// stored, (r − γ)·t1 (E-ABM-9).
 ///
 /// # Errors
 /// A negative input.

@@ -1,8 +1,10 @@
-//! What the dimensions of a network amount to: oversubscription, base RTT, bandwidth-delay product, buffer of a switch.
+//! What the dimensions of a network amount to: oversubscription, base RTT, bandwidth-delay product,
+//! buffer of a switch.
 
 use super::{Domain, at_least_one, fraction, not_negative, positive};
 
-/// What enters a leaf per what leaves it: `hosts·host_rate / (uplinks·uplink_rate)` (rates in one unit).
+/// What enters a leaf per what leaves it: `hosts·host_rate / (uplinks·uplink_rate)` (rates in one
+/// unit).
 ///
 /// # Errors
 /// A count of 0, a rate not positive.
@@ -11,8 +13,8 @@ pub fn oversubscription(hosts: u32, host_rate: f64, uplinks: u32, uplink_rate: f
     Ok(below / (at_least_one("uplinks", uplinks)? * positive("uplink_rate", uplink_rate)?))
 }
 
-/// The round trip of an empty network: `links` traversals of `delay_seconds`, and the time on the wire of
-/// `serializations` packets of `packet_bytes` (seconds).
+/// The round trip of an empty network: `links` traversals of `delay_seconds`, and the time on the
+/// wire of `serializations` packets of `packet_bytes` (seconds).
 ///
 /// # Errors
 /// `rate_bps` not positive, a negative delay or size.
@@ -36,7 +38,8 @@ pub fn bandwidth_delay_bytes(rate_bps: f64, rtt_seconds: f64) -> Domain<f64> {
     Ok(positive("rate_bps", rate_bps)? * not_negative("rtt_seconds", rtt_seconds)? / 8.0)
 }
 
-/// The buffer of a switch from the figure per port and Gb/s: `ports · rate_gbps · bytes_per_port_per_gbps` (bytes).
+/// The buffer of a switch from the figure per port and Gb/s: `ports · rate_gbps ·
+/// bytes_per_port_per_gbps` (bytes).
 ///
 /// # Errors
 /// `ports` 0, an input not positive.
@@ -62,8 +65,8 @@ pub fn sending_seconds(bytes: f64, rate_bps: f64) -> Domain<f64> {
     Ok(not_negative("bytes", bytes)? * 8.0 / positive("rate_bps", rate_bps)?)
 }
 
-/// The load of a port that is always at `base` of its rate and gets on average `burst_bits` more each
-/// `interval_seconds`, as a fraction of `rate_bps`.
+/// The load of a port that is always at `base` of its rate and gets on average `burst_bits` more
+/// each `interval_seconds`, as a fraction of `rate_bps`.
 ///
 /// # Errors
 /// `base` outside 0 to 1, an interval or rate not positive, a negative burst.

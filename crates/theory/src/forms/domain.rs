@@ -4,7 +4,8 @@ use std::fmt;
 
 /// An input for which a closed form is not defined.
 ///
-/// It names the input as the argument (or field) is named, its value, and the values for which the form holds.
+/// It names the input as the argument (or field) is named, its value, and the values for which the
+/// form holds.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{input} is {value}, expected {valid}")]
 pub struct DomainError {

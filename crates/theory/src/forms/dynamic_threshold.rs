@@ -1,4 +1,5 @@
-//! What Dynamic Thresholds give each queue (Choudhury and Hahne; ABM Eqs. 4–8, Plasticine Eqs. 1–2, TDT Eqs. 1–2).
+//! What Dynamic Thresholds give each queue (Choudhury and Hahne; ABM Eqs. 4–8, Plasticine Eqs. 1–2,
+//! TDT Eqs. 1–2).
 //!
 //! `buffer`, thresholds and occupancies are in one unit of size; rates in that unit per time.
 
@@ -15,7 +16,8 @@ pub struct SteadyState {
     pub thresholds: Vec<f64>,
 }
 
-/// The threshold of a queue: `alpha · (B − Q)` (ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1). It may exceed what is free.
+/// The threshold of a queue: `alpha · (B − Q)` (ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1). It may
+/// exceed what is free.
 ///
 /// # Errors
 /// `buffer` or `alpha` not positive, `occupancy` outside 0 to `buffer`.
@@ -34,8 +36,8 @@ pub(crate) fn free(buffer: f64, occupancy: f64) -> Domain<f64> {
     Ok(buffer - at_most("occupancy", occupancy, buffer, "the buffer")?)
 }
 
-/// The limit that a packet meets below a buffer management with threshold `management` and a queue management with
-/// threshold `queue_management`: the lower of the two (ABM Eq. 4; sizes).
+/// The limit that a packet meets below a buffer management with threshold `management` and a queue
+/// management with threshold `queue_management`: the lower of the two (ABM Eq. 4; sizes).
 ///
 /// # Errors
 /// A threshold below 0.
@@ -43,7 +45,8 @@ pub fn effective_threshold(management: f64, queue_management: f64) -> Domain<f64
     Ok(not_negative("management", management)?.min(not_negative("queue_management", queue_management)?))
 }
 
-/// How the threshold moves while the occupancy changes at `occupancy_slope`: `−alpha · dQ/dt` (ABM Eq. 7; rates).
+/// How the threshold moves while the occupancy changes at `occupancy_slope`: `−alpha · dQ/dt` (ABM
+/// Eq. 7; rates).
 ///
 /// # Errors
 /// `alpha` not positive, `occupancy_slope` not finite.
@@ -52,8 +55,8 @@ pub fn threshold_slope(alpha: f64, occupancy_slope: f64) -> Domain<f64> {
     Ok(-positive("alpha", alpha)? * occupancy_slope)
 }
 
-/// The steady state of congested queues with these factors (Plasticine Eq. 2; ABM Eqs. 15–17 with omega for alpha):
-/// `T_i = B·a_i / (1 + Σa)`, `Q = B·Σa / (1 + Σa)`. No queue: everything is free.
+/// The steady state of congested queues with these factors (Plasticine Eq. 2; ABM Eqs. 15–17 with
+/// omega for alpha): `T_i = B·a_i / (1 + Σa)`, `Q = B·Σa / (1 + Σa)`. No queue: everything is free.
 ///
 /// # Errors
 /// `buffer` or a factor not positive.
@@ -78,8 +81,8 @@ pub struct CongestedQueues {
     pub alpha: f64,
 }
 
-/// The steady-state threshold of one queue with `alpha` among `congested` queues, of which it is one:
-/// `alpha·B / (1 + Σ n_p·alpha_p)` (ABM Eq. 6; size).
+/// The steady-state threshold of one queue with `alpha` among `congested` queues, of which it is
+/// one: `alpha·B / (1 + Σ n_p·alpha_p)` (ABM Eq. 6; size).
 ///
 /// # Errors
 /// `buffer` or a factor not positive; no queue in `congested` has the factor `alpha`.
@@ -89,7 +92,8 @@ pub fn steady_threshold(buffer: f64, alpha: f64, congested: &[CongestedQueues]) 
     Ok(alpha * steady_free(buffer, congested)?)
 }
 
-/// What `congested` queues leave free: `B / (1 + Σ n_p·alpha_p)` (ABM Fig. 4; size). It tends to 0 with their number.
+/// What `congested` queues leave free: `B / (1 + Σ n_p·alpha_p)` (ABM Fig. 4; size). It tends to 0
+/// with their number.
 ///
 /// # Errors
 /// `buffer` or a factor not positive.
@@ -100,7 +104,8 @@ pub fn steady_free(buffer: f64, congested: &[CongestedQueues]) -> Domain<f64> {
     Ok(buffer / (1.0 + sum))
 }
 
-/// The fraction of the buffer that a queue takes when it is alone: `alpha / (1 + alpha)`; the upper bound of any queue.
+/// The fraction of the buffer that a queue takes when it is alone: `alpha / (1 + alpha)`; the upper
+/// bound of any queue.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -128,14 +133,16 @@ pub struct Burst {
     pub old_drain_rate: f64,
 }
 
-/// What a burst stores before its first loss if the old queues cannot follow their thresholds (case 2; ABM Eq. 8; size):
-/// `alpha·B / [(1 + Σ n_p·alpha_p) · (1 + alpha·((r − mu_i) − mu)/(r − mu_i))]`.
+/// What a burst stores before its first loss if the old queues cannot follow their thresholds (case
+/// 2; ABM Eq. 8; size): `alpha·B / [(1 + Σ n_p·alpha_p) · (1 + alpha·((r − mu_i) − mu)/(r −
+/// mu_i))]`.
 ///
 /// Equal to ABM Eq. 39 with omega = alpha and to TDT Eqs. 7–8 with one new port.
 ///
 /// # Errors
-/// `buffer` or a factor not positive, the arrival rate not above the drain rate, negative rates; an `old_drain_rate` so large that the
-/// queues would follow (then case 1 holds and the denominator is not positive).
+/// `buffer` or a factor not positive, the arrival rate not above the drain rate, negative rates; an
+/// `old_drain_rate` so large that the queues would follow (then case 1 holds and the denominator is
+/// not positive).
 pub fn burst_stored_case_2(buffer: f64, alpha: f64, before: &[CongestedQueues], burst: Burst) -> Domain<f64> {
     positive("alpha", alpha)?;
     positive("drain_rate", burst.drain_rate)?;

@@ -1,7 +1,9 @@
-//! How much a switch must still be able to store after it has asked for a pause: the formulas in use, side by side.
+//! How much a switch must still be able to store after it has asked for a pause: the formulas in
+//! use, side by side.
 //!
-//! Sources: the terms of IEEE 802.1Qbb as switch vendors quote them; the shorthand of the same vendors; the released code of ABM and Reverie;
-//! that of HPCC. Physical units throughout. SONiC's own calculation is [`super::sonic_headroom`].
+//! Sources: the terms of IEEE 802.1Qbb as switch vendors quote them; the shorthand of the same
+//! vendors; the released code of ABM and Reverie; that of HPCC. Physical units throughout. SONiC's
+//! own calculation is [`super::sonic_headroom`].
 
 use super::{Domain, check, not_negative, positive};
 use bufferlab_units::headroom::PacketMemory;
@@ -52,7 +54,8 @@ pub struct EndDelays {
     pub response_bits: f64,
 }
 
-/// The delays that are tabulated for a speed: 10, 25, 40 and 100 Gb/s. None for any other: the makers of both ends must say.
+/// The delays that are tabulated for a speed: 10, 25, 40 and 100 Gb/s. None for any other: the
+/// makers of both ends must say.
 #[must_use]
 pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
     let table = [
@@ -65,10 +68,12 @@ pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
     Some(EndDelays { interface_bits: row.1, response_bits: row.2 })
 }
 
-/// Headroom by the terms of IEEE 802.1Qbb: two maximum frames, the pause frame, both interfaces, the response, the cable both ways (bytes).
+/// Headroom by the terms of IEEE 802.1Qbb: two maximum frames, the pause frame, both interfaces,
+/// the response, the cable both ways (bytes).
 ///
-/// The interface delay is counted once per end. The packet that makes the receiver pause is not counted: the standard takes
-/// it to be stored already. A switch that puts this packet into headroom, as those of bufferlab do, needs one more frame.
+/// The interface delay is counted once per end. The packet that makes the receiver pause is not
+/// counted: the standard takes it to be stored already. A switch that puts this packet into
+/// headroom, as those of bufferlab do, needs one more frame.
 ///
 /// # Errors
 /// A rate or frame not positive, a negative cable or delay.
@@ -90,7 +95,8 @@ pub fn shorthand_bytes(link: Link) -> Domain<f64> {
     Ok(2.0 * link.mtu_bytes + 3_840.0 + 130.0 * link.cable_metres / 100.0 * link.rate_bps / 1e9)
 }
 
-/// The released code of ABM and Reverie: `2·MTU + 3860 B + 2·rate·delay/8`, with 48 B of headers in the MTU (bytes).
+/// The released code of ABM and Reverie: `2·MTU + 3860 B + 2·rate·delay/8`, with 48 B of headers in
+/// the MTU (bytes).
 ///
 /// # Errors
 /// As [`ieee_bytes`].
@@ -99,7 +105,8 @@ pub fn artifact_bytes(link: Link) -> Domain<f64> {
     Ok(2.0 * link.mtu_bytes + 3_860.0 + link.round_trip_bytes())
 }
 
-/// HPCC's released code: `3·rate·delay/8` (bytes). It has no term for frames in flight: with a short cable it is too small.
+/// HPCC's released code: `3·rate·delay/8` (bytes). It has no term for frames in flight: with a
+/// short cable it is too small.
 ///
 /// # Errors
 /// As [`ieee_bytes`].
@@ -117,8 +124,8 @@ pub fn in_cells(bytes: f64, cell_bytes: f64) -> Domain<f64> {
     Ok((not_negative("bytes", bytes)? / cell).ceil() * cell)
 }
 
-/// `bytes` on the wire in whole cells, where every packet rounds up by itself: `largest` of them are frames of the largest
-/// size, all others of the size that occupies most per byte (bytes).
+/// `bytes` on the wire in whole cells, where every packet rounds up by itself: `largest` of them
+/// are frames of the largest size, all others of the size that occupies most per byte (bytes).
 ///
 /// # Errors
 /// A negative size.

@@ -1,11 +1,12 @@
-//! How large a burst of small flows LossPass absorbs, compared with ECN (LossPass Eqs. 3–6, section 3 and Algorithm 1).
+//! How large a burst of small flows LossPass absorbs, compared with ECN (LossPass Eqs. 3–6, section
+//! 3 and Algorithm 1).
 //!
 //! Sizes in packets or bytes, one unit throughout; `flows` is N.
 
 use super::{Domain, at_least_one, at_most, check, fraction, not_negative, positive};
 
-/// The queue of N synchronised flows with window `window` over a path that holds `bandwidth_delay`: `N·w − C·RTT`, at
-/// least 0 (Eqs. 1–3; size).
+/// The queue of N synchronised flows with window `window` over a path that holds `bandwidth_delay`:
+/// `N·w − C·RTT`, at least 0 (Eqs. 1–3; size).
 ///
 /// # Errors
 /// `flows` 0, a negative size.
@@ -14,7 +15,8 @@ pub fn queue_of_flows(flows: u32, window: f64, bandwidth_delay: f64) -> Domain<f
     Ok((in_flight - not_negative("bandwidth_delay", bandwidth_delay)?).max(0.0))
 }
 
-/// The longest queue of N synchronised flows that ECN marks above `mark_threshold` K, in packets: K + N (Eq. 4).
+/// The longest queue of N synchronised flows that ECN marks above `mark_threshold` K, in packets:
+/// K + N (Eq. 4).
 ///
 /// # Errors
 /// `flows` 0, K negative.
@@ -22,8 +24,8 @@ pub fn ecn_queue_max(mark_threshold: f64, flows: u32) -> Domain<f64> {
     Ok(not_negative("mark_threshold", mark_threshold)? + at_least_one("flows", flows)?)
 }
 
-/// The largest burst that finds room above such flows: `B − (K + N)`, in packets (Eq. 5); 0 if the queue alone may fill
-/// the buffer, where the printed form is negative.
+/// The largest burst that finds room above such flows: `B − (K + N)`, in packets (Eq. 5); 0 if the
+/// queue alone may fill the buffer, where the printed form is negative.
 ///
 /// # Errors
 /// `buffer` not positive, as [`ecn_queue_max`].
@@ -31,11 +33,13 @@ pub fn ecn_burst(buffer: f64, mark_threshold: f64, flows: u32) -> Domain<f64> {
     Ok((positive("buffer", buffer)? - ecn_queue_max(mark_threshold, flows)?).max(0.0))
 }
 
-/// The largest burst that LossPass absorbs when a full buffer holds the fraction `tau` of packets of large flows: `B·τ`
-/// (Eq. 6), and with a reserve for large flows no more than their limit lets small ones take, `B − B_l − Q_s` (size).
+/// The largest burst that LossPass absorbs when a full buffer holds the fraction `tau` of packets
+/// of large flows: `B·τ` (Eq. 6), and with a reserve for large flows no more than their limit lets
+/// small ones take, `B − B_l − Q_s` (size).
 ///
 /// # Errors
-/// `buffer` not positive, `tau` outside 0 to 1, a negative reserve or queue, both larger than the buffer.
+/// `buffer` not positive, `tau` outside 0 to 1, a negative reserve or queue, both larger than the
+/// buffer.
 pub fn burst(buffer: f64, tau: f64, reserve_large: f64, queue_small: f64) -> Domain<f64> {
     let all = burst_printed(buffer, tau)?;
     at_most("reserve_large", not_negative("reserve_large", reserve_large)?, buffer, "the buffer")?;
@@ -51,7 +55,8 @@ pub fn burst_printed(buffer: f64, tau: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * fraction("tau", tau)?)
 }
 
-/// The τ above which LossPass absorbs more than ECN: `1 − (K + N)/B`, at least 0 (from Eqs. 5 and 6).
+/// The τ above which LossPass absorbs more than ECN: `1 − (K + N)/B`, at least 0 (from Eqs. 5 and
+/// 6).
 ///
 /// # Errors
 /// As [`ecn_burst`].
@@ -72,20 +77,22 @@ pub struct FullPort {
     pub packet: f64,
 }
 
-/// Whether line 4 of Algorithm 1 lets the packet evict one: `len + Q_s ≤ B − B_l` (corrected, E-LP-1).
+/// Whether line 4 of Algorithm 1 lets the packet evict one: `len + Q_s ≤ B − B_l` (corrected,
+/// E-LP-1).
 #[must_use]
 pub fn may_evict(port: FullPort) -> bool {
     port.packet + port.queue_small <= port.buffer - port.reserve_large
 }
 
-/// Line 4 as printed, with "≥" (E-LP-1): without a reserve it never lets a packet evict a victim that is at least as large, unless small
-/// flows fill the buffer exactly.
+/// Line 4 as printed, with "≥" (E-LP-1): without a reserve it never lets a packet evict a victim
+/// that is at least as large, unless small flows fill the buffer exactly.
 #[must_use]
 pub fn may_evict_printed(port: FullPort) -> bool {
     port.packet + port.queue_small >= port.buffer - port.reserve_large
 }
 
-/// Evictions that would be needed for a packet if victims were `victim` bytes large (section 3.2.2): ⌈len / victim⌉.
+/// Evictions that would be needed for a packet if victims were `victim` bytes large (section
+/// 3.2.2): ⌈len / victim⌉.
 ///
 /// # Errors
 /// An input of 0.
@@ -95,8 +102,8 @@ pub fn evictions_needed(packet_bytes: u32, victim_bytes: u32) -> Domain<u32> {
     Ok(packet_bytes.div_ceil(victim_bytes))
 }
 
-/// The cycles that LossPass adds to a pipeline of `pipeline_cycles`, as a fraction of it (section 4.1): two look-ups and three of the
-/// arbiter are 5 of 800.
+/// The cycles that LossPass adds to a pipeline of `pipeline_cycles`, as a fraction of it (section
+/// 4.1): two look-ups and three of the arbiter are 5 of 800.
 ///
 /// # Errors
 /// `pipeline_cycles` 0.
@@ -105,7 +112,8 @@ pub fn added_latency(lookup_cycles: u32, arbiter_cycles: u32, pipeline_cycles: u
     Ok(added / at_least_one("pipeline_cycles", pipeline_cycles)?)
 }
 
-/// The marking threshold that keeps a link busy under DCTCP: K > C·RTT/7 (RFC 8257; the unit of `bandwidth_delay`).
+/// The marking threshold that keeps a link busy under DCTCP: K > C·RTT/7 (RFC 8257; the unit of
+/// `bandwidth_delay`).
 ///
 /// # Errors
 /// `bandwidth_delay` not positive.
@@ -121,7 +129,8 @@ pub fn mark_threshold_halving(bandwidth_delay: f64) -> Domain<f64> {
     positive("bandwidth_delay", bandwidth_delay)
 }
 
-/// The largest K with which the queue of N flows leaves room for a burst: `B − N − burst` (Eq. 5 solved for K; packets).
+/// The largest K with which the queue of N flows leaves room for a burst: `B − N − burst` (Eq. 5
+/// solved for K; packets).
 ///
 /// # Errors
 /// `buffer` not positive, `flows` 0, a burst that is larger than `B − N`.

@@ -1,7 +1,9 @@
-//! What Plasticine bounds and how its factors are chosen for a burst (Plasticine Eqs. 2–22 and 39–52).
+//! What Plasticine bounds and how its factors are chosen for a burst (Plasticine Eqs. 2–22 and
+//! 39–52).
 //!
-//! The transient analysis is ABM's: Eqs. 23–47 of the paper are the functions re-exported here. The factors for a
-//! burst are in multiples of the port rate: `arrival_rate` r, and the buffer as the time in which a port sends it.
+//! The transient analysis is ABM's: Eqs. 23–47 of the paper are the functions re-exported here. The
+//! factors for a burst are in multiples of the port rate: `arrival_rate` r, and the buffer as the
+//! time in which a port sends it.
 
 use super::dynamic_threshold::free;
 use super::{Domain, above, all_positive, check, not_negative, positive};
@@ -13,8 +15,9 @@ pub use super::abm::{
 pub use super::dynamic_threshold::steady_state;
 pub use super::transient::{Trajectory, case_1_limit, case_1_limit_printed, t1_case_1, t1_case_2};
 
-/// The threshold of a packet where every port has one queue (section 4.1; size): gamma is 1, `congested` counts all congested queues
-/// of the buffer, and alpha is that of the packet's class: a queue has a threshold per class.
+/// The threshold of a packet where every port has one queue (section 4.1; size): gamma is 1,
+/// `congested` counts all congested queues of the buffer, and alpha is that of the packet's class:
+/// a queue has a threshold per class.
 ///
 /// # Errors
 /// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`.
@@ -22,7 +25,8 @@ pub fn single_queue_threshold(alpha: f64, congested: u32, buffer: f64, occupancy
     Ok(omega(alpha, congested, 1.0)? * free(buffer, occupancy)?)
 }
 
-/// What all queues hold together at most: `B·Σa / (1 + Σa)` over the largest alpha of each priority (Eq. 4, and 20 with 14; size).
+/// What all queues hold together at most: `B·Σa / (1 + Σa)` over the largest alpha of each priority
+/// (Eq. 4, and 20 with 14; size).
 ///
 /// # Errors
 /// `buffer` or a factor not positive.
@@ -47,8 +51,8 @@ pub fn share_max(alpha: f64) -> Domain<f64> {
     super::dynamic_threshold::share_alone(alpha)
 }
 
-/// Σ omega of a priority whose congested queues belong to several classes, each with its `(alpha, gamma)`: at most the largest alpha
-/// (Eqs. 11–14).
+/// Σ omega of a priority whose congested queues belong to several classes, each with its `(alpha,
+/// gamma)`: at most the largest alpha (Eqs. 11–14).
 ///
 /// # Errors
 /// As [`omega`].
@@ -57,8 +61,8 @@ pub fn omega_sum_of_classes(queues: &[(f64, f64)]) -> Domain<f64> {
     queues.iter().map(|&(alpha, gamma)| omega(alpha, congested, gamma)).sum()
 }
 
-/// The largest low-priority alpha with which a burst of `arrival_rate` (port rates) on an empty port meets no transient loss: 1/(r − 2)
-/// (Eqs. 5, 48). [`f64::INFINITY`] for r ≤ 2: any will do.
+/// The largest low-priority alpha with which a burst of `arrival_rate` (port rates) on an empty
+/// port meets no transient loss: 1/(r − 2) (Eqs. 5, 48). [`f64::INFINITY`] for r ≤ 2: any will do.
 ///
 /// # Errors
 /// `arrival_rate` not above 1, the port rate.
@@ -96,8 +100,8 @@ impl BurstToAbsorb {
     }
 }
 
-/// The largest low-priority alpha with which a burst can be absorbed, given a large enough high-priority alpha (from Eq. 50,
-/// E-PLA-3): `B/((r−2)·t) − 1`; [`f64::INFINITY`] for r ≤ 2.
+/// The largest low-priority alpha with which a burst can be absorbed, given a large enough
+/// high-priority alpha (from Eq. 50, E-PLA-3): `B/((r−2)·t) − 1`; [`f64::INFINITY`] for r ≤ 2.
 ///
 /// In its domain, (r−1)t < B, it exceeds 1/(r−2), as Eq. 50's case 2 requires.
 ///
@@ -118,12 +122,13 @@ pub fn alpha_low_for_burst_printed(burst: BurstToAbsorb) -> Domain<f64> {
     Ok(burst.buffer_time / burst.stored() - 1.0)
 }
 
-/// The smallest high-priority alpha that absorbs a burst while low-priority queues hold `alpha_low/(1 + alpha_low)` of
-/// the buffer (Eqs. 7, 52 in case 2; from Eq. 40 in case 1, alpha_low ≤ 1/(r−2); they agree at the border).
+/// The smallest high-priority alpha that absorbs a burst while low-priority queues hold
+/// `alpha_low/(1 + alpha_low)` of the buffer (Eqs. 7, 52 in case 2; from Eq. 40 in case 1,
+/// alpha_low ≤ 1/(r−2); they agree at the border).
 /// [`f64::INFINITY`]: no alpha does, `alpha_low` is at or above [`alpha_low_for_burst`].
 ///
-/// Worst case: a single low queue drains while the burst arrives. With more priorities `alpha_low` is the sum of the largest
-/// alphas of all others (end of B.5).
+/// Worst case: a single low queue drains while the burst arrives. With more priorities `alpha_low`
+/// is the sum of the largest alphas of all others (end of B.5).
 ///
 /// # Errors
 /// As [`alpha_low_for_burst`]; `alpha_low` not positive.
@@ -137,8 +142,8 @@ pub fn alpha_high_for_burst(burst: BurstToAbsorb, alpha_low: f64) -> Domain<f64>
     alpha_high_for_burst_printed(burst, alpha_low)
 }
 
-/// The same as printed (Eqs. 7, 52), which holds in case 2 only: `1 / (B/((r−1)·t·(1+aL)) − (r−2)/(r−1))`.
-/// [`f64::INFINITY`] if the denominator is not positive.
+/// The same as printed (Eqs. 7, 52), which holds in case 2 only: `1 / (B/((r−1)·t·(1+aL)) −
+/// (r−2)/(r−1))`. [`f64::INFINITY`] if the denominator is not positive.
 ///
 /// # Errors
 /// As [`alpha_high_for_burst`].
@@ -150,7 +155,8 @@ pub fn alpha_high_for_burst_printed(burst: BurstToAbsorb, alpha_low: f64) -> Dom
     Ok(if room > 0.0 { 1.0 / room } else { f64::INFINITY })
 }
 
-/// What stands in the place of `alpha_low` with more than two priorities: the sum of the largest alphas of the others.
+/// What stands in the place of `alpha_low` with more than two priorities: the sum of the largest
+/// alphas of the others.
 ///
 /// # Errors
 /// A factor not positive.

@@ -1,9 +1,10 @@
-//! What Plasticine's match-action pipeline costs in accuracy, memory and time (Plasticine section 5).
+//! What Plasticine's match-action pipeline costs in accuracy, memory and time (Plasticine section
+//! 5).
 
 use super::{Domain, at_least_one, check, not_negative, positive};
 
-/// The shift by which the pipeline multiplies the free buffer: `round(−log2(alpha / (n_p·n_port)))`; negative
-/// shifts to the left. Counts of 0 are taken as 1.
+/// The shift by which the pipeline multiplies the free buffer: `round(−log2(alpha /
+/// (n_p·n_port)))`; negative shifts to the left. Counts of 0 are taken as 1.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -20,8 +21,9 @@ pub fn ideal_factor(alpha: f64, congested_of_priority: u32, congested_of_port: u
     Ok(positive("alpha", alpha)? / queues)
 }
 
-/// By which factor the shifted threshold is too high (more than 1) or too low: `2^(−s) / (alpha/(n_p·n_port))`.
-/// With the shift rounded it lies within √2 either way; rounded down or up only, within 2.
+/// By which factor the shifted threshold is too high (more than 1) or too low: `2^(−s) /
+/// (alpha/(n_p·n_port))`. With the shift rounded it lies within √2 either way; rounded down or up
+/// only, within 2.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -30,7 +32,8 @@ pub fn shift_error(alpha: f64, congested_of_priority: u32, congested_of_port: u3
     Ok((-f64::from(shift(alpha, congested_of_priority, congested_of_port)?)).exp2() / exact)
 }
 
-/// Rules of the table that holds the shifts: one for each alpha, congested count of the priority and of the port.
+/// Rules of the table that holds the shifts: one for each alpha, congested count of the priority
+/// and of the port.
 ///
 /// # Errors
 /// An input of 0.
@@ -41,7 +44,8 @@ pub fn table_rules(alphas: u32, congested_max: u32, queues_per_port: u32) -> Dom
     Ok(u64::from(alphas) * u64::from(congested_max) * u64::from(queues_per_port))
 }
 
-/// Passes of a SYNC packet until every queue length is copied: one access per array and pass, so one per queue.
+/// Passes of a SYNC packet until every queue length is copied: one access per array and pass, so
+/// one per queue.
 ///
 /// # Errors
 /// An input of 0.
@@ -51,8 +55,8 @@ pub fn passes_of_a_copy(ports: u32, queues_per_port: u32) -> Domain<u64> {
     Ok(u64::from(ports) * u64::from(queues_per_port))
 }
 
-/// How old the free buffer may be when a threshold is computed from it: passes × period (the unit of `pass_period`). The paper does
-/// not state the period.
+/// How old the free buffer may be when a threshold is computed from it: passes × period (the unit
+/// of `pass_period`). The paper does not state the period.
 ///
 /// # Errors
 /// An input of 0, a negative period.
@@ -60,7 +64,8 @@ pub fn staleness(ports: u32, queues_per_port: u32, pass_period: f64) -> Domain<f
     Ok(passes_of_a_copy(ports, queues_per_port)? as f64 * not_negative("pass_period", pass_period)?)
 }
 
-/// The threshold that the pipeline computes from `free` bytes: shifted right, or left without overflow.
+/// The threshold that the pipeline computes from `free` bytes: shifted right, or left without
+/// overflow.
 ///
 /// # Errors
 /// A shift of 64 bits or more.

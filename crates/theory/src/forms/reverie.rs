@@ -1,6 +1,8 @@
-//! What Reverie's single pool gives lossless and lossy queues, and what its low-pass filter lets through (Reverie §3, Eqs. 4–6 and 13–15).
+//! What Reverie's single pool gives lossless and lossy queues, and what its low-pass filter lets
+//! through (Reverie §3, Eqs. 4–6 and 13–15).
 //!
-//! Sizes in one unit. `alpha_lossless` and `alpha_lossy` are the sums of the factors of the active priorities of a class.
+//! Sizes in one unit. `alpha_lossless` and `alpha_lossy` are the sums of the factors of the active
+//! priorities of a class.
 
 use super::dynamic_threshold::free;
 use super::{Domain, check, positive};
@@ -24,7 +26,8 @@ pub struct Shares {
     pub occupancy: f64,
 }
 
-/// What both classes hold when both are congested (Eqs. 13–15); lossless to lossy is as their factors (Theorem 1).
+/// What both classes hold when both are congested (Eqs. 13–15); lossless to lossy is as their
+/// factors (Theorem 1).
 ///
 /// # Errors
 /// An input not positive.
@@ -48,8 +51,8 @@ pub fn share_alone(buffer: f64, alpha: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * super::dynamic_threshold::share_alone(alpha)?)
 }
 
-/// What is left idle at least and at most while any class is congested (Theorem 2; size):
-/// `b*/(1 + a + a')` to `b*/(1 + min(a, a'))`. With factors of 1 a third to a half of the pool (E-REV-7).
+/// What is left idle at least and at most while any class is congested (Theorem 2; size): `b*/(1 +
+/// a + a')` to `b*/(1 + min(a, a'))`. With factors of 1 a third to a half of the pool (E-REV-7).
 ///
 /// # Errors
 /// An input not positive.
@@ -78,8 +81,8 @@ pub fn time_constant(gamma: f64) -> Domain<f64> {
     Ok(-1.0 / memory(gamma)?.ln())
 }
 
-/// The updates for which a queue that jumps from 0 to `ratio` times its threshold is still admitted:
-/// `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
+/// The updates for which a queue that jumps from 0 to `ratio` times its threshold is still
+/// admitted: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
 ///
 /// # Errors
 /// `gamma` not between 0 and 1, `ratio` not positive.
@@ -97,8 +100,9 @@ pub fn update_seconds(packet_bytes: f64, rate_bps: f64) -> Domain<f64> {
     Ok(positive("packet_bytes", packet_bytes)? * 8.0 / positive("rate_bps", rate_bps)?)
 }
 
-/// By what a threshold is raised for a falling queue, per slope of the filtered length (Property 1, with ν = 1 − γ,
-/// E-REV-1; time): `K = Δt/(1 − γ)`, so that `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ + K·dq̂/dt`.
+/// By what a threshold is raised for a falling queue, per slope of the filtered length (Property 1,
+/// with ν = 1 − γ, E-REV-1; time): `K = Δt/(1 − γ)`, so that `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ +
+/// K·dq̂/dt`.
 ///
 /// # Errors
 /// `gamma` not between 0 and 1, `update_period` not positive.

@@ -1,7 +1,9 @@
-//! What lossless and lossy queues get from SONiC's two views of one buffer (Reverie section 2.2, Eqs. 1–3 and 7–11).
+//! What lossless and lossy queues get from SONiC's two views of one buffer (Reverie section 2.2,
+//! Eqs. 1–3 and 7–11).
 //!
-//! A packet is stored once and counted twice: at ingress (pool `ingress_pool`, lossless and lossy) and at egress (lossy in
-//! `egress_lossy_pool`). n lossless ingress queues and m lossy egress queues are congested. Sizes in one unit.
+//! A packet is stored once and counted twice: at ingress (pool `ingress_pool`, lossless and lossy)
+//! and at egress (lossy in `egress_lossy_pool`). n lossless ingress queues and m lossy egress
+//! queues are congested. Sizes in one unit.
 
 use super::{Domain, DomainError, at_most, check, not_negative, positive};
 
@@ -63,8 +65,8 @@ impl Pools {
         sum / (1.0 + sum)
     }
 
-    /// The steady state: lossy queues take `b_eo·y` (Eqs. 3, 10), lossless ones `b_in·x − b_eo·x·y` (Eq. 11; Eq. 2 has
-    /// the wrong pool in its second term, E-REV-2).
+    /// The steady state: lossy queues take `b_eo·y` (Eqs. 3, 10), lossless ones `b_in·x − b_eo·x·y`
+    /// (Eq. 11; Eq. 2 has the wrong pool in its second term, E-REV-2).
     ///
     /// # Errors
     /// A pool or factor not positive, an egress pool larger than the ingress pool (heuristic 3).
@@ -80,7 +82,8 @@ impl Pools {
         })
     }
 
-    /// Whether lossy queues get more than lossless ones: the paper's Issue 1, for these numbers of queues (E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
+    /// Whether lossy queues get more than lossless ones: the paper's Issue 1, for these numbers of
+    /// queues (E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
     ///
     /// # Errors
     /// As [`Self::shares`].
@@ -89,7 +92,8 @@ impl Pools {
         Ok(shares.lossy > shares.lossless)
     }
 
-    /// Issue 1 as printed (§2.3 takeaway, E-REV-6): `b_in < 2·b_eo`, which is the limit of many queues.
+    /// Issue 1 as printed (§2.3 takeaway, E-REV-6): `b_in < 2·b_eo`, which is the limit of many
+    /// queues.
     #[must_use]
     pub fn lossy_gets_more_printed(&self) -> bool {
         self.ingress_pool < 2.0 * self.egress_lossy_pool
@@ -111,9 +115,9 @@ pub struct PoolSizes {
     pub egress_lossy_pool: f64,
 }
 
-/// Checks the pool sizes against heuristics 1 to 3: ingress and headroom pool fit the buffer (H1: "at most" for the
-/// printed "<", E-REV-4), the lossless egress pool is the whole buffer (H2), the lossy egress pool is at most the
-/// ingress pool (H3).
+/// Checks the pool sizes against heuristics 1 to 3: ingress and headroom pool fit the buffer (H1:
+/// "at most" for the printed "<", E-REV-4), the lossless egress pool is the whole buffer (H2), the
+/// lossy egress pool is at most the ingress pool (H3).
 ///
 /// # Errors
 /// The first heuristic that does not hold, as the pool to change.

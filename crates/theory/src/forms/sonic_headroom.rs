@@ -1,7 +1,9 @@
-//! The headroom and thresholds that SONiC computes itself on NVIDIA switches (dynamic buffer model, Mellanox flavour).
+//! The headroom and thresholds that SONiC computes itself on NVIDIA switches (dynamic buffer model,
+//! Mellanox flavour).
 //!
-//! After the published design document and script (`sonic-swss`, buffer headroom for Mellanox): the same steps in the same order. What the
-//! script reads from the switch's state (cell, pipeline latency, MAC and PHY delay) is an input here.
+//! After the published design document and script (`sonic-swss`, buffer headroom for Mellanox): the
+//! same steps in the same order. What the script reads from the switch's state (cell, pipeline
+//! latency, MAC and PHY delay) is an input here.
 
 use super::{Domain, at_least_one, check, not_negative, positive};
 use bufferlab_params::choices;
@@ -183,8 +185,8 @@ impl Port {
     }
 }
 
-/// The size of a shared headroom pool: `⌈Σ(xon + xoff − size) / ratio⌉`, at least 655,360 B; `profiles` with how many priority groups
-/// use each (bytes).
+/// The size of a shared headroom pool: `⌈Σ(xon + xoff − size) / ratio⌉`, at least 655,360 B;
+/// `profiles` with how many priority groups use each (bytes).
 ///
 /// # Errors
 /// `over_subscribe_ratio` not positive.
@@ -225,7 +227,8 @@ mod tests {
         assert!((profile.cell_occupancy - (1.0 + 2.0 * 64.0 / 544.0)).abs() < 1e-12);
         assert!((profile.cable_bytes - 631.313).abs() < 1e-3);
         assert_eq!(profile.peer_response_bytes, 394.0 * 64.0);
-        // 1024 + 35766.5 * 1.235294 = 45206.2 -> 45 KiB; with small packets only it would be 106 KiB: 2 KiB more.
+        // 1024 + 35766.5 * 1.235294 = 45206.2 -> 45 KiB; with small packets only it would be 106
+        // KiB: 2 KiB more.
         assert!((profile.delay_bytes - (9_100.0 + 631.313 + 819.2 + 25_216.0)).abs() < 1e-3);
         assert_eq!(profile.xoff_bytes, 47.0 * KIBIBYTE);
         assert_eq!(profile.xon_bytes, 18.0 * KIBIBYTE);

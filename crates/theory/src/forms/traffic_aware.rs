@@ -1,7 +1,9 @@
-//! How long a burst Dynamic Thresholds, EDT and traffic-aware thresholds (TDT) absorb, and TDT's parameters (TDT Eqs. 1–15, §V-C).
+//! How long a burst Dynamic Thresholds, EDT and traffic-aware thresholds (TDT) absorb, and TDT's
+//! parameters (TDT Eqs. 1–15, §V-C).
 //!
-//! N ports stand at their thresholds; at one instant M idle ports get a burst each; every busy port gets R, more than the port
-//! rate C. One queue per port. Sizes in one unit, rates in that unit per time (bits with bits/s, or bytes with bytes/s).
+//! N ports stand at their thresholds; at one instant M idle ports get a burst each; every busy port
+//! gets R, more than the port rate C. One queue per port. Sizes in one unit, rates in that unit per
+//! time (bits with bits/s, or bytes with bytes/s).
 
 use super::{Domain, above, at_least_one, check, positive};
 
@@ -44,8 +46,9 @@ impl Bursts {
         Ok(Checked { n, m, growth: self.arrival_rate - self.port_rate })
     }
 
-    /// The arrival rate up to which queues follow their falling thresholds (case 1): `C·(1 + (1 + αN)/(αM))` (section III; rate).
-    /// [`f64::INFINITY`] without congested ports: there is none to follow (the printed form gives a finite number, of no effect).
+    /// The arrival rate up to which queues follow their falling thresholds (case 1): `C·(1 + (1 +
+    /// αN)/(αM))` (section III; rate). [`f64::INFINITY`] without congested ports: there is none to
+    /// follow (the printed form gives a finite number, of no effect).
     ///
     /// # Errors
     /// A size, rate or factor not positive, R ≤ C, M = 0, more busy ports than there are.
@@ -84,8 +87,8 @@ impl Bursts {
         Ok(self.buffer / ((1.0 + self.alpha * n) * net))
     }
 
-    /// The second condition printed for EDT in case 2: `αB / ((1 + αN)·C)` (Eq. 14; time), the time in which the old queues empty.
-    /// It never binds (E-TDT-5).
+    /// The second condition printed for EDT in case 2: `αB / ((1 + αN)·C)` (Eq. 14; time), the time
+    /// in which the old queues empty. It never binds (E-TDT-5).
     ///
     /// # Errors
     /// As [`Self::case_1_limit`].
@@ -94,7 +97,8 @@ impl Bursts {
         Ok(self.alpha * self.buffer / ((1.0 + self.alpha * n) * self.port_rate))
     }
 
-    /// How long a burst the whole, empty buffer absorbs: `B / (M(R−C))` (time). No policy does better.
+    /// How long a burst the whole, empty buffer absorbs: `B / (M(R−C))` (time). No policy does
+    /// better.
     ///
     /// # Errors
     /// As [`Self::case_1_limit`].
@@ -103,8 +107,8 @@ impl Bursts {
         Ok(self.buffer / (m * growth))
     }
 
-    /// How long a burst TDT absorbs once the N congested ports are evacuated: `(B − N·B/n) / (M(R−C))`, as each evacuated port
-    /// keeps B/n (E-TDT-2; time).
+    /// How long a burst TDT absorbs once the N congested ports are evacuated: `(B − N·B/n) /
+    /// (M(R−C))`, as each evacuated port keeps B/n (E-TDT-2; time).
     ///
     /// # Errors
     /// As [`Self::case_1_limit`].
@@ -141,8 +145,8 @@ pub enum PortState {
     Evacuation,
 }
 
-/// The threshold of a port of EDT or TDT (Eqs. 1–2 and §IV; size). `ports_in_state` are the ports that absorb, or all
-/// ports for evacuation; it has no meaning in the normal state.
+/// The threshold of a port of EDT or TDT (Eqs. 1–2 and §IV; size). `ports_in_state` are the ports
+/// that absorb, or all ports for evacuation; it has no meaning in the normal state.
 ///
 /// # Errors
 /// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`, `ports_in_state` 0.
@@ -179,7 +183,8 @@ pub struct Parameters {
     pub lower_bound: f64,
 }
 
-/// The parameters that section V-C suggests for `buffer` packets, `ports` ports and bursts of at least `burst_ratio` port rates.
+/// The parameters that section V-C suggests for `buffer` packets, `ports` ports and bursts of at
+/// least `burst_ratio` port rates.
 ///
 /// The paper's own experiments use OC2 = 1344 = 32·42 for B = 667, not 2B = 1334 (E-TDT-4).
 ///
@@ -206,7 +211,8 @@ pub fn output_2_printed(buffer: f64, ports: u32) -> Domain<f64> {
     Ok(2.0 * f64::from(ports) * parameters(buffer, ports, 2.0)?.net_enqueues.round())
 }
 
-/// Jain's fairness index: `(Σx)² / (n·Σx²)` (Eq. 15): 1 if all are equal, 1/n if one has everything.
+/// Jain's fairness index: `(Σx)² / (n·Σx²)` (Eq. 15): 1 if all are equal, 1/n if one has
+/// everything.
 ///
 /// # Errors
 /// No value, a negative one, or nothing but zeros.

@@ -1,10 +1,12 @@
-//! How long a burst finds room in a buffer of thresholds `omega_i · (B − Q)`: the transient analysis that ABM (A.4–A.7)
-//! and Plasticine (App. B) share, and of which Dynamic Thresholds are the case omega = alpha.
+//! How long a burst finds room in a buffer of thresholds `omega_i · (B − Q)`: the transient
+//! analysis that ABM (A.4–A.7) and Plasticine (App. B) share, and of which Dynamic Thresholds are
+//! the case omega = alpha.
 //!
-//! Before the burst every old queue is at its threshold. At time 0 new queues appear, each with `arrival_rate` r and
-//! `drain_rate` γ. Old queues whose omega is unchanged (G_ne) follow their threshold down as long as they drain fast
-//! enough; those whose omega fell (G_e) stand above it and drain at full rate. The first loss comes at `t1`, when a new
-//! queue meets its own falling threshold.
+//! Before the burst every old queue is at its threshold. At time 0 new queues appear, each with
+//! `arrival_rate` r and `drain_rate` γ. Old queues whose omega is unchanged (G_ne) follow their
+//! threshold down as long as they drain fast enough; those whose omega fell (G_e) stand above it
+//! and drain at full rate. The first loss comes at `t1`, when a new queue meets its own falling
+//! threshold.
 //!
 //! Sizes in one unit; rates in that unit per time.
 
@@ -17,7 +19,8 @@ pub struct OldQueues {
     pub count: u32,
     /// Their omega before the burst.
     pub omega_before: f64,
-    /// Their omega from the burst on. It can only fall (more congested queues, a smaller share of the port).
+    /// Their omega from the burst on. It can only fall (more congested queues, a smaller share of
+    /// the port).
     pub omega: f64,
     /// What each drains from the burst on (rate).
     pub drain_rate: f64,
@@ -49,7 +52,8 @@ impl OldQueues {
 pub struct NewQueues {
     /// How many.
     pub count: u32,
-    /// Their omega. [`f64::INFINITY`] where only the physical buffer limits them (EDT's uncontrolled ports).
+    /// Their omega. [`f64::INFINITY`] where only the physical buffer limits them (EDT's
+    /// uncontrolled ports).
     pub omega: f64,
     /// What arrives at each (rate).
     pub arrival_rate: f64,
@@ -112,9 +116,10 @@ impl Sums {
     }
 }
 
-/// Up to which arrival rate every unaffected old queue follows its threshold (case 1; ABM Eq. 28, Plasticine Eq. 33,
-/// corrected per queue, E-ABM-4): `γ + [Σ_Ge γ_e + (1 + S_ne) · min_i(γ_i/ω_i)] / n_new`. [`f64::INFINITY`] if there
-/// is none to follow. The field `arrival_rate` of `new` is not used (rate).
+/// Up to which arrival rate every unaffected old queue follows its threshold (case 1; ABM Eq. 28,
+/// Plasticine Eq. 33, corrected per queue, E-ABM-4): `γ + [Σ_Ge γ_e + (1 + S_ne) · min_i(γ_i/ω_i)]
+/// / n_new`. [`f64::INFINITY`] if there is none to follow. The field `arrival_rate` of `new` is not
+/// used (rate).
 ///
 /// # Errors
 /// `count`, an omega or a drain rate not positive, an omega that rises.
@@ -123,8 +128,9 @@ pub fn case_1_limit(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     limit(old, new, slowest.fold(f64::INFINITY, f64::min))
 }
 
-/// ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed: the sum over G_ne in the place of the slowest queue (E-ABM-4). Necessary for case
-/// 1, sufficient only if γ/ω is the same for all of G_ne (rate).
+/// ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed: the sum over G_ne in the place of the
+/// slowest queue (E-ABM-4). Necessary for case 1, sufficient only if γ/ω is the same for all of
+/// G_ne (rate).
 ///
 /// # Errors
 /// As [`case_1_limit`].
@@ -143,15 +149,17 @@ fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64
     Ok(new.drain_rate + room / f64::from(new.count))
 }
 
-/// The time of the first loss if all of G_ne follow (ABM Eq. 29, Plasticine Eq. 39, with G_e for the printed G_n, E-ABM-7;
-/// time): `ω·B·(1+S_ne) / [(1+S_old)·((r−γ)(1+S_ne) + ω·(−Σ_Ge γ + Σ_new (r−γ)))]`. [`f64::INFINITY`] if the affected queues drain so much
-/// faster than the burst fills that the threshold runs away (E-ABM-5).
+/// The time of the first loss if all of G_ne follow (ABM Eq. 29, Plasticine Eq. 39, with G_e for
+/// the printed G_n, E-ABM-7; time): `ω·B·(1+S_ne) / [(1+S_old)·((r−γ)(1+S_ne) + ω·(−Σ_Ge γ + Σ_new
+/// (r−γ)))]`. [`f64::INFINITY`] if the affected queues drain so much faster than the burst fills
+/// that the threshold runs away (E-ABM-5).
 ///
-/// Valid in case 1 ([`case_1_limit`]) and as long as no affected queue has come down to its new threshold; [`first_touch`] has
-/// neither restriction.
+/// Valid in case 1 ([`case_1_limit`]) and as long as no affected queue has come down to its new
+/// threshold; [`first_touch`] has neither restriction.
 ///
 /// # Errors
-/// `buffer`, an omega or a rate not positive, an omega that rises, the arrival rate not above the drain rate.
+/// `buffer`, an omega or a rate not positive, an omega that rises, the arrival rate not above the
+/// drain rate.
 pub fn t1_case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     check_state(buffer, old, new)?;
     let sums = Sums::of(old, new);
@@ -170,7 +178,8 @@ pub fn t1_case_2(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64>
     Ok(touch(buffer / sums.before, 0.0, sums.growth - sums.drain, new))
 }
 
-/// When a new queue of length `length` meets its threshold if the free buffer falls at `slope` (time from now).
+/// When a new queue of length `length` meets its threshold if the free buffer falls at `slope`
+/// (time from now).
 fn touch(free: f64, length: f64, slope: f64, new: &NewQueues) -> f64 {
     let (ahead, closing) = if new.omega == f64::INFINITY {
         (free, slope)
@@ -180,7 +189,8 @@ fn touch(free: f64, length: f64, slope: f64, new: &NewQueues) -> f64 {
     if closing > 0.0 { ahead / closing } else { f64::INFINITY }
 }
 
-/// Thresholds and queue lengths from the burst to the first loss (ABM Eqs. 30–33, Plasticine 35–38).
+/// Thresholds and queue lengths from the burst to the first loss (ABM Eqs. 30–33, Plasticine
+/// 35–38).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trajectory {
     /// What was free before the burst: B/(1 + S_old) (size).
@@ -190,7 +200,8 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// While all of G_ne follow (case 1): dQ/dt = `(−Σ_Ge γ + Σ_new (r−γ)) / (1 + S_ne)` (ABM Eq. 30).
+    /// While all of G_ne follow (case 1): dQ/dt = `(−Σ_Ge γ + Σ_new (r−γ)) / (1 + S_ne)` (ABM Eq.
+    /// 30).
     ///
     /// # Errors
     /// As [`t1_case_1`].
@@ -211,7 +222,8 @@ impl Trajectory {
         Ok(Self { free_before: buffer / sums.before, occupancy_slope: sums.growth - sums.drain })
     }
 
-    /// The threshold of a queue with `omega` (ABM Eq. 32), and the length of one that follows it (Eq. 33, first case) (size).
+    /// The threshold of a queue with `omega` (ABM Eq. 32), and the length of one that follows it
+    /// (Eq. 33, first case) (size).
     #[must_use]
     pub fn threshold(&self, omega: f64, time: f64) -> f64 {
         omega * (self.free_before - self.occupancy_slope * time)
@@ -263,10 +275,12 @@ pub struct Touch {
 /// Relative difference below which two instants or two rates are equal: only what rounding adds.
 const ROUNDING: f64 = 1e-12;
 
-/// The first loss for any mix of old queues: exact, piece by piece, where the closed forms hold in pure cases only.
+/// The first loss for any mix of old queues: exact, piece by piece, where the closed forms hold in
+/// pure cases only.
 ///
-/// In each piece the occupancy grows at `X = (Σ_new (r−γ) − Σ_lagging γ) / (1 + Σ_following ω)`, and a queue follows
-/// iff `ω·X ≤ γ`; a lagging queue rejoins when it has drained down to its threshold.
+/// In each piece the occupancy grows at `X = (Σ_new (r−γ) − Σ_lagging γ) / (1 + Σ_following ω)`,
+/// and a queue follows iff `ω·X ≤ γ`; a lagging queue rejoins when it has drained down to its
+/// threshold.
 ///
 /// # Errors
 /// As [`t1_case_1`].
@@ -282,8 +296,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         let (regime, lagging, occupancy_slope) =
             *beginning.get_or_insert_with(|| (regime(old, &follows), lagging(old, &follows), slope));
         let until_touch = touch(free, new.growth() * time, slope, new);
-        // How long until each lagging queue has come down to its threshold. One that just met it has 0 or, by rounding,
-        // a little less.
+        // How long until each lagging queue has come down to its threshold. One that just met it
+        // has 0 or, by rounding, a little less.
         let until_join = |i: usize| {
             let closing = old[i].drain_rate - old[i].omega * slope;
             let ahead = (lengths[i] - old[i].omega * free).max(0.0);
@@ -299,7 +313,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         };
         time += step;
         free -= slope * step;
-        // All that arrive at this instant join: equal queues in separate groups behave as one group.
+        // All that arrive at this instant join: equal queues in separate groups behave as one
+        // group.
         let instant = step + ROUNDING * (time + step);
         for (i, own_step) in steps.iter().enumerate() {
             if own_step.is_some_and(|own_step| own_step <= instant) {
@@ -311,8 +326,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
     }
 }
 
-/// Takes away who cannot follow until all that are left can; answers dQ/dt. Each removal raises dQ/dt, so the order does not matter
-/// and a queue that fell behind stays behind.
+/// Takes away who cannot follow until all that are left can; answers dQ/dt. Each removal raises
+/// dQ/dt, so the order does not matter and a queue that fell behind stays behind.
 fn settle(old: &[OldQueues], follows: &mut [bool], new: &NewQueues) -> f64 {
     loop {
         let mut growth = f64::from(new.count) * new.growth();

@@ -191,7 +191,8 @@ fn theorem_3_as_printed_fails_for_unequal_alphas_and_holds_with_the_smallest() -
     Ok(())
 }
 
-/// The state of Eq. 10 and 35: one new queue of high priority, `count` old ones of low priority that share `ports` ports evenly.
+/// The state of Eq. 10 and 35: one new queue of high priority, `count` old ones of low priority
+/// that share `ports` ports evenly.
 fn low_queues(alpha: f64, count: u32, gamma: f64) -> Result<[OldQueues; 1], DomainError> {
     Ok([OldQueues::unchanged(count, abm::omega(alpha, count, gamma)?, gamma)])
 }

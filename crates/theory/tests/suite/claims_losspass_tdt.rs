@@ -1,4 +1,5 @@
-//! Claims of the LossPass and TDT papers that closed forms decide. A test names the claims it stands for.
+//! Claims of the LossPass and TDT papers that closed forms decide. A test names the claims it
+//! stands for.
 
 use crate::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count};
 use bufferlab_theory::forms::losspass::{self, FullPort};
@@ -107,7 +108,8 @@ fn a_trident_2_port_holds_more_than_its_path() -> Tested {
     Ok(())
 }
 
-/// Section VI-A: 16 ports of 1 Gb/s and 1 MB; two ports are overloaded, a burst of 8 Gb/s comes to a third. In bits.
+/// Section VI-A: 16 ports of 1 Gb/s and 1 MB; two ports are overloaded, a burst of 8 Gb/s comes to
+/// a third. In bits.
 const SECTION_6A: Bursts = Bursts {
     buffer: 8e6,
     ports: 16,
@@ -197,7 +199,8 @@ fn section_6a_evacuated_ports_keep_their_part_so_tdt_absorbs_1_00_not_1_14_milli
     assert_ratio(SECTION_6A.ideal()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware_printed()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware()?, 1e-3, 1e-12);
-    // With the printed time the buffer would hold the burst and both evacuated ports: more than there is.
+    // With the printed time the buffer would hold the burst and both evacuated ports: more than
+    // there is.
     let burst = SECTION_6A.stored(SECTION_6A.traffic_aware_printed()?)?;
     let evacuated = 2.0 * dynamic_threshold::even_split(SECTION_6A.buffer, 16)?;
     assert!(burst + evacuated > SECTION_6A.buffer * 1.12);

@@ -1,4 +1,5 @@
-//! Does the fluid model reproduce the worked examples of the papers? Claim ids in comments and messages.
+//! Does the fluid model reproduce the worked examples of the papers? Claim ids in comments and
+//! messages.
 
 use crate::fluid_support::{Burst, between, near, scene, sonic, tdt};
 use bufferlab_theory::fluid::{
@@ -7,7 +8,8 @@ use bufferlab_theory::fluid::{
 };
 use bufferlab_units::RandomStream;
 
-/// Plasticine's switch of 60 packets, with the frozen weights of the queues that matter, run until it is steady.
+/// Plasticine's switch of 60 packets, with the frozen weights of the queues that matter, run until
+/// it is steady.
 fn settled(weights: &[f64], queues_per_port: usize) -> Vec<f64> {
     let ports = weights.len() / queues_per_port;
     let shape = Shape::new(60.0, vec![1.0; ports], queues_per_port).expect("in domain");
@@ -90,7 +92,8 @@ fn plasticine_figure_6_gives_two_or_six_packets_and_room_for_the_burst() {
     }
 }
 
-/// The weights need not be frozen: counting them from an empty switch leads to the same steady state.
+/// The weights need not be frozen: counting them from an empty switch leads to the same steady
+/// state.
 #[test]
 fn plasticine_that_counts_by_itself_settles_where_its_equation_3_says() {
     let steady = |ports: usize, queues: usize, refresh| {
@@ -169,7 +172,8 @@ fn the_paper_s_counters_follow_from_buffer_ports_and_packets() {
     );
 }
 
-/// TDT Eq. 3 to 13 over random states; the burst is fast enough to be one (more than twice the line).
+/// TDT Eq. 3 to 13 over random states; the burst is fast enough to be one (more than twice the
+/// line).
 #[test]
 fn random_states_agree_with_tdts_equations() {
     let mut stream = RandomStream::new(1, "test/fluid/tdt", 0);
@@ -292,7 +296,8 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
     println!("largest deviation {worst:.1e}");
 }
 
-/// The filter admits a jump to twice the limit for ln 2 time constants (docs/algorithms.md section 8.2: 693 updates at γ = .999).
+/// The filter admits a jump to twice the limit for ln 2 time constants (docs/algorithms.md section
+/// 8.2: 693 updates at γ = .999).
 #[test]
 fn a_filter_lets_a_burst_pass_for_a_while() {
     let queue = ReverieQueue { weight: 1.0, arriving: 1.0 + 1e9, start: 0.0, end: 1e-9, drain_rate: 1e-9 };
@@ -339,8 +344,8 @@ fn sonic_pools_have_the_worked_values() {
     }
 }
 
-/// Lossy traffic that comes later takes the space of lossless queues as fast as those drain: Reverie's issue 2, as it happens. Until then
-/// the ingress pool is full and refuses it.
+/// Lossy traffic that comes later takes the space of lossless queues as fast as those drain:
+/// Reverie's issue 2, as it happens. Until then the ingress pool is full and refuses it.
 #[test]
 fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let model = Sonic {

@@ -129,7 +129,8 @@ fn a_tenth_of_a_second_of_64_busy_queues_takes_no_more_events_than_it_has_change
     assert_eq!(bare.first_refusal(7), run.first_refusal(7));
 }
 
-/// EDT: without control for at most TM2 (here 3), although the burst goes on and nothing was dropped.
+/// EDT: without control for at most TM2 (here 3), although the burst goes on and nothing was
+/// dropped.
 #[test]
 fn an_uncontrolled_port_comes_back_under_control_when_tm2_is_over() {
     let shape = Shape::new(100.0, vec![1.0; 2], 1).expect("in domain");
@@ -180,7 +181,8 @@ fn absorption_ends_three_packets_after_the_burst() {
     );
 }
 
-/// TDT: what arrives at less than half of the line interrupts no row of three departures; more does.
+/// TDT: what arrives at less than half of the line interrupts no row of three departures; more
+/// does.
 #[test]
 fn a_trickle_does_not_keep_a_port_in_absorption() {
     let state = |trickle| {
@@ -197,7 +199,8 @@ fn a_trickle_does_not_keep_a_port_in_absorption() {
     assert_eq!(state(0.55), PortState::Absorption);
 }
 
-/// ABM with n and γ of the instant: when a queue becomes congested the limits of its priority jump down; nothing chatters.
+/// ABM with n and γ of the instant: when a queue becomes congested the limits of its priority jump
+/// down; nothing chatters.
 #[test]
 fn limits_jump_when_a_queue_becomes_congested() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
@@ -267,7 +270,8 @@ fn the_filter_is_what_small_steps_tend_to() {
     assert_eq!(run.first_refusal(0), None);
 }
 
-/// Whatever the law and the traffic: every run ends, nothing chatters, bytes are conserved, the buffer is never exceeded.
+/// Whatever the law and the traffic: every run ends, nothing chatters, bytes are conserved, the
+/// buffer is never exceeded.
 #[test]
 fn random_traffic_under_every_law_runs_through() {
     let mut stream = RandomStream::new(9, "test/fluid/laws", 0);

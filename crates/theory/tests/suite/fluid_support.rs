@@ -16,7 +16,8 @@ pub(crate) fn steady(buffer: f64, weights: &[f64]) -> (f64, Vec<f64>) {
 /// An old queue: its weight ω and its drain rate γ.
 pub(crate) type Old = (f64, f64);
 
-/// A burst that begins on `count` new queues of weight ω, each on an empty port of rate 1, at rate r.
+/// A burst that begins on `count` new queues of weight ω, each on an empty port of rate 1, at rate
+/// r.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Burst {
     pub(crate) weight: f64,
@@ -24,8 +25,8 @@ pub(crate) struct Burst {
     pub(crate) count: usize,
 }
 
-/// First instant at which a new queue meets its limit (ABM Eq. 29 to 39 with any mix of old queues that follow their limit and old
-/// queues that lag), and how many lag.
+/// First instant at which a new queue meets its limit (ABM Eq. 29 to 39 with any mix of old queues
+/// that follow their limit and old queues that lag), and how many lag.
 pub(crate) fn first_drop(buffer: f64, old: &[Old], burst: Burst) -> (f64, Vec<Old>) {
     let sum: f64 = old.iter().map(|(weight, _)| weight).sum();
     let inflow = burst.count as f64 * (burst.rate - 1.0);
@@ -97,8 +98,9 @@ pub(crate) fn sonic(
     (ingress * x - lossy * x * y, lossy * y)
 }
 
-/// A switch with `old` queues at their limits (several on a port where γ is a fraction) and new, empty queues, each on its own port;
-/// frozen weights; everything overloaded. Old queues with γ = 1/k come in runs of k.
+/// A switch with `old` queues at their limits (several on a port where γ is a fraction) and new,
+/// empty queues, each on its own port; frozen weights; everything overloaded. Old queues with γ =
+/// 1/k come in runs of k.
 pub(crate) fn scene(buffer: f64, old: &[Old], burst: Burst, end: f64) -> (Fluid, usize) {
     let most = old.iter().map(|(_, gamma)| (1.0 / gamma).round() as usize).max().unwrap_or(1);
     let mut slots = Vec::new();

@@ -1,4 +1,5 @@
-//! Does the fluid integrator agree with the closed forms of dynamic thresholds, in every regime and for any state?
+//! Does the fluid integrator agree with the closed forms of dynamic thresholds, in every regime and
+//! for any state?
 
 use crate::fluid_support::{
     Burst, Old, between, first_drop, first_drop_case_1, first_drop_case_2, near, scene, steady,
@@ -35,7 +36,8 @@ enum Regime {
     Mixed,
 }
 
-/// A thousand states of a regime whose closed form holds: no old queue empties before the first drop.
+/// A thousand states of a regime whose closed form holds: no old queue empties before the first
+/// drop.
 fn check(regime: Regime, by_drain_rate: bool) {
     let name = format!("test/fluid/{regime:?}/{by_drain_rate}");
     let mut stream = RandomStream::new(1, &name, 0);
@@ -94,7 +96,8 @@ fn frozen_abm_weights_agree_in_every_regime() {
     }
 }
 
-/// E-ABM-4: with old weights 2 and 0.5 the printed limit between the cases, 3.8, takes r = 3.45 for case 1, where a queue lags.
+/// E-ABM-4: with old weights 2 and 0.5 the printed limit between the cases, 3.8, takes r = 3.45 for
+/// case 1, where a queue lags.
 #[test]
 fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight_percent_too_optimistic() {
     let old = [(2.0, 1.0), (0.5, 1.0)];
@@ -180,7 +183,8 @@ fn what_arrives_is_served_refused_or_stored_whatever_happens() {
     }
 }
 
-/// A full buffer under Complete Sharing keeps what it holds; arrivals share the space that becomes free in proportion to their rates.
+/// A full buffer under Complete Sharing keeps what it holds; arrivals share the space that becomes
+/// free in proportion to their rates.
 #[test]
 fn complete_sharing_fills_the_buffer_and_stays_full() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
@@ -194,7 +198,8 @@ fn complete_sharing_fills_the_buffer_and_stays_full() {
     let first = run.first_refusal(1).expect("it drops");
     assert!(near(first.time, 0.25, 1e-9) && near(first.stored, 0.75, 1e-9));
     assert!(near(run.occupancy(5.0), 1.0, 1e-9));
-    // Two units of space per unit of time go to arrivals 2 : 4, so the slow one loses a third of a unit until it is empty.
+    // Two units of space per unit of time go to arrivals 2 : 4, so the slow one loses a third of a
+    // unit until it is empty.
     assert!(near(run.length(0, 0.25 + 0.3), 0.25 - 0.3 / 3.0, 1e-9));
     assert_eq!(run.length(0, 20.0), 0.0);
 }
@@ -213,7 +218,8 @@ fn an_underloaded_queue_leaves_its_share_of_the_port_to_the_others() {
     assert!(near(run.length(1, 1.0), 0.2, 1e-9) && near(run.length(2, 1.0), 0.5, 1e-9));
 }
 
-/// What the rules say, in small steps: nothing of the integrator's reasoning. Ports serve their backlogged queues equally.
+/// What the rules say, in small steps: nothing of the integrator's reasoning. Ports serve their
+/// backlogged queues equally.
 fn in_small_steps(
     alphas: &[f64],
     queues_per_port: usize,

@@ -1,4 +1,5 @@
-//! What no answer may depend on: the order in which equal things are given, and into how many groups they are written.
+//! What no answer may depend on: the order in which equal things are given, and into how many
+//! groups they are written.
 
 use crate::support::{assert_ratio, between, some_alpha, some_count, some_queues};
 use bufferlab_params::{ParamKind, ParamValue, Params, Profile};
@@ -107,9 +108,11 @@ fn beside(info: &CalculatorInfo) -> Vec<(String, ParamValue)> {
 enum Grouping {
     /// An element is a sum: cut in two, all answers stay.
     Sum,
-    /// The first element's answers know the others by their sum: another one cut in two changes none of them.
+    /// The first element's answers know the others by their sum: another one cut in two changes
+    /// none of them.
     SumOfOthers,
-    /// The first element's answers know the others by the smallest: another one repeated changes none of them.
+    /// The first element's answers know the others by the smallest: another one repeated changes
+    /// none of them.
     SmallestOfOthers,
     /// Elements know nothing of each other: one repeated is a column repeated.
     Columns,

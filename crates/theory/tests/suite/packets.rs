@@ -6,7 +6,8 @@ use bufferlab_theory::fluid::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// 16 ports of 1 Gb/s, 1500 B as in TDT section VI-A; 4 MB, so that a limit of an 800th is still three packets.
+/// 16 ports of 1 Gb/s, 1500 B as in TDT section VI-A; 4 MB, so that a limit of an 800th is still
+/// three packets.
 pub(crate) const PORTS: usize = 16;
 pub(crate) const BUFFER: u64 = 4_000_000;
 pub(crate) const MTU: u64 = 1_500;
@@ -45,7 +46,8 @@ pub(crate) struct Cell {
     pub(crate) refresh: Time,
 }
 
-/// When the burst lost its first packet (s after its start), and what was stored of it then (bytes).
+/// When the burst lost its first packet (s after its start), and what was stored of it then
+/// (bytes).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct First {
     pub(crate) seconds: f64,
@@ -97,7 +99,8 @@ impl Cell {
         let (ports, queues) = self.layout.old();
         let rate = BitRate((OVERLOAD * 1e9 / queues as f64).round() as u64);
         let count = ports * queues;
-        // One after the other: simultaneous packets for one port would be bursts of their own, which a liquid has not.
+        // One after the other: simultaneous packets for one port would be bursts of their own,
+        // which a liquid has not.
         let old = (0..count).map(|number| Stream {
             port: (number / queues) as u16,
             priority: 1 + (number % queues) as u8,

@@ -189,7 +189,8 @@ fn the_fluid_of_one_policy_does_not_describe_the_packets_of_another() {
     assert!(!Outcome { cell, fluid, packets, reason }.is_within());
 }
 
-/// What the page says of limits of a few packets: the longer they are, the closer packets come to the liquid.
+/// What the page says of limits of a few packets: the longer they are, the closer packets come to
+/// the liquid.
 #[test]
 fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_together() {
     let outcome = |layout, buffer| {
@@ -206,8 +207,9 @@ fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_toget
     assert!(few > 0.2 && more < 0.08, "{few} {more}");
 }
 
-/// A round of the port is one packet of 12 us: counted at intervals of whole packets a queue is always seen at the same point of
-/// its small oscillation, and a limit of a few packets does no harm.
+/// A round of the port is one packet of 12 us: counted at intervals of whole packets a queue is
+/// always seen at the same point of its small oscillation, and a limit of a few packets does no
+/// harm.
 #[test]
 fn refreshed_in_step_with_the_packets_abm_agrees_and_out_of_step_it_does_not() {
     let deviation = |us| {

@@ -1,4 +1,5 @@
-//! What the tests share: closeness, random states, and a fluid integration that knows nothing of the closed forms.
+//! What the tests share: closeness, random states, and a fluid integration that knows nothing of
+//! the closed forms.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
@@ -46,7 +47,8 @@ pub fn some_queues(stream: &mut RandomStream, affected: bool) -> Vec<OldQueues> 
     (0..count).map(|_| queue(stream)).collect()
 }
 
-/// The first loss by integration in small steps: each old queue drains, and is filled up to its threshold by its arrivals.
+/// The first loss by integration in small steps: each old queue drains, and is filled up to its
+/// threshold by its arrivals.
 pub fn integrate(buffer: f64, old: &[OldQueues], new: &NewQueues, step: f64) -> f64 {
     let flat: Vec<OldQueues> = old
         .iter()

@@ -34,8 +34,8 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Hosts `0..n` are on `left`, `n..2n` on `right`; the bottleneck is the last cable, so it is the last
-/// port of either switch.
+/// Hosts `0..n` are on `left`, `n..2n` on `right`; the bottleneck is the last cable, so it is the
+/// last port of either switch.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let per_side = params.small_count("hosts_per_side");
     let (rate, delay) = (params.rate("host_rate"), params.time("delay"));

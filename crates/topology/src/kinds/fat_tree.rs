@@ -22,8 +22,8 @@ const PARAMS: &[ParamInfo] = &[
     ParamInfo::required("delay", ParamKind::DELAY, DELAY, "Propagation delay of every link, one way."),
 ];
 
-/// Aggregation switch j of every pod is cabled to cores j·k/2 … (j+1)·k/2 − 1. Switches: edges pod by pod,
-/// aggregations pod by pod, cores.
+/// Aggregation switch j of every pod is cabled to cores j·k/2 … (j+1)·k/2 − 1. Switches: edges pod
+/// by pod, aggregations pod by pod, cores.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (k, rate, delay) = (params.small_count("k"), params.rate("rate"), params.time("delay"));
     if !k.is_multiple_of(2) {

@@ -46,8 +46,8 @@ const PARAMS: &[ParamInfo] = &[
 /// More would not fit a machine's memory, and is a typing error.
 pub(crate) const MAX_LINKS: u64 = 1 << 18;
 
-/// Host i is on leaf i / `hosts_per_leaf`. A leaf's ports: its hosts, then spine 0's cables, spine 1's …;
-/// a spine's ports: leaf 0's cables, leaf 1's … Switches: leaves first.
+/// Host i is on leaf i / `hosts_per_leaf`. A leaf's ports: its hosts, then spine 0's cables, spine
+/// 1's …; a spine's ports: leaf 0's cables, leaf 1's … Switches: leaves first.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (leaves, spines) = (params.small_count("leaves"), params.small_count("spines"));
     let (per_leaf, per_pair) = (params.small_count("hosts_per_leaf"), params.small_count("links_per_pair"));

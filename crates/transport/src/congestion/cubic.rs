@@ -40,18 +40,20 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
 /// C (segments per s³) and β, RFC 9438 section 5.
 const SCALE: f64 = 0.4;
 const DECREASE: f64 = 0.7;
-/// α_cubic = 3 (1 − β)/(1 + β): with it the Reno-friendly window is NewReno's on average (section 4.3).
+/// α_cubic = 3 (1 − β)/(1 + β): with it the Reno-friendly window is NewReno's on average (section
+/// 4.3).
 const FRIENDLY: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
 /// No round trip adds more than half of the window (section 4.4).
 const STEEPEST: f64 = 1.5;
-/// ns-3 (CntClamp): before any loss, and after a timeout, a window grows by one segment per so many at least.
+/// ns-3 (CntClamp): before any loss, and after a timeout, a window grows by one segment per so many
+/// at least.
 const ARTIFACT_SLOWEST: f64 = 20.0;
 /// On the plateau by one segment per so many windows; never by more than one segment per so many.
 const ARTIFACT_FLAT: f64 = 100.0;
 const ARTIFACT_FASTEST: f64 = 2.0;
 
-/// ns-3 measures round trips by timestamps in whole milliseconds, and takes none at all as one microsecond. So in a data center
-/// the first train of ACKs ends slow start.
+/// ns-3 measures round trips by timestamps in whole milliseconds, and takes none at all as one
+/// microsecond. So in a data center the first train of ACKs ends slow start.
 fn rtt_by_timestamps(now: Time, rtt: Time) -> Time {
     const TICK: Time = Time::from_ms(1);
     match now.0 / TICK.0 - now.saturating_sub(rtt).0 / TICK.0 {
@@ -186,7 +188,8 @@ impl Controller for Cubic {
         flight: u32,
         _: Time,
     ) {
-        // Fast convergence (section 4.7): a second reduction below the first plateau leaves room for others.
+        // Fast convergence (section 4.7): a second reduction below the first plateau leaves room
+        // for others.
         self.plateau =
             if window.size < self.plateau { window.size * (1.0 + DECREASE) / 2.0 } else { window.size };
         self.prior = window.size;

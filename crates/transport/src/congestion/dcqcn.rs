@@ -1,7 +1,8 @@
 //! DCQCN: rate by congestion notifications (Zhu et al., SIGCOMM 2015).
 //!
-//! Alpha, cuts and increases follow timers of microseconds. They are brought up to date when the flow sends or hears something, so a flow needs
-//! no timer event: between two such moments its rate has no effect.
+//! Alpha, cuts and increases follow timers of microseconds. They are brought up to date when the
+//! flow sends or hears something, so a flow needs no timer event: between two such moments its rate
+//! has no effect.
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::TcpConfig;
@@ -109,7 +110,8 @@ bufferlab_params::choices! {
 pub struct DcqcnParameters {
     /// When it reacts.
     pub reaction: DcqcnReaction,
-    /// Time without notification after which alpha falls; with [`DcqcnReaction::Timer`] also the time after which it rises.
+    /// Time without notification after which alpha falls; with [`DcqcnReaction::Timer`] also the
+    /// time after which it rises.
     pub alpha_interval: Time,
     /// Least time between two cuts.
     pub decrease_interval: Time,

@@ -68,7 +68,8 @@ impl Dctcp {
         self.alpha
     }
 
-    /// Another message of the connection: its segments count from 0. The window of observation goes on over both.
+    /// Another message of the connection: its segments count from 0. The window of observation goes
+    /// on over both.
     pub(super) fn begin_message(&mut self) {
         self.window_end = 0;
     }

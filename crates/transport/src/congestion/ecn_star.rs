@@ -2,8 +2,9 @@
 
 use super::{CongestionControl, CongestionControlInfo, NewReno};
 
-/// Registry entry. The reaction is NewReno's: marks halve the window, once per round trip. What makes it ECN* is the switch, which
-/// marks by the instantaneous queue with K near one bandwidth-delay product.
+/// Registry entry. The reaction is NewReno's: marks halve the window, once per round trip. What
+/// makes it ECN* is the switch, which marks by the instantaneous queue with K near one
+/// bandwidth-delay product.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "ecn-star",
     aliases: &[],

@@ -105,7 +105,8 @@ impl Hpcc {
         over > 0.0
     }
 
-    /// Algorithm 1, ComputeWind: W from the reference, and the stage that the next round trip begins with.
+    /// Algorithm 1, ComputeWind: W from the reference, and the stage that the next round trip
+    /// begins with.
     fn next_window(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> f64 {
         let initial = rate::segments(config, config.line_rate);
         let increase = initial * (1.0 - self.law.target) / f64::from(self.law.flows);
@@ -142,7 +143,8 @@ impl Controller for Hpcc {
         self.renewed_at = 0;
     }
 
-    /// U, the smoothed utilisation of the most loaded link: its rate and its queue, relative to rate and bandwidth-delay product.
+    /// U, the smoothed utilisation of the most loaded link: its rate and its queue, relative to
+    /// rate and bandwidth-delay product.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("utilisation", self.utilisation);
     }

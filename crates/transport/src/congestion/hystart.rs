@@ -14,7 +14,8 @@ bufferlab_params::choices! {
     }
 }
 
-/// RFC 9406 section 4.3: MIN_RTT_THRESH, MAX_RTT_THRESH, MIN_RTT_DIVISOR, N_RTT_SAMPLE, CSS_GROWTH_DIVISOR, CSS_ROUNDS.
+/// RFC 9406 section 4.3: MIN_RTT_THRESH, MAX_RTT_THRESH, MIN_RTT_DIVISOR, N_RTT_SAMPLE,
+/// CSS_GROWTH_DIVISOR, CSS_ROUNDS.
 const LEAST_RISE: Time = Time::from_ms(4);
 const MOST_RISE: Time = Time::from_ms(16);
 const RISE_DIVISOR: u64 = 8;
@@ -60,8 +61,8 @@ impl SlowStart {
         }
     }
 
-    /// Takes an ACK of a slow start with a window of `size` segments: how much of the usual growth is left, and `None` if slow
-    /// start is over.
+    /// Takes an ACK of a slow start with a window of `size` segments: how much of the usual growth
+    /// is left, and `None` if slow start is over.
     pub(super) fn growth(&mut self, size: f64, ack: &AckEvent<'_>) -> Option<f64> {
         if self.kind == HyStart::Off {
             return Some(1.0);

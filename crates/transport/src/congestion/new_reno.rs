@@ -31,7 +31,8 @@ impl NewReno {
     }
 
     pub(super) fn on_congestion(&self, window: &mut Window, event: CongestionEvent, flight: u32) {
-        // RFC 5681 Eq. 4: half of the flight size after a loss. A mark halves the window itself (RFC 3168).
+        // RFC 5681 Eq. 4: half of the flight size after a loss. A mark halves the window itself
+        // (RFC 3168).
         let base = if event == CongestionEvent::Mark { window.size } else { f64::from(flight) };
         window.slow_start_threshold = (base / 2.0).max(2.0);
     }

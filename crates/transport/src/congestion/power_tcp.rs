@@ -1,4 +1,5 @@
-//! PowerTCP: window by power, the product of a queue's voltage and current (Addanki et al., NSDI 2022).
+//! PowerTCP: window by power, the product of a queue's voltage and current (Addanki et al., NSDI
+//! 2022).
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window, rate};
 use crate::telemetry::LastReports;
@@ -189,7 +190,8 @@ impl PowerTcp {
         }
         let weight = f64::min(over / base, 1.0);
         self.power += weight * (most - self.power);
-        // A queue that drains faster than its link sends (packets were evicted) has negative power: the window would change its sign.
+        // A queue that drains faster than its link sends (packets were evicted) has negative power:
+        // the window would change its sign.
         self.power = self.power.max(f64::MIN_POSITIVE);
         true
     }

@@ -6,8 +6,8 @@ use bufferlab_units::{BitRate, Time};
 
 /// In the artifacts no flow slows below this.
 const ARTIFACT_FLOOR: BitRate = BitRate::mbps(100);
-/// Elsewhere not below this fraction of the line rate. Our choice: the papers name no floor, and a flow that waits for seconds
-/// between two packets no longer hears of the network.
+/// Elsewhere not below this fraction of the line rate. Our choice: the papers name no floor, and a
+/// flow that waits for seconds between two packets no longer hears of the network.
 const FLOOR: f64 = 0.001;
 
 /// Segments in `rate` times the base round trip.
@@ -15,7 +15,8 @@ pub(super) fn segments(config: &TcpConfig, rate: BitRate) -> f64 {
     rate.0 as f64 * config.base_rtt.as_secs_f64() / (8.0 * f64::from(config.segment_wire_bytes))
 }
 
-/// A window W (segments), at most one bandwidth-delay product of the sender's own link, sent at the rate W/T.
+/// A window W (segments), at most one bandwidth-delay product of the sender's own link, sent at the
+/// rate W/T.
 pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64 {
     let most = segments(config, config.line_rate);
     let least = match config.states {
@@ -36,8 +37,8 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
     size
 }
 
-/// The first window: that of the scenario, at most one bandwidth-delay product. ns-3 begins at line rate, held back by the
-/// scenario's window until the control sets one.
+/// The first window: that of the scenario, at most one bandwidth-delay product. ns-3 begins at line
+/// rate, held back by the scenario's window until the control sets one.
 pub(super) fn begin(config: &TcpConfig, window: &mut Window) -> f64 {
     match config.states {
         CongestionStates::Rfc => apply(config, window, f64::from(config.initial_window)),

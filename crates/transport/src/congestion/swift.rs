@@ -80,9 +80,9 @@ impl Swift {
         this
     }
 
-    /// The delay that it aims at: the base target, and more the smaller the window is, so that many small flows do not fight
-    /// for a queue that cannot be kept short (section 3.5). The paper's term per hop is left out: a path's base round trip
-    /// is part of the base target.
+    /// The delay that it aims at: the base target, and more the smaller the window is, so that many
+    /// small flows do not fight for a queue that cannot be kept short (section 3.5). The paper's
+    /// term per hop is left out: a path's base round trip is part of the base target.
     fn target(&self) -> Time {
         let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;

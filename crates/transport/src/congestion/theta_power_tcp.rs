@@ -1,4 +1,5 @@
-//! θ-PowerTCP: PowerTCP without help of switches, by the round trip and its gradient (Addanki et al., NSDI 2022).
+//! θ-PowerTCP: PowerTCP without help of switches, by the round trip and its gradient (Addanki et
+//! al., NSDI 2022).
 
 use super::power_tcp::{PARAMS_WITHOUT_REPORTS, PowerLaw, Weights};
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
@@ -47,7 +48,8 @@ impl ThetaPowerTcp {
         Self { power: 1.0, law: PowerLaw::new(weights, config, window), last: None }
     }
 
-    /// Algorithm 2, NormPower: Γ = (dθ/dt + 1)·θ/τ, smoothed over τ; false for the first sample and where no time has passed.
+    /// Algorithm 2, NormPower: Γ = (dθ/dt + 1)·θ/τ, smoothed over τ; false for the first sample and
+    /// where no time has passed.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let Some((before, at)) = self.last else {
             self.last = Some((ack.rtt, ack.now));
@@ -78,7 +80,8 @@ impl ThetaPowerTcp {
 impl Controller for ThetaPowerTcp {
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_artifact = config.states == CongestionStates::Ns3;
-        // The paper measures with every ACK and updates once per round trip; the public ns-3 code does both once per round trip.
+        // The paper measures with every ACK and updates once per round trip; the public ns-3 code
+        // does both once per round trip.
         let measures = !is_artifact || self.law.is_due(ack);
         let updates = measures && self.measure(config, ack) && self.law.is_due(ack);
         if updates {
@@ -92,7 +95,8 @@ impl Controller for ThetaPowerTcp {
         if updates || !is_artifact {
             self.law.apply(config, window, ack);
         } else {
-            // The first window stays until the first update, and between updates what a recovery made of it.
+            // The first window stays until the first update, and between updates what a recovery
+            // made of it.
             self.law.wait(ack);
         }
     }

@@ -81,7 +81,8 @@ struct Law {
     fast_increment: BitRate,
 }
 
-/// α: the weight of a new difference of round trips (section 5, EWMA; 0.875 in HPCC's and ABM's code).
+/// α: the weight of a new difference of round trips (section 5, EWMA; 0.875 in HPCC's and ABM's
+/// code).
 const NEWEST: f64 = 0.875;
 /// β: the multiplicative decrease (section 5).
 const DECREASE: f64 = 0.8;
@@ -162,7 +163,8 @@ impl Timely {
 }
 
 impl Controller for Timely {
-    /// One update per round trip, as in HPCC's and ABM's code: the paper's completion events are segments of 16 to 64 KB.
+    /// One update per round trip, as in HPCC's and ABM's code: the paper's completion events are
+    /// segments of 16 to 64 KB.
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_due = ack.acknowledged > self.updated_at;
         let updates = is_due && self.last_rtt != Time::ZERO;

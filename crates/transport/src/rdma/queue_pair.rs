@@ -1,7 +1,8 @@
 //! The sending end of a message: pace, window, going back or repeating selectively.
 //!
-//! Go-back-N needs two marks, the first unacknowledged segment `una` and the next one to send. Selective repeat has TCP's scoreboard (see
-//! [`crate::Sender`]): holes below `lost_below` are lost, those below `resent_below` have been sent again.
+//! Go-back-N needs two marks, the first unacknowledged segment `una` and the next one to send.
+//! Selective repeat has TCP's scoreboard (see [`crate::Sender`]): holes below `lost_below` are
+//! lost, those below `resent_below` have been sent again.
 
 use super::{RdmaAck, Recovery};
 use crate::congestion::{
@@ -98,7 +99,8 @@ impl QueuePair {
         self.could_send(config) && self.next_send_at() <= now
     }
 
-    /// When the sender must be polled again though nothing else happens; [`Time::MAX`] if the pace is not what holds it back.
+    /// When the sender must be polled again though nothing else happens; [`Time::MAX`] if the pace
+    /// is not what holds it back.
     #[inline(never)]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
@@ -106,7 +108,8 @@ impl QueuePair {
         if at <= now || !self.could_send(config) { Time::MAX } else { at }
     }
 
-    /// The next segment to send, if pace and window allow one. Poll [`Self::wake_at`] and [`Self::deadline`] afterwards.
+    /// The next segment to send, if pace and window allow one. Poll [`Self::wake_at`] and
+    /// [`Self::deadline`] afterwards.
     #[must_use]
     #[inline(never)]
     pub fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment> {
@@ -142,13 +145,15 @@ impl QueuePair {
         self.deadline = Time(now.0.saturating_add(timeout));
     }
 
-    /// An acknowledgement has arrived. Poll [`Self::poll_transmit`], [`Self::wake_at`] and [`Self::deadline`] afterwards.
+    /// An acknowledgement has arrived. Poll [`Self::poll_transmit`], [`Self::wake_at`] and
+    /// [`Self::deadline`] afterwards.
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &RdmaAck) {
         self.handle_ack_with_telemetry(config, now, ack, &[]);
     }
 
-    /// The same, with what the switches reported that the acknowledged segment passed, in their order.
+    /// The same, with what the switches reported that the acknowledged segment passed, in their
+    /// order.
     #[inline(never)]
     pub fn handle_ack_with_telemetry(
         &mut self,
@@ -206,7 +211,8 @@ impl QueuePair {
         delivered
     }
 
-    /// Takes a block of selective repeat: holes below it are lost. Returns how many segments it reports for the first time.
+    /// Takes a block of selective repeat: holes below it are lost. Returns how many segments it
+    /// reports for the first time.
     #[cold]
     fn note_sack(&mut self, (first, end): (u32, u32)) -> u32 {
         let (first, end) = (first.max(self.una), end.min(self.next));
@@ -235,8 +241,8 @@ impl QueuePair {
         self.deadline
     }
 
-    /// Time may have reached the deadline; early calls do nothing and return false. After a timeout (true), poll
-    /// [`Self::poll_transmit`].
+    /// Time may have reached the deadline; early calls do nothing and return false. After a timeout
+    /// (true), poll [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
             return false;

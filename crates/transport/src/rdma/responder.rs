@@ -38,7 +38,8 @@ impl Responder {
         }
     }
 
-    /// Segment `seq`, sent at `sent`, has arrived, `marked` or not. Poll [`Self::deadline`] afterwards.
+    /// Segment `seq`, sent at `sent`, has arrived, `marked` or not. Poll [`Self::deadline`]
+    /// afterwards.
     #[must_use]
     #[inline]
     pub fn handle_data(
@@ -124,7 +125,8 @@ impl Responder {
         self.deadline
     }
 
-    /// Time may have reached the deadline: returns the coalesced ACK if it is due. Early calls do nothing.
+    /// Time may have reached the deadline: returns the coalesced ACK if it is due. Early calls do
+    /// nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<RdmaAck> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0), false))

@@ -1,15 +1,18 @@
 //! When does a sender with large send offload release a burst, and how long is it?
 //!
-//! The stack hands the card one large piece of data, at most [`TcpConfig::burst_segments`] segments, which the card cuts into segments and
-//! sends back to back. Once handed over, a burst is sent whatever happens to the window; and because few large pieces cost less than
-//! many small ones, the stack waits for its window to open for a piece that is worth it. The rule is that of Linux
-//! (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
+//! The stack hands the card one large piece of data, at most [`TcpConfig::burst_segments`]
+//! segments, which the card cuts into segments and sends back to back. Once handed over, a burst is
+//! sent whatever happens to the window; and because few large pieces cost less than many small
+//! ones, the stack waits for its window to open for a piece that is worth it. The rule is that of
+//! Linux (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
 //!
 //! * a full burst, or all that is left of the message, goes at once;
-//! * so does a third of the window: a window too small for a full burst becomes three bursts per round trip;
+//! * so does a third of the window: a window too small for a full burst becomes three bursts per
+//!   round trip;
 //! * nothing waits when nothing is in the network, nor after a loss: retransmissions go one by one.
 //!
-//! **Simplified**: Linux also bounds a burst by what a flow's pace sends within a millisecond, and stops waiting after half a round trip.
+//! **Simplified**: Linux also bounds a burst by what a flow's pace sends within a millisecond, and
+//! stops waiting after half a round trip.
 
 use super::{Phase, Sender};
 use crate::TcpConfig;
@@ -47,7 +50,8 @@ impl Sender {
         room >= self.least_burst(config) || self.next + room == self.total
     }
 
-    /// A new segment is about to leave: the first of a burst begins it. Returns what it counts in a proportional rate reduction.
+    /// A new segment is about to leave: the first of a burst begins it. Returns what it counts in a
+    /// proportional rate reduction.
     #[inline(never)]
     pub(super) fn count_burst(&mut self, config: &TcpConfig) -> u32 {
         if self.burst_left == 0 {

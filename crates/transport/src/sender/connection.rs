@@ -1,7 +1,8 @@
 //! What does a connection keep from one message to the next?
 //!
-//! A message is a flow of its own here: its segments count from 0. What outlives it is what a sender has learned of the path: window
-//! and slow-start threshold, the round-trip estimate and the congestion control's memory.
+//! A message is a flow of its own here: its segments count from 0. What outlives it is what a
+//! sender has learned of the path: window and slow-start threshold, the round-trip estimate and the
+//! congestion control's memory.
 
 use super::{Phase, Sender};
 use crate::TcpConfig;
@@ -21,13 +22,14 @@ pub struct Connection {
 }
 
 impl Sender {
-    /// The connection at `now`, when the message has been acknowledged. It takes the congestion control's state along: the sender has
-    /// nothing left to do.
+    /// The connection at `now`, when the message has been acknowledged. It takes the congestion
+    /// control's state along: the sender has nothing left to do.
     #[must_use]
     pub fn connection(&mut self, now: Time) -> Connection {
         debug_assert!(self.is_done(), "a connection carries one message at a time");
         let mut window = self.window;
-        // The only phase that outlasts its last ACK: it would have set the window to the threshold with the next one.
+        // The only phase that outlasts its last ACK: it would have set the window to the threshold
+        // with the next one.
         if self.phase == Phase::Reduction && !self.is_governed {
             window.size = window.slow_start_threshold.max(1.0);
         }
@@ -40,12 +42,14 @@ impl Sender {
         }
     }
 
-    /// Sends this message, of which nothing has been sent yet, over a connection that is open: no handshake, and window, threshold,
-    /// round-trip estimate and the control's memory are those that the last message left behind.
+    /// Sends this message, of which nothing has been sent yet, over a connection that is open: no
+    /// handshake, and window, threshold, round-trip estimate and the control's memory are those
+    /// that the last message left behind.
     ///
-    /// With `idle_restart`, a connection that was idle for longer than its retransmission timeout begins with the smaller of its window
-    /// and the initial one (RFC 5681 section 4.1); its threshold stays. Controls that govern their window ignore that: they pace
-    /// what they send, and the burst that the restart prevents does not happen.
+    /// With `idle_restart`, a connection that was idle for longer than its retransmission timeout
+    /// begins with the smaller of its window and the initial one (RFC 5681 section 4.1); its
+    /// threshold stays. Controls that govern their window ignore that: they pace what they send,
+    /// and the burst that the restart prevents does not happen.
     pub fn resume(&mut self, config: &TcpConfig, connection: Connection, now: Time) {
         debug_assert!(self.next == 0, "a message changes its connection before it is sent");
         let Connection { mut window, rtt, mut congestion, next_send_at, since } = connection;

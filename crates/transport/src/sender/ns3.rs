@@ -8,7 +8,8 @@
 //!    +--- lost segment ---> Recovery --- recovery_point acknowledged ---> Open
 //! ```
 //!
-//! The order of steps within one ACK matters and is ns-3's: leave a reduction, enter one, SACKs, cumulative part.
+//! The order of steps within one ACK matters and is ns-3's: leave a reduction, enter one, SACKs,
+//! cumulative part.
 
 use super::{News, Phase, Reduction, Sender};
 use crate::congestion::CongestionEvent;
@@ -123,7 +124,8 @@ impl Sender {
                 // Unsigned arithmetic wraps around in ns-3: nothing is allowed.
                 (true, None) => 0,
             };
-            // A control without a threshold has the largest unsigned number there, and the difference is taken as signed.
+            // A control without a threshold has the largest unsigned number there, and the
+            // difference is taken as signed.
             let room = if target == f64::INFINITY { -1.0 } else { target - f64::from(pipe) };
             f64::from(limit).min(room)
         };

@@ -1,4 +1,5 @@
-//! When does a sender with large send offload release a burst? And what does a closed or resumed sender send?
+//! When does a sender with large send offload release a burst? And what does a closed or resumed
+//! sender send?
 
 use crate::support::control;
 use bufferlab_transport::{Ack, Sender, TcpConfig};
@@ -46,7 +47,8 @@ fn without_offload_every_ack_releases_two_segments_of_slow_start() {
 
 #[test]
 fn a_burst_waits_for_a_third_of_the_window() {
-    // The window grows by one per ACK and one leaves: room 2, 4; a third of 14 is 4. Then 2, 4, 6; 17 and 5. And so on.
+    // The window grows by one per ACK and one leaves: room 2, 4; a third of 14 is 4. Then 2, 4, 6;
+    // 17 and 5. And so on.
     assert_eq!(after_each_ack(44, 8), [0, 4, 0, 0, 6, 0, 0, 6]);
 }
 

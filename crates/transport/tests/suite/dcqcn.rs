@@ -70,7 +70,8 @@ fn the_paper_cuts_first_and_then_raises_alpha() {
     // Within 50 us another one changes nothing.
     flow.notify(169);
     flow.expect(169, cut, 35.0, KEEP * alpha + 1.0 / 256.0);
-    // Timers restarted with the cut: five steps of fast recovery, then additive increase by 40 Mb/s.
+    // Timers restarted with the cut: five steps of fast recovery, then additive increase by 40
+    // Mb/s.
     let mut rate = cut;
     for step in 1..=5 {
         rate = f64::midpoint(rate, 35.0);
@@ -95,7 +96,8 @@ fn hyper_increase_needs_timer_and_byte_counter() {
         flow.send(50, 10_000_000);
     }
     assert!((flow.state(50).1 - 20.2).abs() < 1e-6, "five times 40 Mb/s");
-    // The timer goes through its stages; from the seventh on both have more than five: 1 x 200 Mb/s, 2 x 200 Mb/s …
+    // The timer goes through its stages; from the seventh on both have more than five: 1 x 200
+    // Mb/s, 2 x 200 Mb/s …
     let at = |stage: u64| 50 + 55 * stage;
     assert!((flow.state(at(6)).1 - (20.2 + 6.0 * 0.04)).abs() < 1e-6);
     assert!((flow.state(at(7)).1 - (20.44 + 0.2)).abs() < 1e-6);
@@ -106,12 +108,14 @@ fn hyper_increase_needs_timer_and_byte_counter() {
 fn cards_look_every_microsecond_for_alpha_and_every_four_for_the_rate() {
     let mut flow = Flow::new("reverie", 25);
     flow.notify(0);
-    // The first notification starts the timers: alpha has fallen four times when the first cut comes.
+    // The first notification starts the timers: alpha has fallen four times when the first cut
+    // comes.
     flow.expect(0, 25.0, 25.0, 1.0);
     flow.expect(3, 25.0, 25.0, KEEP.powi(3));
     let first = 25.0 * (1.0 - KEEP.powi(4) / 2.0);
     flow.expect(4, first, 25.0, KEEP.powi(4));
-    // A notification at 5 us: alpha rises at 6 us and falls twice until the cut at 8 us. The target stays.
+    // A notification at 5 us: alpha rises at 6 us and falls twice until the cut at 8 us. The target
+    // stays.
     flow.notify(5);
     let alpha = KEEP.powi(5) * KEEP + 1.0 / 256.0;
     flow.expect(6, first, 25.0, alpha);

@@ -1,7 +1,7 @@
 //! Does every congestion control follow its published law? Situations calculated by hand.
 //!
-//! Unless a test says otherwise: 10 Gb/s, segments of 1000 B on the wire and a base round trip of 80 us, so that one
-//! bandwidth-delay product is 100 segments.
+//! Unless a test says otherwise: 10 Gb/s, segments of 1000 B on the wire and a base round trip of
+//! 80 us, so that one bandwidth-delay product is 100 segments.
 
 use crate::support::{control, probed};
 use bufferlab_params::Catalog;
@@ -85,7 +85,8 @@ impl Flow {
         self.window.size = self.window.slow_start_threshold;
     }
 
-    /// The window of a control that sets a rate (segments), which is finer than the number of segments that it lets out.
+    /// The window of a control that sets a rate (segments), which is finer than the number of
+    /// segments that it lets out.
     fn paced_window(&self) -> f64 {
         self.config.base_rtt.0 as f64 / self.window.pacing_gap.0 as f64
     }
@@ -179,7 +180,8 @@ fn cubic_follows_the_curve_of_rfc_9438() {
     for tenth in 5..=180 {
         now = run_until(&mut flow, now, start + Time::from_ms(100 * tenth), rtt);
         let t = (now - start).as_secs_f64();
-        // Eq. 1. The window aims at W(t + RTT) and gets there within a round trip: it lies between W(t - RTT) and W(t + RTT).
+        // Eq. 1. The window aims at W(t + RTT) and gets there within a round trip: it lies between
+        // W(t - RTT) and W(t + RTT).
         let curve = |t: f64| 0.4 * (t - k).powi(3) + 1_000.0;
         let (low, high) = (curve(t - 0.1), curve(t + 0.1));
         assert!(
@@ -192,8 +194,8 @@ fn cubic_follows_the_curve_of_rfc_9438() {
 
 #[test]
 fn cubic_is_reno_where_reno_is_faster() {
-    // 80 us: in 10 ms the cubic function rises by nothing. Section 4.3: 0.529 segments per round trip up to the former window,
-    // then one.
+    // 80 us: in 10 ms the cubic function rises by nothing. Section 4.3: 0.529 segments per round
+    // trip up to the former window, then one.
     let rtt = Time::from_us(80);
     let mut flow = Flow::new("cubic", config());
     flow.congestion(CongestionEvent::Mark, 90, Time::ZERO);
@@ -217,7 +219,8 @@ fn cubic_gives_way_by_fast_convergence_and_starts_flat_after_a_timeout() {
     flow.congestion(CongestionEvent::Loss, 70, Time::ZERO);
     near(plateau(&flow).0, 59.5, 1e-9);
     near(flow.window.size, 49.0, 1e-9);
-    // Section 4.8: after a timeout K = 0 and W_max is the window at which congestion avoidance begins.
+    // Section 4.8: after a timeout K = 0 and W_max is the window at which congestion avoidance
+    // begins.
     flow.congestion(CongestionEvent::Timeout, 40, Time::ZERO);
     near(flow.window.slow_start_threshold, 28.0, 1e-9);
     flow.ack(Event::default());
@@ -241,7 +244,8 @@ fn time_in_which_the_window_may_not_grow_does_not_count_for_cubic() {
     near(sizes[0], sizes[1], 0.01);
 }
 
-/// Slow start with `rtt(round)`, one ACK per segment of a round's window; the window after each round.
+/// Slow start with `rtt(round)`, one ACK per segment of a round's window; the window after each
+/// round.
 fn slow_start(flow: &mut Flow, rounds: u32, rtt: impl Fn(u32) -> Time) -> Vec<f64> {
     let mut now = Time::ZERO;
     let mut sizes = Vec::new();
@@ -323,7 +327,8 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     let config = TcpConfig { initial_window: 10, ..config() };
     let mut flow = Flow::with("swift", &[("target", ParamValue::Time(Time::from_us(100)))], config);
     let state = |flow: &Flow| (probed(&flow.control, "window"), probed(&flow.control, "target") / 1e6);
-    // alpha = 500 us/(1/sqrt(0.1) - 1/sqrt(100)) = 163.277 us; target = 100 + 163.277/sqrt(10) - 16.328.
+    // alpha = 500 us/(1/sqrt(0.1) - 1/sqrt(100)) = 163.277 us; target = 100 + 163.277/sqrt(10) -
+    // 16.328.
     near(state(&flow).1, 135.305, 0.001);
     flow.ack(Event { at: Time::from_us(1_000), ..Event::default() });
     near(flow.window.size, 10.1, 1e-9);
@@ -367,19 +372,22 @@ fn hpcc_follows_algorithm_1() {
     near(flow.paced_window(), 100.0, 1e-3);
     flow.ack(Event { new_round: true, telemetry: &[report(0, 20_000, 0)], ..Event::default() });
     near(flow.paced_window(), 100.0, 1e-3);
-    // In 8 us, a tenth of T, the port sent 10 kB: at its rate. u = 20 kB/100 kB + 1; U = 0.9 + 0.1 * 1.2.
+    // In 8 us, a tenth of T, the port sent 10 kB: at its rate. u = 20 kB/100 kB + 1; U = 0.9 +
+    // 0.1 * 1.2.
     let busy = [report(8, 20_000, 10_000)];
     flow.ack(Event { telemetry: &busy, ..Event::default() });
     near(utilisation(&flow), 1.02, 1e-9);
     // W = W_c eta/U + W_AI with W_AI = 100 * 0.05/100.
     let first = 100.0 * 0.95 / 1.02 + 0.05;
     near(flow.paced_window(), first, 1e-2);
-    // Within the round trip the reference stays: the same U gives the same window. Of two queues the shorter one counts.
+    // Within the round trip the reference stays: the same U gives the same window. Of two queues
+    // the shorter one counts.
     flow.ack(Event { telemetry: &[report(16, 0, 20_000)], ..Event::default() });
     near(utilisation(&flow), 0.9 * 1.02 + 0.1 * 1.0, 1e-9);
     let second = 100.0 * 0.95 / 1.018 + 0.05;
     near(flow.paced_window(), second, 1e-2);
-    // A whole round trip at half of the rate: U = 0.5 at once. Additive increase, five times, then multiplicative.
+    // A whole round trip at half of the rate: U = 0.5 at once. Additive increase, five times, then
+    // multiplicative.
     let (mut sent, mut window) = (20_000, 100.0);
     for round in 0..7 {
         sent += 50_000;
@@ -387,7 +395,8 @@ fn hpcc_follows_algorithm_1() {
         flow.ack(Event { new_round: true, telemetry: &half, ..Event::default() });
         near(utilisation(&flow), 0.5, 1e-9);
         window = match round {
-            // The reference is still what the first round began with, at the limit of the line rate.
+            // The reference is still what the first round began with, at the limit of the line
+            // rate.
             0 => 100.0,
             _ => f64::min(window + 0.05, 100.0),
         };
@@ -414,12 +423,14 @@ fn powertcp_follows_algorithm_1() {
     let mut flow = Flow::new("powertcp", config());
     let power = |flow: &Flow| probed(&flow.control, "power");
     flow.ack(Event { new_round: true, telemetry: &[report(0, 0, 0)], ..Event::default() });
-    // In 8 us the queue grew by 10 kB while 10 kB were sent: current 2 b; voltage 100 + 10 kB; power 2.2; smoothed 1 + 0.1 * 1.2.
+    // In 8 us the queue grew by 10 kB while 10 kB were sent: current 2 b; voltage 100 + 10 kB;
+    // power 2.2; smoothed 1 + 0.1 * 1.2.
     flow.ack(Event { telemetry: &[report(8, 10_000, 10_000)], ..Event::default() });
     near(power(&flow), 1.12, 1e-9);
     let first = 0.9 * (100.0 / 1.12 + 10.0) + 0.1 * 100.0;
     near(flow.paced_window(), first, 1e-2);
-    // The old window stays for the round trip, the present one moves: gradient 2 b for a tenth of T.
+    // The old window stays for the round trip, the present one moves: gradient 2 b for a tenth of
+    // T.
     flow.ack(Event { telemetry: &[report(16, 30_000, 20_000)], ..Event::default() });
     let smoothed = 0.9 * 1.12 + 0.1 * (3.0 * 1.3);
     near(power(&flow), smoothed, 1e-9);

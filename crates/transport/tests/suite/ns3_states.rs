@@ -1,4 +1,5 @@
-//! The states of a sender as ns-3 has them, for the `artifact` profile: where they differ from the RFCs.
+//! The states of a sender as ns-3 has them, for the `artifact` profile: where they differ from the
+//! RFCs.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, ConfiguredControl, CongestionStates, Phase, Receiver, Sender, TcpConfig};
@@ -97,7 +98,8 @@ fn only_marks_on_new_segments_are_echoed_in_ns3() {
     }
 }
 
-/// Losses and marks at random on a wire that delivers one packet each microsecond after 80 us: whatever happens, the flow ends.
+/// Losses and marks at random on a wire that delivers one packet each microsecond after 80 us:
+/// whatever happens, the flow ends.
 #[test]
 fn two_thousand_random_patterns_of_losses_and_marks_end() {
     for seed in 0..2_000 {

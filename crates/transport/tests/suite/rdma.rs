@@ -1,4 +1,5 @@
-//! Queue pairs on a virtual wire: whatever is lost, every segment is delivered once, by going back as by repeating selectively.
+//! Queue pairs on a virtual wire: whatever is lost, every segment is delivered once, by going back
+//! as by repeating selectively.
 
 use bufferlab_transport::rdma::{Notification, QueuePair, RdmaAck, RdmaConfig, Recovery, Responder};
 use bufferlab_transport::{CONGESTION_CONTROLS, HopReport, Segment, SenderCounters, TcpConfig};
@@ -41,7 +42,8 @@ enum InFlight {
     Notification,
 }
 
-/// What the wire does: which transmissions of either direction it loses, and which segments it marks.
+/// What the wire does: which transmissions of either direction it loses, and which segments it
+/// marks.
 struct Wire<'a> {
     lose: &'a mut dyn FnMut(u32, Segment) -> bool,
     lose_ack: &'a mut dyn FnMut(u32) -> bool,
@@ -140,7 +142,8 @@ fn without_loss_a_message_goes_at_line_rate_and_takes_one_round_trip_more() {
 fn go_back_n_sends_one_nack_per_gap_and_everything_after_it_again() {
     let config = config(Recovery::GoBackN);
     let outcome = transfer(&config, 100, &mut |n, _| n == 10);
-    // The gap is seen with segment 11, one way later; when the negative acknowledgement comes back the card has just taken one more.
+    // The gap is seen with segment 11, one way later; when the negative acknowledgement comes back
+    // the card has just taken one more.
     let in_flight = (SERIALIZATION.0 + 2 * ONE_WAY.0) / SERIALIZATION.0 + 2;
     assert_eq!((outcome.nacks, outcome.counters.timeouts), (1, 0));
     assert_eq!(u64::from(outcome.counters.retransmitted), in_flight);

@@ -1,4 +1,5 @@
-//! Loss recovery on a virtual wire: whatever is lost, every segment is delivered once and no flow stalls.
+//! Loss recovery on a virtual wire: whatever is lost, every segment is delivered once and no flow
+//! stalls.
 
 use bufferlab_transport::{
     Ack, CONGESTION_CONTROLS, CongestionStates, HopReport, Receiver, Segment, Sender, SenderCounters,
@@ -31,8 +32,8 @@ enum InFlight {
     Ack(Ack, HopReport),
 }
 
-/// Runs one flow over a link of 10 Gb/s and 80 us; `lose(n, segment)` decides on the n-th data packet and `lose_ack(n)`
-/// on the n-th ACK.
+/// Runs one flow over a link of 10 Gb/s and 80 us; `lose(n, segment)` decides on the n-th data
+/// packet and `lose_ack(n)` on the n-th ACK.
 fn run(
     config: &TcpConfig,
     total: u32,
@@ -134,7 +135,8 @@ fn without_loss_nothing_is_sent_twice() {
 
 #[test]
 fn slow_start_doubles_every_round_trip() {
-    // 20 + 40 + 80 segments in three windows, after a round trip for the handshake; the round trip is 81.2 us.
+    // 20 + 40 + 80 segments in three windows, after a round trip for the handshake; the round trip
+    // is 81.2 us.
     let outcome = run(&config(), 140, &mut |_, _| false, &mut keep_all);
     let rounds = outcome.finished_at.as_secs_f64() / 81.2e-6;
     assert!((4.0..5.3).contains(&rounds), "{rounds} round trips");
@@ -235,8 +237,8 @@ fn names() -> impl Iterator<Item = &'static str> {
     CONGESTION_CONTROLS.iter().map(|info| info.name)
 }
 
-/// `total` segments whose data packets `lose(n, segment)` loses: all are delivered once, and sent as often as they were lost or
-/// not much more.
+/// `total` segments whose data packets `lose(n, segment)` loses: all are delivered once, and sent
+/// as often as they were lost or not much more.
 fn check_delivery(
     control: &str,
     what: &str,

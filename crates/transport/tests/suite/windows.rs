@@ -131,7 +131,8 @@ fn a_control_that_governs_its_window_keeps_it_through_losses_and_begins_anew_wit
         assert_eq!(sender.window().size, 1.0, "{name}");
         send(&mut sender, &config, timeout, 1);
         sender.handle_ack(&config, timeout + rtt, &ack(5));
-        // The law sets it again at once (a round trip that rose within no time is a lot of power for the last of them).
+        // The law sets it again at once (a round trip that rose within no time is a lot of power
+        // for the last of them).
         assert!(sender.window().size >= 10.0, "{name}: {:?}", sender.window());
     }
 }

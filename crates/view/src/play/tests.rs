@@ -33,8 +33,9 @@ fn lost(priority: u64, interval: &str) -> usize {
     rows.0.iter().filter(|row| row.class == burst && row.event.is_loss()).count()
 }
 
-/// ABM counts congested queues of a priority every 80 us. A burst that has arrived before that meets the counts of an empty switch, whatever its
-/// priority; one that arrives after a look does not.
+/// ABM counts congested queues of a priority every 80 us. A burst that has arrived before that
+/// meets the counts of an empty switch, whatever its priority; one that arrives after a look does
+/// not.
 #[test]
 fn abm_tells_priorities_apart_from_its_first_look_on_and_the_page_says_when_there_was_none() {
     assert_eq!(lost(0, "80 us"), lost(3, "80 us"));

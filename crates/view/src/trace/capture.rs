@@ -1,10 +1,11 @@
 //! pcapng: packets as Wireshark shows them, each with a comment that says what became of it.
 //!
-//! A packet has a frame when it comes and one when it leaves, or is evicted; a mark is told with the first of them, and with all that follow. A pause is no
-//! packet and has none.
+//! A packet has a frame when it comes and one when it leaves, or is evicted; a mark is told with
+//! the first of them, and with all that follow. A pause is no packet and has none.
 //!
-//! The simulator has no bytes of packets. What is written is an Ethernet frame with an IPv4 and a UDP header that say which flow and queue it is of, and the
-//! true length: hosts are 10.x.y.z by the number of the flow, the DSCP has the priority, the identification the number of the packet.
+//! The simulator has no bytes of packets. What is written is an Ethernet frame with an IPv4 and a
+//! UDP header that say which flow and queue it is of, and the true length: hosts are 10.x.y.z by
+//! the number of the flow, the DSCP has the priority, the identification the number of the packet.
 
 use super::each;
 use crate::ViewError;
@@ -59,7 +60,8 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
 /// Flow, number and kind of a packet.
 type PacketName = (Option<u64>, Option<u32>, Option<&'static str>);
 
-/// Who is marked. The row of a mark stands behind that of its packet's arrival or departure, so a row waits for the one that follows it.
+/// Who is marked. The row of a mark stands behind that of its packet's arrival or departure, so a
+/// row waits for the one that follows it.
 #[derive(Default)]
 struct Marks {
     waiting: Option<(PacketRow, Option<&'static str>)>,
@@ -68,7 +70,8 @@ struct Marks {
 }
 
 impl Marks {
-    /// A row of the table that is no mark; answers the one before it, and why that packet is marked.
+    /// A row of the table that is no mark; answers the one before it, and why that packet is
+    /// marked.
     fn next(&mut self, row: &PacketRow) -> Option<(PacketRow, Option<&'static str>)> {
         let key = (row.flow_id, row.packet, row.kind);
         let reason = if row.event.leaves() { self.stored.remove(&key) } else { None };

@@ -1,6 +1,8 @@
-//! Chrome's trace event format, as JSON: the document "Trace Event Format" describes it, and Perfetto's viewer and its trace processor read it.
+//! Chrome's trace event format, as JSON: the document "Trace Event Format" describes it, and
+//! Perfetto's viewer and its trace processor read it.
 //!
-//! A process is the switch, a thread of it a port. Times are microseconds with six decimals: picoseconds.
+//! A process is the switch, a thread of it a port. Times are microseconds with six decimals:
+//! picoseconds.
 
 use super::each;
 use crate::ViewError;

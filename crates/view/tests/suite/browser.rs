@@ -166,7 +166,8 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": features }));
     }
 
-    /// Keeps a picture of the whole page in the folder that `PICTURES` names, for people to look at; without it there is none.
+    /// Keeps a picture of the whole page in the folder that `PICTURES` names, for people to look
+    /// at; without it there is none.
     pub(crate) fn picture(&mut self, name: &str) {
         let Ok(folder) = std::env::var("PICTURES") else { return };
         let params = json!({ "format": "png", "captureBeyondViewport": true });
@@ -194,7 +195,8 @@ impl Browser {
         self.mouse("mouseReleased", to, false);
     }
 
-    /// The place of the first element that a selector finds, in the window: left, top, width, height.
+    /// The place of the first element that a selector finds, in the window: left, top, width,
+    /// height.
     pub(crate) fn place(&mut self, selector: &str) -> [f64; 4] {
         let quoted = serde_json::to_string(selector).expect("JSON");
         let place = self.eval(&format!(

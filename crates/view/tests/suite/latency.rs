@@ -4,8 +4,9 @@ use crate::browser::Browser;
 use crate::pages::{assert_clean, serve};
 use bufferlab_view::{Page, Play};
 
-/// Turns a control and waits until what came of it has been painted: the frame after the drawing, and what the browser does for it. Answers
-/// milliseconds until the picture, until the answer was there, and until it was drawn; and how many of them the simulation took.
+/// Turns a control and waits until what came of it has been painted: the frame after the drawing,
+/// and what the browser does for it. Answers milliseconds until the picture, until the answer was
+/// there, and until it was drawn; and how many of them the simulation took.
 const TURN: &str = "async (id, value) => {
     const control = document.getElementById(id), fetched = window.fetch;
     let answered = NaN, drawn = NaN;

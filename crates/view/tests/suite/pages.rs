@@ -22,7 +22,8 @@ pub(crate) fn serve(page: Page) -> String {
     url
 }
 
-/// Does something to the page; what it says must be different after that. Answers what it says then.
+/// Does something to the page; what it says must be different after that. Answers what it says
+/// then.
 fn changes(browser: &mut Browser, action: &str) -> String {
     browser.until(QUIET);
     let before = browser.text(SAYS);
@@ -193,7 +194,8 @@ fn a_queue_is_shown_with_its_own_limit() {
     assert_clean(&browser);
 }
 
-/// One click for each query: `Why?`. That the packet is one of that query's is read from the run's own tables.
+/// One click for each query: `Why?`. That the packet is one of that query's is read from the run's
+/// own tables.
 #[test]
 fn why_a_querys_packet_was_lost_is_one_click_away() {
     let Some(mut browser) = Browser::start() else { return };
@@ -315,7 +317,8 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert_clean(&browser);
 }
 
-/// Addresses of the window into the buffer, of a run with packets, and of the playground; and the folder of the run, to be kept as long.
+/// Addresses of the window into the buffer, of a run with packets, and of the playground; and the
+/// folder of the run, to be kept as long.
 fn view_and_playground() -> (tempfile::TempDir, [String; 2]) {
     let folder = folder();
     let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);

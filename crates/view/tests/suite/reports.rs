@@ -1,4 +1,5 @@
-//! Pages of reports in a browser: every control changes what the page says, the address keeps it, and nothing is wrong on the console.
+//! Pages of reports in a browser: every control changes what the page says, the address keeps it,
+//! and nothing is wrong on the console.
 
 use crate::browser::Browser;
 use crate::pages::assert_clean;
@@ -133,7 +134,8 @@ title = "query completion time (ms)"
 metric = "qct"
 "#;
 
-/// Turns every control of the explorer in every way, one after the other, and back; each turn must change what it says. Answers how many there were.
+/// Turns every control of the explorer in every way, one after the other, and back; each turn must
+/// change what it says. Answers how many there were.
 fn turn_every_control(browser: &mut Browser) -> usize {
     const CONTROLS: &str = "[...document.querySelectorAll('#explorer form select, #explorer form input')]";
     let count = browser.eval(&format!("{CONTROLS}.length")).as_u64().unwrap_or_default();

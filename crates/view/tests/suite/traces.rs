@@ -67,7 +67,8 @@ fn a_capture_is_read_by_the_programs_of_wireshark() {
     assert!(comments.lines().all(|line| line.contains("at queue ")));
 }
 
-/// Rows of the table against frames of the capture: marks are told by the frames of their packets, and have none of their own.
+/// Rows of the table against frames of the capture: marks are told by the frames of their packets,
+/// and have none of their own.
 #[test]
 fn a_marked_packet_carries_its_mark_when_it_leaves() {
     let folder = folder();

@@ -1,5 +1,5 @@
-//! How much of a file is read? One without line ends (a few megabytes, gzipped, may be gigabytes) is refused before it
-//! is in memory.
+//! How much of a file is read? One without line ends (a few megabytes, gzipped, may be gigabytes)
+//! is refused before it is in memory.
 
 use crate::limits::UNPACKED;
 use std::io::{self, Read};
@@ -57,8 +57,8 @@ impl<R: Read> Read for LimitedBytes<R> {
     }
 }
 
-/// Passes bytes on and ends with an error that holds a [`LineTooLong`] where a line has more than [`LINE_BYTES_MAX`]. Line
-/// ends within quotes end no line: they belong to a field.
+/// Passes bytes on and ends with an error that holds a [`LineTooLong`] where a line has more than
+/// [`LINE_BYTES_MAX`]. Line ends within quotes end no line: they belong to a field.
 pub(crate) struct LimitedLines<R> {
     inner: R,
     /// Of the line that is being read: its number, and how much of it was.

@@ -2,8 +2,8 @@
 
 use super::CellProblem;
 
-/// A number in units of 10^−`decimals`, and whether that is exact (else it is rounded to nearest, halves
-/// up).
+/// A number in units of 10^−`decimals`, and whether that is exact (else it is rounded to nearest,
+/// halves up).
 pub(crate) struct Scaled {
     pub(crate) units: u64,
     pub(crate) exact: bool,
@@ -24,7 +24,8 @@ pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProb
     if digits.peek().is_none() {
         return Err(CellProblem::NotANumber);
     }
-    // Digits before this position (counted from the first) make whole units, the others are rounded.
+    // Digits before this position (counted from the first) make whole units, the others are
+    // rounded.
     let whole_digits = whole.len() as i64 + i64::from(exponent) + i64::from(decimals);
     let (mut units, mut exact, mut round_up) = (0_u64, true, false);
     let mut position = 0_i64;

@@ -18,8 +18,8 @@ pub struct FlowList {
     pub flows: Vec<FlowSpec>,
     /// Class names by [`FlowSpec::class`], in the order in which the file first names them.
     pub classes: Vec<String>,
-    /// Columns that were passed over, in the order of the file: worth a warning, for a misspelt `query`
-    /// hides here.
+    /// Columns that were passed over, in the order of the file: worth a warning, for a misspelt
+    /// `query` hides here.
     pub ignored_columns: Vec<String>,
 }
 
@@ -37,8 +37,8 @@ pub struct FlowList {
 ///
 /// Other columns are passed over and reported. Lines that begin with `#` are comments.
 ///
-/// `hosts` is the number of hosts of the topology and `host_names` their names; where a host is nothing
-/// but a number it may be empty. Gzip is recognised by content, not by file name.
+/// `hosts` is the number of hosts of the topology and `host_names` their names; where a host is
+/// nothing but a number it may be empty. Gzip is recognised by content, not by file name.
 ///
 /// # Errors
 /// [`FlowListError`], with file, line, column, what was expected and what to do.
@@ -65,8 +65,8 @@ fn open(content: &[u8]) -> Box<dyn Read + '_> {
     Box::new(LimitedLines::new(unpacked(content)))
 }
 
-/// Most flows of a list. Each takes [`FLOW_BYTES`] of memory for the scenario, and as much again in every run that
-/// goes on: 1.3 GB at the limit, with one run.
+/// Most flows of a list. Each takes [`FLOW_BYTES`] of memory for the scenario, and as much again in
+/// every run that goes on: 1.3 GB at the limit, with one run.
 pub const FLOWS_MAX: usize = 10_000_000;
 
 /// Memory of a flow that waits for its start (bytes).
@@ -121,7 +121,8 @@ impl Columns {
             src: find("src").ok_or_else(|| missing("src"))?,
             dst: find("dst").ok_or_else(|| missing("dst"))?,
             size: find("size_bytes").ok_or_else(|| missing("size_bytes"))?,
-            // Of several columns for one time the most precise is used; the others count as ignored.
+            // Of several columns for one time the most precise is used; the others count as
+            // ignored.
             start: (find("start_ps").map(ps))
                 .or_else(|| find("start_ns").map(ns))
                 .ok_or_else(|| missing("start_ns"))?,
@@ -215,8 +216,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The line on which the record at `position` stands. The position that the CSV reader gives is where
-    /// it began to look, before blank lines and comments; so look again, at the file.
+    /// The line on which the record at `position` stands. The position that the CSV reader gives is
+    /// where it began to look, before blank lines and comments; so look again, at the file.
     fn line(&self, position: Option<&csv::Position>) -> u64 {
         let Some(position) = position else { return 1 };
         let skipped = || -> io::Result<u64> {

@@ -10,13 +10,13 @@ use std::path::Path;
 
 /// Writes `flows` as [`crate::read_flow_list`] reads them, gzipped when the name ends in `.gz`.
 ///
-/// The file appears under its name only when it is complete; until then it is `<name>.partial` beside it.
-/// The same flows always give the same bytes.
+/// The file appears under its name only when it is complete; until then it is `<name>.partial`
+/// beside it. The same flows always give the same bytes.
 ///
 /// # Errors
-/// [`FlowListError::NotWritable`] for a flow that no list can express: without data, to itself, opened after
-/// its start, or of a class outside of `classes` or with a name that would read back differently;
-/// [`FlowListError::Io`] when the file system says no.
+/// [`FlowListError::NotWritable`] for a flow that no list can express: without data, to itself,
+/// opened after its start, or of a class outside of `classes` or with a name that would read back
+/// differently; [`FlowListError::Io`] when the file system says no.
 pub fn write_flow_list(path: &Path, flows: &[FlowSpec], classes: &[String]) -> Result<(), FlowListError> {
     for (index, flow) in flows.iter().enumerate() {
         if let Some(problem) = problem(flow, classes) {

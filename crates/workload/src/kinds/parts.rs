@@ -50,7 +50,8 @@ pub(super) const PARETO_SHAPE: ParamInfo = ParamInfo::computed(
     "Shape of the Pareto distributions; up to 2 the variance is infinite.",
 );
 
-/// The shape of a table's Pareto distributions, which stays in the table only where one of `scatters` is one.
+/// The shape of a table's Pareto distributions, which stays in the table only where one of
+/// `scatters` is one.
 pub(super) fn pareto_shape(
     params: &mut Params,
     context: &WorkloadContext<'_>,

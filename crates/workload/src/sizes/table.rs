@@ -1,7 +1,7 @@
 //! How is a table of flow sizes written as text?
 //!
-//! `bytes,cumulative`, or with blanks between the two; the cumulative probability may be in per cent, as in the files of ns-3's and HPCC's
-//! traffic generators: then the last one is 100.
+//! `bytes,cumulative`, or with blanks between the two; the cumulative probability may be in per
+//! cent, as in the files of ns-3's and HPCC's traffic generators: then the last one is 100.
 
 use super::{Place, SizeError};
 

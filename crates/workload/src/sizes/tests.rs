@@ -31,8 +31,8 @@ fn the_mean_of_samples_is_the_analytic_mean_of_every_builtin() {
     for builtin in BUILTIN_SIZES {
         let sizes = SizeDistribution::builtin(builtin.name).unwrap();
         let mean = sizes.mean();
-        // Tails are heavy (data mining: 8 standard deviations per mean), so the number of samples follows
-        // from the analytic variance: 2 % are four standard errors.
+        // Tails are heavy (data mining: 8 standard deviations per mean), so the number of samples
+        // follows from the analytic variance: 2 % are four standard errors.
         let squared_variation = second_moment(&sizes) / (mean * mean) - 1.0;
         let samples = (squared_variation * (4.0_f64 / 0.02).powi(2)).ceil() as u64;
         let mut stream = RandomStream::new(1, "sizes", 0);
@@ -110,7 +110,8 @@ fn a_text_table_is_read_with_header_comments_and_spaces() {
     assert_eq!(sizes.name(), "mine");
 }
 
-/// The beginning and the end of the web search distribution as HPCC's generator has it (bytes, per cent).
+/// The beginning and the end of the web search distribution as HPCC's generator has it (bytes, per
+/// cent).
 #[test]
 fn tables_with_blanks_and_per_cent_are_read_as_those_with_commas_and_fractions() {
     let percent = SizeDistribution::from_csv("x", "0 0\n10000\t15\n20000  20\n30000000 100\n").unwrap();

@@ -73,7 +73,8 @@ pub struct AddressBook<'a> {
 }
 
 impl<'a> AddressBook<'a> {
-    /// Names of hosts, rules (of several that fit, the narrowest wins, of these the first), and what happens to the rest.
+    /// Names of hosts, rules (of several that fit, the narrowest wins, of these the first), and
+    /// what happens to the rest.
     ///
     /// # Panics
     /// If there is no host.

@@ -7,8 +7,8 @@ use bufferlab_units::quantity::Dimension;
 use std::io::Read;
 use std::path::Path;
 
-/// Name of a column of times, decimal digits kept, and picoseconds of the unit in which they are kept: a date in seconds would not fit
-/// into 64 bits of picoseconds.
+/// Name of a column of times, decimal digits kept, and picoseconds of the unit in which they are
+/// kept: a date in seconds would not fit into 64 bits of picoseconds.
 const TIMES: [(&str, u32, i128); 4] =
     [("time_ps", 0, 1), ("time_ns", 3, 1), ("time_us", 6, 1), ("time_s", 9, 1_000)];
 
@@ -21,7 +21,8 @@ struct Columns {
 }
 
 pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
-    // Lines are counted by their ends: the last one has an end of its own, and an empty line is no record.
+    // Lines are counted by their ends: the last one has an end of its own, and an empty line is no
+    // record.
     let end: &[u8] = b"\n";
     let mut reader = ReaderBuilder::new()
         .comment(Some(b'#'))
@@ -46,7 +47,8 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
     let (mut trace, mut record) = (RawTrace { ignored_columns, ..RawTrace::default() }, StringRecord::new());
     loop {
         let read = reader.read_record(&mut record);
-        // The position of a record is where its search began, before comments; that of the reader is behind it.
+        // The position of a record is where its search began, before comments; that of the reader
+        // is behind it.
         let line = reader.position().line().saturating_sub(1).max(2);
         match read {
             Ok(true) => {}

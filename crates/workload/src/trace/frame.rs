@@ -7,7 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub(super) struct Frame {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
-    /// 0 to 7: of the outermost VLAN tag (IEEE 802.1Q), else the class selector, the first three bits of the DSCP (RFC 2474).
+    /// 0 to 7: of the outermost VLAN tag (IEEE 802.1Q), else the class selector, the first three
+    /// bits of the DSCP (RFC 2474).
     pub(super) priority: u8,
     /// On the wire, without what only the capture has (bytes).
     pub(super) bytes: u32,
@@ -38,7 +39,8 @@ pub(super) enum Link {
 
 /// An Ethernet header without tags and check sequence (bytes).
 const ETHERNET_BYTES: u32 = 14;
-/// Devices whose frames have an Ethernet header, as the kernel of Linux numbers them: Ethernet and loopback.
+/// Devices whose frames have an Ethernet header, as the kernel of Linux numbers them: Ethernet and
+/// loopback.
 const ETHERNET_DEVICES: [u16; 2] = [1, 772];
 
 impl Link {
@@ -61,7 +63,8 @@ impl Link {
         }
     }
 
-    /// Finds the addresses of a packet of which `bytes` were captured and that was `length` bytes long.
+    /// Finds the addresses of a packet of which `bytes` were captured and that was `length` bytes
+    /// long.
     pub(super) fn parse(self, bytes: &[u8], length: u32) -> Parse {
         let kind = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
         // Where the packet begins behind a header that never was on a wire.

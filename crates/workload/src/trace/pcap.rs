@@ -1,6 +1,7 @@
 //! Packets of a capture: which of them have addresses, and how long they were on the wire.
 //!
-//! Captures need not hold whole packets: a snap length (`tcpdump -s 96`) cuts them, and the length on the wire is recorded beside what is left.
+//! Captures need not hold whole packets: a snap length (`tcpdump -s 96`) cuts them, and the length
+//! on the wire is recorded beside what is left.
 
 use super::frame::{Link, Parse};
 use super::records::{Records, Stop};

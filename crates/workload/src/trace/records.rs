@@ -1,7 +1,7 @@
 //! Records of capture files, one after the other: classic pcap and pcapng, in either byte order.
 //!
-//! A thin reader instead of a library's: pcap-file 2.0 demands `opt_endofopt`, which the format leaves to writers, and
-//! gives no packet of a file whose end is missing.
+//! A thin reader instead of a library's: pcap-file 2.0 demands `opt_endofopt`, which the format
+//! leaves to writers, and gives no packet of a file whose end is missing.
 
 use std::io::{self, Read};
 
@@ -132,8 +132,8 @@ impl<R: Read> Records<R> {
         Ok(Record { at_ps, link, length, data })
     }
 
-    /// The bytes of a packet. A packet is at least as long as what was captured of it: a header that denies it would make
-    /// flows of nothing.
+    /// The bytes of a packet. A packet is at least as long as what was captured of it: a header
+    /// that denies it would make flows of nothing.
     fn data(&mut self, captured: u32, length: u32) -> Result<Vec<u8>, Stop> {
         check_lengths(captured, length)?;
         let mut data = vec![0; captured as usize];
@@ -173,7 +173,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// A packet whose block has, behind the number of the interface, its time, two lengths and its bytes.
+    /// A packet whose block has, behind the number of the interface, its time, two lengths and its
+    /// bytes.
     fn packet(&mut self, number: u32, body: &[u8]) -> Result<Record, Stop> {
         let [high, low, captured, length] = [4, 8, 12, 16].map(|at| self.word(&body[at..]));
         check_lengths(captured, length)?;
@@ -193,7 +194,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// The rest of a section header, whose first four bytes were read: from here on its byte order holds, and its interfaces.
+    /// The rest of a section header, whose first four bytes were read: from here on its byte order
+    /// holds, and its interfaces.
     fn section(&mut self) -> Result<(), Stop> {
         let mut start = [0; 8];
         self.fill(&mut start)?;
@@ -231,7 +233,8 @@ impl<R: Read> Records<R> {
         Ok(length)
     }
 
-    /// The last `rest` bytes of a block, without its length at the end, which must be as at its beginning.
+    /// The last `rest` bytes of a block, without its length at the end, which must be as at its
+    /// beginning.
     fn finish_block(&mut self, length: u32, rest: usize) -> Result<Vec<u8>, Stop> {
         let mut body = vec![0; rest];
         self.fill(&mut body)?;
@@ -351,7 +354,8 @@ impl Interface {
         } else {
             1_i128.checked_shl(exponent).filter(|parts| *parts > 0)
         };
-        // Units are 64 bits, so that their product with a second fits; an absurd resolution leaves no time at all.
+        // Units are 64 bits, so that their product with a second fits; an absurd resolution leaves
+        // no time at all.
         let since = parts.map_or(0, |parts| i128::from(units) * SECOND / parts);
         i128::from(self.offset) * SECOND + since
     }

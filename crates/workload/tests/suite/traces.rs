@@ -1,4 +1,5 @@
-//! Does a packet trace become the packets that it holds, whatever its format, and is a broken one refused at its place?
+//! Does a packet trace become the packets that it holds, whatever its format, and is a broken one
+//! refused at its place?
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, AddressRule, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
@@ -178,8 +179,9 @@ fn a_broken_capture_is_refused_at_its_packet() {
     assert!(refused(&capture(false, false, 1, &long)).contains("packet 1: 9000 bytes are more than 1500"));
 }
 
-/// Time (ns), last byte of the destination and length on the wire of the packets below `testdata/traces`, as `tcpdump -r FILE -tt -e -n` lists them:
-/// datagrams from 127.0.0.1 to 127.0.0.2 and 127.0.0.3, captured on a loopback interface.
+/// Time (ns), last byte of the destination and length on the wire of the packets below
+/// `testdata/traces`, as `tcpdump -r FILE -tt -e -n` lists them: datagrams from 127.0.0.1 to
+/// 127.0.0.2 and 127.0.0.3, captured on a loopback interface.
 const CAPTURED: [(u64, u8, u64); 12] = [
     (1_795_379_204_560_658_360, 2, 82),
     (1_795_379_204_562_212_371, 2, 1_242),

@@ -1,4 +1,5 @@
-//! How a daemon hears that it shall end: Ctrl-C, a service manager's SIGTERM, a closed terminal (SIGHUP), SIGQUIT.
+//! How a daemon hears that it shall end: Ctrl-C, a service manager's SIGTERM, a closed terminal
+//! (SIGHUP), SIGQUIT.
 
 use std::io;
 use std::sync::Arc;
@@ -8,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Ending {
     /// Set by every signal that asks for the end.
     asked: Arc<AtomicBool>,
-    /// Set by Ctrl-C only: a second one, while everything is put back, gives that up. Other signals often come in pairs.
+    /// Set by Ctrl-C only: a second one, while everything is put back, gives that up. Other signals
+    /// often come in pairs.
     pressed: Arc<AtomicBool>,
 }
 

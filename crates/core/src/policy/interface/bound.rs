@@ -6,8 +6,9 @@ use crate::buffer::{Buffer, IngressId, QueueId};
 
 /// What had no room for a packet: `held + size > limit`.
 ///
-/// All three are what was compared: `size` is what the packet is charged with (whole cells, or none of it where a scheme
-/// compares the length without it), and `held` may be a filtered or an old length.
+/// All three are what was compared: `size` is what the packet is charged with (whole cells, or none
+/// of it where a scheme compares the length without it), and `held` may be a filtered or an old
+/// length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// What was compared.
@@ -83,7 +84,8 @@ impl Bound {
         Self { place: BoundPlace::Port(arrival.port), held, size: arrival.size.into(), limit }
     }
 
-    /// What most schemes compare: the pool, and the queue with its `threshold`. `None` for other reasons.
+    /// What most schemes compare: the pool, and the queue with its `threshold`. `None` for other
+    /// reasons.
     #[must_use]
     pub fn usual(
         arrival: &Arrival,

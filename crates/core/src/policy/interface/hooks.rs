@@ -19,12 +19,14 @@ impl Hooks {
     pub const EXPEL: Self = Self(1 << 4);
     /// [`crate::Policy::pause_demand`].
     pub const PAUSE: Self = Self(1 << 5);
-    /// [`crate::Policy::pause_demand`] of every ingress queue of a port whenever that of one is asked for.
+    /// [`crate::Policy::pause_demand`] of every ingress queue of a port whenever that of one is
+    /// asked for.
     pub const PAUSE_PORT: Self = Self(1 << 6);
 
     /// [`crate::Policy::lets_pass`], where a packet finds its port idle.
     pub const PASS: Self = Self(1 << 7);
-    /// [`crate::Policy::pause_demand`] after a refusal, too: a sender whose packets are lost must stop.
+    /// [`crate::Policy::pause_demand`] after a refusal, too: a sender whose packets are lost must
+    /// stop.
     pub const PAUSE_REFUSED: Self = Self(1 << 8);
     /// Set by a switch, not by policies: some ingress queues pause and are empty, and the policy is
     /// asked about them after every event.

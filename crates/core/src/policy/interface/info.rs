@@ -8,12 +8,13 @@ use std::fmt;
 
 bufferlab_params::entry!(PolicyInfo, "policy");
 
-/// Builds a policy for a switch. It may hold state of its own: what a program brings along is not always a plain
-/// function.
+/// Builds a policy for a switch. It may hold state of its own: what a program brings along is not
+/// always a plain function.
 pub type PolicyConstructor =
     &'static (dyn Fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError> + Send + Sync);
 
-/// A registry entry: of this crate in [`crate::POLICIES`], of a program's own through [`crate::register_policy`].
+/// A registry entry: of this crate in [`crate::POLICIES`], of a program's own through
+/// [`crate::register_policy`].
 pub struct PolicyInfo {
     /// Short name: scenario files, columns, reports (`dt`).
     pub name: &'static str,

@@ -22,11 +22,11 @@ pub struct SwitchShape {
     pub seed: u64,
     /// Bit p: priority p is lossless (PFC).
     pub lossless: u32,
-    /// The same by port, where ports differ: what of `lossless` holds for packets that arrive there. Empty: all of it
-    /// everywhere.
+    /// The same by port, where ports differ: what of `lossless` holds for packets that arrive
+    /// there. Empty: all of it everywhere.
     pub lossless_by_port: Vec<u32>,
-    /// Ports of the switch whose packets are stored here although their own egress queues are in another memory (slices). Ingress
-    /// queues count all ports of the switch.
+    /// Ports of the switch whose packets are stored here although their own egress queues are in
+    /// another memory (slices). Ingress queues count all ports of the switch.
     pub foreign_ports: usize,
     /// How the chip accounts lossless traffic.
     pub accounting: Accounting,

@@ -1,4 +1,5 @@
-//! A pool that all queues share, beside memory that is set aside for reserved packets: `abm` and `ib`.
+//! A pool that all queues share, beside memory that is set aside for reserved packets: `abm` and
+//! `ib`.
 
 use crate::buffer::Buffer;
 use crate::policy::interface::{Account, Bound, BoundPlace};
@@ -18,7 +19,8 @@ impl CommonPool {
         self.bytes.saturating_sub(used)
     }
 
-    /// Whether `size` bytes fit into the pool as it is: what is set aside is never judged by old numbers.
+    /// Whether `size` bytes fit into the pool as it is: what is set aside is never judged by old
+    /// numbers.
     #[inline]
     pub(crate) fn has_room(self, size: u64, buffer: &Buffer) -> bool {
         Self::held(buffer) + size <= self.bytes

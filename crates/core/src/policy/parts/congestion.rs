@@ -1,7 +1,9 @@
-//! Which queues are congested and how fast each one drains: what ABM and Plasticine divide and scale alpha by.
+//! Which queues are congested and how fast each one drains: what ABM and Plasticine divide and
+//! scale alpha by.
 //!
-//! A [`Tracker`] counts the congested queues of every *group* of queues and knows the drain rate of every queue. Both
-//! are refreshed at intervals; between updates the weight `α·γ/n` of a queue is frozen.
+//! A [`Tracker`] counts the congested queues of every *group* of queues and knows the drain rate of
+//! every queue. Both are refreshed at intervals; between updates the weight `α·γ/n` of a queue is
+//! frozen.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{BuildError, Hooks, SwitchShape};
@@ -17,7 +19,8 @@ const MEASURED_BYTES: u64 = 2_048;
 /// What the artifact's round robin adds for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
 
-/// The share of its threshold from which a queue is congested; the same in every policy that has it.
+/// The share of its threshold from which a queue is congested; the same in every policy that has
+/// it.
 pub(crate) const CONGESTED_SHARE: ParamInfo = ParamInfo {
     name: "congested_share",
     kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
@@ -46,7 +49,8 @@ choices! {
     }
 }
 
-/// The parameter `congestion` of policies whose queues count in whole or in part; `doc` says what is compared and when.
+/// The parameter `congestion` of policies whose queues count in whole or in part; `doc` says what
+/// is compared and when.
 pub(crate) const fn congestion_param(doc: &'static str) -> ParamInfo {
     ParamInfo {
         name: "congestion",
@@ -93,9 +97,10 @@ pub(crate) enum DrainRate {
     Computed,
     /// Measured, with the artifact's credits for visits to empty queues.
     Credited,
-    /// Measured where a queue is longer than so many bytes and has sent more than 2,048 B, relative to its own port and without bounds: an ingress queue may
-    /// leave through several ports. The last port of a switch is never measured: ns-3 counts ports from 1 and updates those whose number is below their
-    /// count (inferred: only so do pauses of spines come out).
+    /// Measured where a queue is longer than so many bytes and has sent more than 2,048 B, relative
+    /// to its own port and without bounds: an ingress queue may leave through several ports. The
+    /// last port of a switch is never measured: ns-3 counts ports from 1 and updates those whose
+    /// number is below their count (inferred: only so do pauses of spines come out).
     Unbounded {
         /// The length (bytes).
         longer: u64,
@@ -147,7 +152,8 @@ pub(crate) struct Settings {
     pub(crate) criterion: Criterion,
     /// Where γ comes from.
     pub(crate) drain_rate: DrainRate,
-    /// Congestion looks at the longest length that an arrival met since the last update, not at that of the instant.
+    /// Congestion looks at the longest length that an arrival met since the last update, not at
+    /// that of the instant.
     pub(crate) watermark: bool,
     /// Weights are rounded to powers of two.
     pub(crate) powers_of_two: bool,
@@ -161,7 +167,8 @@ impl Settings {
     }
 }
 
-/// Refuses a `congested_bytes` that no queue can reach, where congestion is counted as a fraction of it.
+/// Refuses a `congested_bytes` that no queue can reach, where congestion is counted as a fraction
+/// of it.
 pub(crate) fn refuse_unreachable_congestion(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
     match params.choice("congestion") {
         CongestionRule::Threshold => Ok(()),
@@ -188,7 +195,8 @@ struct QueueState {
     gamma: Weight,
     /// Bytes sent, or credited, since the last update.
     sent: u64,
-    /// A packet has waited behind another one since the last update: the drain rate is a measurement.
+    /// A packet has waited behind another one since the last update: the drain rate is a
+    /// measurement.
     waited: bool,
     /// The longest length that an arrival met since the last update.
     peak: u64,
@@ -302,7 +310,8 @@ impl Tracker {
         self.next_update
     }
 
-    /// Refreshes n, γ and the weights if that is due; `remaining` is what thresholds are fractions of.
+    /// Refreshes n, γ and the weights if that is due; `remaining` is what thresholds are fractions
+    /// of.
     pub(crate) fn update(&mut self, now: Time, remaining: u64, buffer: &Buffer) {
         let length = |queue: usize| {
             let queue = QueueId(queue as u16);
@@ -342,8 +351,9 @@ impl Tracker {
         state.favoured_weight = self.settings.rounded(self.settings.favoured_alphas[priority].times(scale));
     }
 
-    /// What round robin gives one of `n` queues of the port of `queue`, as a fraction of the fastest port (ABM section 3.2,
-    /// footnote 2: where ports differ, b is the rate of the fastest).
+    /// What round robin gives one of `n` queues of the port of `queue`, as a fraction of the
+    /// fastest port (ABM section 3.2, footnote 2: where ports differ, b is the rate of the
+    /// fastest).
     fn share_of(&self, queue: usize, n: usize) -> Weight {
         let port_rate = self.port_rates[queue / self.queues_per_port];
         Weight::from_fraction(port_rate.0, self.fastest.0 * n as u64)

@@ -1,4 +1,5 @@
-//! A first-order low-pass filter in time: what it held fades by a factor with every step of time, also over parts of a step.
+//! A first-order low-pass filter in time: what it held fades by a factor with every step of time,
+//! also over parts of a step.
 
 use bufferlab_units::Time;
 
@@ -17,7 +18,8 @@ pub(crate) struct Decay {
 impl Decay {
     /// Of a factor from 0 to below 1.
     pub(crate) fn new(factor: f64) -> Self {
-        // Square roots and products round in the same way everywhere, powers of floating-point numbers do not.
+        // Square roots and products round in the same way everywhere, powers of floating-point
+        // numbers do not.
         let root = (0..PARTS).fold(factor, |root, _| root.sqrt());
         let mut powers = [(root * (1_u64 << BITS) as f64) as u64; 48];
         for j in 1..powers.len() {
@@ -26,8 +28,9 @@ impl Decay {
         Self { powers }
     }
 
-    /// How far a value of 2⁻³² bytes fades towards `target` bytes while `elapsed` passes, `step` being one step; and how much of the time that took: less
-    /// than a part of a step is left for the next time.
+    /// How far a value of 2⁻³² bytes fades towards `target` bytes while `elapsed` passes, `step`
+    /// being one step; and how much of the time that took: less than a part of a step is left for
+    /// the next time.
     #[inline]
     pub(crate) fn follow(&self, value: u64, target: u64, elapsed: Time, step: Time) -> (u64, Time) {
         let parts = (u128::from(elapsed.0) << PARTS) / u128::from(step.0);

@@ -1,10 +1,12 @@
-//! Headroom out of the shared pool, insured by a small one per port: after DSH (dynamic and shared headroom).
+//! Headroom out of the shared pool, insured by a small one per port: after DSH (dynamic and shared
+//! headroom).
 //!
-//! Known of DSH is its idea: a port keeps headroom for one pause of all its priorities, and that guarantee lets each
-//! queue take its own from the shared pool. *Reconstructed* here are the thresholds: with T the queue's threshold and η
-//! the headroom, a queue pauses its sender beyond T − η and goes on taking shared memory; the port pauses all its
-//! lossless priorities when its queues hold more than N T together (N: lossless priorities), or when the pool has no
-//! room; what then comes goes into the port's insurance of η.
+//! Known of DSH is its idea: a port keeps headroom for one pause of all its priorities, and that
+//! guarantee lets each queue take its own from the shared pool. *Reconstructed* here are the
+//! thresholds: with T the queue's threshold and η the headroom, a queue pauses its sender beyond T
+//! − η and goes on taking shared memory; the port pauses all its lossless priorities when its
+//! queues hold more than N T together (N: lossless priorities), or when the pool has no room; what
+//! then comes goes into the port's insurance of η.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::policy::interface::{
@@ -84,8 +86,8 @@ impl DynamicHeadroom {
         limit.saturating_mul(u64::from(self.lossless[port].count_ones()))
     }
 
-    /// Where a lossless arrival goes; `length`: what its queue holds of the pool with it, `limit`: T, `room`: it fits
-    /// into the pool.
+    /// Where a lossless arrival goes; `length`: what its queue holds of the pool with it, `limit`:
+    /// T, `room`: it fits into the pool.
     pub(crate) fn admit(
         &mut self,
         arrival: &Arrival,
@@ -123,7 +125,8 @@ impl DynamicHeadroom {
         Bound { place: BoundPlace::PortHeadroom(port as u16), held, size, limit }.if_binding()
     }
 
-    /// What the sender behind `ingress` must do, whose queue holds `length` bytes of the pool and may hold `limit`.
+    /// What the sender behind `ingress` must do, whose queue holds `length` bytes of the pool and
+    /// may hold `limit`.
     pub(crate) fn demand(
         &mut self,
         ingress: IngressId,

@@ -1,4 +1,5 @@
-//! Which queue is the longest? A tournament among all queues: O(log queues) per change, O(1) per question.
+//! Which queue is the longest? A tournament among all queues: O(log queues) per change, O(1) per
+//! question.
 
 use crate::buffer::QueueId;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
@@ -62,7 +63,8 @@ pub(crate) struct Longest {
     ties: Ties,
     /// By queue, padded to a power of two with entries that lose against every queue.
     keys: Vec<Key>,
-    /// `winners[1]` is the longest of all; the children of node n are 2n and 2n + 1; leaves are the queues themselves.
+    /// `winners[1]` is the longest of all; the children of node n are 2n and 2n + 1; leaves are the
+    /// queues themselves.
     winners: Vec<u16>,
 }
 
@@ -135,7 +137,8 @@ impl Longest {
         best.map_or(queue, QueueId)
     }
 
-    /// Whether `queue` would be the longest with `bytes`, in place of `longest`; draws a ticket in a tie.
+    /// Whether `queue` would be the longest with `bytes`, in place of `longest`; draws a ticket in
+    /// a tie.
     pub(crate) fn would_lead(&mut self, queue: QueueId, bytes: u64, longest: QueueId) -> bool {
         let leader = self.key(longest.0);
         match bytes.cmp(&leader.bytes) {

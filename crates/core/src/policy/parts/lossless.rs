@@ -1,7 +1,8 @@
-//! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in common.
+//! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in
+//! common.
 //!
-//! [`PauseWith`] says which packet pauses: chips decide after a packet is stored, Reverie when one arrives, its public code
-//! when headroom takes one.
+//! [`PauseWith`] says which packet pauses: chips decide after a packet is stored, Reverie when one
+//! arrives, its public code when headroom takes one.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::hardware::ResumeBelow;
@@ -70,7 +71,8 @@ choices! {
     }
 }
 
-/// Which packet pauses its sender; by default as `default` says, in the artifact when headroom takes it.
+/// Which packet pauses its sender; by default as `default` says, in the artifact when headroom
+/// takes it.
 pub(crate) const fn pause_with(default: PauseWith) -> ParamInfo {
     ParamInfo {
         name: "pause_with",
@@ -103,7 +105,8 @@ struct Gate {
     must_pause: bool,
     /// Whether the packet that reaches the threshold pauses the sender.
     pauses_early: bool,
-    /// Size of the packet that was refused while the queue was empty (bytes); 0: none. It resumes when that one fits.
+    /// Size of the packet that was refused while the queue was empty (bytes); 0: none. It resumes
+    /// when that one fits.
     refused: u32,
     /// What it held when it paused, or the threshold if that was lower (bytes).
     pause_point: u64,
@@ -360,7 +363,8 @@ impl Lossless {
         self.gates.iter().any(|gate| gate.pauses_early)
     }
 
-    /// Whether `ingress` would pause with the packet that reaches its threshold, and does not pause yet.
+    /// Whether `ingress` would pause with the packet that reaches its threshold, and does not pause
+    /// yet.
     #[inline]
     pub(crate) fn may_reach(&self, ingress: IngressId) -> bool {
         let gate = &self.gates[usize::from(ingress.0)];
@@ -374,7 +378,8 @@ impl Lossless {
         (gate.paused, gate.must_pause, gate.pause_point) = (true, true, length);
     }
 
-    /// Whether a queue is paused and nothing of it is in headroom: its length decides when it resumes.
+    /// Whether a queue is paused and nothing of it is in headroom: its length decides when it
+    /// resumes.
     pub(crate) fn may_resume(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         self.gates[usize::from(ingress.0)].paused && buffer.ingress_headroom_bytes(ingress) == 0
     }
@@ -449,8 +454,8 @@ impl Gate {
 }
 
 impl Standing {
-    /// Whether an empty queue could store a packet of `size` bytes now: in the pool, or in the headroom of its slice,
-    /// which is `headroom` in all.
+    /// Whether an empty queue could store a packet of `size` bytes now: in the pool, or in the
+    /// headroom of its slice, which is `headroom` in all.
     fn has_place_for(&self, size: u32, headroom: u64, buffer: &Buffer) -> bool {
         let bytes = u64::from(size);
         let in_pool = bytes <= self.limit.min(self.room);
@@ -465,15 +470,15 @@ pub(crate) fn outside_headroom(ingress: IngressId, buffer: &Buffer) -> u64 {
     buffer.ingress_bytes(ingress) - buffer.ingress_headroom_bytes(ingress)
 }
 
-/// Bytes that all packets outside headroom hold of the shared pool, as thresholds see them: of the last refresh, where
-/// those grow stale.
+/// Bytes that all packets outside headroom hold of the shared pool, as thresholds see them: of the
+/// last refresh, where those grow stale.
 #[inline]
 pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
     buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Headroom))
 }
 
-/// The same as it is. The border between pool and headroom is drawn by this: with an old number, packets of the pool
-/// would take memory that is set aside for what comes after a pause.
+/// The same as it is. The border between pool and headroom is drawn by this: with an old number,
+/// packets of the pool would take memory that is set aside for what comes after a pause.
 #[inline]
 pub(crate) fn pool_held(buffer: &Buffer) -> u64 {
     buffer.pool_occupancy().saturating_sub(buffer.used(Account::Headroom))

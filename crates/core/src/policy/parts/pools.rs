@@ -1,7 +1,7 @@
 //! The pools of SONiC's buffer model: every packet is counted at ingress and at egress.
 //!
-//! A chip may have several memories, and a packet is in that of its ingress port ([`Slices`]): then there are as many
-//! pools of each kind, and an egress queue has an account in each memory.
+//! A chip may have several memories, and a packet is in that of its ingress port ([`Slices`]): then
+//! there are as many pools of each kind, and an egress queue has an account in each memory.
 
 mod build;
 
@@ -126,7 +126,8 @@ impl Pools {
         self.sizes[slice].ingress.saturating_sub(held.saturating_sub(self.outside_pool(slice)))
     }
 
-    /// What the ingress pool of a slice has room for: never an old number, because headroom begins where it ends.
+    /// What the ingress pool of a slice has room for: never an old number, because headroom begins
+    /// where it ends.
     #[inline]
     fn ingress_room(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held =
@@ -146,7 +147,8 @@ impl Pools {
         self.sizes[slice].lossy.saturating_sub(self.sums[slice].lossy)
     }
 
-    /// What a lossless ingress queue holds beyond its reserve, without headroom: what its threshold is compared with.
+    /// What a lossless ingress queue holds beyond its reserve, without headroom: what its threshold
+    /// is compared with.
     #[inline]
     pub(crate) fn ingress_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
         lossless::outside_headroom(ingress, buffer).saturating_sub(self.reserved[usize::from(ingress.0)])
@@ -160,8 +162,9 @@ impl Pools {
         of_port.filter(|id| self.lossless.is_lossless(*id)).map(|id| self.ingress_length(id, buffer)).sum()
     }
 
-    /// What a lossy arrival takes of the ingress pool, and of the lossy pool, if its queue may hold it: what reserves and
-    /// minimums hold needs no pool. With it: what its ingress and egress queues would hold beyond those.
+    /// What a lossy arrival takes of the ingress pool, and of the lossy pool, if its queue may hold
+    /// it: what reserves and minimums hold needs no pool. With it: what its ingress and egress
+    /// queues would hold beyond those.
     #[inline]
     fn needs_lossy(&self, arrival: &Arrival, buffer: &Buffer) -> Needs {
         let size = u64::from(arrival.size);
@@ -200,7 +203,8 @@ impl Pools {
         Verdict::Admit(Account::Shared)
     }
 
-    /// The comparison for which [`Self::admit_lossy`], with the same `limit`, or [`Self::admit_lossless`] refused.
+    /// The comparison for which [`Self::admit_lossy`], with the same `limit`, or
+    /// [`Self::admit_lossless`] refused.
     pub(crate) fn bound(
         &self,
         arrival: &Arrival,
@@ -273,8 +277,8 @@ impl Pools {
         self.lossless.admit_beyond(arrival, with_it, buffer)
     }
 
-    /// The egress queue of a lossless arrival is too long. Its sender is paused if its ingress queue
-    /// is too long, too.
+    /// The egress queue of a lossless arrival is too long. Its sender is paused if its ingress
+    /// queue is too long, too.
     #[cold]
     fn refuse_at_egress(
         &mut self,
@@ -297,8 +301,8 @@ impl Pools {
         Standing { length, limit, room, used }
     }
 
-    /// `ingress`, which [may reach](Lossless::may_reach) its threshold `limit`, has stored a packet: it pauses if it
-    /// has. The reserve is used first.
+    /// `ingress`, which [may reach](Lossless::may_reach) its threshold `limit`, has stored a
+    /// packet: it pauses if it has. The reserve is used first.
     #[inline]
     pub(crate) fn pause_if_reached(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) {
         let held = lossless::outside_headroom(ingress, buffer);
@@ -317,7 +321,8 @@ impl Pools {
         length <= self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free)
     }
 
-    /// What the ingress queue of a lossless arrival would hold beyond its reserve, and whether there is room for that.
+    /// What the ingress queue of a lossless arrival would hold beyond its reserve, and whether
+    /// there is room for that.
     #[inline]
     fn needs(&self, arrival: &Arrival, buffer: &Buffer) -> (u64, bool) {
         let size = u64::from(arrival.size);
@@ -340,12 +345,14 @@ impl Pools {
         self.lossless.demand(ingress, standing, buffer)
     }
 
-    /// Whether a lossy arrival that finds its queue empty passes: all counts lead back to where they were.
+    /// Whether a lossy arrival that finds its queue empty passes: all counts lead back to where
+    /// they were.
     #[inline]
     pub(crate) fn lets_lossy_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
         let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.size));
         let at_ingress = buffer.ingress_bytes(arrival.ingress) + size;
-        // What of the packet reserves and minimums would hold counts for the pools here: where that decides, the packet waits and is judged exactly.
+        // What of the packet reserves and minimums would hold counts for the pools here: where that
+        // decides, the packet waits and is judged exactly.
         self.keeps_headroom(buffer)
             && size <= limit
             && size <= self.lossy_free(slice)
@@ -371,8 +378,8 @@ impl Pools {
         self.dynamic.is_none() && buffer.used(Account::Headroom) == 0
     }
 
-    /// The largest length that the pools allow a lossy queue, in all slices together; `limit`: its threshold, where so much
-    /// is free of a lossy pool.
+    /// The largest length that the pools allow a lossy queue, in all slices together; `limit`: its
+    /// threshold, where so much is free of a lossy pool.
     pub(crate) fn lossy_limit(&self, queue: QueueId, limit: &dyn Fn(usize) -> u64, buffer: &Buffer) -> u64 {
         let reserve = self.egress_reserved[usize::from(queue.0)];
         let of_slice = |slice: usize| {
@@ -432,8 +439,8 @@ impl Pools {
         *sum = *sum + bytes - before;
     }
 
-    /// A packet of `evicted` was removed without being sent (another policy's doing): whose ingress queue it was is not
-    /// known.
+    /// A packet of `evicted` was removed without being sent (another policy's doing): whose ingress
+    /// queue it was is not known.
     pub(crate) fn recount_all(&mut self, evicted: QueueId, buffer: &Buffer) {
         for queue in buffer.queue_ids() {
             let egress = if self.split.is_some() { evicted } else { queue };
@@ -455,7 +462,8 @@ impl Pools {
         if self.dynamic.is_some() { hooks.and(Hooks::PAUSE_PORT) } else { hooks }
     }
 
-    /// What plots want to know of `queue`; `pause_limit`: the threshold of its priority's ingress queues.
+    /// What plots want to know of `queue`; `pause_limit`: the threshold of its priority's ingress
+    /// queues.
     pub(crate) fn probe(
         &self,
         queue: QueueId,

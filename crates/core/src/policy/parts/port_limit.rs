@@ -3,14 +3,15 @@
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{Account, Arrival, Bound, DropReason, Verdict};
 
-/// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues hold.
+/// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues
+/// hold.
 pub(crate) fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
     let (port, _) = buffer.port_and_priority(queue);
     limit.saturating_sub(buffer.shared_port_bytes(port).saturating_sub(buffer.shared_queue_bytes(queue)))
 }
 
-/// The test of a policy that limits ports: admit iff the port stays within `limit` with the packet, and the packet fits
-/// into the pool.
+/// The test of a policy that limits ports: admit iff the port stays within `limit` with the packet,
+/// and the packet fits into the pool.
 #[inline]
 pub(crate) fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
     if !buffer.fits(arrival.size) {

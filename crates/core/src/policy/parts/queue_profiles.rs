@@ -1,4 +1,5 @@
-//! Which profile each queue has: the parameter `profiles` of the policies for lossless traffic, resolved for a switch.
+//! Which profile each queue has: the parameter `profiles` of the policies for lossless traffic,
+//! resolved for a switch.
 
 use crate::policy::interface::{BuildError, SwitchShape};
 use crate::weight::Weight;
@@ -47,7 +48,8 @@ impl From<ThresholdRule> for Limit {
     }
 }
 
-/// The value that the last profile with one gives each queue of a side, else `general(port, priority)`.
+/// The value that the last profile with one gives each queue of a side, else `general(port,
+/// priority)`.
 pub(crate) fn resolve<T>(
     params: &Params,
     shape: &SwitchShape,
@@ -82,7 +84,8 @@ pub(crate) fn refuse(
     }
 }
 
-/// Refuses a profile that covers a lossy ingress queue with a value that only lossless ones have a use for.
+/// Refuses a profile that covers a lossy ingress queue with a value that only lossless ones have a
+/// use for.
 pub(crate) fn refuse_at_lossy_ingress(
     params: &Params,
     shape: &SwitchShape,

@@ -1,4 +1,5 @@
-//! How a policy comes to know short flows: parameters that several schemes share, and the trap that follows from them.
+//! How a policy comes to know short flows: parameters that several schemes share, and the trap that
+//! follows from them.
 
 use crate::classify::ElephantTrap;
 use crate::flows::ShortLimit;

@@ -1,7 +1,7 @@
 //! Memory in slices that take packets by the port they come from: who holds what of which slice.
 //!
-//! Chips with several memories store a packet in that of its ingress port. Its ingress queue is accounted there; an
-//! egress queue may be fed from all slices, and has an account in each.
+//! Chips with several memories store a packet in that of its ingress port. Its ingress queue is
+//! accounted there; an egress queue may be fed from all slices, and has an account in each.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::SwitchShape;
@@ -67,8 +67,8 @@ impl Slices {
         self.lossy[slice * self.queues + usize::from(queue.0)]
     }
 
-    /// What has changed in `ingress` came into `queue` or left it; answers what the ingress queue held more before, and
-    /// what it holds more now (bytes, one of them 0).
+    /// What has changed in `ingress` came into `queue` or left it; answers what the ingress queue
+    /// held more before, and what it holds more now (bytes, one of them 0).
     pub(crate) fn recount(
         &mut self,
         queue: QueueId,

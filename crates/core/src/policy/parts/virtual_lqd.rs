@@ -1,7 +1,8 @@
-//! The queue lengths that Longest Queue Drop would have on the same arrivals, followed by counters alone.
+//! The queue lengths that Longest Queue Drop would have on the same arrivals, followed by counters
+//! alone.
 //!
-//! A counter per queue: an arrival adds its bytes to its queue's, and what exceeds the buffer is taken from the
-//! largest. Packets are not followed, so that the state is O(queues).
+//! A counter per queue: an arrival adds its bytes to its queue's, and what exceeds the buffer is
+//! taken from the largest. Packets are not followed, so that the state is O(queues).
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{Arrival, Departure, SwitchShape};
@@ -78,8 +79,8 @@ impl VirtualLqd {
         self.lengths.set(queue, bytes);
     }
 
-    /// A packet arrives. Returns whether Longest Queue Drop would refuse it: whether its own queue is the longest
-    /// in a full buffer.
+    /// A packet arrives. Returns whether Longest Queue Drop would refuse it: whether its own queue
+    /// is the longest in a full buffer.
     pub(crate) fn arrive(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let size = u64::from(arrival.size);
         if size > self.capacity {
@@ -135,9 +136,9 @@ impl VirtualLqd {
         self.idle_ports.push(port);
     }
 
-    /// Lets the ports that have no real packet work on their virtual queues, in the order of priority. A packet leaves
-    /// the buffer when its transmission starts; its virtual bytes leave evenly while the packet before it is on the
-    /// wire.
+    /// Lets the ports that have no real packet work on their virtual queues, in the order of
+    /// priority. A packet leaves the buffer when its transmission starts; its virtual bytes leave
+    /// evenly while the packet before it is on the wire.
     fn serve_idle_ports(&mut self, now: Time, buffer: &Buffer) {
         for index in (0..self.idle_ports.len()).rev() {
             let port = self.idle_ports[index];

@@ -1,9 +1,10 @@
-//! Active Buffer Management: Dynamic Thresholds that know how many queues are congested and how fast each
-//! one drains.
+//! Active Buffer Management: Dynamic Thresholds that know how many queues are congested and how
+//! fast each one drains.
 //!
-//! Limits queue i of priority p to `T = α_p · γ_i / n_p · (B − Q)`: n_p is the number of congested queues of
-//! the priority, γ_i the queue's drain rate as a fraction of the fastest port. Packets that hosts sent before any
-//! feedback (`unscheduled`) use a large α of their own. n_p and γ are refreshed at intervals.
+//! Limits queue i of priority p to `T = α_p · γ_i / n_p · (B − Q)`: n_p is the number of congested
+//! queues of the priority, γ_i the queue's drain rate as a fraction of the fastest port. Packets
+//! that hosts sent before any feedback (`unscheduled`) use a large α of their own. n_p and γ are
+//! refreshed at intervals.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::hardware::AlphaSteps;

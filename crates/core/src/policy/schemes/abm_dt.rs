@@ -1,8 +1,9 @@
 //! ABM approximated by a control plane on a switch that only knows Dynamic Thresholds.
 //!
-//! Every interval I the control plane reads the queues' lengths and byte counters and sets `α_i := α_p · γ_i / n_p`; in
-//! between the data plane admits by `T = α_i (B − Q)`. Helps where the hardware cannot be changed: the paper finds most
-//! of ABM's benefit at intervals of up to 100 round trips.
+//! Every interval I the control plane reads the queues' lengths and byte counters and sets `α_i :=
+//! α_p · γ_i / n_p`; in between the data plane admits by `T = α_i (B − Q)`. Helps where the
+//! hardware cannot be changed: the paper finds most of ABM's benefit at intervals of up to 100
+//! round trips.
 //!
 //! Source: ABM, sections 3.4 and 4.4.
 

@@ -1,12 +1,14 @@
-//! BShare-like (reconstructed): a limit on queueing delay, the same for all queues, in place of one on length.
+//! BShare-like (reconstructed): a limit on queueing delay, the same for all queues, in place of one
+//! on length.
 //!
-//! A packet is admitted iff its queue, with it, drains within a limit D: (q + len)/μ ≤ D, μ the queue's drain rate. D
-//! shrinks as the buffer fills: α_p · (B − Q) over the rate of the fastest port; or it is a fixed time. A queue that
-//! shares its port, or whose port is slow, gets space in proportion to what it drains.
+//! A packet is admitted iff its queue, with it, drains within a limit D: (q + len)/μ ≤ D, μ the
+//! queue's drain rate. D shrinks as the buffer fills: α_p · (B − Q) over the rate of the fastest
+//! port; or it is a fixed time. A queue that shares its port, or whose port is slow, gets space in
+//! proportion to what it drains.
 //!
-//! Known of BShare (2026) is that thresholds are on queueing delay and not on length. Everything else is reconstructed:
-//! the form of D, how μ is measured and its lower bound. With D in proportion to the free space this is ABM's threshold
-//! without the number of congested queues.
+//! Known of BShare (2026) is that thresholds are on queueing delay and not on length. Everything
+//! else is reconstructed: the form of D, how μ is measured and its lower bound. With D in
+//! proportion to the free space this is ABM's threshold without the number of congested queues.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -80,7 +82,8 @@ struct QueueState {
     factor: Weight,
     /// Bytes sent since the last update.
     sent: u64,
-    /// A packet has waited behind another one since the last update: the drain rate is a measurement.
+    /// A packet has waited behind another one since the last update: the drain rate is a
+    /// measurement.
     waited: bool,
 }
 

@@ -1,9 +1,9 @@
 //! Credence: FollowLQD with a predictor that says which packets Longest Queue Drop would lose.
 //!
-//! Never evicts. A packet within its threshold is stored unless the predictor says that Longest Queue Drop would drop
-//! it; while all queues are short it is stored in any case, so that a bad predictor costs little. With perfect
-//! predictions the policy has the guarantee of Longest Queue Drop against the worst case, and with bad ones still that
-//! of Complete Sharing.
+//! Never evicts. A packet within its threshold is stored unless the predictor says that Longest
+//! Queue Drop would drop it; while all queues are short it is stored in any case, so that a bad
+//! predictor costs little. With perfect predictions the policy has the guarantee of Longest Queue
+//! Drop against the worst case, and with bad ones still that of Complete Sharing.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -105,16 +105,16 @@ impl Credence {
         }
     }
 
-    /// Predicts `drops[k]` for the k-th packet that arrives, whether it is stored or not; beyond the list, that it is
-    /// kept. With the fates of a run of Longest Queue Drop on the same arrivals that is the perfect oracle of the
-    /// paper.
+    /// Predicts `drops[k]` for the k-th packet that arrives, whether it is stored or not; beyond
+    /// the list, that it is kept. With the fates of a run of Longest Queue Drop on the same
+    /// arrivals that is the perfect oracle of the paper.
     #[must_use]
     pub fn with_predictions(self, drops: Vec<bool>) -> Self {
         Self { oracle: Oracle::Table(drops, 0), ..self }
     }
 
-    /// The prediction for this arrival: `true` for a drop. Asked once for every arrival, so that errors are drawn
-    /// for arrivals, whatever the policy decides.
+    /// The prediction for this arrival: `true` for a drop. Asked once for every arrival, so that
+    /// errors are drawn for arrivals, whatever the policy decides.
     fn predict(&mut self, is_refused_by_lqd: bool) -> bool {
         let prediction = match &mut self.oracle {
             Oracle::Lqd => is_refused_by_lqd,

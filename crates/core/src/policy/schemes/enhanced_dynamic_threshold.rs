@@ -1,13 +1,13 @@
-//! Enhanced Dynamic Threshold (reconstructed): a port whose queue begins to grow is freed of the dynamic threshold for
-//! a while.
+//! Enhanced Dynamic Threshold (reconstructed): a port whose queue begins to grow is freed of the
+//! dynamic threshold for a while.
 //!
-//! A *controlled* port may hold `α (B − Q)`, an *uncontrolled* one `B / (uncontrolled ports)`. A port becomes
-//! uncontrolled when `c2` net packets are stored within `tm1` and none is dropped, and controlled again when `c1`
-//! packets leave in a row, when `tm2` is over, or when the buffer overflows. Helps short bursts; does nothing about the
-//! space that overloaded ports hold.
+//! A *controlled* port may hold `α (B − Q)`, an *uncontrolled* one `B / (uncontrolled ports)`. A
+//! port becomes uncontrolled when `c2` net packets are stored within `tm1` and none is dropped, and
+//! controlled again when `c1` packets leave in a row, when `tm2` is over, or when the buffer
+//! overflows. Helps short bursts; does nothing about the space that overloaded ports hold.
 //!
-//! The original paper (Shan, Jiang, Ren, INFOCOM 2015; TPDS 2017) was not available: the rules are reconstructed from
-//! what TDT says of it.
+//! The original paper (Shan, Jiang, Ren, INFOCOM 2015; TPDS 2017) was not available: the rules are
+//! reconstructed from what TDT says of it.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{

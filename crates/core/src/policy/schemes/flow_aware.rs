@@ -1,12 +1,13 @@
-//! FAB, flow-aware buffer sharing (reconstructed): Dynamic Thresholds with a larger alpha for the first packets of
-//! every flow.
+//! FAB, flow-aware buffer sharing (reconstructed): Dynamic Thresholds with a larger alpha for the
+//! first packets of every flow.
 //!
-//! A flow is short until it has sent so many packets or bytes, and again after some silence. Its packets are limited to
-//! `α_high (B − Q)`, those of longer flows to `α (B − Q)`. Helps short flows and bursts of them against long flows in
-//! the same queues; knows nothing of congestion or drain rates.
+//! A flow is short until it has sent so many packets or bytes, and again after some silence. Its
+//! packets are limited to `α_high (B − Q)`, those of longer flows to `α (B − Q)`. Helps short flows
+//! and bursts of them against long flows in the same queues; knows nothing of congestion or drain
+//! rates.
 //!
-//! Source: Apostolaki, Vanbever, Ghobadi, BS 2019, known here from the papers that compare with it and from ABM's
-//! public artifact.
+//! Source: Apostolaki, Vanbever, Ghobadi, BS 2019, known here from the papers that compare with it
+//! and from ABM's public artifact.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
@@ -62,7 +63,8 @@ pub struct FlowAwareBuffer {
 }
 
 impl FlowAwareBuffer {
-    /// `params` as declared by the registry entry; with `trap` the switch finds the short flows itself.
+    /// `params` as declared by the registry entry; with `trap` the switch finds the short flows
+    /// itself.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {
         Self {

@@ -1,7 +1,9 @@
-//! FollowLQD: never evicts, but limits every queue to the length that it would have under Longest Queue Drop.
+//! FollowLQD: never evicts, but limits every queue to the length that it would have under Longest
+//! Queue Drop.
 //!
-//! Thresholds imitate the queues of Longest Queue Drop on the same arrivals. A queue that Longest Queue Drop would have
-//! cut to make room for others is thereby refused further packets; what it already holds stays.
+//! Thresholds imitate the queues of Longest Queue Drop on the same arrivals. A queue that Longest
+//! Queue Drop would have cut to make room for others is thereby refused further packets; what it
+//! already holds stays.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{

@@ -1,7 +1,8 @@
 //! Harmonic: the i-th longest queue gets a share of the buffer in proportion to 1/i.
 //!
-//! A few queues may be long, many may not, and whatever the mix a newly active queue finds space. It never evicts, and
-//! its guarantee against the worst case, (2 + ln n), is the best known for such policies. H_n = 1 + 1/2 + … + 1/n.
+//! A few queues may be long, many may not, and whatever the mix a newly active queue finds space.
+//! It never evicts, and its guarantee against the worst case, (2 + ln n), is the best known for
+//! such policies. H_n = 1 + 1/2 + … + 1/n.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -61,8 +62,8 @@ impl Harmonic {
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let n = shape.queues();
         let harmonic_number: f64 = (1..=n).map(|i| 1.0 / i as f64).sum();
-        // Sums and quotients of IEEE numbers are the same on every machine. A billionth of a byte keeps an exact
-        // quotient from being rounded to the byte below.
+        // Sums and quotients of IEEE numbers are the same on every machine. A billionth of a byte
+        // keeps an exact quotient from being rounded to the byte below.
         let share = |i: usize| (shape.capacity as f64 / (i as f64 * harmonic_number) + 1e-9) as u64;
         Self {
             limit: params.choice("limit"),
@@ -72,14 +73,15 @@ impl Harmonic {
         }
     }
 
-    /// The length up to which `queue` may grow, so that all inequalities hold. Larger lengths break one and smaller
-    /// ones none, as every inequality bounds lengths from above.
+    /// The length up to which `queue` may grow, so that all inequalities hold. Larger lengths break
+    /// one and smaller ones none, as every inequality bounds lengths from above.
     fn limit_of(&self, queue: QueueId, buffer: &Buffer) -> u64 {
         let others =
             self.order.iter().filter(|&&other| other != queue).map(|&other| buffer.shared_queue_bytes(other));
         match self.limit {
-            // The i-th inequality forbids more than i − 1 queues longer than share i. It binds where the other queues
-            // are that many: where the (i − 1)-th longest of them is longer than share i.
+            // The i-th inequality forbids more than i − 1 queues longer than share i. It binds
+            // where the other queues are that many: where the (i − 1)-th longest of them is longer
+            // than share i.
             Limit::Rank => {
                 let mut limit = self.shares[0];
                 for (&share, other) in self.shares[1..].iter().zip(others) {
@@ -89,8 +91,8 @@ impl Harmonic {
                 }
                 limit
             }
-            // With the i − 1 longest of the others, the queue must stay within the i-th sum. Where it is not among
-            // the i longest, the inequality holds anyway.
+            // With the i − 1 longest of the others, the queue must stay within the i-th sum. Where
+            // it is not among the i longest, the inequality holds anyway.
             Limit::Sum => {
                 let (mut allowed, mut held) = (self.shares[0], 0);
                 let mut limit = allowed;

@@ -1,14 +1,15 @@
-//! Cisco's Intelligent Buffer (reconstructed): Dynamic Thresholds, fair early drops for elephants, a fast lane for the
-//! first packets.
+//! Cisco's Intelligent Buffer (reconstructed): Dynamic Thresholds, fair early drops for elephants,
+//! a fast lane for the first packets.
 //!
-//! Three parts beside Dynamic Thresholds. *ETRAP* tells elephants from mice by the bytes that a flow has sent. *AFD*
-//! (approximate fair dropping) drops elephants early, each with the probability by which it exceeds a fair share that a
-//! controller adjusts so that queues stay near a reference length. *DPP* (dynamic packet prioritization) sends the
-//! first packets of every flow to queue 0, which the scheduler should serve with strict priority. Helps mice against
-//! elephants within a queue; knows nothing of the rest of the buffer beyond Dynamic Thresholds.
+//! Three parts beside Dynamic Thresholds. *ETRAP* tells elephants from mice by the bytes that a
+//! flow has sent. *AFD* (approximate fair dropping) drops elephants early, each with the
+//! probability by which it exceeds a fair share that a controller adjusts so that queues stay near
+//! a reference length. *DPP* (dynamic packet prioritization) sends the first packets of every flow
+//! to queue 0, which the scheduler should serve with strict priority. Helps mice against elephants
+//! within a queue; knows nothing of the rest of the buffer beyond Dynamic Thresholds.
 //!
-//! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003; Cisco white paper c11-738488; constants also from ABM's
-//! public artifact. A loose baseline.
+//! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003; Cisco white paper c11-738488;
+//! constants also from ABM's public artifact. A loose baseline.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
@@ -258,7 +259,8 @@ pub struct IntelligentBuffer {
     intervals: Vec<u64>,
     /// With [`Updates::Timer`].
     next_update: Time,
-    /// By port, with [`Updates::Arrivals`]: when the interval began; `None` before the first packet.
+    /// By port, with [`Updates::Arrivals`]: when the interval began; `None` before the first
+    /// packet.
     began: Vec<Option<Time>>,
     reference: u64,
     gain: Weight,
@@ -352,7 +354,8 @@ impl IntelligentBuffer {
         state.old_length = length;
     }
 
-    /// Counts an arrival; whether it belongs to a mouse, and the bytes per interval that AFD holds against it.
+    /// Counts an arrival; whether it belongs to a mouse, and the bytes per interval that AFD holds
+    /// against it.
     #[inline]
     fn count(&mut self, arrival: &Arrival) -> (bool, u64) {
         let interval = self.intervals[usize::from(arrival.port)];
@@ -375,8 +378,8 @@ impl IntelligentBuffer {
         (mouse, arrivals.previous.saturating_mul(self.arrival_factor))
     }
 
-    /// Whether AFD drops an elephant whose flow or queue brought `arrived` bytes in the last interval: with probability
-    /// max(0, 1 − m_fair / m), as a draw among integers.
+    /// Whether AFD drops an elephant whose flow or queue brought `arrived` bytes in the last
+    /// interval: with probability max(0, 1 − m_fair / m), as a draw among integers.
     fn drops_early(&mut self, arrival: &Arrival, arrived: u64, buffer: &Buffer) -> bool {
         let fair_share = self.queues[usize::from(arrival.queue.0)].fair_share;
         match self.afd {
@@ -454,7 +457,8 @@ impl Policy for IntelligentBuffer {
         Some(Classifier::identity(self.alphas.len()).with_trap(trap))
     }
 
-    /// The limit of Dynamic Thresholds; elephants may be dropped below it, mice admitted beyond it to their headroom.
+    /// The limit of Dynamic Thresholds; elephants may be dropped below it, mice admitted beyond it
+    /// to their headroom.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.limit(priority, buffer))

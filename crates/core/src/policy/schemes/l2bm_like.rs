@@ -1,12 +1,13 @@
 //! L2BM-like (reconstructed): Dynamic Thresholds in which queues that keep packets long get less.
 //!
-//! T = α_p · w_i · (B − Q) with w_i = min_j s_j / s_i: s is a queue's recent mean sojourn time, the minimum is over all
-//! queues that hold a packet. A queue that drains well keeps the threshold of Dynamic Thresholds, one behind a
-//! bottleneck or a pause loses it.
+//! T = α_p · w_i · (B − Q) with w_i = min_j s_j / s_i: s is a queue's recent mean sojourn time, the
+//! minimum is over all queues that hold a packet. A queue that drains well keeps the threshold of
+//! Dynamic Thresholds, one behind a bottleneck or a pause loses it.
 //!
-//! Known of L2BM (ICDCS 2023) is that a weight multiplies the dynamic threshold and falls with the recent mean sojourn
-//! time relative to the other queues. Reconstructed: the form of w, its lower bound, the average, when it is computed,
-//! and that it applies to egress queues; L2BM sets the thresholds at which ingress queues pause.
+//! Known of L2BM (ICDCS 2023) is that a weight multiplies the dynamic threshold and falls with the
+//! recent mean sojourn time relative to the other queues. Reconstructed: the form of w, its lower
+//! bound, the average, when it is computed, and that it applies to egress queues; L2BM sets the
+//! thresholds at which ingress queues pause.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{
@@ -58,7 +59,8 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// Moving average of sojourn times; zero: no packet has left since the queue was last empty at an update.
+    /// Moving average of sojourn times; zero: no packet has left since the queue was last empty at
+    /// an update.
     sojourn: Time,
     /// w, in force since the last update.
     weight: Weight,
@@ -103,8 +105,8 @@ impl L2bmLike {
         }
     }
 
-    /// s of a queue that holds a packet. The packet that waits at its head counts with its age, so that a queue that
-    /// does not drain at all is seen, too.
+    /// s of a queue that holds a packet. The packet that waits at its head counts with its age, so
+    /// that a queue that does not drain at all is seen, too.
     fn sojourn_of(&self, queue: QueueId, now: Time, buffer: &Buffer) -> Option<Time> {
         let head = buffer.peek(queue, End::Head)?;
         let (port, _) = buffer.port_and_priority(queue);

@@ -1,8 +1,8 @@
 //! Longest Queue Drop: everything is accepted, and when the buffer is full the longest queue pays.
 //!
-//! The upper reference among practical policies: no packet is refused while there is space, and no queue keeps space at
-//! the expense of shorter ones. It needs to evict, which few chips can; policies that never evict are measured against
-//! it.
+//! The upper reference among practical policies: no packet is refused while there is space, and no
+//! queue keeps space at the expense of shorter ones. It needs to evict, which few chips can;
+//! policies that never evict are measured against it.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{
@@ -58,8 +58,9 @@ impl LongestQueueDrop {
             if victim == arrival.queue || self.lengths.would_lead(arrival.queue, with_packet, victim) {
                 return Verdict::Drop(DropReason::BufferFull);
             }
-            // Decided once: packets have sizes, so that several may have to go, and if the arriving packet were dropped
-            // in between they would have gone in vain. The victim's queue alone holds at least `size` bytes.
+            // Decided once: packets have sizes, so that several may have to go, and if the arriving
+            // packet were dropped in between they would have gone in vain. The victim's queue alone
+            // holds at least `size` bytes.
         }
         Verdict::Evict { victim, end: End::Tail }
     }
@@ -93,8 +94,8 @@ impl Policy for LongestQueueDrop {
         self.lengths.set(queue, buffer.shared_queue_bytes(queue));
     }
 
-    /// The length up to which the queue may grow now: into the free space, and by push-out up to the longest of the
-    /// others.
+    /// The length up to which the queue may grow now: into the free space, and by push-out up to
+    /// the longest of the others.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let into_free = buffer.shared_queue_bytes(queue) + buffer.shared_free();
         let others = self.lengths.longest_other_than(queue);

@@ -1,9 +1,10 @@
 //! LossPass: a microburst's packet takes the place of a stored packet of a large flow.
 //!
-//! A port keeps small and large flows in different queues. When its buffer is full and a packet of a small flow
-//! arrives, the newest packet of the large-flow queue is evicted for it, provided that it is at least as large (so that
-//! one eviction suffices and the decision is O(1)) and that the large flows keep their reserve. Large flows can wait
-//! for a retransmission; a burst of small ones would lose its tail and wait for a timeout.
+//! A port keeps small and large flows in different queues. When its buffer is full and a packet of
+//! a small flow arrives, the newest packet of the large-flow queue is evicted for it, provided that
+//! it is at least as large (so that one eviction suffices and the decision is O(1)) and that the
+//! large flows keep their reserve. Large flows can wait for a retransmission; a burst of small ones
+//! would lose its tail and wait for a timeout.
 
 use crate::buffer::{Buffer, End, QueueId, Stored};
 use crate::policy::interface::{
@@ -143,7 +144,8 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     let error = |param, message| Err(BuildError { param, message });
     let (small, large) = (params.count("small_priority"), params.count("large_priority"));
     let queues = shape.queues_per_port as u64;
-    // With one queue per port there are no classes and nothing is evicted: that is how the defaults are read there.
+    // With one queue per port there are no classes and nothing is evicted: that is how the defaults
+    // are read there.
     let no_classes = queues == 1 && small == 0 && large <= 1;
     if !no_classes {
         for (param, priority) in [("small_priority", small), ("large_priority", large)] {
@@ -303,7 +305,8 @@ impl LossPass {
             counters.missed_chances += 1;
             return Verdict::Drop(full);
         }
-        // E-LP-1: printed as >=, which contradicts section 3.2.3 and with B_l = 0 holds only in a tie.
+        // E-LP-1: printed as >=, which contradicts section 3.2.3 and with B_l = 0 holds only in a
+        // tie.
         let line_4 = if self.printed_line_4 { grown >= allowed } else { grown <= allowed };
         if !line_4 {
             counters.kept_reserves += 1;
@@ -318,8 +321,8 @@ impl Policy for LossPass {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if arrival.evictions > 0 {
-            // The victim was at least as large: the port holds no more than before, even if a dynamic limit has
-            // fallen below that. E-LP-2: the packet is enqueued and not dropped.
+            // The victim was at least as large: the port holds no more than before, even if a
+            // dynamic limit has fallen below that. E-LP-2: the packet is enqueued and not dropped.
             return Verdict::Admit(Account::Shared);
         }
         let limit = self.port_limit(buffer);
@@ -342,7 +345,8 @@ impl Policy for LossPass {
         if small { self.make_room(arrival, limit, full, buffer) } else { Verdict::Drop(full) }
     }
 
-    /// What the port's other queues leave of the port buffer: beyond it a small packet needs a victim.
+    /// What the port's other queues leave of the port buffer: beyond it a small packet needs a
+    /// victim.
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, priority) = buffer.port_and_priority(queue);
         let (limit, own) = (self.port_limit(buffer), buffer.shared_queue_bytes(queue));

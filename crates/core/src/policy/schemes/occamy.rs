@@ -1,10 +1,12 @@
-//! Occamy: generous Dynamic Thresholds for admission, and packets of over-allocated queues are expelled afterwards.
+//! Occamy: generous Dynamic Thresholds for admission, and packets of over-allocated queues are
+//! expelled afterwards.
 //!
-//! Dynamic Thresholds must keep space free for queues that are not there yet, for they can only wait until a long queue
-//! drains. Occamy admits with a large α, so that little is kept free, and takes space back actively: whenever the
-//! memory has bandwidth to spare, the head of a queue that is longer than its threshold is dropped, queue after queue
-//! in turn. A token bucket in cell operations says what is spare. Helps bursts beside long queues at high utilisation;
-//! costs packets that had been admitted.
+//! Dynamic Thresholds must keep space free for queues that are not there yet, for they can only
+//! wait until a long queue drains. Occamy admits with a large α, so that little is kept free, and
+//! takes space back actively: whenever the memory has bandwidth to spare, the head of a queue that
+//! is longer than its threshold is dropped, queue after queue in turn. A token bucket in cell
+//! operations says what is spare. Helps bursts beside long queues at high utilisation; costs
+//! packets that had been admitted.
 //!
 //! Source: Occamy, EuroSys 2025, as its public artifact does it.
 
@@ -79,7 +81,8 @@ choices! {
     }
 }
 
-/// One operation in units of the bucket: a rate in operations per second times picoseconds is exact in them.
+/// One operation in units of the bucket: a rate in operations per second times picoseconds is exact
+/// in them.
 const OPERATION: i128 = 1_000_000_000_000;
 
 /// Largest rate and bucket: far beyond any memory, and no product overflows.
@@ -96,10 +99,11 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(Occamy::new(params, shape)))
 }
 
-/// Admits like Dynamic Thresholds; expels the heads of queues above `α_p (B − Q)` in turn, as far as the bucket pays.
+/// Admits like Dynamic Thresholds; expels the heads of queues above `α_p (B − Q)` in turn, as far
+/// as the bucket pays.
 ///
-/// As in the artifact the bucket may go below zero: a departure always takes its operations, and an expulsion is begun
-/// whenever the bucket is not below zero.
+/// As in the artifact the bucket may go below zero: a departure always takes its operations, and an
+/// expulsion is begun whenever the bucket is not below zero.
 #[derive(Clone, Debug)]
 pub struct Occamy {
     /// By priority.
@@ -315,7 +319,8 @@ mod tests {
         for _ in 0..26 {
             policy.spend(1_500);
         }
-        // 8 cells each: 208 of 200 operations. 8 operations take 145.45... ns at 55 million per second.
+        // 8 cells each: 208 of 200 operations. 8 operations take 145.45... ns at 55 million per
+        // second.
         assert_eq!(policy.tokens, -8 * OPERATION);
         assert_eq!(policy.repaid_at(), Time(145_455));
         policy.refill(Time(145_454));

@@ -1,18 +1,19 @@
-//! Plasticine: Dynamic Thresholds divided by the number of congested queues of the *priority*, scaled by the drain
-//! rate.
+//! Plasticine: Dynamic Thresholds divided by the number of congested queues of the *priority*,
+//! scaled by the drain rate.
 //!
-//! Limits queue i of class c to `T = α_c · γ_i / N_p · (B − Q)` (Eq. 3). A priority is a group of classes: a high one
-//! is one class (one queue of every port), the low one is all others; N_p counts congested queues of the whole group,
-//! γ_i is the drain rate of the queue as a fraction of the fastest port. So a priority is bounded whatever the number
-//! of its queues and classes, and room is left for bursts: helps where a high-priority burst must not suffer from
-//! low-priority queues elsewhere.
+//! Limits queue i of class c to `T = α_c · γ_i / N_p · (B − Q)` (Eq. 3). A priority is a group of
+//! classes: a high one is one class (one queue of every port), the low one is all others; N_p
+//! counts congested queues of the whole group, γ_i is the drain rate of the queue as a fraction of
+//! the fastest port. So a priority is bounded whatever the number of its queues and classes, and
+//! room is left for bursts: helps where a high-priority burst must not suffer from low-priority
+//! queues elsewhere.
 //!
-//! With one queue per port (section 4.1, second entry here) γ is 1, N counts all congested queues, and α is chosen by
-//! packet: short flows have a larger one in the same queue. Short flows are known by a mark of the host or by an
-//! elephant trap.
+//! With one queue per port (section 4.1, second entry here) γ is 1, N counts all congested queues,
+//! and α is chosen by packet: short flows have a larger one in the same queue. Short flows are
+//! known by a mark of the host or by an elephant trap.
 //!
-//! Source: Plasticine, Eq. 3 and section 4.1. Shares counting and drain rates with ABM, which groups by queue of the
-//! port.
+//! Source: Plasticine, Eq. 3 and section 4.1. Shares counting and drain rates with ABM, which
+//! groups by queue of the port.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::classify::{Classifier, ElephantTrap};
@@ -193,14 +194,14 @@ impl Plasticine {
         Self { tracker, drain_rate, short: None, trap: None, queues_per_port: priorities }
     }
 
-    /// `params` as declared by the registry entry `plasticine-single`; with `trap` the switch finds the short flows
-    /// itself.
+    /// `params` as declared by the registry entry `plasticine-single`; with `trap` the switch finds
+    /// the short flows itself.
     #[must_use]
     pub fn single_queue(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {
         let priorities = shape.queues_per_port;
         let settings = Settings {
-            // Congestion is judged by the threshold of long flows: no queue of long flows ever comes near the other
-            // one.
+            // Congestion is judged by the threshold of long flows: no queue of long flows ever
+            // comes near the other one.
             alphas: congestion::weights(params, "alpha", priorities),
             favoured_alphas: vec![Weight::from_f64(params.ratio("short_alpha")); priorities],
             group_of: vec![0; priorities],

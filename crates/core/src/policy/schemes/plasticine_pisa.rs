@@ -1,18 +1,19 @@
-//! Plasticine as its paper builds it on a programmable (PISA) switch: thresholds by shifts, from register arrays that
-//! SYNC packets refresh.
+//! Plasticine as its paper builds it on a programmable (PISA) switch: thresholds by shifts, from
+//! register arrays that SYNC packets refresh.
 //!
-//! The ingress pipeline decides before a packet is stored but cannot see queues; only the egress pipeline learns a
-//! queue's length, from the packets that leave it. SYNC packets carry lengths from egress to ingress, one register
-//! entry per pass. An ingress decision reads one entry of each array and shifts:
+//! The ingress pipeline decides before a packet is stored but cannot see queues; only the egress
+//! pipeline learns a queue's length, from the packets that leave it. SYNC packets carry lengths
+//! from egress to ingress, one register entry per pass. An ingress decision reads one entry of each
+//! array and shifts:
 //!
 //! ```text
 //! s = Shift[alpha, N_Priority, N_Port] = round(-log2(alpha / (N_Priority * N_Port)))
 //! T = s >= 0 ? Remaining >> s : Remaining << -s          admit iff T > Qlength[queue]
 //! ```
 //!
-//! So thresholds are within a factor of √2 of Plasticine's even with fresh registers, and everything that is read is
-//! old: by the time that a packet waits in its queue, and by a whole round of SYNC passes. Use it to see what that
-//! costs.
+//! So thresholds are within a factor of √2 of Plasticine's even with fresh registers, and
+//! everything that is read is old: by the time that a packet waits in its queue, and by a whole
+//! round of SYNC passes. Use it to see what that costs.
 //!
 //! Source: Plasticine, section 5.
 
@@ -132,11 +133,12 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(PlasticinePisa::new(params, shape)))
 }
 
-/// The entry of the Shift table: s = round(−log2(α / (n_p · n_o))), the power of two that is nearest by ratio.
+/// The entry of the Shift table: s = round(−log2(α / (n_p · n_o))), the power of two that is
+/// nearest by ratio.
 ///
-/// The logarithm is not needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o / α, that is 2^(2s − 1)
-/// ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are the same on every machine; logarithms need not
-/// be. `n_p` and `n_o` count as at least one.
+/// The logarithm is not needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o /
+/// α, that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are the
+/// same on every machine; logarithms need not be. `n_p` and `n_o` count as at least one.
 #[must_use]
 pub fn shift(alpha: f64, congested: u64, active: u64) -> i8 {
     let ratio = congested.max(1) as f64 * active.max(1) as f64 / alpha;
@@ -192,8 +194,8 @@ pub struct PlasticinePisa {
     n_priority: Vec<u16>,
     /// Egress registers: what the last packet of each queue wrote.
     egress: Vec<u64>,
-    /// By queue: the lengths that its packets met when they were stored, oldest first; what the packets carry as
-    /// metadata.
+    /// By queue: the lengths that its packets met when they were stored, oldest first; what the
+    /// packets carry as metadata.
     met: Vec<VecDeque<u64>>,
     /// The queue that the SYNC packet for lengths reads next, and the sum in its header.
     sync_length: (usize, u64),
@@ -261,8 +263,8 @@ impl PlasticinePisa {
         shifted(self.remaining, self.shift_table[row * (self.queues_per_port + 1) + active])
     }
 
-    /// One pass of every SYNC packet: each reads one egress register and writes at most one ingress register of each
-    /// array.
+    /// One pass of every SYNC packet: each reads one egress register and writes at most one ingress
+    /// register of each array.
     fn pass(&mut self) {
         let (queue, sum) = self.sync_length;
         let length = self.egress[queue];
@@ -298,7 +300,8 @@ impl PlasticinePisa {
 impl Policy for PlasticinePisa {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        // The traffic manager behind the ingress pipeline knows no threshold, but the end of its memory.
+        // The traffic manager behind the ingress pipeline knows no threshold, but the end of its
+        // memory.
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
@@ -340,7 +343,8 @@ impl Policy for PlasticinePisa {
         }
     }
 
-    /// What the ingress pipeline computes; it compares it with its copy of the length (`probe`), not with the length.
+    /// What the ingress pipeline computes; it compares it with its copy of the length (`probe`),
+    /// not with the length.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, priority) = buffer.port_and_priority(queue);
         Some(self.limit(usize::from(port), usize::from(priority)))

@@ -1,8 +1,9 @@
-//! Reverie: one pool for lossless and lossy traffic, and thresholds that are compared with low-pass filtered lengths.
+//! Reverie: one pool for lossless and lossy traffic, and thresholds that are compared with low-pass
+//! filtered lengths.
 //!
-//! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is admitted iff its
-//! queue's filtered length `q̂ ≤ Γ = α_p / n_p (b* − q*)`. A lossy packet beyond it is lost, a lossless one pauses its
-//! sender and goes to headroom.
+//! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is
+//! admitted iff its queue's filtered length `q̂ ≤ Γ = α_p / n_p (b* − q*)`. A lossy packet beyond
+//! it is lost, a lossless one pauses its sender and goes to headroom.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
@@ -131,7 +132,8 @@ struct Filter {
     length: u64,
     /// What it contributes to the sum behind n_p.
     level: u64,
-    /// With [`Updates::Time`]: the queue's length since its last event (bytes), and up to when the filter has followed it.
+    /// With [`Updates::Time`]: the queue's length since its last event (bytes), and up to when the
+    /// filter has followed it.
     held: u64,
     at: Time,
 }
@@ -144,10 +146,12 @@ struct Clock {
     steps: Vec<Time>,
 }
 
-/// The rules by which the public code deviates from the paper. Each one is a parameter, and profile `artifact` has them all.
+/// The rules by which the public code deviates from the paper. Each one is a parameter, and profile
+/// `artifact` has them all.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// Only departures move the filter, which never lies above the length ([`Updates::Departures`]).
+    /// Only departures move the filter, which never lies above the length
+    /// ([`Updates::Departures`]).
     departures_only: bool,
     /// The length of a lossless queue includes its headroom.
     headroom_counts: bool,
@@ -196,7 +200,8 @@ pub struct Reverie {
     levels: Vec<u64>,
     /// By slice and priority: α/n as of now.
     weights: Vec<Weight>,
-    /// α of lossy packets that are tagged `unscheduled`, if they have one of their own, and by slice and priority that over n.
+    /// α of lossy packets that are tagged `unscheduled`, if they have one of their own, and by
+    /// slice and priority that over n.
     unscheduled: Option<(Weight, Vec<Weight>)>,
 }
 
@@ -424,7 +429,8 @@ impl Reverie {
         if self.rules.departures_only { next.min(length << 32) } else { next }
     }
 
-    /// An event of the queue at `place`, of `priority` in `slice`, that leaves `length` bytes in it.
+    /// An event of the queue at `place`, of `priority` in `slice`, that leaves `length` bytes in
+    /// it.
     fn observe(
         &mut self,
         (place, length): (usize, u64),
@@ -459,8 +465,8 @@ impl Reverie {
         }
     }
 
-    /// q̂ less what Γ has beyond whole bytes, rounded up: it exceeds ⌊Γ⌋ by a number of bytes exactly if q̂ exceeds Γ by
-    /// more than one less. [`Rules::whole_bytes`] rounds both.
+    /// q̂ less what Γ has beyond whole bytes, rounded up: it exceeds ⌊Γ⌋ by a number of bytes
+    /// exactly if q̂ exceeds Γ by more than one less. [`Rules::whole_bytes`] rounds both.
     #[inline]
     fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {
         let beyond =
@@ -468,7 +474,8 @@ impl Reverie {
         self.filters[place].length.saturating_sub(beyond).div_ceil(1 << 32)
     }
 
-    /// Eq. 4, exact to the filter's 2⁻³² bytes unless [`Rules`] say otherwise. The size of a lossless packet never counts.
+    /// Eq. 4, exact to the filter's 2⁻³² bytes unless [`Rules`] say otherwise. The size of a
+    /// lossless packet never counts.
     #[inline]
     fn is_within(&self, place: usize, size: u64, is_lossless: bool, (weight, free): (Weight, u64)) -> bool {
         let bytes = self.comparable(place, weight, free);

@@ -1,8 +1,8 @@
-//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, taken at ingress for lossless queues and at
-//! egress for lossy ones.
+//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, taken at ingress for
+//! lossless queues and at egress for lossy ones.
 //!
-//! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends on the packet that
-//! asks (Reverie's issue 3).
+//! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends
+//! on the packet that asks (Reverie's issue 3).
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
@@ -177,7 +177,8 @@ impl SonicAbm {
     }
 }
 
-/// By what an ingress queue counts as congested (bytes): what it holds of the pool; in the artifact its headroom, too.
+/// By what an ingress queue counts as congested (bytes): what it holds of the pool; in the artifact
+/// its headroom, too.
 fn counted_length(pools: &Pools, at_once: bool, ingress: IngressId, buffer: &Buffer) -> u64 {
     if at_once { buffer.ingress_bytes(ingress) } else { pools.ingress_length(ingress, buffer) }
 }

@@ -1,7 +1,9 @@
-//! Dynamic Thresholds on SONiC's buffer model: four pools, lossless traffic limited at ingress, lossy at egress.
+//! Dynamic Thresholds on SONiC's buffer model: four pools, lossless traffic limited at ingress,
+//! lossy at egress.
 //!
-//! A lossless ingress queue pauses its sender beyond `α (b_in − q_in)` and then uses headroom; a lossy egress queue
-//! drops beyond `α (b_eo − q_eo)`. Every packet is counted in an ingress pool, or headroom, and in an egress pool.
+//! A lossless ingress queue pauses its sender beyond `α (b_in − q_in)` and then uses headroom; a
+//! lossy egress queue drops beyond `α (b_eo − q_eo)`. Every packet is counted in an ingress pool,
+//! or headroom, and in an egress pool.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;

@@ -1,12 +1,14 @@
-//! Traffic-aware Dynamic Thresholds: every port decides from its own packets whether it carries a burst or a long-lived
-//! overload, and changes its limit.
+//! Traffic-aware Dynamic Thresholds: every port decides from its own packets whether it carries a
+//! burst or a long-lived overload, and changes its limit.
 //!
-//! A port is in one of three states. *Normal*: its limit is `α (B − Q)`. *Absorption*, when its queue grew by `nec`
-//! packets without a drop: `B / (ports in absorption)`, so that one burst may take everything. *Evacuation*, after `dc`
-//! drops: `B / n`, so that an overload that no buffer can absorb leaves the space to others. Helps where short bursts
-//! meet ports that are overloaded for long. No timers: counters of packets stored, sent and dropped.
+//! A port is in one of three states. *Normal*: its limit is `α (B − Q)`. *Absorption*, when its
+//! queue grew by `nec` packets without a drop: `B / (ports in absorption)`, so that one burst may
+//! take everything. *Evacuation*, after `dc` drops: `B / n`, so that an overload that no buffer can
+//! absorb leaves the space to others. Helps where short bursts meet ports that are overloaded for
+//! long. No timers: counters of packets stored, sent and dropped.
 //!
-//! Source: TDT, Huang, Wang, Cui, ToN 2022, section V; DEC as corrected by erratum E-TDT-1 ([`TrafficAware`]).
+//! Source: TDT, Huang, Wang, Cui, ToN 2022, section V; DEC as corrected by erratum E-TDT-1
+//! ([`TrafficAware`]).
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -208,11 +210,13 @@ struct Port {
     dc: u64,
 }
 
-/// TDT's thresholds: `α (B − Q)`, `B / n_A` or `B / n` by the port's state, for all queues of the port together.
+/// TDT's thresholds: `α (B − Q)`, `B / n_A` or `B / n` by the port's state, for all queues of the
+/// port together.
 ///
-/// DEC is said to count packets sent "between two enqueued packets". An evacuating port is above its limit and drops
-/// every arrival, so that nothing is enqueued between three departures, and evacuation ends before it has begun. Here a
-/// dropped arrival interrupts the row as well, unless `literal_dec` is set.
+/// DEC is said to count packets sent "between two enqueued packets". An evacuating port is above
+/// its limit and drops every arrival, so that nothing is enqueued between three departures, and
+/// evacuation ends before it has begun. Here a dropped arrival interrupts the row as well, unless
+/// `literal_dec` is set.
 #[derive(Clone, Debug)]
 pub struct TrafficAware {
     alpha: Weight,
@@ -240,7 +244,8 @@ impl TrafficAware {
         }
     }
 
-    /// The limits in force, given or derived: NEC, OC1, OC2, DEC and DC (packets), then the lower bound (bytes).
+    /// The limits in force, given or derived: NEC, OC1, OC2, DEC and DC (packets), then the lower
+    /// bound (bytes).
     #[must_use]
     pub fn limits(&self) -> [u64; 6] {
         let Limits { nec, oc1, oc2, dec, dc, lb } = self.limits;
@@ -337,7 +342,8 @@ impl Policy for TrafficAware {
         }
         port.dc += 1;
         if port.dc >= self.limits.dc {
-            // A port that holds less than the lower bound has nothing to evacuate: others fill the buffer.
+            // A port that holds less than the lower bound has nothing to evacuate: others fill the
+            // buffer.
             let evacuates = buffer.shared_port_bytes(arrival.port) >= self.limits.lb;
             port.dc = 0;
             if evacuates {

@@ -5,7 +5,8 @@ use crate::model::{InitialWindow, NicQueueing, TransportSpec};
 use crate::quantity::format_size;
 use bufferlab_workload::FlowSpec;
 
-/// Packets of one flow, made at once. Some million take hundreds of megabytes, and at 4,194,304 the run ends.
+/// Packets of one flow, made at once. Some million take hundreds of megabytes, and at 4,194,304 the
+/// run ends.
 const PACKETS_MANY: u64 = 1_000_000;
 
 /// Cards that hold packets make all that a window allows at once.

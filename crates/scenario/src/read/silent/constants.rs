@@ -1,5 +1,5 @@
-//! Constants that do not fit the network or the run: delays of transports beside its round trip, timers
-//! and intervals beside its length, traffic that is too rare to happen.
+//! Constants that do not fit the network or the run: delays of transports beside its round trip,
+//! timers and intervals beside its length, traffic that is too rare to happen.
 
 use super::Sight;
 use super::idle::used;
@@ -180,9 +180,9 @@ fn warn_about_rare_traffic(sight: &Sight<'_>) {
     }
 }
 
-/// The longest round trip of a full segment and its ACK between two hosts, without queues, along paths
-/// with the fewest hops; `None` if no two hosts reach each other, or if the network is too large to
-/// search here.
+/// The longest round trip of a full segment and its ACK between two hosts, without queues, along
+/// paths with the fewest hops; `None` if no two hosts reach each other, or if the network is too
+/// large to search here.
 fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<Time> {
     let mut cables: Vec<Vec<(usize, usize)>> =
         vec![Vec::new(); topology.hosts.len() + topology.switches.len()];

@@ -1,5 +1,5 @@
-//! Mechanisms that nothing in the scenario sets in motion: lossless priorities without traffic, tags
-//! that no host writes, classes that no flow belongs to.
+//! Mechanisms that nothing in the scenario sets in motion: lossless priorities without traffic,
+//! tags that no host writes, classes that no flow belongs to.
 
 use super::Sight;
 use super::switches::key_at;
@@ -39,7 +39,8 @@ fn bit(priority: u32) -> u32 {
     1u32.checked_shl(priority).unwrap_or(0)
 }
 
-/// Whether packets may have priorities that no transport names: those of traces, and of custom workloads.
+/// Whether packets may have priorities that no transport names: those of traces, and of custom
+/// workloads.
 pub(super) fn priorities_are_unknown(workloads: &[WorkloadSpec]) -> bool {
     let custom = WORKLOADS.own();
     let is_custom = |kind: &str| kind.is_empty() || custom.iter().any(|info| info.name == kind);

@@ -1,5 +1,5 @@
-//! Congestion marks that no packet ever gets: on priorities that nobody uses, or beyond the length at
-//! which the policy drops.
+//! Congestion marks that no packet ever gets: on priorities that nobody uses, or beyond the length
+//! at which the policy drops.
 
 use super::Sight;
 use super::idle::{data_mask, priorities, priorities_are_unknown, used};
@@ -12,7 +12,8 @@ use bufferlab_units::{BitRate, Time};
 
 /// Packets that a trial offers to a switch at most; what holds more of them is not tried.
 const TRIAL_PACKETS: usize = 400_000;
-/// Packets that pass through the full queues of a trial: enough for a rule that marks one in a thousand.
+/// Packets that pass through the full queues of a trial: enough for a rule that marks one in a
+/// thousand.
 const PASSING: usize = 10_000;
 /// Bytes of a trial's packets that no transport says.
 const USUAL_PACKET: u32 = 1_500;
@@ -85,8 +86,8 @@ fn warn_about_reach(sight: &Sight<'_>, sent: u32) {
     }
 }
 
-/// The length at which the policy drops (bytes), where neither a lone full queue nor full queues at all
-/// ports ever mark a packet; `None` if marks occur, or if that cannot be tried in bounded time.
+/// The length at which the policy drops (bytes), where neither a lone full queue nor full queues at
+/// all ports ever mark a packet; `None` if marks occur, or if that cannot be tried in bounded time.
 fn longest_unmarked(
     sight: &Sight<'_>,
     switch: &SwitchSpec,
@@ -179,7 +180,8 @@ impl Trial {
         }
     }
 
-    /// Fills the queues of these ports until each has refused a packet; the length of the first (bytes).
+    /// Fills the queues of these ports until each has refused a packet; the length of the first
+    /// (bytes).
     fn fill(&mut self, ports: &[u16]) -> Option<u64> {
         let mut open = ports.to_vec();
         let mut first = 0;

@@ -50,8 +50,8 @@ fn warn_about_marks(sight: &Sight<'_>) {
     if used.peek().is_none() || used.any(|(transport, _)| transport.ecn_capable) {
         return;
     }
-    // Who replaces the transports of another file's scenario, or on the command line, compares them on the same
-    // switches.
+    // Who replaces the transports of another file's scenario, or on the command line, compares them
+    // on the same switches.
     let key = key_at(sight, switch, "ecn");
     if sight.rank(&key) < sight.rank("transport.0.congestion_control") {
         return;
@@ -155,7 +155,8 @@ fn leaves(item: &Item, path: &str) -> Vec<String> {
     }
 }
 
-/// Whether a table says something in the place of this key: the key itself, or a value where the key has a table.
+/// Whether a table says something in the place of this key: the key itself, or a value where the
+/// key has a table.
 fn says(table: &Item, key: &str) -> bool {
     let above = key.match_indices('.').map(|(at, _)| &key[..at]);
     let is_value = |key: &str| find(table, key).is_some_and(|item| !matches!(item.value, Value::Table(_)));

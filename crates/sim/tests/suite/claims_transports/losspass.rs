@@ -1,4 +1,5 @@
-//! LossPass, section 4: does a port with eviction fill its link as one whose marks begin at the end of the buffer?
+//! LossPass, section 4: does a port with eviction fill its link as one whose marks begin at the end
+//! of the buffer?
 
 use super::run::{Run, run};
 use bufferlab_conformance::claims;

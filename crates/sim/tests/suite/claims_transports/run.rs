@@ -1,4 +1,5 @@
-//! What the claims need of a run, and the shipped scenarios with changes: every run is done once, whoever asks for it.
+//! What the claims need of a run, and the shipped scenarios with changes: every run is done once,
+//! whoever asks for it.
 
 use bufferlab_metrics::{
     DropRow, FlowRow, HistogramRow, LinkRow, ProgressRow, QueryRow, QueueRow, RunSink, SeriesRow,

@@ -7,7 +7,8 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use bufferlab_workload::{FlowSpec, SourceError, TrafficBuilder};
 use std::path::Path;
 
-/// h0 sends to h1 by switch s0, or by s1 and s0; h2 at s0 sends to both. The cable in question ends at s0's port 0.
+/// h0 sends to h1 by switch s0, or by s1 and s0; h2 at s0 sends to both. The cable in question ends
+/// at s0's port 0.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     /// Lossless priorities, from 0; the next one is lossy.
@@ -115,7 +116,8 @@ impl Network {
         self.hysteresis.min(self.threshold) * u64::from(self.largest)
     }
 
-    /// Its cables and switches as a scenario without traffic; headroom and buffers are still provisional.
+    /// Its cables and switches as a scenario without traffic; headroom and buffers are still
+    /// provisional.
     fn base(&self) -> Result<Scenario, Failure> {
         let lossless: Vec<_> = (0..self.priorities).map(|priority| priority.to_string()).collect();
         let (switches, chain) = match self.through_switch {
@@ -159,7 +161,8 @@ impl Network {
         Ok(scenario)
     }
 
-    /// The scenario with these packets, and with the model's headroom but for `less` bytes at the port in question.
+    /// The scenario with these packets, and with the model's headroom but for `less` bytes at the
+    /// port in question.
     pub(super) fn scenario(&self, less: u64, packets: &[FlowSpec]) -> Result<Scenario, Failure> {
         let mut scenario = self.base()?;
         for spec in &mut scenario.switches {

@@ -67,9 +67,10 @@ pub(super) fn noise(network: &Network, random: &mut RandomStream) -> Vec<FlowSpe
     packets
 }
 
-/// The worst case. The first packet leaves, the queue fills up to its threshold, and the next packet asks for a pause
-/// just after one of the largest has begun on the way back. As many packets as can be started before the sender obeys
-/// are of the size that occupies most per byte, and the last one that is started is one of the largest.
+/// The worst case. The first packet leaves, the queue fills up to its threshold, and the next
+/// packet asks for a pause just after one of the largest has begun on the way back. As many packets
+/// as can be started before the sender obeys are of the size that occupies most per byte, and the
+/// last one that is started is one of the largest.
 pub(super) fn attack(network: &Network) -> Vec<FlowSpec> {
     let cable = network.cable();
     let time_of = |wire: u32| network.arrivals.serialization(u64::from(wire));

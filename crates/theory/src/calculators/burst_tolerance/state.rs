@@ -3,7 +3,8 @@
 use crate::calculators::rate;
 use crate::forms::{Domain, at_least_one, at_most, check, fraction, positive, share};
 
-/// Ports and queues of a port that a switch may have here: more than any has, and their product can be counted.
+/// Ports and queues of a port that a switch may have here: more than any has, and their product can
+/// be counted.
 pub(super) const PORTS_MAX: u32 = 65_536;
 pub(super) const QUEUES_MAX: u32 = 256;
 
@@ -83,7 +84,8 @@ pub(super) struct EvenSwitch {
     pub(super) queues_beside_burst: u32,
     /// Factor of the burst.
     pub(super) burst_alpha: f64,
-    /// Whether the burst is of priority 0, as congested queues are; otherwise it has a priority of its own.
+    /// Whether the burst is of priority 0, as congested queues are; otherwise it has a priority of
+    /// its own.
     pub(super) same_priority: bool,
     /// Arrival rate at each port of a burst (bits/s).
     pub(super) rate_bps: f64,
@@ -126,8 +128,8 @@ impl EvenSwitch {
         })
     }
 
-    /// Refuses a size, rate or factor that is not positive; more congested ports or queues than there are; more
-    /// priorities than congested queues on a port; `tau` outside 0 to 1.
+    /// Refuses a size, rate or factor that is not positive; more congested ports or queues than
+    /// there are; more priorities than congested queues on a port; `tau` outside 0 to 1.
     fn check(&self) -> Domain<()> {
         positive("buffer", self.buffer_bytes)?;
         positive("port_rate", self.port_rate_bps)?;
@@ -149,8 +151,8 @@ impl EvenSwitch {
         at_most("priorities", priorities, most, "the congested queues of a port").map(drop)
     }
 
-    /// The congested queues of `ports` ports with `per_port` each: queue number k of a port has priority k modulo the number
-    /// of priorities.
+    /// The congested queues of `ports` ports with `per_port` each: queue number k of a port has
+    /// priority k modulo the number of priorities.
     fn groups(
         &self,
         ports: u32,
@@ -201,7 +203,8 @@ impl BurstState {
         at_most("congested", f64::from(self.congested_ports), idle, "the ports without a burst").map(drop)
     }
 
-    /// The buffer as the time in which a port sends it: the size in units of port rate × second (seconds).
+    /// The buffer as the time in which a port sends it: the size in units of port rate × second
+    /// (seconds).
     pub(super) fn buffer_seconds(&self) -> f64 {
         self.buffer_bytes * 8.0 / self.port_rate_bps
     }
@@ -221,7 +224,8 @@ impl BurstState {
         self.groups.iter().filter(|group| group.priority == priority).map(|group| group.count).sum()
     }
 
-    /// The same for a policy that limits ports: a congested port is one queue that sends at the port's rate.
+    /// The same for a policy that limits ports: a congested port is one queue that sends at the
+    /// port's rate.
     pub(super) fn by_port(&self) -> Self {
         let group = self.groups.first().filter(|_| self.congested_ports > 0);
         let port = |group: &CongestedGroup| CongestedGroup {

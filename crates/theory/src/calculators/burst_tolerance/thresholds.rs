@@ -1,4 +1,5 @@
-//! Burst tolerance of policies whose old queues stand at a threshold: the transient analysis, in units of the port rate.
+//! Burst tolerance of policies whose old queues stand at a threshold: the transient analysis, in
+//! units of the port rate.
 
 use super::state::BurstState;
 use super::{Policy, plural};
@@ -9,8 +10,8 @@ use crate::forms::{Domain, abm};
 /// Omegas before and from the burst on, and drain rates, of every group; the omega of the burst.
 fn queues(state: &BurstState, policy: Policy) -> Domain<(Vec<OldQueues>, NewQueues)> {
     let all = state.congested_queues();
-    // Congested queues that share the alpha of a priority, and how many the burst adds. Plasticine counts a group of
-    // priorities: the low one holds all congested queues.
+    // Congested queues that share the alpha of a priority, and how many the burst adds. Plasticine
+    // counts a group of priorities: the low one holds all congested queues.
     let counted = |priority: u32| match policy {
         Policy::Plasticine => (all, state.burst.priority.map_or(0, |_| state.burst.count)),
         _ if state.burst.priority == Some(priority) => (state.congested_of(priority), state.burst.count),

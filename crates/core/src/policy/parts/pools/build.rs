@@ -20,8 +20,9 @@ fn total(reserves: &[u64]) -> u64 {
     reserves.iter().fold(0, |sum, reserve| sum.saturating_add(*reserve))
 }
 
-/// Refuses reserves of lossless egress queues, whose pool is the whole buffer, and of lossy ingress queues where what
-/// minimums of egress queues hold needs no ingress pool: the same packet would have two.
+/// Refuses reserves of lossless egress queues, whose pool is the whole buffer, and of lossy ingress
+/// queues where what minimums of egress queues hold needs no ingress pool: the same packet would
+/// have two.
 fn refuse_reserves(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
     let minimums = shape.accounting.queue_minimums;
     refuse(params, |profile| {
@@ -100,7 +101,8 @@ fn sizes(params: &Params, shape: &SwitchShape, aside: &SetAside) -> Result<Sizes
     Ok(Sizes { ingress, lossy: lossy - of_lossy, lossless_egress: capacity })
 }
 
-/// By queue: the threshold of its profile where it is lossless or not, as `for_lossless` says; elsewhere `general`.
+/// By queue: the threshold of its profile where it is lossless or not, as `for_lossless` says;
+/// elsewhere `general`.
 fn limits(
     params: &Params,
     shape: &SwitchShape,
