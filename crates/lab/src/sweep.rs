@@ -20,6 +20,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
+use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -335,7 +336,20 @@ fn refuse_other_files(out: &Path) -> Result<(), PlanError> {
     // Hidden files are in the making: a sweep that was killed before its first run left nothing
     // else.
     let hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
-    let occupied = fs::read_dir(out).is_ok_and(|entries| entries.flatten().any(|entry| !hidden(&entry)));
+    let unreadable = |error: io::Error| {
+        PlanError::refused(
+            format!("{}: cannot read: {error}", out.display()),
+            "choose another folder with --out",
+        )
+    };
+    let entries = match fs::read_dir(out) {
+        // What is no folder is refused when the folder is made.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(());
+        }
+        entries => entries.map_err(unreadable)?.collect::<io::Result<Vec<_>>>().map_err(unreadable)?,
+    };
+    let occupied = entries.iter().any(|entry| !hidden(entry));
     if occupied && !out.join(SWEEP_FILE).is_file() {
         return Err(PlanError::refused(
             format!("{} is not empty and does not hold a sweep", out.display()),

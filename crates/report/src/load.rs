@@ -9,6 +9,7 @@ use crate::summary::{RunSummary, summarise};
 use crate::{export, terminal};
 use bufferlab_results::{Group, RunResult, check_sealed, find_groups, find_mixture, find_runs, write_sealed};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Names of the files that [`Report::write`] writes.
@@ -84,7 +85,7 @@ impl Report {
             check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();
-        first.extend(remembered_order(dir));
+        first.extend(remembered_order(dir)?);
         let rank = |label: &str| first.iter().position(|name| name == label).unwrap_or(usize::MAX);
         found.sort_by_key(|(label, run)| (rank(label), label.clone(), run.manifest().seed));
         let mut runs = Vec::with_capacity(found.len());
@@ -204,17 +205,41 @@ fn of_the_group(dir: &Path) -> Result<Vec<Caveat>, ReportError> {
     Ok(missing.into_iter().chain(group.caveats.into_iter().map(Caveat::Run)).collect())
 }
 
-/// The order of policies of an earlier comparison; empty if there was none that can be read.
-fn remembered_order(dir: &Path) -> Vec<String> {
+/// The order of policies of an earlier comparison; empty if there was none, or one that was damaged.
+///
+/// # Errors
+/// If the system cannot read it: another order would compare with another baseline.
+fn remembered_order(dir: &Path) -> Result<Vec<String>, ReportError> {
     #[derive(serde::Deserialize)]
     struct Head {
         format: String,
         policies: Vec<String>,
     }
-    fs::read(dir.join(COMPARISON_JSON))
-        .ok()
-        .and_then(|bytes| serde_json::from_slice::<Head>(&bytes).ok())
-        .filter(|head| head.format == export::FORMAT)
-        .map(|head| head.policies)
-        .unwrap_or_default()
+    let path = dir.join(COMPARISON_JSON);
+    let bytes = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        bytes => bytes.map_err(ReportError::io("read", &path))?,
+    };
+    let head = serde_json::from_slice::<Head>(&bytes).ok().filter(|head| head.format == export::FORMAT);
+    Ok(head.map(|head| head.policies).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_that_cannot_be_read_is_no_other_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let order = || remembered_order(folder.path()).map_err(|error| error.to_string());
+        assert_eq!(order(), Ok(Vec::new()));
+        let path = folder.path().join(COMPARISON_JSON);
+        fs::write(&path, r#"{"format": "bufferlab-comparison", "policies": ["dt", "abm"]}"#)
+            .expect("writable");
+        assert_eq!(order(), Ok(vec!["dt".to_owned(), "abm".to_owned()]));
+        fs::remove_file(&path).expect("removable");
+        // A folder in its place cannot be read, as a file on a failing disk.
+        fs::create_dir(&path).expect("writable");
+        assert!(order().is_err_and(|why| why.contains("comparison.json")), "{:?}", order());
+    }
 }

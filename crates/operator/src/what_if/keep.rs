@@ -4,6 +4,7 @@ use crate::OperatorError;
 use bufferlab_results::{Content, describe_differences, write_sealed};
 use bufferlab_scenario::load_text;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 /// Name of the scenario file in the folder of results.
@@ -16,7 +17,16 @@ pub const SCENARIO_NAME: &str = "what-if.toml";
 /// If another scenario is there and `replace` is `false`. The message names what differs.
 pub fn check_scenario(folder: &Path, scenario: &str, replace: bool) -> Result<(), OperatorError> {
     let path = folder.join(SCENARIO_NAME);
-    let Ok(there) = fs::read_to_string(&path) else { return Ok(()) };
+    let there = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if !replace => {
+            return Err(OperatorError::new(
+                format!("{}: cannot read: {error}", path.display()),
+                "choose another folder with --out, or give --replace to remove the old results first; nothing was deleted",
+            ));
+        }
+        there => String::from_utf8_lossy(&there.unwrap_or_default()).into_owned(),
+    };
     if replace || there == scenario {
         return Ok(());
     }
@@ -46,4 +56,20 @@ fn differences(path: &Path, old: &str, new: &str) -> Option<String> {
     };
     let found = content(old)?.differences(&content(new)?, |_| false);
     (!found.is_empty()).then(|| describe_differences(&found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_that_cannot_be_read_is_not_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(check_scenario(folder.path(), "a = 1", false).map_err(|error| error.to_string()), Ok(()));
+        // A folder in its place cannot be read, as a file on a failing disk.
+        fs::create_dir(folder.path().join(SCENARIO_NAME)).expect("writable");
+        let error = check_scenario(folder.path(), "a = 1", false).expect_err("it may hold another scenario");
+        assert!(error.to_string().contains("what-if.toml: cannot read"), "{error}");
+        assert!(check_scenario(folder.path(), "a = 1", true).is_ok());
+    }
 }
