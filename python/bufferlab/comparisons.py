@@ -258,7 +258,7 @@ def compare(
         variants: ``dt``, ``cs`` and ``abm``.
     variants
         Policies with parameters and other changes to the scenario, behind the policies: ``"dt(alpha=0.5)"``,
-        ``"deep: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or classes of own policies. ``docs/scenarios.md`` has the grammar.
+        ``"deep: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or classes of own policies. ``docs/reference/scenarios.md`` has the grammar.
     seeds
         Number of seeds: the scenario's and the ones that follow it.
     out

@@ -671,12 +671,17 @@ fn flows_of_the_beginning_can_be_left_out_and_it_is_said() {
 #[test]
 fn the_page_of_metrics_has_every_line_of_the_table() {
     let table = metrics_table();
-    assert_all([check_block("docs/metrics.md", METRICS_BEGIN, METRICS_END, &format!("\n{table}\n"))]);
+    assert_all([check_block(
+        "docs/reference/metrics.md",
+        METRICS_BEGIN,
+        METRICS_END,
+        &format!("\n{table}\n"),
+    )]);
     assert!(table.contains(
         "| `all.slowdown_p99`, `short.slowdown_p99`, `class.….slowdown_p99` | FCT slowdown p99 | x | lower |"
     ));
 }
 
-/// Marks the generated block of `docs/metrics.md`.
+/// Marks the generated block of `docs/reference/metrics.md`.
 const METRICS_BEGIN: &str = "<!-- metrics: begin; cargo xtask generate report -->";
 const METRICS_END: &str = "<!-- metrics: end -->";
