@@ -97,7 +97,7 @@ fn a_comparison_is_reported_from_its_folder_alone() {
     assert_eq!(report.comparison.policies, ["tdt", "abm", "dt"]);
     assert_eq!(report.comparison.seeds, [1, 2, 3]);
     let cell = &report.comparison.metric("short.slowdown_p99").unwrap().cells[2];
-    assert!(cell.change.unwrap().mean > 0.0 && cell.change.unwrap().half_width.is_some(), "{cell:?}");
+    assert!(cell.change.unwrap().mean > 0.0 && cell.change.unwrap().low.is_some(), "{cell:?}");
 
     let written = report.write().unwrap();
     let names: Vec<_> = written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
