@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from . import _bufferlab, plot, sonic, theory
 from ._toml import Value
-from .comparisons import Caveat, Cell, Comparison, Estimate, compare, repeat
+from .comparisons import Caveat, Cell, Change, Comparison, Estimate, compare, repeat
 from .congestion import Ack, CongestionControl, Hop, Path, Window, own_congestion_controls
 from .exceptions import (
     ArgumentError,
@@ -73,6 +73,7 @@ __all__ = [
     "BufferlabWarning",
     "Caveat",
     "Cell",
+    "Change",
     "Check",
     "Comparison",
     "ConfigurationError",

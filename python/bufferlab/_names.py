@@ -66,4 +66,4 @@ TableName = Literal[
     "watchdog",
     "packets",
 ]
-"""The tables of a run; `docs/tables.md` has their columns."""
+"""The tables of a run; `docs/reference/tables.md` has their columns."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ._names import PolicyName
     from .policy import Policy
 
-__all__ = ["Caveat", "Cell", "Comparison", "Estimate", "PolicyChoice", "compare", "repeat"]
+__all__ = ["Caveat", "Cell", "Change", "Comparison", "Estimate", "PolicyChoice", "compare", "repeat"]
 
 PolicyChoice = Union["PolicyName", Literal["all"], str, "type[Policy]"]
 """A policy by its name (editors complete those of the registry), the class of an own one, or all that fit the scenario."""
@@ -47,6 +47,24 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A change against the baseline, paired by seed, as a fraction of the baseline's mean."""
+
+    seeds: int
+    """Number of seeds that both have."""
+    mean: float
+    """Ratio of the two means, less 1: -0.5 is half of the baseline."""
+    low: float | None
+    """Lower end of the 95 % confidence interval; ``None`` with a single seed."""
+    high: float | None
+    """Upper end of the 95 % confidence interval; ``None`` with a single seed."""
+
+    def __str__(self) -> str:
+        mean = f"{100 * self.mean:+.3g} %"
+        return mean if self.low is None or self.high is None else f"{mean} ({100 * self.low:+.3g} to {100 * self.high:+.3g} %)"
+
+
+@dataclass(frozen=True)
 class Cell:
     """One metric of one policy."""
 
@@ -56,9 +74,9 @@ class Cell:
     """The value of every seed, in the order of :attr:`Comparison.seeds`; ``None`` where there is none."""
     estimate: Estimate | None
     """Mean over the seeds; ``None`` without values."""
-    change: Estimate | None
-    """Change against the baseline, paired by seed, as a fraction of the baseline's mean; ``None`` for the baseline itself, without common
-    seeds, and where the baseline's mean is zero."""
+    change: Change | None
+    """Change against the baseline; ``None`` for the baseline itself, without common seeds, and where the
+    baseline's mean is zero."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +247,7 @@ def copy_report(written: Path, to: Path) -> Path:
 
 def _cell(plain: _bufferlab._Cell) -> Cell:
     policy, values, estimate, change = plain
-    return Cell(policy, tuple(values), estimate and Estimate(*estimate), change and Estimate(*change))
+    return Cell(policy, tuple(values), estimate and Estimate(*estimate), change and Change(*change))
 
 
 def compare(
@@ -258,7 +276,7 @@ def compare(
         variants: ``dt``, ``cs`` and ``abm``.
     variants
         Policies with parameters and other changes to the scenario, behind the policies: ``"dt(alpha=0.5)"``,
-        ``"deep: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or classes of own policies. ``docs/scenarios.md`` has the grammar.
+        ``"deep: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or classes of own policies. ``docs/reference/scenarios.md`` has the grammar.
     seeds
         Number of seeds: the scenario's and the ones that follow it.
     out

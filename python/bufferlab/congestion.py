@@ -19,7 +19,7 @@
 >>> bufferlab.run(star.set("transport.0.congestion_control", {"name": "gentle", "decrease": 0.25})).flows.num_rows > 0
 True
 
-``docs/own-policies.md`` has the whole story.
+``docs/how-to/custom-policies.md`` has the whole story.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@
 >>> any(run.queues["marked_packets"].to_pylist())
 True
 
-``docs/own-policies.md`` has the whole story.
+``docs/how-to/custom-policies.md`` has the whole story.
 """
 
 from __future__ import annotations

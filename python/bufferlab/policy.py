@@ -19,7 +19,7 @@
 >>> bufferlab.run(star.set("switch.policy", {"name": "half-of-free", "part": 0.25})).policy
 'half-of-free'
 
-``docs/own-policies.md`` has the whole story.
+``docs/how-to/custom-policies.md`` has the whole story.
 """
 
 from __future__ import annotations

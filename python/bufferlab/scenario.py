@@ -26,7 +26,7 @@ __all__ = ["Scenario", "ScenarioLike", "as_scenario", "schema"]
 class Scenario:
     """What runs: a network, switches, traffic. Immutable; a change makes a new one.
 
-    A scenario says the same as a file (``docs/scenarios.md`` lists the keys): quantities are text with their unit, tables are dictionaries,
+    A scenario says the same as a file (``docs/reference/scenarios.md`` lists the keys): quantities are text with their unit, tables are dictionaries,
     ``[[workload]]`` is a list of dictionaries. It is read when it is first needed, or when :meth:`check` is called.
 
     Parameters

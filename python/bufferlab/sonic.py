@@ -7,7 +7,7 @@
 >>> switch.vectors().groups[0]["pause"]
 {'formula': 4117, 'simulated': 4117}
 
-``docs/operators.md`` says what the answers mean.
+``docs/how-to/operators.md`` says what the answers mean.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ class Probe:
             raise ArgumentError(f"request: {error}", "give numbers and text", "request") from error
         answer: Mapping[str, Any] = json.loads(self._chip.answer(line))
         if not answer["success"]:
-            raise ConfigurationError(str(answer.get("error", "the request failed")), "see `probe` in docs/operators.md")
+            raise ConfigurationError(str(answer.get("error", "the request failed")), "see `probe` in docs/how-to/operators.md")
         return answer
 
     def persist(self, src_port: int, dst_port: int, count: int, *, pg: int) -> None:

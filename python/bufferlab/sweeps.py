@@ -70,7 +70,7 @@ class Sweep:
         and have a second column in base units: ``switch.buffer_bytes``, ``topology.rate_bps``, ``duration_seconds``.
         """
         words = [*self.keys, "metric", "group", "label", "unit", "policy"]
-        numbers = ["mean", "ci95_half_width", "change", "change_ci95_half_width"]
+        numbers = ["mean", "ci95_half_width", "change", "change_ci95_low", "change_ci95_high"]
         types = {word: pyarrow.string() for word in words} | {number: pyarrow.float64() for number in numbers}
         options = pyarrow.csv.ConvertOptions(column_types=types)
         path = self.folder / "sweep.csv"

@@ -21,7 +21,7 @@
 >>> bufferlab.run(star.set("workload", [{"kind": "ring_pulses", "size": "5 KB"}])).flows.num_rows
 80
 
-``docs/own-policies.md`` has the whole story.
+``docs/how-to/custom-policies.md`` has the whole story.
 """
 
 from __future__ import annotations

@@ -422,7 +422,7 @@ def test_the_conformance_suite_is_one_call(star: Scenario) -> None:
 
 
 def test_the_example_of_the_documentation_runs_and_is_short(capsys: pytest.CaptureFixture[str]) -> None:
-    page = Path("docs/own-policies.md").read_text(encoding="utf-8")
+    page = Path("docs/how-to/custom-policies.md").read_text(encoding="utf-8")
     example = page.split("```python\n")[1].split("```")[0]
     assert len(example.splitlines()) < 30
     exec(example.replace("seeds=5", "seeds=1"), {"__name__": "example"})

@@ -150,7 +150,7 @@ def test_a_search_by_probes_ends_at_the_point_of_the_vectors() -> None:
 
 
 def test_executors_of_the_guide_share_one_chip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The snippet of docs/operators.md runs, and a headroom pool is found group by group."""
+    """The snippet of docs/how-to/operators.md runs, and a headroom pool is found group by group."""
     registered: dict[str, Callable[..., Any]] = {}
 
     class ExecutorRegistry:
@@ -173,7 +173,7 @@ def test_executors_of_the_guide_share_one_chip(monkeypatch: pytest.MonkeyPatch) 
         module = types.ModuleType(name)
         setattr(module, exported.__name__, exported)
         monkeypatch.setitem(sys.modules, name, module)
-    guide = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "how-to" / "operators.md").read_text(encoding="utf-8")
     snippet = next(block.split("```")[0] for block in guide.split("```python\n")[1:] if "ExecutorRegistry" in block)
     monkeypatch.chdir(ROOT)
     exec(compile(snippet, "operators.md", "exec"), {})

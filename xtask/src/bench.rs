@@ -1,8 +1,8 @@
 //! A benchmark that others can repeat: a fixed set of runs, as a page and as data.
 //!
-//! The page (`docs/benchmark.md`) is written anew each time and names the machine; the data
-//! (`xtask/bench.csv`) grow by a line per run, so that what was measured earlier stays. Times are
-//! those of one machine in one hour: compare lines of one command.
+//! The page (`docs/evidence/benchmark.md`) is written anew each time and names the machine; the
+//! data (`xtask/bench.csv`) grow by a line per run, so that what was measured earlier stays. Times
+//! are those of one machine in one hour: compare lines of one command.
 
 use crate::python::Build;
 use crate::{ci, output, read, root};
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const PAGE: &str = "docs/benchmark.md";
+const PAGE: &str = "docs/evidence/benchmark.md";
 const DATA: &str = "xtask/bench.csv";
 
 /// A run of the set: what it shows, its scenario, changed keys.
@@ -92,12 +92,12 @@ pub fn run(runs: u32) -> Result<(), String> {
 fn page(date: &str, commit: &str, compiler: &str, runs: u32, rows: &str) -> String {
     format!(
         "# Benchmark\n\n\
-         Written by `cargo xtask bench`; earlier measurements are in [`xtask/bench.csv`](../xtask/bench.csv). Medians of {runs} runs on {date}, commit {commit}, {compiler},\n{}.\n\n\
+         Written by `cargo xtask bench`; earlier measurements are in [`xtask/bench.csv`](../../xtask/bench.csv). Medians of {runs} runs on {date}, commit {commit}, {compiler},\n{}.\n\n\
          The unit is the packet-hop ([performance](performance.md)); one thread: per second of its CPU; two: per second of wall-clock time. A run that cannot be divided is shown on one thread twice. Instructions per packet-hop\n\
-         are recorded apart ([`xtask/instructions.csv`](../xtask/instructions.csv)), because they do not depend on the machine.\n\n\
+         are recorded apart ([`xtask/instructions.csv`](../../xtask/instructions.csv)), because they do not depend on the machine.\n\n\
          | run | hosts | threads | packet-hops | M packet-hops per second | fastest | built in (s) | resident (MB) |\n|---|--:|--:|--:|--:|--:|--:|--:|\n{rows}\n\
-         The permutation is a list of flows that any simulator can read: [`permutation-flows.csv`](../scenarios/permutation-flows.csv), a flow per line with its source, destination, size (bytes) and start (ns). A twin has 8 leaves of 16 hosts and 16\n\
-         spines, 10 Gb/s and 1 us on every cable, packets of 1,400 B of payload, and marks at the threshold of the [scenario](../scenarios/permutation.toml).\n",
+         The permutation is a list of flows that any simulator can read: [`permutation-flows.csv`](../../scenarios/permutation-flows.csv), a flow per line with its source, destination, size (bytes) and start (ns). A twin has 8 leaves of 16 hosts and 16\n\
+         spines, 10 Gb/s and 1 us on every cable, packets of 1,400 B of payload, and marks at the threshold of the [scenario](../../scenarios/permutation.toml).\n",
         machine()
     )
 }

@@ -26,30 +26,30 @@ struct Block {
 /// Every such block.
 const BLOCKS: &[Block] = &[
     Block {
-        path: "docs/scenarios.md",
+        path: "docs/reference/scenarios.md",
         begin: "<!-- begin generated -->\n",
         end: "<!-- end generated -->\n",
         text: || Ok(bufferlab_scenario::reference()),
     },
     Block {
-        path: "docs/experiments.md",
+        path: "docs/reference/experiments.md",
         begin: "<!-- begin generated -->\n",
         end: "<!-- end generated -->\n",
         text: || Ok(bufferlab_experiment::reference()),
     },
     Block {
-        path: "docs/guide.md",
+        path: "docs/start/guide.md",
         begin: "<!-- scenarios: begin; cargo xtask generate -->\n",
         end: "<!-- scenarios: end -->\n",
         text: scenario_index,
     },
     Block {
-        path: "docs/theory.md",
+        path: "docs/reference/theory.md",
         begin: "<!-- calculators: begin; cargo xtask generate -->\n",
         end: "<!-- calculators: end -->\n",
         text: || Ok(calculators::reference()),
     },
-    Block { path: "docs/guide.md", begin: TABLES.0, end: TABLES.1, text: || Ok(table_overview()) },
+    Block { path: "docs/start/guide.md", begin: TABLES.0, end: TABLES.1, text: || Ok(table_overview()) },
     Block { path: "README.md", begin: TABLES.0, end: TABLES.1, text: || Ok(table_names()) },
 ];
 
@@ -59,10 +59,10 @@ const TABLES: (&str, &str) = ("<!-- tables: begin; cargo xtask generate -->\n", 
 /// The files that are derived as a whole: path relative to the root, content.
 fn files() -> Vec<(&'static str, String)> {
     vec![
-        ("docs/scenario.schema.json", schema(bufferlab_scenario::json_schema())),
-        ("docs/experiment.schema.json", schema(bufferlab_experiment::json_schema())),
-        ("docs/policies/README.md", policy_index()),
-        ("docs/tables.md", tables()),
+        ("docs/reference/scenario.schema.json", schema(bufferlab_scenario::json_schema())),
+        ("docs/reference/experiment.schema.json", schema(bufferlab_experiment::json_schema())),
+        ("docs/reference/policies/README.md", policy_index()),
+        ("docs/reference/tables.md", tables()),
         ("python/bufferlab/_calculators.py", calculators::python()),
         ("python/bufferlab/_names.py", python_names()),
     ]
@@ -133,7 +133,7 @@ fn scenario_index() -> Result<String, String> {
         let path = format!("scenarios/{name}");
         let description = description(&read(&path)?).ok_or_else(|| format!("{path}: no description"))?;
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "| [`{name}`](../{path}) | {} |", cell(&description));
+        let _ = writeln!(text, "| [`{name}`](../../{path}) | {} |", cell(&description));
     }
     Ok(text + "\n")
 }
@@ -156,7 +156,7 @@ fn policy_index() -> String {
     let mut text = "# Policies\n\n\
         <!-- generated from the registry by `cargo xtask generate` -->\n\n\
         `bufferlab policy show NAME` prints the same and the parameters. How to add one: \
-        [CONTRIBUTING](../../CONTRIBUTING.md#add-a-policy).\n\n\
+        [CONTRIBUTING](../../../CONTRIBUTING.md#add-a-policy).\n\n\
         | name | policy | what it does | work per decision |\n|---|---|---|---|\n"
         .to_owned();
     for info in POLICIES {
@@ -191,7 +191,7 @@ fn python_names() -> String {
     );
     let tables = literal(
         "TableName",
-        "The tables of a run; `docs/tables.md` has their columns.",
+        "The tables of a run; `docs/reference/tables.md` has their columns.",
         &mut Table::ALL.iter().map(|table| table.name()),
     );
     format!(
@@ -213,7 +213,12 @@ fn table_overview() -> String {
     let mut text = "| table | a row is |\n|---|---|\n".to_owned();
     for table in Table::ALL {
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "| [`{0}`](tables.md#{0}) | {1} |", table.name(), cell(table.description()));
+        let _ = writeln!(
+            text,
+            "| [`{0}`](../reference/tables.md#{0}) | {1} |",
+            table.name(),
+            cell(table.description())
+        );
     }
     text + "\n"
 }
@@ -287,7 +292,10 @@ mod tests {
     #[test]
     fn the_guide_lists_every_scenario() {
         let index = scenario_index().expect("every scenario has a description");
-        assert!(index.contains("| [`tdt-fig7.toml`](../scenarios/tdt-fig7.toml) | TDT Fig. 7: "), "{index}");
+        assert!(
+            index.contains("| [`tdt-fig7.toml`](../../scenarios/tdt-fig7.toml) | TDT Fig. 7: "),
+            "{index}"
+        );
         assert_eq!(description("name = \"x\"\ndescription = \"a burst\"\n").as_deref(), Some("A burst"));
         assert_eq!(description("name = \"x\"\n"), None);
     }

@@ -47,7 +47,7 @@ struct Measured {
 impl Recorded {
     /// The file.
     fn text(&self) -> String {
-        let mut text = "# Instructions per packet-hop, by `cargo xtask instructions --record` (docs/performance.md).\n\n".to_owned();
+        let mut text = "# Instructions per packet-hop, by `cargo xtask instructions --record` (docs/evidence/performance.md).\n\n".to_owned();
         text += &format!("compiler = {:?}\n", self.compiler);
         for Measured { name, durations, settings, per_hop, per_hop_in_tests } in &self.scenario {
             text += &format!(

@@ -15,7 +15,7 @@ cargo xtask python --release     the same with the extension module as people in
 cargo xtask generate [--check] [--all|PART...]
                                  write the generated documents, or report which are stale; PART is a crate whose tests
                                  know documents, --all is every one; without either, those that take seconds
-cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure crates' sources (docs/vectors.md):
+cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure crates' sources (docs/internals/vectors.md):
     --sample N [--seed S]        N mutants chosen by a seed (20, 1)     --all      every mutant
     --package NAME               of this crate only; may repeat         --resume   what an earlier run has not done
     --timeout S                  a test that runs longer hangs (300)    --list     print them only
@@ -23,20 +23,20 @@ cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
 cargo xtask same-threads [--quick] [SCENARIO...]
                                  run the scenarios on 1, 2, 3 and 8 threads, and compare their tables byte for byte
-cargo xtask bench                the fixed set of runs, as docs/benchmark.md and xtask/bench.csv: twenty minutes on an idle machine
-cargo xtask dist [--wheel]       the program or the wheel, compiled with the profile of a training run, in target/dist (docs/performance.md)
+cargo xtask bench                the fixed set of runs, as docs/evidence/benchmark.md and xtask/bench.csv: twenty minutes on an idle machine
+cargo xtask dist [--wheel]       the program or the wheel, compiled with the profile of a training run, in target/dist (docs/evidence/performance.md)
 cargo xtask instructions [--record]
-                                 instructions per packet-hop against xtask/instructions.toml, or record them (docs/performance.md)
+                                 instructions per packet-hop against xtask/instructions.toml, or record them (docs/evidence/performance.md)
 cargo xtask fuzz [--subject scenarios|parsers] [--seed N|--fresh] [--budget 10m] [--cases N] [--jobs N]
                                  scenarios that nobody would write and damaged files, with every check on; `play FILE`, `input FILE` and
                                  `batch SEED N` repeat a case; `faults` lets calls of the program fail, `fault SEED N` repeats one;
-                                 without options the step of `ci` in the build of the tests (docs/vectors.md)
+                                 without options the step of `ci` in the build of the tests (docs/internals/vectors.md)
 cargo xtask soak [--budget 2h] [--seed N] [--resume]
                                  all searches, faults and kills in turn, with fresh seeds; a table of cases and findings in target/soak
 cargo xtask headroom-search [NETWORKS [SEED]]
-                                 try to lose a lossless packet with the model's headroom (1000, 1; docs/lossless.md)
+                                 try to lose a lossless packet with the model's headroom (1000, 1; docs/concepts/lossless.md)
 cargo xtask hardware [STEP] [--quick] [CIRCUIT...]
-                                 circuits against the policies: lint, cosim, prove, mutants, cost, depth (docs/circuits.md)
+                                 circuits against the policies: lint, cosim, prove, mutants, cost, depth (docs/internals/circuits.md)
 cargo xtask site                 the documentation as a site, in target/site/html: search, menu, gallery; every link is checked
 cargo xtask commit-message FILE  whether the message of a commit keeps the rules; a hook: git config core.hooksPath .githooks
 cargo xtask prose [PART]         where the language breaks the rules that a program can check; --record writes lower numbers into

@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn parts_are_crates_folders_and_files() {
         assert_eq!(part_of("crates/core/src/lib.rs"), "crates/core");
-        assert_eq!(part_of("docs/policies/dt.md"), "docs");
+        assert_eq!(part_of("docs/reference/policies/dt.md"), "docs");
         assert_eq!(part_of("README.md"), "README.md");
     }
 }

@@ -90,12 +90,13 @@ fn gather(into: &Path) -> Result<(), String> {
 /// The policies' pages as lines of the menu, by their titles.
 fn policies(source: &Path) -> Result<String, String> {
     let mut lines = String::from("      - Policies:\n");
-    for path in
-        files(&source.join("docs/policies"))?.iter().filter(|path| path.extension() == Some("md".as_ref()))
+    for path in files(&source.join("docs/reference/policies"))?
+        .iter()
+        .filter(|path| path.extension() == Some("md".as_ref()))
     {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // Writing into a string cannot fail.
-        let _ = writeln!(lines, "          - \"{name}\": docs/policies/{name}.md");
+        let _ = writeln!(lines, "          - \"{name}\": docs/reference/policies/{name}.md");
     }
     Ok(lines)
 }
@@ -106,7 +107,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(
         "# Gallery\n\nThe figures of the papers as they come out here, each with the command that makes it. Hollow markers stand where a paper's number \
          would put its scheme. What is computed is exact; what runs is drawn from recorded values, whose commit and date are in \
-         [the ledger](docs/reproduction.md).\n",
+         [the ledger](docs/evidence/reproduction.md).\n",
     );
     let program = program()?;
     for path in experiments()? {
@@ -161,7 +162,7 @@ fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     let name = id.replace('/', "-");
     let places = [
         (format!("claims/values/{name}.quick.paper.csv"), "quick"),
-        (format!("docs/paper-scale/{name}/values.csv"), "paper"),
+        (format!("docs/evidence/paper-scale/{name}/values.csv"), "paper"),
     ];
     places.into_iter().map(|(place, scale)| (root().join(place), scale)).find(|(place, _)| place.is_file())
 }

@@ -249,7 +249,7 @@ fn scenarios(files: &[String]) -> Vec<String> {
 /// they say.
 fn policies() -> Vec<String> {
     let wanted = POLICIES.iter().flat_map(|info| {
-        [format!("docs/policies/{}.md", info.name), format!("testdata/policy/{}.toml", info.name)]
+        [format!("docs/reference/policies/{}.md", info.name), format!("testdata/policy/{}.toml", info.name)]
     });
     wanted.filter(|path| !root().join(path).is_file()).map(|path| format!("{path}: missing")).collect()
 }

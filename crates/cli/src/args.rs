@@ -260,7 +260,7 @@ pub(crate) struct TestbedUpArgs {
 #[derive(Clone, Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("written").args(["record", "capture"]).multiple(true))]
 pub(crate) struct SwitchArgs {
-    /// The switch's file (docs/switch.md)
+    /// The switch's file (docs/how-to/real-switch.md)
     #[arg(required_unless_present = "verify")]
     pub(crate) file: Option<PathBuf>,
     /// Write what the switch is asked and what it answers into this folder

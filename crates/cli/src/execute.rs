@@ -4,7 +4,7 @@ use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs,
 use crate::progress::Board;
 use crate::{error, inform, interrupt, print, say, say_report};
 use bufferlab_lab::{Destination, Execution, Job, Load, Plan, plan_compare, plan_run};
-use bufferlab_report::{FigureStyle, Look, Report, Stopping, steady_from, steady_text};
+use bufferlab_report::{Change, FigureStyle, Look, Report, Stopping, steady_from, steady_text};
 use bufferlab_results::{Claim, Group, RunCaveat, RunResult, remove_leftovers};
 use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
 use bufferlab_sim::Simulation;
@@ -107,11 +107,7 @@ fn compare_until(
 
 /// "20 seeds: queries.qct_mean_ms: abm -48.1 % ± 12.0".
 fn in_words(look: &Look) -> String {
-    let change = |(policy, mean, half_width): &(String, f64, f64)| {
-        // Zero is never negative.
-        let percent = (1_000.0 * mean).round() / 10.0 + 0.0;
-        format!("{policy} {percent:+.1} % ± {:.1}", 100.0 * half_width)
-    };
+    let change = |(policy, change): &(String, Change)| format!("{policy} {}", change.in_words());
     let changes: Vec<String> = look.changes.iter().map(change).collect();
     format!("{} seeds: {} against the baseline: {}", look.seeds, look.metric, changes.join(", "))
 }

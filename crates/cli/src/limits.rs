@@ -26,7 +26,7 @@ pub fn limits() -> [(&'static str, Vec<Limit>); 7] {
     ]
 }
 
-/// The page `docs/limits.md`.
+/// The page `docs/reference/limits.md`.
 #[must_use]
 pub fn limits_page() -> String {
     let mut text = String::from(BEGIN);

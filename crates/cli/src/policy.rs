@@ -115,7 +115,7 @@ pub(crate) fn show(info: &PolicyInfo, as_json: bool) -> miette::Result<()> {
 fn in_hardware(circuits: &[Circuit]) -> String {
     let mut text = String::new();
     for circuit in circuits {
-        let heading = if text.is_empty() { "\nIn hardware (docs/circuits.md)\n" } else { "" };
+        let heading = if text.is_empty() { "\nIn hardware (docs/internals/circuits.md)\n" } else { "" };
         let _ = writeln!(text, "{heading}  {}: {}", circuit.name, circuit.about);
         for line in wrap(&format!("{} {}", circuit.timing(), circuit.evidence()), 90) {
             let _ = writeln!(text, "      {line}");

@@ -1,8 +1,8 @@
 //! The format of experiments as data: every table, key, kind, default and explanation, in one
 //! place.
 //!
-//! The reader looks keys up here, and the JSON Schema and the reference in `docs/experiments.md`
-//! are generated from here.
+//! The reader looks keys up here, and the JSON Schema and the reference in
+//! `docs/reference/experiments.md` are generated from here.
 
 use crate::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 use bufferlab_core::schedule::MAX_QUEUES_PER_PORT;
@@ -394,7 +394,7 @@ const MARKED: KeySpec = optional(
 /// A statement.
 pub static CLAIM: TableSpec = TableSpec {
     title: "[[claim]]",
-    doc: "A statement and how it is judged; the rules of verdicts are in [reproduction.md](reproduction.md).",
+    doc: "A statement and how it is judged; the rules of verdicts are in [reproduction.md](../evidence/reproduction.md).",
     keys: &[
         required(
             "id",

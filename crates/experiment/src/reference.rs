@@ -1,5 +1,5 @@
-//! The reference of the format for `docs/experiments.md`, and the JSON Schema for editors and
-//! checkers.
+//! The reference of the format for `docs/reference/experiments.md`, and the JSON Schema for editors
+//! and checkers.
 
 use crate::format::{
     AXIS, AXIS_VALUE, CLAIM, CONDITION, COURSE, GOODPUT, MARK, PANEL, PROBE, QUEUES, READING, ROOT, SCALE,

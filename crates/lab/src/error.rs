@@ -82,7 +82,7 @@ fn simulation_hint(error: &SimError) -> &'static str {
         SimError::MarkingFailed(_) => "mend the marking rule: its run has no result",
         SimError::ControlFailed(_) => "mend the congestion control: its run has no result",
         SimError::CongestionControl(_) | SimError::ControlParameter { .. } => {
-            "see `congestion_control` in docs/scenarios.md"
+            "see `congestion_control` in docs/reference/scenarios.md"
         }
         SimError::CardFull(_) => {
             "set nic = \"fair\" in [host], with which packets are made when they are sent, or bound the windows \

@@ -3,8 +3,9 @@
 /// Declares the row of a table: visibility, struct and name of the table, then a field per column.
 ///
 /// The documentation of the struct says what a row is, that of a field what the column means. Both
-/// go into `docs/tables.md`, the latter into result files, too, so they are written for people who
-/// read tables. The ending of a name is the unit ([`Column::unit`](crate::Column::unit)).
+/// go into `docs/reference/tables.md`, the latter into result files, too, so they are written for
+/// people who read tables. The ending of a name is the unit
+/// ([`Column::unit`](crate::Column::unit)).
 ///
 /// `class: u16 as ClassName` is a field of type `u16` that is stored as the name of the class
 /// ([`ClassName`](crate::ClassName)).

@@ -1,6 +1,6 @@
 //! Families of switch chips: what of their memories differs, as far as it is public.
 //!
-//! Where the numbers come from, and what was held against measurements: docs/silicon.md.
+//! Where the numbers come from, and what was held against measurements: docs/evidence/silicon.md.
 
 use crate::choices;
 

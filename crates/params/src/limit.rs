@@ -5,8 +5,8 @@ use std::fmt;
 
 /// The most of something that input may ask for.
 ///
-/// A crate that checks such bounds lists them in a constant `LIMITS`; `docs/limits.md` shows all of
-/// them, and a test of the command line demands a case just above each.
+/// A crate that checks such bounds lists them in a constant `LIMITS`; `docs/reference/limits.md`
+/// shows all of them, and a test of the command line demands a case just above each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// What is limited, in the plural: "seeds".

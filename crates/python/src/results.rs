@@ -3,7 +3,9 @@
 
 use crate::errors;
 use crate::words;
-use bufferlab_report::{Better, Caveat, Cell, Estimate, Metric, MetricComparison, Report, run_summary};
+use bufferlab_report::{
+    Better, Caveat, Cell, Change, Estimate, Metric, MetricComparison, Report, run_summary,
+};
 use bufferlab_results::{RunResult, store_run};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -49,7 +51,9 @@ pub(crate) fn store(py: Python<'_>, dir: PathBuf, files: Vec<(String, PyBackedBy
 /// Runs, mean, half of its interval.
 type Interval = (u64, f64, Option<f64>);
 /// Policy, the value of every seed, mean over them, change against the baseline.
-type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<Interval>);
+type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<PlainChange>);
+/// Seeds, mean and both ends of the interval.
+type PlainChange = (u64, f64, Option<f64>, Option<f64>);
 /// Policies, seeds, metrics with a cell per policy, caveats (id, message, advice), text for a
 /// terminal.
 type PlainReport =
@@ -70,8 +74,8 @@ pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bo
     let report = report.map_err(|error| errors::report(py, &error))?;
     let text = report.text();
     let interval = |estimate: Estimate| (estimate.seeds, estimate.mean, estimate.half_width);
-    let cell =
-        |cell: Cell| (cell.policy, cell.values, cell.estimate.map(interval), cell.change.map(interval));
+    let change = |change: Change| (change.seeds, change.mean, change.low, change.high);
+    let cell = |cell: Cell| (cell.policy, cell.values, cell.estimate.map(interval), cell.change.map(change));
     let row = |row: MetricComparison| (metric(row.metric), row.cells.into_iter().map(cell).collect());
     let caveat = |caveat: &Caveat| {
         let record = caveat.record();

@@ -5,7 +5,7 @@ use crate::compare::{MetricComparison, relative_change};
 use crate::format;
 use crate::load::{Report, Run};
 use crate::metric::Unit;
-use crate::statistics::Estimate;
+use crate::statistics::Change;
 use bufferlab_results::REAL_PACKETS;
 
 /// Differences that a sentence names.
@@ -32,7 +32,7 @@ struct Both<'a> {
     real: f64,
     simulated: f64,
     /// Real against simulated; `None` where the simulator's is zero.
-    change: Option<Estimate>,
+    change: Option<Change>,
 }
 
 impl Both<'_> {
@@ -47,7 +47,7 @@ impl Both<'_> {
     fn differs(&self) -> bool {
         match self.change {
             None => self.real.total_cmp(&self.simulated).is_ne(),
-            Some(Estimate { mean, half_width: None, .. }) => mean.abs() > ALIKE,
+            Some(Change { mean, low: None, .. }) => mean.abs() > ALIKE,
             Some(change) => change.excludes_zero(),
         }
     }
@@ -73,8 +73,7 @@ impl Both<'_> {
         let (real, simulated) = (number(self.real), number(self.simulated));
         let mut text = format!("{} {real}{unit} in the place of {simulated}{unit}", self.name());
         if let Some(change) = self.change {
-            let half = change.half_width.map(|half| format!(" ±{}", format::tenth(half * 100.0)));
-            text.push_str(&format!(" ({}{})", format::change(change.mean), half.unwrap_or_default()));
+            text.push_str(&format!(" ({})", change.in_words()));
         }
         text
     }

@@ -4,7 +4,7 @@
 //! The page holds all numbers as JSON, and the script as text: one file, no network. Without
 //! JavaScript the explorer is not there, and the page's fixed charts are.
 
-use crate::statistics::Estimate;
+use crate::statistics::{Change, Estimate};
 use maud::{Markup, PreEscaped, html};
 use serde::{Serialize, Serializer};
 
@@ -77,17 +77,17 @@ pub struct ExplorerCell {
     /// Mean and interval.
     pub estimate: Estimate,
     /// Relative change against the first scheme, paired by seed; `None` where there is none.
-    pub change: Option<Estimate>,
+    pub change: Option<Change>,
 }
 
 impl Serialize for ExplorerCell {
-    /// Seeds, mean, half of the interval; then change and half of its interval, if there is a
-    /// change.
+    /// Seeds, mean, half of the interval; then change and both ends of its interval, if there is
+    /// a change.
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Estimate { seeds, mean, half_width } = self.estimate;
         match self.change {
             None => (seeds, mean, half_width).serialize(to),
-            Some(change) => (seeds, mean, half_width, change.mean, change.half_width).serialize(to),
+            Some(change) => (seeds, mean, half_width, change.mean, change.low, change.high).serialize(to),
         }
     }
 }
@@ -199,8 +199,9 @@ mod tests {
         let estimate = Estimate { seeds: 2, mean: 0.1, half_width: Some(0.05) };
         let cell = ExplorerCell { estimate, change: None };
         assert_eq!(serde_json::to_string(&cell).expect("JSON"), "[2,0.1,0.05]");
-        let changed = ExplorerCell { change: Some(Estimate { half_width: None, ..estimate }), ..cell };
-        assert_eq!(serde_json::to_string(&changed).expect("JSON"), "[2,0.1,0.05,0.1,null]");
+        let change = Change { seeds: 2, mean: 0.1, low: Some(-0.1), high: None };
+        let changed = ExplorerCell { change: Some(change), ..cell };
+        assert_eq!(serde_json::to_string(&changed).expect("JSON"), "[2,0.1,0.05,0.1,-0.1,null]");
         let explorer = Explorer { schemes: vec!["</script>".to_owned()], ..Explorer::default() };
         let markup = explorer.markup().into_string();
         assert_eq!(markup.matches("</script>").count(), 2, "{markup}");

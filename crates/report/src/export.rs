@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Columns of `comparison.csv` and `comparison.parquet`: one row per metric and policy.
-const COLUMNS: [(&str, &str); 11] = [
+const COLUMNS: [(&str, &str); 12] = [
     ("metric", "Stable name of the metric"),
     ("group", "What it is taken of"),
     ("label", "Its name in reports"),
@@ -27,8 +27,9 @@ const COLUMNS: [(&str, &str); 11] = [
     ("mean", "Mean over seeds"),
     ("ci95_half_width", "Half of its 95 % confidence interval (Student); empty with one seed"),
     ("baseline", "Policy that the change is against"),
-    ("change", "Mean difference to the baseline, paired by seed, as a fraction of the baseline's mean"),
-    ("change_ci95_half_width", "Half of its 95 % confidence interval; empty with one seed"),
+    ("change", "Mean over the baseline's mean, less 1, over the seeds that both have"),
+    ("change_ci95_low", "Lower end of its 95 % confidence interval, paired by seed; empty with one seed"),
+    ("change_ci95_high", "Upper end of its 95 % confidence interval; empty with one seed"),
 ];
 
 /// Schemes over seeds, paired by seed, with 95 % intervals. `format_version` grows when a field
@@ -66,7 +67,7 @@ pub(crate) const FORMAT: &str = "bufferlab-comparison";
 pub(crate) fn to_json(comparison: &Comparison, caveats: &[Caveat]) -> serde_json::Result<String> {
     let file = ComparisonFile {
         format: FORMAT,
-        format_version: 1,
+        format_version: 2,
         policies: &comparison.policies,
         seeds: &comparison.seeds,
         finding: finding(comparison),
@@ -93,13 +94,14 @@ pub(crate) fn to_csv(comparison: &Comparison) -> String {
         let (mean, change) = (cell.estimate, cell.change);
         let _ = writeln!(
             out,
-            "{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{}",
             mean.map_or(0, |estimate| estimate.seeds),
             number(mean.map(|estimate| estimate.mean)),
             number(mean.and_then(|estimate| estimate.half_width)),
             quoted(comparison.baseline()),
-            number(change.map(|estimate| estimate.mean)),
-            number(change.and_then(|estimate| estimate.half_width)),
+            number(change.map(|change| change.mean)),
+            number(change.and_then(|change| change.low)),
+            number(change.and_then(|change| change.high)),
         );
     }
     out
@@ -109,7 +111,7 @@ pub(crate) fn to_csv(comparison: &Comparison) -> String {
 pub(crate) fn to_parquet(path: &Path, comparison: &Comparison) -> Result<Vec<u8>, ReportError> {
     let mut words: Vec<StringBuilder> = (0..6).map(|_| StringBuilder::new()).collect();
     let mut seeds = UInt64Builder::new();
-    let mut numbers: Vec<Float64Builder> = (0..4).map(|_| Float64Builder::new()).collect();
+    let mut numbers: Vec<Float64Builder> = (0..5).map(|_| Float64Builder::new()).collect();
     for (row, cell) in cells(comparison) {
         let metric = &row.metric;
         let texts = [
@@ -124,10 +126,15 @@ pub(crate) fn to_parquet(path: &Path, comparison: &Comparison) -> Result<Vec<u8>
             builder.append_value(text);
         }
         seeds.append_value(cell.estimate.map_or(0, |estimate| estimate.seeds));
-        let estimates = [cell.estimate, cell.change].map(|estimate| {
-            [estimate.map(|estimate| estimate.mean), estimate.and_then(|estimate| estimate.half_width)]
-        });
-        for (builder, number) in numbers.iter_mut().zip(estimates.into_iter().flatten()) {
+        let (mean, change) = (cell.estimate, cell.change);
+        let values = [
+            mean.map(|estimate| estimate.mean),
+            mean.and_then(|estimate| estimate.half_width),
+            change.map(|change| change.mean),
+            change.and_then(|change| change.low),
+            change.and_then(|change| change.high),
+        ];
+        for (builder, number) in numbers.iter_mut().zip(values) {
             builder.append_option(number);
         }
     }

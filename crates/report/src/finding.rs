@@ -17,8 +17,8 @@ pub use grid::grid_finding;
 pub(crate) use single::facts_of_one;
 
 use crate::compare::{Comparison, MetricComparison};
-use crate::metric::{Better, Metric};
-use crate::statistics::{Estimate, chance_of, holm};
+use crate::metric::{Better, Metric, Unit};
+use crate::statistics::{Change, Estimate, chance_of, holm};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,6 +26,8 @@ use serde::Serialize;
 const LEVEL: f64 = 0.05;
 /// Relative changes below this round to nothing where they are shown.
 const TOLD: f64 = 0.000_5;
+/// Percentages below this matter to nobody: sentences about them come last.
+const MINOR_PERCENT: f64 = 0.1;
 
 /// What kind of sentence it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -57,11 +59,10 @@ pub struct Judgement {
     pub policy: String,
     /// Place of the metric in the order of importance, from 0.
     pub rank: usize,
-    /// Mean of the paired differences, a fraction of the baseline's mean where that is not zero;
-    /// else in the metric's unit.
-    pub change: Estimate,
-    /// Whether `change` is a fraction.
-    pub relative: bool,
+    /// Change against the baseline; `None` where the baseline's mean is zero.
+    pub change: Option<Change>,
+    /// Mean of the paired differences, in the metric's unit.
+    pub difference: Estimate,
     /// Whether the change is for the better; `None` where there is none.
     pub better: Option<bool>,
     /// Chance of such differences without an effect.
@@ -71,6 +72,12 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// Size of the change, to order changes by; infinite where the baseline's mean is zero.
+    #[must_use]
+    pub fn size(&self) -> f64 {
+        self.change.map_or(f64::INFINITY, |change| change.mean.abs())
+    }
+
     /// Whether it holds after the correction for all looks.
     #[must_use]
     pub fn holds(&self) -> bool {
@@ -92,20 +99,13 @@ pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
     let looks = looks(&judged, comparison.policies.len());
     let judgement = |look: Look| {
         let metric = &judged[look.metric].metric;
-        let relative = look.base != 0.0;
-        let scale = if relative { look.base.abs() } else { 1.0 };
-        let change = Estimate {
-            seeds: look.difference.seeds,
-            mean: look.difference.mean / scale,
-            half_width: look.difference.half_width.map(|half| half / scale),
-        };
         let sign = if metric.better == Better::Higher { 1.0 } else { -1.0 };
         Judgement {
             metric: metric.id.clone(),
             policy: comparison.policies[look.policy].clone(),
             rank: look.metric,
-            change,
-            relative,
+            change: look.change,
+            difference: look.difference,
             better: look
                 .is_told()
                 .then_some(look.difference.mean * sign > 0.0)
@@ -129,9 +129,8 @@ pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     words::sentences(comparison, &judged, &looks)
 }
 
-/// The metrics that findings and ranked tables are about, that by which schemes are ranked first:
-/// outcomes with a good direction, and of the mean and the p99 of one quantity only one, since both
-/// would mostly say the same twice. Which ones does not depend on the results.
+/// The metrics of findings and ranked tables, the one that ranks schemes first: outcomes with a good
+/// direction. Which ones does not depend on the results.
 #[must_use]
 pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
     let mut found: Vec<(u8, &MetricComparison)> = comparison
@@ -159,10 +158,10 @@ struct Look {
     policy: usize,
     /// Mean of the paired differences.
     difference: Estimate,
-    /// Mean of the baseline over the same seeds.
-    base: f64,
-    /// The scheme's value is zero in all of them.
-    gone: bool,
+    /// Change against the baseline; `None` where the baseline's mean is zero.
+    change: Option<Change>,
+    /// Means of the baseline and of the scheme over the same seeds.
+    levels: (f64, f64),
     /// Chance of such differences without an effect.
     chance: f64,
     /// The same, corrected for all looks.
@@ -179,14 +178,14 @@ impl Look {
         self.chance <= LEVEL && self.corrected > LEVEL && self.is_told()
     }
 
-    /// Large enough to be read.
+    /// Whether the change is large enough to be read.
     fn is_told(&self) -> bool {
-        self.base == 0.0 || self.difference.mean.abs() >= TOLD * self.base.abs()
+        self.change.is_none_or(|change| change.mean.abs() >= TOLD)
     }
 
-    /// The change as a fraction of the baseline; `None` if that is zero.
-    fn relative(&self) -> Option<f64> {
-        (self.base != 0.0).then(|| self.difference.mean / self.base.abs())
+    /// Whether both levels are too small to matter, however they differ.
+    fn is_minor(&self, metric: &Metric) -> bool {
+        metric.unit == Unit::Percent && self.levels.0.max(self.levels.1) < MINOR_PERCENT
     }
 }
 
@@ -197,11 +196,13 @@ fn looks(judged: &[&MetricComparison], policies: usize) -> Vec<Look> {
         for policy in 1..policies {
             let pairs: Vec<(f64, f64)> = pairs(row, 0, policy);
             let differences: Vec<f64> = pairs.iter().map(|(base, value)| value - base).collect();
-            if let (Some(chance), Some(difference)) = (chance_of(&differences), Estimate::of(&differences)) {
-                let base = pairs.iter().map(|(base, _)| base).sum::<f64>() / pairs.len() as f64;
-                let gone = pairs.iter().all(|(_, value)| *value == 0.0);
-                looks.push(Look { metric, policy, difference, base, gone, chance, corrected: 1.0 });
-            }
+            let (Some(chance), Some(difference)) = (chance_of(&pairs), Estimate::of(&differences)) else {
+                continue;
+            };
+            let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64;
+            let levels = (mean(|pair| pair.0), mean(|pair| pair.1));
+            let change = Change::of(&pairs);
+            looks.push(Look { metric, policy, difference, change, levels, chance, corrected: 1.0 });
         }
     }
     let corrected = holm(&looks.iter().map(|look| look.chance).collect::<Vec<_>>());

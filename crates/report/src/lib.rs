@@ -68,7 +68,7 @@ pub use page::local_page;
 pub use pauses::{Deadlock, PauseTotal, Pauses};
 pub use ranking::{Ranking, Standing};
 pub use sequential::{Look, Stopping};
-pub use statistics::{Distribution, Estimate, Percentile, student_t_975};
+pub use statistics::{Change, Distribution, Estimate, Percentile, student_t_975};
 pub use steady::{SteadyState, steady_from, steady_text};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,

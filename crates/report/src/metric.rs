@@ -261,6 +261,11 @@ impl Metric {
         }
     }
 
+    /// Whether it is a 99th percentile.
+    pub(crate) fn is_tail(&self) -> bool {
+        self.kind.statistic == Some(Statistic::P99)
+    }
+
     /// Whether `other` is the p99 of the quantity whose mean this is.
     pub(crate) fn has_tail(&self, other: &Self) -> bool {
         self.subject == other.subject

@@ -7,8 +7,8 @@
 //! so that there are few looks.
 
 use crate::compare::{Comparison, MetricComparison};
-use crate::finding::judged;
-use crate::statistics::{student_quantile, student_t_975};
+use crate::finding::{judged, pairs};
+use crate::statistics::Change;
 
 /// Seeds at the first look: fewer say nothing of their own spread.
 const FIRST: u32 = 5;
@@ -34,9 +34,9 @@ pub struct Look {
     pub metric: String,
     /// Seeds that all schemes have.
     pub seeds: u64,
-    /// Of every scheme but the baseline: its label, its change against the baseline and half of the
-    /// corrected interval, both fractions of the baseline's mean.
-    pub changes: Vec<(String, f64, f64)>,
+    /// Label of every scheme but the baseline, and its change against the baseline with the
+    /// corrected interval.
+    pub changes: Vec<(String, Change)>,
     /// No further look is needed.
     pub is_enough: bool,
 }
@@ -61,20 +61,20 @@ impl Stopping {
         let level = 1.0 - CHANCE / self.looks().len() as f64;
         let mut changes = Vec::new();
         let mut seeds = u64::MAX;
-        for cell in &row.cells[1..] {
-            let change = cell.change.and_then(|change| Some((change, change.half_width?)));
-            let Some((change, half_width)) = change else {
+        let mut is_enough = true;
+        for (at, cell) in row.cells.iter().enumerate().skip(1) {
+            let change = Change::at_level(&pairs(row, 0, at), level);
+            let Some((change, half_width)) = change.and_then(|change| Some((change, change.half_width()?)))
+            else {
                 return Err(format!(
                     "{} of {} cannot be compared with the baseline's: it is missing or zero there, or there is one seed",
                     row.metric.id, cell.policy
                 ));
             };
-            let degrees = change.seeds - 1;
-            let corrected = half_width * student_quantile(level, degrees) / student_t_975(degrees);
             seeds = seeds.min(change.seeds);
-            changes.push((cell.policy.clone(), change.mean, corrected));
+            is_enough &= half_width <= self.half_width;
+            changes.push((cell.policy.clone(), change));
         }
-        let is_enough = changes.iter().all(|(_, _, half_width)| *half_width <= self.half_width);
         Ok(Look { metric: row.metric.id.clone(), seeds, changes, is_enough })
     }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::compare::Cell;
     use crate::metric::Metric;
-    use crate::statistics::Estimate;
+    use crate::statistics::{Estimate, student_quantile, student_t_975};
 
     fn stopping(half_width: f64, most: u32) -> Stopping {
         Stopping { half_width, most, metric: None }
@@ -149,16 +149,17 @@ mod tests {
     #[test]
     fn a_look_takes_the_widest_interval_and_names_what_it_lacks() {
         let metric = Metric::find("class.web.qct_mean_ms").expect("the table has it");
-        let cell = |policy: &str, change| Cell {
+        // Means 10 and 8 without noise in common: the intervals of -20 % are those of the second
+        // scheme's noise, s = 0.01 and 0.03, times 2.7764 / sqrt(5).
+        let cell = |policy: &str, mean: f64, noise: f64| Cell {
             policy: policy.to_owned(),
-            values: Vec::new(),
+            values: [-1.0, -1.0, 0.0, 1.0, 1.0].map(|step| Some(mean + noise * step)).to_vec(),
             estimate: None,
-            change,
+            change: None,
         };
-        let change = |half| Some(Estimate { seeds: 5, mean: -0.2, half_width: Some(half) });
         let row = MetricComparison {
             metric,
-            cells: vec![cell("dt", None), cell("abm", change(0.01)), cell("cs", change(0.03))],
+            cells: vec![cell("dt", 10.0, 0.0), cell("abm", 8.0, 0.08), cell("cs", 8.0, 0.24)],
         };
         let policies = ["dt", "abm", "cs"].map(str::to_owned).to_vec();
         let comparison = Comparison { policies, seeds: (1..6).collect(), metrics: vec![row] };

@@ -1,6 +1,7 @@
 //! The statistics that every number of a report rests on: percentiles by nearest rank, and
 //! Student's intervals.
 
+use crate::format;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -119,6 +120,115 @@ impl Estimate {
     }
 }
 
+/// A change against a baseline, paired by seed, as a fraction of the baseline's mean.
+///
+/// The interval is that of the logarithm of the ratio of the two means (delta method), so it never
+/// reaches below −1: nothing falls by more than everything. Seeds pair the runs, so what both share
+/// cancels.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Change {
+    /// Seeds that both have.
+    pub seeds: u64,
+    /// Ratio of the two means, less 1: −0.5 is half of the baseline.
+    pub mean: f64,
+    /// Lower end of the 95 % interval; `None` with a single seed.
+    pub low: Option<f64>,
+    /// Upper end of the 95 % interval; `None` with a single seed.
+    pub high: Option<f64>,
+}
+
+impl Change {
+    /// The change over pairs of the baseline's value and the other one, a pair per seed; `None`
+    /// without pairs, and where the baseline's mean is zero.
+    #[must_use]
+    pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+        Self::at_level(pairs, 0.95)
+    }
+
+    /// The change with an interval of another level than 95 %.
+    #[must_use]
+    pub(crate) fn at_level(pairs: &[(f64, f64)], level: f64) -> Option<Self> {
+        let (base, value) = means(pairs)?;
+        if base == 0.0 {
+            return None;
+        }
+        let n = pairs.len() as u64;
+        let mean = (value - base) / base.abs();
+        let (mut low, mut high) = (None, None);
+        if n > 1 {
+            let t = student_quantile(level, n - 1);
+            let (from, to) = match LogRatio::of(pairs) {
+                Some(LogRatio { log, error }) => ((log - t * error).exp_m1(), (log + t * error).exp_m1()),
+                None => {
+                    let half = t * standard_error(&differences(pairs)) / base.abs();
+                    // A value that is zero in every seed cannot fall any further.
+                    let floor = if base > 0.0 && value >= 0.0 { -1.0 } else { f64::NEG_INFINITY };
+                    ((mean - half).max(floor), mean + half)
+                }
+            };
+            (low, high) = (Some(from), Some(to));
+        }
+        Some(Self { seeds: n, mean, low, high })
+    }
+
+    /// Whether the interval leaves out zero; false without an interval.
+    #[must_use]
+    pub fn excludes_zero(&self) -> bool {
+        self.low.is_some_and(|low| low > 0.0) || self.high.is_some_and(|high| high < 0.0)
+    }
+
+    /// Percent, and the distances to the ends of the interval in percentage points: `−12.3 % ±3.7`,
+    /// or `−93.7 % −2.4/+3.7` where they differ.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let mean = format::change(self.mean);
+        let (Some(low), Some(high)) = (self.low, self.high) else { return mean };
+        let [below, above] = [self.mean - low, high - self.mean].map(|part| format::tenth(part * 100.0));
+        if below == above { format!("{mean} ±{below}") } else { format!("{mean} −{below}/+{above}") }
+    }
+
+    /// Distance from the change to the farther end of its interval; `None` with a single seed.
+    #[must_use]
+    pub fn half_width(&self) -> Option<f64> {
+        Some((self.mean - self.low?).max(self.high? - self.mean))
+    }
+}
+
+/// The logarithm of the ratio of two means, with its standard error.
+struct LogRatio {
+    log: f64,
+    error: f64,
+}
+
+impl LogRatio {
+    /// From pairs of the baseline's value and the other one; `None` unless both means are positive
+    /// and there are two pairs.
+    fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+        let (base, value) = means(pairs).filter(|(base, value)| *base > 0.0 && *value > 0.0)?;
+        // The logarithm of a mean deviates as its values do, relative to the mean.
+        let deviations: Vec<f64> = pairs.iter().map(|(b, v)| v / value - b / base).collect();
+        (pairs.len() > 1).then(|| Self { log: (value / base).ln(), error: standard_error(&deviations) })
+    }
+}
+
+fn means(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let n = pairs.len() as f64;
+    let sums = pairs.iter().fold((0.0, 0.0), |(base, value), (b, v)| (base + b, value + v));
+    (n > 0.0).then(|| (sums.0 / n, sums.1 / n))
+}
+
+fn differences(pairs: &[(f64, f64)]) -> Vec<f64> {
+    pairs.iter().map(|(base, value)| value - base).collect()
+}
+
+/// The standard error of the mean of two values or more.
+fn standard_error(values: &[f64]) -> f64 {
+    let n = values.len();
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    (squares / ((n - 1) * n) as f64).sqrt()
+}
+
 /// The 97.5 % quantile of Student's distribution: half of a 95 % interval lies on either side.
 ///
 /// # Panics
@@ -172,23 +282,25 @@ pub(crate) fn student_quantile(level: f64, degrees: u64) -> f64 {
     high
 }
 
-/// How likely are differences at least as clear as these if there is no effect? The paired test of
-/// Student.
+/// The chance of differences at least as clear as these if there is no effect: Student's paired
+/// test, of the logarithm of the ratio of the means where both are positive, as in [`Change`].
 ///
-/// Differences that are all the same and not zero have no deviation, and the test would call
-/// anything certain (counts of few events do that): there the sign test decides, `2 / 2^n`. `None`
-/// with fewer than two differences.
-pub(crate) fn chance_of(differences: &[f64]) -> Option<f64> {
-    let n = differences.len();
+/// Differences that are all equal have no deviation, and the test would call anything certain
+/// (counts of few events do that). There the sign test decides, `2 / 2^n`. `None` with fewer than
+/// two pairs.
+pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
+    let n = pairs.len();
     if n < 2 {
         return None;
     }
+    let differences = differences(pairs);
     if differences.iter().all(|difference| *difference == 0.0) {
         return Some(1.0);
     }
-    let mean = differences.iter().sum::<f64>() / n as f64;
-    let squares = differences.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    let error = (squares / ((n - 1) * n) as f64).sqrt();
+    let (mean, error) = match LogRatio::of(pairs) {
+        Some(LogRatio { log, error }) => (log, error),
+        None => (differences.iter().sum::<f64>() / n as f64, standard_error(&differences)),
+    };
     // Rounding may leave a deviation where there is none.
     if error <= mean.abs() * 1e-12 {
         return Some(2.0_f64.powi(1 - n as i32));
@@ -247,13 +359,43 @@ mod tests {
 
     #[test]
     fn a_difference_without_deviation_is_no_certainty() {
-        assert_eq!(chance_of(&[2.0]), None);
-        assert_eq!(chance_of(&[0.0, 0.0]), Some(1.0));
-        assert_eq!(chance_of(&[3.0, 3.0]), Some(0.5));
-        assert_eq!(chance_of(&[0.1 + 0.2, 0.3, 0.3]), Some(0.25));
+        let chance = |differences: &[f64]| {
+            chance_of(&differences.iter().map(|difference| (0.0, *difference)).collect::<Vec<_>>())
+        };
+        assert_eq!(chance(&[2.0]), None);
+        assert_eq!(chance(&[0.0, 0.0]), Some(1.0));
+        assert_eq!(chance(&[3.0, 3.0]), Some(0.5));
+        assert_eq!(chance(&[0.1 + 0.2, 0.3, 0.3]), Some(0.25));
         // -1, -3, -2: mean -2, s = 1, t = -2 sqrt(3); with two degrees 1 - t / sqrt(2 + t^2) =
         // 0.07418.
-        assert!((chance_of(&[-1.0, -3.0, -2.0]).unwrap() - 0.074_18).abs() < 1e-5);
+        assert!((chance(&[-1.0, -3.0, -2.0]).unwrap() - 0.074_18).abs() < 1e-5);
+    }
+
+    #[test]
+    fn a_change_matches_a_hand_calculation() {
+        // Means 20 and 18. Deviations 9/18 - 10/20 = 0, 17/18 - 1 = -1/18, 28/18 - 30/20 = 1/18:
+        // s = 1/18, error = s / sqrt(3) = 0.032075, t(2) = 4.3027. Log of 0.9 is -0.105361, with
+        // ends -0.243370 and 0.032648.
+        let change = Change::of(&[(10.0, 9.0), (20.0, 17.0), (30.0, 28.0)]).unwrap();
+        assert!((change.mean + 0.1).abs() < 1e-12, "{change:?}");
+        assert!((change.low.unwrap() + 0.216_02).abs() < 1e-5, "{change:?}");
+        assert!((change.high.unwrap() - 0.033_19).abs() < 1e-5, "{change:?}");
+        assert!(!change.excludes_zero());
+        // Equal factors in every seed leave no doubt, however much the seeds differ.
+        let halved = Change::of(&[(10.0, 5.0), (20.0, 10.0)]).unwrap();
+        assert_eq!((halved.mean, halved.low.map(|low| (low * 1e9).round())), (-0.5, Some(-5e8)));
+    }
+
+    #[test]
+    fn nothing_falls_by_more_than_everything() {
+        let pairs = [(0.5, 0.001), (3.0, 0.1), (0.2, 0.0)];
+        let change = Change::of(&pairs).unwrap();
+        assert!(change.low.unwrap() > -1.0 && change.high.unwrap() > change.mean, "{change:?}");
+        let gone = Change::of(&[(0.5, 0.0), (3.0, 0.0), (0.2, 0.0)]).unwrap();
+        assert_eq!((gone.mean, gone.low), (-1.0, Some(-1.0)));
+        assert_eq!(Change::of(&[(0.0, 1.0), (0.0, 2.0)]), None);
+        assert_eq!(Change::of(&[(10.0, 5.0)]).unwrap().half_width(), None);
+        assert_eq!(Change::of(&[]), None);
     }
 
     #[test]

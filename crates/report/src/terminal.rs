@@ -34,21 +34,13 @@ pub(crate) fn estimate_text(metric: &Metric, cell: &Cell) -> String {
     }
 }
 
-/// Text of a change: percent and half-width in percentage points; a star if the interval leaves out
-/// zero.
+/// Text of a change: percent and the distances to the ends of its interval in percentage points; a
+/// star if the interval leaves out zero.
 pub(crate) fn change_text(cell: &Cell) -> String {
     match cell.change {
         None => String::new(),
-        Some(change) => {
-            let mut text = format::change(change.mean);
-            if let Some(half) = change.half_width {
-                let _ = write!(text, " ±{}", format::tenth(half * 100.0));
-            }
-            if change.excludes_zero() {
-                text.push_str(" *");
-            }
-            text
-        }
+        Some(change) if change.excludes_zero() => change.in_words() + " *",
+        Some(change) => change.in_words(),
     }
 }
 

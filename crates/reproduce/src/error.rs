@@ -84,13 +84,13 @@ impl ReproduceError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Io { .. } => "check the path, its rights, and the room on the disk",
-            Self::Experiment(_) => "docs/experiments.md explains the keys of an experiment",
+            Self::Experiment(_) => "docs/reference/experiments.md explains the keys of an experiment",
             Self::Table(_) => "mend the table; its columns are named in claims/README.md",
             Self::Unwritable { .. } | Self::Figure(_) => "please report it",
             Self::Unknown { .. } => "`bufferlab reproduce --list` shows all of them",
             Self::NoRuns(_) => "what is computed is drawn at once: leave the table of values out",
             Self::NoReading => {
-                "leave --profile out; docs/reproduction.md says which papers have a public simulator"
+                "leave --profile out; docs/evidence/reproduction.md says which papers have a public simulator"
             }
             Self::NoScale(_) => "leave --scale out, or add [paper] with its `seeds` to the experiment",
             Self::TooMany { .. } => {

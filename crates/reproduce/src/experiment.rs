@@ -44,8 +44,8 @@
 //! percent = true
 //! ```
 //!
-//! Every key is declared in the crate `bufferlab-experiment`; `docs/experiments.md` and the JSON
-//! Schema follow from there.
+//! Every key is declared in the crate `bufferlab-experiment`; `docs/reference/experiments.md` and
+//! the JSON Schema follow from there.
 
 mod axes;
 mod claims;

@@ -32,7 +32,8 @@ pub mod keys {
     pub const PACKETS: &str = "real.packets";
 }
 
-/// A run whose lateness p99.9 is above this says little about queues (us): docs/switch.md.
+/// A run whose lateness p99.9 is above this says little about queues (us):
+/// docs/how-to/real-switch.md.
 pub const MOST_LATENESS_US: f64 = 1_000.0;
 
 /// A verdict by real packets.
@@ -289,7 +290,7 @@ fn read_or_empty<R: Row>(table: &Path) -> Result<Vec<R>, ReproduceError> {
 }
 
 /// What `claims`, the folder of [`record_real`]'s tables, says of the experiments of `registry`:
-/// the page docs/real-packets.md.
+/// the page docs/evidence/real-packets.md.
 ///
 /// # Errors
 /// If a table is damaged.

@@ -320,7 +320,7 @@ pub struct Timing {
     pub cpu_seconds: Option<f64>,
     /// Elapsed time.
     pub wall_seconds: f64,
-    /// The unit of speed (`docs/performance.md`); `None` if the CPU time is unknown.
+    /// The unit of speed (`docs/evidence/performance.md`); `None` if the CPU time is unknown.
     pub packet_hops_per_cpu_second: Option<f64>,
     /// Largest memory of the process, where the system tells.
     pub peak_rss_bytes: Option<u64>,

@@ -1,7 +1,7 @@
 //! The scenario format as data: every table, key, kind, default and explanation, in one place.
 //!
 //! The reader looks keys up here (and so knows which ones exist), the JSON Schema and the reference
-//! in `docs/scenarios.md` are generated from here, so the three cannot drift apart.
+//! in `docs/reference/scenarios.md` are generated from here, so the three cannot drift apart.
 
 mod catalogs;
 mod declare;

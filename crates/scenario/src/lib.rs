@@ -11,7 +11,7 @@
 //! more than one value.
 //!
 //! The format is data ([`json_schema`], [`reference()`]): the reader, the JSON Schema for editors
-//! and the reference in `docs/scenarios.md` come from one list of keys.
+//! and the reference in `docs/reference/scenarios.md` come from one list of keys.
 
 mod format;
 mod headroom;

@@ -1,4 +1,4 @@
-//! The reference of the format as Markdown, for `docs/scenarios.md`.
+//! The reference of the format as Markdown, for `docs/reference/scenarios.md`.
 
 use crate::format::{
     CHANGE, CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, ECN, FAULT, HARDWARE, HOST, OUTPUT, PFC,

@@ -260,7 +260,7 @@ pub static RULES: &[Rule] = &[
         name: "asymmetric",
         severity: Severity::Info,
         reason: "lossless traffic that enters or leaves by some ports only is protected on a part of its way",
-        source: "SONiC's pfc_asym; docs/lossless.md",
+        source: "SONiC's pfc_asym; docs/concepts/lossless.md",
         check: qos::asymmetric,
     },
     Rule {
@@ -284,7 +284,7 @@ pub static RULES: &[Rule] = &[
         name: "headroom-oversubscribed",
         severity: Severity::Info,
         reason: "a shared headroom pool covers a part of the groups only, if all pause at once",
-        source: "SONiC's shared headroom pool; docs/lossless.md",
+        source: "SONiC's shared headroom pool; docs/concepts/lossless.md",
         check: pools::headroom_oversubscribed,
     },
     Rule {
@@ -293,7 +293,7 @@ pub static RULES: &[Rule] = &[
         severity: Severity::Error,
         reason: "a group uses at most what the headroom pool of its slice holds: with less than its headroom it loses \
             lossless packets, even alone",
-        source: "docs/silicon.md: headroom pools are divided by slices",
+        source: "docs/evidence/silicon.md: headroom pools are divided by slices",
         check: pools::headroom_pool_below_group,
     },
     Rule {

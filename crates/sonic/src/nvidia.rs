@@ -3,7 +3,7 @@
 //!
 //! What that calculation reads from the state of a running switch (cell, MAC and PHY delay, MTU and
 //! share of small packets of lossless traffic) is not in the file. The inputs below are those that
-//! reproduce published rows; how many, and why the others differ, is in `docs/silicon.md`.
+//! reproduce published rows; how many, and why the others differ, is in `docs/evidence/silicon.md`.
 
 use crate::config::{self, Config, LookupRow, Threshold};
 use crate::keys::Port as PortName;

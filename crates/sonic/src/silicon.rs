@@ -1,6 +1,6 @@
 //! What a chip makes of a configuration: where it pauses, drops and resumes, in cells and packets.
 //!
-//! The rules and what they were held against: `docs/silicon.md`.
+//! The rules and what they were held against: `docs/evidence/silicon.md`.
 
 mod chips;
 mod memory;

@@ -95,7 +95,7 @@ pub fn load(path: &Path) -> Result<SwitchFile, LoadError> {
                 Complaint::new(format!("cannot read {}: {}", path.display(), files::reason(&error)), "");
             let help = match files::nearby_file(path) {
                 Some(near) => format!("did you mean \"{near}\"?"),
-                None => "give the path of a switch's file; docs/switch.md shows one".to_owned(),
+                None => "give the path of a switch's file; docs/how-to/real-switch.md shows one".to_owned(),
             };
             context.error("", Origin::BUILT_IN, complaint.help(help));
             Err(context.into_error(&path.display().to_string()))

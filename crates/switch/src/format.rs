@@ -20,7 +20,7 @@ pub static ROOT: TableSpec = TableSpec {
             "switch",
             Kind::Settings { of: "scenario" },
             "{ buffer = \"128 KB\", policy = \"dt\" }",
-            "Buffer, policy, scheduler, classifier, marking: the keys of `[switch]` in a scenario (docs/scenarios.md). Flow control \
+            "Buffer, policy, scheduler, classifier, marking: the keys of `[switch]` in a scenario (docs/reference/scenarios.md). Flow control \
              (`pfc`), slices, cut-through and device queues are the simulator's alone.",
         ),
         required(

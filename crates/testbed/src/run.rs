@@ -180,7 +180,7 @@ fn with_programs() -> RunCaveat {
         message: "iperf3 and memcached carried the workloads: requests passed the switch, about 40 B of protocol surround every answer, and acknowledgements of iperf3 have \
                   the code point of their data."
             .to_owned(),
-        advice: "Compare runs with the same `host.applications` (docs/testbed.md).".to_owned(),
+        advice: "Compare runs with the same `host.applications` (docs/how-to/testbed.md).".to_owned(),
     }
 }
 
@@ -208,7 +208,7 @@ fn caveats(
             "real packets: the switch handed frames over late by p50 {p50:.0} us, p99 {p99:.0} us, p99.9 {p999:.0} us, at most {largest:.0} us; \
              load of the machine {load}{stolen}; {late_arrivals} arrivals were decided late."
         ),
-        "Packets, retransmissions and timeouts of flows are counted at the switch (docs/testbed.md).",
+        "Packets, retransmissions and timeouts of flows are counted at the switch (docs/how-to/testbed.md).",
     )];
     if lateness_ns[2] > INCONCLUSIVE_LATENESS_NS {
         let advice = "Repeat it on an idle machine, or at lower rates.";

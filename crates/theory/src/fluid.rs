@@ -28,11 +28,12 @@
 //! # Ok::<(), bufferlab_theory::fluid::FluidError>(())
 //! ```
 //!
-//! Exactness, and the few places where the model idealises, are described in `docs/fluid.md`.
+//! Exactness, and the few places where the model idealises, are described in
+//! `docs/concepts/fluid.md`.
 
 /// The page's example is compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/fluid.md")]
+#[doc = include_str!("../../../docs/concepts/fluid.md")]
 struct Page;
 
 mod control;

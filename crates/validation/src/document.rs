@@ -1,4 +1,4 @@
-//! How do the comparisons read in `docs/validation.md`?
+//! How do the comparisons read in `docs/evidence/validation.md`?
 
 use crate::by_size::{self, SizeClass};
 use crate::compare::Comparison;
@@ -16,7 +16,7 @@ const RANGES_END: &str = "<!-- ranges: end -->";
 /// The page.
 #[must_use]
 pub fn page() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation.md")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/validation.md")
 }
 
 fn value(number: f64) -> String {

@@ -1,5 +1,5 @@
-//! Which differences beyond the tolerance are known, and by what name does `docs/validation.md`
-//! explain them?
+//! Which differences beyond the tolerance are known, and by what name does
+//! `docs/evidence/validation.md` explain them?
 
 use crate::by_size::SizeClass;
 
@@ -10,7 +10,7 @@ pub struct Explained {
     pub case: &'static str,
     /// [`crate::Row::metric`].
     pub metric: &'static str,
-    /// A heading of `docs/validation.md`.
+    /// A heading of `docs/evidence/validation.md`.
     pub name: &'static str,
 }
 
@@ -70,7 +70,7 @@ pub struct ExplainedSize {
     pub class: &'static str,
     /// [`SizeClass::sizes`].
     pub sizes: &'static str,
-    /// A heading of `docs/validation.md`.
+    /// A heading of `docs/evidence/validation.md`.
     pub name: &'static str,
 }
 

@@ -3,14 +3,14 @@
 //!
 //! ```text
 //!   scenarios/artifact-*.toml --> engine --> Outcome  --+
-//!                                                       +--> Comparison --> docs/validation.md
+//!                                                       +--> Comparison --> docs/evidence/validation.md
 //!   testdata/reference/*      --> Expected, flows     --+        |
 //!                                                                +--> surprises: the test fails
 //! ```
 //!
 //! A row outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of
-//! `docs/validation.md`; a row that is listed without need fails as well. So nothing is loosened
-//! silently.
+//! `docs/evidence/validation.md`; a row that is listed without need fails as well. So nothing is
+//! loosened silently.
 
 pub mod by_size;
 mod cases;

@@ -1,6 +1,6 @@
 //! The artifact profile next to the public ns-3 artifacts of ABM and Reverie.
 //!
-//! `cargo xtask generate validation` rewrites the measured block of `docs/validation.md`.
+//! `cargo xtask generate validation` rewrites the measured block of `docs/evidence/validation.md`.
 
 use bufferlab_pages::{assert_all, check_file};
 use bufferlab_validation::explained::{EXPLAINED, RANGES, SIZES, explained_size};
@@ -15,7 +15,7 @@ static COMPARISONS: LazyLock<Vec<Comparison>> = LazyLock::new(|| {
 });
 
 fn page() -> String {
-    std::fs::read_to_string(document::page()).expect("docs/validation.md can be read")
+    std::fs::read_to_string(document::page()).expect("docs/evidence/validation.md can be read")
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn the_page_shows_what_is_measured() {
     let ranges = document::ranges_block(&ranges::compare().expect("the recorded ranges can be read"));
     let wanted = document::with_blocks(&page(), &document::block(&COMPARISONS), &ranges)
         .expect("the page has its markers");
-    assert_all([check_file("docs/validation.md", &wanted)]);
+    assert_all([check_file("docs/evidence/validation.md", &wanted)]);
 }
 
 #[test]

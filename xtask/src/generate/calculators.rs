@@ -162,7 +162,7 @@ fn rules(info: &CalculatorInfo) -> Option<String> {
     (!rules.is_empty()).then(|| rules.join(" "))
 }
 
-/// The calculators' part of `docs/theory.md`.
+/// The calculators' part of `docs/reference/theory.md`.
 pub(super) fn reference() -> String {
     CALCULATORS.built_in().iter().map(|info| section(info)).collect()
 }

@@ -3,10 +3,10 @@
 //!
 //! References are recognised by their form, in every tracked text file, code and CSV included:
 //!
-//! * a path whose first folder is one of the repository's (`docs/theory.md`,
+//! * a path whose first folder is one of the repository's (`docs/reference/theory.md`,
 //!   `crates/sim/src/*.rs`), or a bare `NAME.md`;
 //! * `docs/x.md section 3.2`: a heading of that page begins with the number;
-//! * `E-ABM-1`: an erratum with a heading in `docs/errata.md`; `ABM-F6a-1`: a row of
+//! * `E-ABM-1`: an erratum with a heading in `docs/evidence/errata.md`; `ABM-F6a-1`: a row of
 //!   `claims/claims.csv`;
 //! * `crates/….rs::name`: a function of that file, or a test that `claims!` declares;
 //!   `testdata/….toml::name`: a case of that file.
@@ -22,7 +22,7 @@ const ENDINGS: &[&str] = &[
 /// a test answers.
 const MADE_UP: &[&str] = &[
     "crates/core/src/policy/schemes/toy_quota.rs",
-    "docs/policies/toy-quota.md",
+    "docs/reference/policies/toy-quota.md",
     "testdata/policy/toy-quota.toml",
     "crates/transport/src/congestion/toy_aimd.rs",
     "testdata/congestion/toy-aimd.toml",
@@ -57,7 +57,7 @@ impl<'a> Known<'a> {
     pub(super) fn new(files: &'a [String], read: Read<'a>) -> Self {
         let lines =
             |path: &str| read(path).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
-        let errata = lines("docs/errata.md")
+        let errata = lines("docs/evidence/errata.md")
             .iter()
             .filter_map(|line| line.strip_prefix("### ")?.split(':').next().map(str::to_owned))
             .collect();
@@ -88,7 +88,7 @@ impl<'a> Known<'a> {
     /// What is wrong with `word`, which `rest` of its line follows.
     fn problem(&self, path: &str, word: &str, rest: &str) -> Option<String> {
         if is_number_of(word, |paper| paper == "E") && !self.errata.contains(word) {
-            return Some(format!("the erratum {word} is not in docs/errata.md"));
+            return Some(format!("the erratum {word} is not in docs/evidence/errata.md"));
         }
         if is_number_of(word, |paper| self.papers.contains(paper)) && !self.claims.contains(word) {
             return Some(format!("the claim {word} is not in claims/claims.csv"));
@@ -127,8 +127,11 @@ impl<'a> Known<'a> {
     fn found(&self, path: &str, word: &str) -> Option<&'a str> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
-        let folders = ["", folder, package, "docs", "docs/policies"];
-        folders.iter().find_map(|folder| {
+        let pages =
+            ["start", "how-to", "concepts", "reference", "reference/policies", "evidence", "internals"];
+        let pages = pages.map(|folder| format!("docs/{folder}"));
+        let folders = ["", folder, package].into_iter().chain(pages.iter().map(String::as_str));
+        folders.into_iter().find_map(|folder| {
             let wanted = if folder.is_empty() { word.to_owned() } else { format!("{folder}/{word}") };
             match wanted.split_once('*') {
                 Some((start, end)) => {
@@ -205,7 +208,7 @@ mod tests {
 
     fn read(path: &str) -> Option<String> {
         let text = match path {
-            "docs/errata.md" => "# Errata\n### E-ABM-1: a title\n",
+            "docs/evidence/errata.md" => "# Errata\n### E-ABM-1: a title\n",
             "docs/a.md" => "# A\n## 3 Three\n### 3.2 Four\n",
             "claims/claims.csv" => "id,paper\nABM-F6a-1,ABM\n",
             "crates/x/tests/suite/y.rs" => {
@@ -225,7 +228,7 @@ mod tests {
             "crates/x/src/lib.rs",
             "crates/x/tests/suite/y.rs",
             "docs/a.md",
-            "docs/errata.md",
+            "docs/evidence/errata.md",
             "testdata/v.toml",
         ];
         let files = files.map(str::to_owned);
@@ -256,7 +259,7 @@ mod tests {
             ("crates/x/tests/y.rs", "there is no crates/x/tests/y.rs"),
             ("crates/x/tests/*.csv", "there is no crates/x/tests/*.csv"),
             ("`docs/a.md` section 3.1", "docs/a.md has no section 3.1"),
-            ("erratum E-ABM-2", "the erratum E-ABM-2 is not in docs/errata.md"),
+            ("erratum E-ABM-2", "the erratum E-ABM-2 is not in docs/evidence/errata.md"),
             ("Claim: ABM-F6a-2", "the claim ABM-F6a-2 is not in claims/claims.csv"),
             ("crates/x/tests/suite/y.rs::it_hold", "has no `it_hold`"),
             ("crates/x/tests/suite/y.rs::tests::it_fails", "has no `it_fails`"),

@@ -202,7 +202,7 @@ fn every_limit_refuses_what_is_just_above_it() {
 
 #[test]
 fn the_page_of_limits_is_as_declared() {
-    assert_all([check_file("docs/limits.md", &limits_page())]);
+    assert_all([check_file("docs/reference/limits.md", &limits_page())]);
 }
 
 /// Constants that bound what input asks for, and are on no page: what they are instead.

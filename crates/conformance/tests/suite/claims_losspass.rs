@@ -459,5 +459,5 @@ claims! {
 
 #[test]
 fn the_page_says_what_was_found() {
-    assert_page("docs/claims-open-loop.md", "losspass", CLAIMS);
+    assert_page("docs/evidence/claims-open-loop.md", "losspass", CLAIMS);
 }

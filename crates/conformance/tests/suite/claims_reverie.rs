@@ -240,7 +240,7 @@ claims! {
 
 #[test]
 fn the_page_says_what_was_found() {
-    assert_page("docs/claims-lossless.md", "reverie-accounts", CLAIMS);
+    assert_page("docs/evidence/claims-lossless.md", "reverie-accounts", CLAIMS);
 }
 
 /// Profiles of every queue, drawn at random, and which ports have priority 1 lossless.

@@ -493,5 +493,5 @@ fn thresholds_count_bytes_of_whole_queues() {
 
 #[test]
 fn the_page_says_what_was_found() {
-    assert_page("docs/claims-open-loop.md", "tdt-switch", CLAIMS);
+    assert_page("docs/evidence/claims-open-loop.md", "tdt-switch", CLAIMS);
 }

@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- generated from the registry: begin; cargo xtask genera
 const END: &str = "<!-- generated from the registry: end -->";
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policies")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/policies")
 }
 
 /// One line: a table's cell cannot be broken.
@@ -51,11 +51,11 @@ fn generated(info: &PolicyInfo) -> String {
 #[test]
 fn every_policy_has_a_page_and_its_parameters_are_the_registrys() {
     assert_all(POLICIES.iter().map(|info| {
-        let page = format!("docs/policies/{}.md", info.name);
+        let page = format!("docs/reference/policies/{}.md", info.name);
         check_block(&page, BEGIN, END, &format!("\n{}", generated(info)))
     }));
     for info in POLICIES {
-        let name = format!("docs/policies/{}.md", info.name);
+        let name = format!("docs/reference/policies/{}.md", info.name);
         let path = folder().join(format!("{}.md", info.name));
         let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
         for heading in ["## Model", "## Parameters", "## Validation", "## Deviations"] {
@@ -67,7 +67,7 @@ fn every_policy_has_a_page_and_its_parameters_are_the_registrys() {
 
 #[test]
 fn every_page_belongs_to_a_registered_policy() {
-    for entry in std::fs::read_dir(folder()).expect("docs/policies exists") {
+    for entry in std::fs::read_dir(folder()).expect("docs/reference/policies exists") {
         let path = entry.expect("readable").path();
         if path.ends_with("README.md") {
             continue; // The index, which `cargo xtask generate` makes.
@@ -102,7 +102,7 @@ fn tests_and_vectors_that_a_page_cites_exist() {
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_default();
     let mut cited = 0;
     for info in POLICIES {
-        let page = read(&format!("docs/policies/{}.md", info.name));
+        let page = read(&format!("docs/reference/policies/{}.md", info.name));
         let vectors = read(&format!("testdata/policy/{}.toml", info.name));
         let items = items(&page);
         for name in items.iter().filter_map(|item| item.strip_prefix("vector: ")) {

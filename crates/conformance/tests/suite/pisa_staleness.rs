@@ -1,8 +1,8 @@
 //! What does it cost that Plasticine's pipeline on a programmable switch decides from old
 //! registers? Thresholds and bursts against the period of its passes.
 //!
-//! `cargo xtask generate conformance` draws `docs/figures/plasticine-pisa-staleness.svg` and the
-//! table of `docs/policies/plasticine-pisa.md` anew.
+//! `cargo xtask generate conformance` draws `docs/concepts/figures/plasticine-pisa-staleness.svg`
+//! and the table of `docs/reference/policies/plasticine-pisa.md` anew.
 
 use bufferlab_core::{Packet, ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags};
 use bufferlab_pages::{assert_all, check_block, check_file};
@@ -310,7 +310,7 @@ fn the_figure_and_the_table_of_the_page_are_what_is_measured() {
     }
     table.push('\n');
     assert_all([
-        check_file("docs/figures/plasticine-pisa-staleness.svg", &svg),
-        check_block("docs/policies/plasticine-pisa.md", BEGIN, END, &format!("\n{table}")),
+        check_file("docs/concepts/figures/plasticine-pisa-staleness.svg", &svg),
+        check_block("docs/reference/policies/plasticine-pisa.md", BEGIN, END, &format!("\n{table}")),
     ]);
 }

@@ -1,5 +1,5 @@
 //! How a chip accounts lossless traffic: what differs between families, measured in
-//! docs/silicon.md.
+//! docs/evidence/silicon.md.
 
 use bufferlab_params::choices;
 

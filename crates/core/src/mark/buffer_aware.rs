@@ -14,7 +14,7 @@ pub(super) static INFO: MarkerInfo = MarkerInfo {
     name: "bcc",
     title: "Buffer-aware marking",
     summary: "BCC's buffer-aware marking: a step, and on departure every packet that leaves behind more than `floor` and \
-              more than `share` of the threshold that Dynamic Thresholds with `alpha` give (`docs/marking.md`).",
+              more than `share` of the threshold that Dynamic Thresholds with `alpha` give (`docs/concepts/marking.md`).",
     source: "Bai, Hu, Chen, Tan, Xiong, APNet 2017, ToN 2021, as its public precursor does it",
     params: &[
         SCOPE,

@@ -237,7 +237,8 @@ fn headroom_pools_and_pools_are_divided_by_slices() {
     assert_eq!(chip.fill_to_pause(0), MINIMUM + 2_500);
 }
 
-/// q = a_p a_q B / (1 + a_q + a_p a_q): a group within its port within the pool (docs/silicon.md).
+/// q = a_p a_q B / (1 + a_q + a_p a_q): a group within its port within the pool
+/// (docs/evidence/silicon.md).
 #[test]
 fn two_levels_of_alpha_meet_where_testers_compute_them() {
     let one = Accounting { slices: 1, ..CHIP };

@@ -241,9 +241,9 @@ fn figure_6b_and_6c_as_drawn_have_one_of_the_two_factors_6_each_and_24_stored() 
 
 #[test]
 fn an_alpha_of_equation_7_absorbs_its_burst_and_a_smaller_one_does_not() {
-    // docs/algorithms.md section 4.4: B = 8 ms of line time, alpha_L = 1/2, rate 5. A burst of .3 B
-    // needs alpha_H > .4932, one of .8 B 3.4286. Here B is 400 packets: arrivals of .3 B take 24
-    // units of time, those of .8 B 64.
+    // docs/concepts/algorithms.md section 4.4: B = 8 ms of line time, alpha_L = 1/2, rate 5. A
+    // burst of .3 B needs alpha_H > .4932, one of .8 B 3.4286. Here B is 400 packets: arrivals of
+    // .3 B take 24 units of time, those of .8 B 64.
     for (duration, needed) in [(24, 0.4932), (64, 3.4286)] {
         for (alpha, absorbed) in [(needed * 1.03, true), (needed * 0.97, false)] {
             let params = [alphas(&[alpha, 0.5]), prompt()];

@@ -160,7 +160,7 @@ pub(super) fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let mut text: String = vary.iter().map(|vary| quoted(&vary.key) + ",").collect();
     text.push_str(
-        "metric,group,label,unit,policy,seeds,mean,ci95_half_width,change,change_ci95_half_width\n",
+        "metric,group,label,unit,policy,seeds,mean,ci95_half_width,change,change_ci95_low,change_ci95_high\n",
     );
     let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     for (point, comparison) in compared {
@@ -175,12 +175,13 @@ pub(super) fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
                 let words = words.map(quoted).join(",");
                 let _ = writeln!(
                     text,
-                    "{words},{},{},{},{},{}",
+                    "{words},{},{},{},{},{},{}",
                     mean.map_or(0, |mean| mean.seeds),
                     number(mean.map(|mean| mean.mean)),
                     number(mean.and_then(|mean| mean.half_width)),
                     number(change.map(|change| change.mean)),
-                    number(change.and_then(|change| change.half_width)),
+                    number(change.and_then(|change| change.low)),
+                    number(change.and_then(|change| change.high)),
                 );
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{Reach, TODAY, WhatIf};
 use crate::what_if::Choice;
-use bufferlab_report::{Comparison, Judgement, judgements};
+use bufferlab_report::{Comparison, Estimate, Judgement, judgements};
 use serde::Serialize;
 
 /// What is recommended where today's setting loses lossless packets and no compared setting is
@@ -35,7 +35,7 @@ struct Case<'a> {
 impl Case<'_> {
     /// More important outcomes count first, then larger changes.
     fn beats(&self, other: Option<&Self>) -> bool {
-        let key = |case: &Self| (case.gain.rank, -case.gain.change.mean.abs());
+        let key = |case: &Self| (case.gain.rank, -case.gain.size());
         other.is_none_or(|other| key(self) < key(other))
     }
 }
@@ -191,8 +191,11 @@ fn fix_first(hint: Option<&Case<'_>>) -> String {
 }
 
 fn told(judgement: &Judgement) -> String {
-    let scale = if judgement.relative { 100.0 } else { 1.0 };
-    let unit = if judgement.relative { " %" } else { "" };
-    let half = judgement.change.half_width.map_or(String::new(), |half| format!(" ± {:.1}", half * scale));
-    format!("{} {:+.1}{half}{unit}", judgement.metric, judgement.change.mean * scale)
+    let size = match (judgement.change, judgement.difference) {
+        (Some(change), _) => change.in_words(),
+        (None, Estimate { mean, half_width, .. }) => {
+            half_width.map_or_else(|| format!("{mean:+.1}"), |half| format!("{mean:+.1} ± {half:.1}"))
+        }
+    };
+    format!("{} {size}", judgement.metric)
 }

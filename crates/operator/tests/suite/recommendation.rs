@@ -3,7 +3,7 @@
 use crate::support::{model, switch};
 use bufferlab_operator::what_if::{recommend, text};
 use bufferlab_operator::{Kind, Traffic, WhatIf};
-use bufferlab_report::{Cell, Comparison, Estimate, Metric, MetricComparison};
+use bufferlab_report::{Cell, Change, Comparison, Estimate, Metric, MetricComparison};
 
 const SEEDS: usize = 8;
 
@@ -21,12 +21,12 @@ fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {
         let base = of("today");
         let cells = policies.iter().map(|policy| {
             let own = of(policy);
-            let differences: Vec<f64> = own.iter().zip(base).map(|(own, base)| own - base).collect();
+            let pairs: Vec<(f64, f64)> = base.iter().copied().zip(own).collect();
             Cell {
                 policy: policy.clone(),
                 values: own.iter().copied().map(Some).collect(),
                 estimate: Estimate::of(&own),
-                change: Estimate::of(&differences),
+                change: Change::of(&pairs),
             }
         });
         let mut metric = Metric::find(id).unwrap_or_else(|| panic!("the table has no {id}"));

@@ -1,4 +1,5 @@
-//! Thresholds of chips by rule, by simulation and as measured: the tables of `docs/silicon.md`.
+//! Thresholds of chips by rule, by simulation and as measured: the tables of
+//! `docs/evidence/silicon.md`.
 //!
 //! `cargo xtask generate operator` writes the tables. It and the test need the folder of real
 //! configurations.
@@ -219,7 +220,7 @@ fn misses(all: &[Vec<Threshold>]) -> String {
 /// Compares a generated part of the document with `content`.
 fn compare(name: &str, content: &str) -> Result<(), String> {
     let (begin, end) = (format!("<!-- {name}: begin -->\n\n"), format!("\n<!-- {name}: end -->"));
-    check_block("docs/silicon.md", &begin, &end, content)
+    check_block("docs/evidence/silicon.md", &begin, &end, content)
 }
 
 #[test]

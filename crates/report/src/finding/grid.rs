@@ -86,13 +86,14 @@ fn differences(
             if held.is_empty() {
                 continue;
             }
-            let changes: Vec<f64> = held.iter().filter_map(|one| one.look.relative()).collect();
+            let changes: Vec<f64> =
+                held.iter().filter_map(|one| one.look.change.map(|change| change.mean)).collect();
             let lower = side < 0.0;
             let text = if changes.is_empty() {
                 let verb = if lower { "lowers" } else { "raises" };
                 format!("{policy} {verb} {} against {baseline}, where it is 0,", metric.words_with_subject())
             } else {
-                phrase(metric, lower, false, &Amount::of_several(&changes))
+                phrase(metric, lower, false, &Amount::of_several(metric, &changes))
                     .replace("{names}", policy)
                     .replace("{baseline}", baseline)
                     .trim_end_matches('.')

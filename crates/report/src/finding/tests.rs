@@ -40,12 +40,12 @@ const ZEROS: &[f64] = &[0.0; 3];
 
 #[test]
 fn a_difference_is_told_with_its_paired_interval() {
-    // Differences -9, -11, -10 on 20: -50 %; s = 1, half 4.3027 / sqrt(3) / 20 = 12.4 %. t = 17.3:
-    // 0.0033, twice.
+    // Half: the log deviates by 0.05, error 0.0289, t = 24: 0.0017, twice. The ends are factors of
+    // exp(4.3027 * 0.0289) = 1.132 apart.
     let found =
         comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
     let told = texts(&found, SentenceKind::Difference);
-    assert_eq!(told, ["p1 ends web queries 50 % ± 12 sooner than p0."]);
+    assert_eq!(told, ["p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3 times)."]);
     let open = texts(&found, SentenceKind::Open);
     assert_eq!(
         open,
@@ -87,7 +87,7 @@ fn losses_that_only_others_have_are_absolute_and_those_that_are_gone_have_no_int
     let told = texts(&comparison(vec![losses(&[none, some])]), SentenceKind::Difference);
     assert_eq!(told, ["p1 raises packets lost from 0 (p0) to 0.300 ± 0.025 %."]);
     let gone = comparison(vec![losses(&[some, none])]);
-    assert_eq!(texts(&gone, SentenceKind::Difference), ["p1 loses 100 % fewer packets than p0."]);
+    assert_eq!(texts(&gone, SentenceKind::Difference), ["p1 loses no packets (p0: 0.300 %)."]);
     let fact = &texts(&gone, SentenceKind::Fact)[0];
     assert_eq!(
         fact,
@@ -101,7 +101,7 @@ fn a_scheme_without_two_common_seeds_is_not_looked_at() {
     let mut found = comparison(vec![queries(&[values, &[10.0; 3], &[10.0; 3]])]);
     found.metrics[0].cells[2].values = vec![None, None, Some(10.0)];
     let told = texts(&found, SentenceKind::Difference);
-    assert_eq!(told, ["p1 ends web queries 50 % ± 12 sooner than p0."]);
+    assert_eq!(told, ["p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3 times)."]);
     let open = texts(&found, SentenceKind::Open);
     assert!(
         open[0].contains("One comparison was looked at: mean QCT of web queries, where two seeds"),
@@ -114,32 +114,63 @@ fn a_scheme_without_two_common_seeds_is_not_looked_at() {
 
 #[test]
 fn more_than_three_schemes_are_grouped() {
-    // p3: differences 10 + noise; s = 0.0854, half 3.1824 s / 2 = 0.136 on 20.025: 0.68 %.
+    // Noise of the baseline, and its opposite of the others: the log deviates with an error of
+    // 0.00854, times 3.1824.
     let noise = [0.0, 0.1, -0.1, 0.05];
-    let of = |mean: f64| noise.map(|noise| mean + noise * mean / 10.0);
-    let values = [of(20.0), of(10.0), of(16.0), of(30.0), [20.0, 20.2, 19.8, 20.1]];
+    let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
+    let values = [of(20.0, 1.0), of(10.0, -1.0), of(16.0, -1.0), of(30.0, -1.0), [20.0, 20.2, 19.8, 20.1]];
     let values: Vec<&[f64]> = values.iter().map(<[f64; 4]>::as_slice).collect();
     let told = texts(&comparison(vec![queries(&values)]), SentenceKind::Difference);
     assert_eq!(
         told,
         [
-            "p1 and p2 end web queries 20–50 % sooner than p0.",
-            "p3 ends web queries 50 % ± 0.7 later than p0."
+            "p1 and p2 answer web queries 20–50 % sooner than p0.",
+            "p3 answers web queries 50 % later than p0 (46 to 54 %)."
         ]
     );
 }
 
 #[test]
 fn what_has_more_than_doubled_is_told_in_times() {
-    // Differences 90 + 9 noise; s = 0.769, half 3.1824 s / 2 = 1.22 on 20.025: 0.06.
+    // As above: 5.49 times, ends factors of exp(3.1824 * 0.00854) = 1.028 apart.
     let noise = [0.0, 0.1, -0.1, 0.05];
-    let of = |mean: f64| noise.map(|noise| mean + noise * mean / 10.0);
-    let values = [of(20.0), of(110.0)];
+    let of = |mean: f64, sign: f64| noise.map(|noise| mean + sign * noise * mean / 10.0);
+    let values = [of(20.0, 1.0), of(110.0, -1.0)];
     let values: Vec<&[f64]> = values.iter().map(<[f64; 4]>::as_slice).collect();
     let told = texts(&comparison(vec![queries(&values)]), SentenceKind::Difference);
-    assert_eq!(told, ["p1 takes 5.50 ± 0.06 times as long as p0 to end web queries."]);
+    assert_eq!(told, ["p1 takes 5.5 times as long as p0 to answer web queries (5.3 to 5.6 times)."]);
     let told = texts(&comparison(vec![losses(&values)]), SentenceKind::Difference);
-    assert_eq!(told, ["p1 loses 5.50 ± 0.06 times as many packets as p0."]);
+    assert_eq!(told, ["p1 loses 5.5 times as many packets as p0 (5.3 to 5.6 times)."]);
+}
+
+#[test]
+fn a_tail_that_changes_as_the_mean_does_shares_its_sentence() {
+    let mean = queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]);
+    let tail = |values: &[f64]| row("class.web.qct_p99_ms", &[&[38.0, 42.0, 40.0], values]);
+    let told = |tail| texts(&comparison(vec![mean.clone(), tail]), SentenceKind::Difference);
+    assert_eq!(
+        told(tail(&[10.0; 3])),
+        [
+            "p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3 times); at the 99th percentile 4.0 times (3.5 to 4.5 times)."
+        ]
+    );
+    // In the other direction it has one of its own.
+    assert_eq!(
+        told(tail(&[80.0; 3])),
+        [
+            "p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3 times).",
+            "At the 99th percentile, p1 takes 2.0 times as long as p0 to answer web queries (1.8 to 2.3 times)."
+        ]
+    );
+}
+
+#[test]
+fn differences_between_levels_that_matter_to_nobody_come_last() {
+    let lost = losses(&[&[0.006, 0.007, 0.008], &[0.001, 0.001, 0.001]]);
+    let jain = row("ports.jain", &[&[0.5, 0.51, 0.52], &[0.3, 0.32, 0.31]]);
+    let told = texts(&comparison(vec![lost, jain]), SentenceKind::Difference);
+    assert!(told[0].starts_with("p1 lowers Jain's index"), "{told:?}");
+    assert_eq!(told[1], "p1 loses 86 % fewer packets than p0 (80 to 90 %). Both are below 0.1 %.");
 }
 
 #[test]
@@ -222,7 +253,7 @@ fn where_more_is_better_the_largest_is_first() {
     let found = comparison(vec![jain]);
     assert_eq!(Ranking::of(&found).unwrap().order, [1, 0]);
     let told = texts(&found, SentenceKind::Difference);
-    assert_eq!(told, ["p1 raises Jain's index of throughput by 78 % ± 4.9 against p0."]);
+    assert_eq!(told, ["p1 raises Jain's index of throughput by 78 % against p0 (71 to 86 %)."]);
 }
 
 #[test]
@@ -270,7 +301,7 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
     let points = grid(5);
     assert_eq!(
         of_grid(&points, SentenceKind::Difference),
-        ["p1 ends web queries 52–58 % sooner than p0 at 4 of 5 points."]
+        ["p1 answers web queries 2.1–2.4 times as fast as p0 at 4 of 5 points."]
     );
     let open = of_grid(&points, SentenceKind::Open);
     assert_eq!(
@@ -285,7 +316,7 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
     );
     assert_eq!(
         of_grid(&points[3..], SentenceKind::Difference),
-        ["p1 ends web queries 58 % sooner than p0 at 1 of 2 points (buffer = 4 KB)."]
+        ["p1 answers web queries 2.4 times as fast as p0 at 1 of 2 points (buffer = 4 KB)."]
     );
     // One seed tells nothing of others.
     let once = grid(1);

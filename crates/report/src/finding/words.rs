@@ -4,6 +4,7 @@ use super::{Look, Sentence, SentenceKind, pairs};
 use crate::compare::{Comparison, MetricComparison};
 use crate::format;
 use crate::metric::{Better, LOST_LOSSLESS, LOST_PERCENT, Metric, PAUSED, Unit, Wording, fill};
+use crate::statistics::Change;
 
 /// Schemes up to which each has its own sentences; more are grouped.
 const SINGLY: usize = 3;
@@ -11,6 +12,8 @@ const SINGLY: usize = 3;
 const NAMES: usize = 6;
 /// Metrics with open differences that are named.
 const OPEN: usize = 3;
+/// Speeds are told as multiples from this factor on.
+const FASTER: f64 = 1.5;
 /// Sentences about differences; more would be a table, and that one follows.
 const DIFFERENCES: usize = 8;
 
@@ -37,141 +40,235 @@ fn open(text: String) -> Sentence {
     Sentence { kind: SentenceKind::Open, text }
 }
 
-/// One sentence per difference, or per metric and direction where there are many schemes.
+/// One sentence per difference, or per metric and direction where there are many schemes. Those
+/// about levels that matter to nobody come last.
 fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Vec<Sentence> {
-    let mut list = Vec::new();
+    let (mut list, mut minor) = (Vec::new(), Vec::new());
     for (at, row) in judged.iter().enumerate() {
         let good = if row.metric.better == Better::Lower { -1.0 } else { 1.0 };
+        let tail_at = judged.iter().position(|other| row.metric.has_tail(&other.metric));
+        let mean_at = judged.iter().position(|other| other.metric.has_tail(&row.metric));
+        let holding = |at: usize, side: f64| {
+            looks
+                .iter()
+                .filter(move |look| look.metric == at && look.holds() && look.difference.mean * side > 0.0)
+        };
         // What is better first.
         for side in [good, -good] {
-            let mut found: Vec<&Look> = looks
-                .iter()
-                .filter(|look| look.metric == at && look.holds() && look.difference.mean * side > 0.0)
-                .collect();
+            let mut found: Vec<&Look> = holding(at, side).collect();
             found.sort_by(|a, b| b.difference.mean.abs().total_cmp(&a.difference.mean.abs()));
             let grouped = comparison.policies.len() > SINGLY && found.len() > 1;
             let groups: Vec<&[&Look]> =
                 if grouped { vec![&found[..]] } else { found.chunks(1).collect::<Vec<_>>() };
             for group in groups {
-                let text = difference(comparison, row, group, side < 0.0);
-                list.push(Sentence { kind: SentenceKind::Difference, text });
+                let same_scheme = |look: &&Look| !grouped && look.policy == group[0].policy;
+                // A tail that changes as its mean does is part of the sentence about the mean.
+                if !grouped && mean_at.is_some_and(|mean| holding(mean, side).any(|look| same_scheme(&look)))
+                {
+                    continue;
+                }
+                let tail = tail_at.and_then(|tail| holding(tail, side).find(same_scheme));
+                let text = difference(comparison, row, group, side < 0.0, tail);
+                let is_minor = group.iter().all(|look| look.is_minor(&row.metric));
+                let sentence = Sentence { kind: SentenceKind::Difference, text };
+                if is_minor { minor.push(sentence) } else { list.push(sentence) }
             }
         }
     }
+    list.extend(minor);
     list
 }
 
-/// `abm ends incast queries 48 % ± 44 sooner than dt.`
-fn difference(comparison: &Comparison, row: &MetricComparison, group: &[&Look], lower: bool) -> String {
+/// `abm answers incast queries 1.9 times as fast as dt (1.6 to 2.3 times).` With `tail`: the 99th
+/// percentile, too.
+fn difference(
+    comparison: &Comparison,
+    row: &MetricComparison,
+    group: &[&Look],
+    lower: bool,
+    tail: Option<&Look>,
+) -> String {
     let schemes: Vec<&str> = group.iter().map(|look| comparison.policies[look.policy].as_str()).collect();
     let (names, several) = (named(&schemes), group.len() > 1);
     let baseline = comparison.baseline();
-    if group.iter().any(|look| look.base == 0.0) {
-        let verb = match (lower, several) {
-            (false, false) => "raises",
-            (false, true) => "raise",
-            (true, false) => "lowers",
-            (true, true) => "lower",
-        };
-        let values: Vec<f64> = group.iter().map(|look| look.difference.mean).collect();
-        let to = match group {
-            [one] => match one.difference.half_width {
-                Some(half) => format::estimate(one.difference.mean, half).replace(" ±", " ± "),
-                None => format::number(one.difference.mean),
-            },
-            _ => range(&values, format::number),
-        };
-        let unit = match row.metric.unit {
-            Unit::Count => String::new(),
-            unit => format!(" {}", unit.symbol()),
-        };
-        return format!(
-            "{names} {verb} {} from 0 ({baseline}) to {to}{unit}.",
-            row.metric.words_with_subject()
-        );
+    let metric = &row.metric;
+    let changes: Vec<Change> = group.iter().filter_map(|look| look.change).collect();
+    if changes.len() < group.len() {
+        return from_zero(metric, group, &names, baseline, lower);
     }
-    let changes: Vec<f64> = group.iter().filter_map(|look| look.relative()).collect();
-    let amount = match group {
-        // Of nothing at all there is no more or less.
-        [one] if one.gone => Amount::Part("100 %".to_owned()),
-        [one] => Amount::of_one(changes[0], one.difference.half_width.unwrap_or(0.0) / one.base.abs()),
-        _ => Amount::of_several(&changes),
+    let mut text = match group {
+        [one] if one.levels.1 == 0.0 => gone(metric, &with_unit(metric, one.levels.0)),
+        _ => {
+            let amount = match changes[..] {
+                [one] => Amount::of_one(metric, &one),
+                _ => {
+                    Amount::of_several(metric, &changes.iter().map(|change| change.mean).collect::<Vec<_>>())
+                }
+            };
+            phrase(metric, lower, several, &amount)
+        }
     };
-    phrase(&row.metric, lower, several, &amount).replace("{names}", &names).replace("{baseline}", baseline)
+    if let Some(change) = tail.and_then(|tail| tail.change) {
+        let Amount { size, interval, .. } = Amount::of_one(metric, &change);
+        text = format!("{}; at the 99th percentile {size}{interval}.", text.trim_end_matches('.'));
+    }
+    if group.iter().all(|look| look.is_minor(metric)) {
+        text.push_str(" Both are below 0.1 %.");
+    }
+    text.replace("{names}", &names).replace("{baseline}", baseline)
 }
 
-/// How much more or less.
-pub(super) enum Amount {
-    /// "48 % ± 44".
-    Part(String),
-    /// "6.5 ± 0.4 times": what has more than doubled is not told in percent.
-    Times(String),
+/// `abm raises packets lost from 0 (dt) to 0.300 ± 0.025 %.`
+fn from_zero(metric: &Metric, group: &[&Look], names: &str, baseline: &str, lower: bool) -> String {
+    let verb = match (lower, group.len() > 1) {
+        (false, false) => "raises",
+        (false, true) => "raise",
+        (true, false) => "lowers",
+        (true, true) => "lower",
+    };
+    let values: Vec<f64> = group.iter().map(|look| look.difference.mean).collect();
+    let to = match group {
+        [one] => match one.difference.half_width {
+            Some(half) => format::estimate(one.difference.mean, half).replace(" ±", " ± "),
+            None => format::number(one.difference.mean),
+        },
+        _ => range(&values, format::number),
+    };
+    let unit = match metric.unit {
+        Unit::Count => String::new(),
+        unit => format!(" {}", unit.symbol()),
+    };
+    format!("{names} {verb} {} from 0 ({baseline}) to {to}{unit}.", metric.words_with_subject())
+}
+
+/// The sentence about a scheme that has none of what the baseline has: `cs loses no packets (dt:
+/// 0.300 %).`
+fn gone(metric: &Metric, level: &str) -> String {
+    match metric.kind.wording {
+        Wording::Fewer(verb, what) | Wording::Less(verb, what) => {
+            let what = fill(what, &[&metric.subject.name()]);
+            format!("{{names}} {verb}s no {what} ({{baseline}}: {level}).")
+        }
+        Wording::Ends | Wording::Changes => {
+            format!("{{names}} lowers {} to 0 ({{baseline}}: {level}).", metric.words_with_subject())
+        }
+    }
+}
+
+/// The size of a change in words.
+pub(super) struct Amount {
+    /// "48 %", or "6.5 times".
+    size: String,
+    /// " (43 to 52 %)", or " (6.1 to 6.9 times)"; empty for several schemes.
+    interval: String,
+    /// Told as a multiple.
+    is_multiple: bool,
 }
 
 impl Amount {
-    /// From a change and half of its interval, both as parts of what the baseline has.
-    fn of_one(change: f64, half: f64) -> Self {
-        if change >= 1.0 {
-            return Self::Times(format!(
-                "{} times",
-                format::estimate(1.0 + change, half).replace(" ±", " ± ")
-            ));
+    /// The change of one scheme, with its interval.
+    fn of_one(metric: &Metric, change: &Change) -> Self {
+        let is_multiple = is_multiple(metric, change.mean);
+        let ends = change
+            .low
+            .zip(change.high)
+            .map(|(low, high)| if change.mean < 0.0 { [high, low] } else { [low, high] });
+        let size =
+            |change: f64| if is_multiple { multiple(metric, change) } else { percent(change.abs() * 100.0) };
+        let unit = if is_multiple { "times" } else { "%" };
+        let interval = ends.map(|[from, to]| format!(" ({} to {} {unit})", size(from), size(to)));
+        Self {
+            size: format!("{} {unit}", size(change.mean)),
+            interval: interval.unwrap_or_default(),
+            is_multiple,
         }
-        Self::Part(format!("{} % ± {}", percent(change.abs() * 100.0), percent(half * 100.0)))
     }
 
-    /// From several changes of one direction.
-    pub(super) fn of_several(changes: &[f64]) -> Self {
-        if changes.iter().all(|change| *change >= 1.0) {
-            let factors: Vec<f64> = changes.iter().map(|change| 1.0 + change).collect();
-            return Self::Times(format!("{} times", range(&factors, format::number)));
-        }
-        let parts: Vec<f64> = changes.iter().map(|change| change.abs() * 100.0).collect();
-        Self::Part(format!("{} %", range(&parts, percent)))
+    /// Changes of several schemes in one direction.
+    pub(super) fn of_several(metric: &Metric, changes: &[f64]) -> Self {
+        let is_multiple = changes.iter().all(|change| is_multiple(metric, *change));
+        let size = if is_multiple {
+            let factors: Vec<f64> = changes.iter().map(|change| factor(metric, *change)).collect();
+            format!("{} times", range(&factors, times))
+        } else {
+            let parts: Vec<f64> = changes.iter().map(|change| change.abs() * 100.0).collect();
+            format!("{} %", range(&parts, percent))
+        };
+        Self { size, interval: String::new(), is_multiple }
     }
+}
+
+/// Whether a change is told as a multiple: what has more than doubled, and speeds from one and a half
+/// times on.
+fn is_multiple(metric: &Metric, change: f64) -> bool {
+    let least = if metric.kind.wording == Wording::Ends { FASTER } else { 2.0 };
+    factor(metric, change) >= least
+}
+
+/// The multiple that a sentence names: of the baseline's value, or of its speed where a time falls.
+fn factor(metric: &Metric, change: f64) -> f64 {
+    if metric.kind.wording == Wording::Ends && change < 0.0 { 1.0 / (1.0 + change) } else { 1.0 + change }
+}
+
+fn multiple(metric: &Metric, change: f64) -> String {
+    times(factor(metric, change))
+}
+
+/// `1.9`, `16`.
+fn times(factor: f64) -> String {
+    if factor >= 9.95 { format::number(factor.round()) } else { format!("{factor:.1}") }
 }
 
 /// The sentence of a metric with places for names.
 pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amount) -> String {
     let subject = metric.subject.name();
     let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
+    let Amount { size, interval, is_multiple } = amount;
     // What there is more or less of; `is_much`: what cannot be counted, such as time.
     let of = |stem: &str, what: &str, is_much: bool| {
         let verb = verb(stem);
-        match amount {
-            Amount::Part(amount) => {
-                let more = match (lower, is_much) {
-                    (false, _) => "more",
-                    (true, false) => "fewer",
-                    (true, true) => "less",
-                };
-                format!("{{names}} {verb} {amount} {more} {what} than {{baseline}}.")
-            }
-            Amount::Times(amount) => {
-                let many = if is_much { "much" } else { "many" };
-                format!("{{names}} {verb} {amount} as {many} {what} as {{baseline}}.")
-            }
+        if *is_multiple {
+            let many = if is_much { "much" } else { "many" };
+            return format!("{{names}} {verb} {size} as {many} {what} as {{baseline}}{interval}.");
         }
+        let more = match (lower, is_much) {
+            (false, _) => "more",
+            (true, false) => "fewer",
+            (true, true) => "less",
+        };
+        format!("{{names}} {verb} {size} {more} {what} than {{baseline}}{interval}.")
     };
-    match (metric.kind.wording, amount) {
-        (Wording::Ends, Amount::Part(amount)) => {
-            let (verb, when) = (verb("end"), if lower { "sooner" } else { "later" });
-            format!("{{names}} {verb} {subject} {amount} {when} than {{baseline}}.")
+    match metric.kind.wording {
+        Wording::Ends => {
+            let tail = if metric.is_tail() { "At the 99th percentile, " } else { "" };
+            let (answer, take) = (verb("answer"), verb("take"));
+            match (*is_multiple, lower) {
+                (true, true) => {
+                    format!("{tail}{{names}} {answer} {subject} {size} as fast as {{baseline}}{interval}.")
+                }
+                (true, false) => format!(
+                    "{tail}{{names}} {take} {size} as long as {{baseline}} to answer {subject}{interval}."
+                ),
+                (false, true) => {
+                    format!("{tail}{{names}} {answer} {subject} {size} sooner than {{baseline}}{interval}.")
+                }
+                (false, false) => {
+                    format!("{tail}{{names}} {answer} {subject} {size} later than {{baseline}}{interval}.")
+                }
+            }
         }
-        (Wording::Ends, Amount::Times(amount)) => {
-            format!("{{names}} {} {amount} as long as {{baseline}} to end {subject}.", verb("take"))
-        }
-        (Wording::Fewer(verb, what), _) => of(verb, &fill(what, &[&subject]), false),
-        (Wording::Less(verb, what), _) => of(verb, what, true),
-        (Wording::Changes, _) => {
+        Wording::Fewer(verb, what) => of(verb, &fill(what, &[&subject]), false),
+        Wording::Less(verb, what) => of(verb, what, true),
+        Wording::Changes => {
             let verb = verb(if lower { "lower" } else { "raise" });
             let what = match metric.subject.is_whole_run() {
                 true => metric.words(),
                 false => format!("the {}", metric.words_with_subject()),
             };
-            match amount {
-                Amount::Part(amount) => format!("{{names}} {verb} {what} by {amount} against {{baseline}}."),
-                Amount::Times(amount) => format!("{{names}} {verb} {what} to {amount} that of {{baseline}}."),
+            if *is_multiple {
+                format!("{{names}} {verb} {what} to {size} that of {{baseline}}{interval}.")
+            } else {
+                format!("{{names}} {verb} {what} by {size} against {{baseline}}{interval}.")
             }
         }
     }
@@ -209,7 +306,7 @@ fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) 
     let of_metric = |(at, row): (usize, &&MetricComparison)| {
         let schemes = found.iter().filter(|look| look.metric == at).map(|look| {
             let change =
-                look.relative().map_or_else(String::new, |change| format!(" {}", format::change(change)));
+                look.change.map_or_else(String::new, |change| format!(" {}", format::change(change.mean)));
             format!("{}{change}", comparison.policies[look.policy])
         });
         let schemes: Vec<String> = schemes.collect();

@@ -84,11 +84,11 @@
     if (!cell) return "–";
     const mean = number(cell.y);
     const [before, after] = state.change ? [cell.y > 0 ? "+" : "", " %"] : ["", ""];
-    if (cell.half === null) return before + mean + after;
-    // Both to the mean's last place.
+    if (cell.low === null) return before + mean + after;
+    // All to the mean's last place.
     const decimals = (mean.split(".")[1] || "").length;
-    const half = mean.includes("e") || cell.y === 0 ? number(cell.half) : decimals === 0 ? Math.round(cell.half).toLocaleString("en-US") : cell.half.toFixed(decimals);
-    return `${before}${mean} ±${half}${after}`;
+    const [below, above] = [cell.y - cell.low, cell.high - cell.y].map((part) => (mean.includes("e") || cell.y === 0 ? number(part) : decimals === 0 ? Math.round(part).toLocaleString("en-US") : part.toFixed(decimals)));
+    return `${before}${mean} ${below === above ? `±${below}` : `−${below}/+${above}`}${after}`;
   }
   // The place with the x axis at `at`, the others as chosen.
   function place(at) {
@@ -97,9 +97,13 @@
   function cell(scheme, at) {
     const found = cells[state.metric][scheme][place(at)];
     if (!found || found[1] === null) return null;
-    if (!state.change) return { seeds: found[0], y: found[1], half: found[2] };
+    if (!state.change) {
+      const [seeds, y, half] = found;
+      return { seeds, y, low: half === null ? null : y - half, high: half === null ? null : y + half };
+    }
     if (found.length < 4) return null;
-    return { seeds: found[0], y: found[3] * 100, half: found[4] === null ? null : found[4] * 100 };
+    const [y, low, high] = found.slice(3).map((part) => (part === null ? null : part * 100));
+    return { seeds: found[0], y, low, high };
   }
   // Numbers from elsewhere, with their places on the x axis.
   function marks() {
@@ -215,9 +219,9 @@
     const positive = points.map((point) => point.y).concat(elsewhere.map((mark) => mark.value)).filter((y) => y > 0);
     const logY = state.logY && !state.change && positive.length > 0;
     const left = points.length + elsewhere.length - positive.length;
-    const ends = elsewhere.map((mark) => mark.value).concat(points.flatMap((point) => [point.y, point.y + (point.half || 0)].concat(state.change ? [point.y - (point.half || 0)] : [])));
+    const ends = elsewhere.map((mark) => mark.value).concat(points.flatMap((point) => [point.y, point.high ?? point.y].concat(state.change ? [point.low ?? point.y] : [])));
     // The lower ends of intervals, too; one that reaches far down, or to zero, ends open at the frame.
-    const lowest = points.filter((point) => point.y > 0).map((point) => Math.max(point.y - (point.half || 0), point.y / 10));
+    const lowest = points.filter((point) => point.y > 0).map((point) => Math.max(point.low ?? point.y, point.y / 10));
     const y = logY ? logarithmic(Math.min(...positive, ...lowest) / 1.1, Math.max(...ends)) : linear(Math.min(0, ...ends), Math.max(0, ...ends));
     const places = axis.values.map((_, at) => (known ? known[at] : at));
     const [low, high] = [Math.min(...places), Math.max(...places)];
@@ -265,7 +269,7 @@
           continue;
         }
         path += (path === "" || path.endsWith(" ") ? "M" : "L") + `${atX(at)} ${atY(one.y)}`;
-        if (one.half !== null) marks.push(make("svg:path", { class: "whisker", d: `M${atX(at)} ${atY(one.y - one.half)}V${atY(one.y + one.half)}` }));
+        if (one.low !== null) marks.push(make("svg:path", { class: "whisker", d: `M${atX(at)} ${atY(one.low)}V${atY(one.high)}` }));
         const told = `${schemes[scheme]}, ${axis.values[at]}: ${estimate(one)} (${one.seeds} seed${one.seeds === 1 ? "" : "s"})`;
         marks.push(make("svg:path", { class: "mark", d: marker(scheme, atX(at), atY(one.y)) }, make("svg:title", {}, told)));
       }
@@ -298,9 +302,9 @@
     const line = (cells) => cells.map((cell) => (/[",\n]/.test(String(cell)) ? `"${String(cell).replace(/"/g, '""')}"` : String(cell))).join(",") + "\n";
     const rows = visible().flatMap((scheme) => axes[state.x].values.map((value, at) => {
       const one = cell(scheme, at);
-      return one ? line([schemes[scheme], value, one.y, one.half ?? "", one.seeds]) : "";
+      return one ? line([schemes[scheme], value, one.y, one.low ?? "", one.high ?? "", one.seeds]) : "";
     }));
-    return line(["scheme", axes[state.x].title, yTitle(), "half of the interval", "seeds"]) + rows.join("");
+    return line(["scheme", axes[state.x].title, yTitle(), "lower end of the interval", "upper end of the interval", "seeds"]) + rows.join("");
   }
 
   // --- controls ---

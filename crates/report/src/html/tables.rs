@@ -97,9 +97,8 @@ fn metric_table(report: &Report, rows: &[&MetricComparison]) -> Markup {
 }
 
 fn change(better: Better, cell: &Cell) -> Markup {
-    let Some(Estimate { mean, half_width, .. }) = cell.change else { return html! {} };
-    let clear = cell.change.is_some_and(|change| change.excludes_zero());
-    let (class, sign) = match (half_width, clear, better, mean < 0.0) {
+    let Some(change) = cell.change else { return html! {} };
+    let (class, sign) = match (change.low, change.excludes_zero(), better, change.mean < 0.0) {
         (None, ..) => ("", ""),
         (_, false, ..) => ("", " ≈"),
         (_, _, Better::Neither, _) => ("", " *"),

@@ -50,7 +50,7 @@ pub(crate) enum Judged {
 pub(crate) enum Wording {
     /// "a lowers the p99 FCT slowdown of short flows by 20 % against b."
     Changes,
-    /// "a ends incast queries 20 % sooner than b."
+    /// "a answers incast queries 20 % sooner than b."
     Ends,
     /// "a loses 20 % fewer packets than b": a verb and things that are counted. `{}` is the name of
     /// the subject.

@@ -1,4 +1,4 @@
-//! The table of all metrics for people: `docs/metrics.md`.
+//! The table of all metrics for people: `docs/reference/metrics.md`.
 
 use super::table;
 use super::{Better, Metric, Unit};

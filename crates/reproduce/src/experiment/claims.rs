@@ -131,7 +131,7 @@ fn check_band(reader: &Reader<'_>) {
 fn check_expression(reader: &Reader<'_>, key: &str, expression: &str) {
     if let Err(error) = compile(expression) {
         let complaint = Complaint::new(format!("not an expression: {error}"), "this expression");
-        reader.error(key, complaint.help("docs/experiments.md lists what an expression may call"));
+        reader.error(key, complaint.help("docs/reference/experiments.md lists what an expression may call"));
     }
 }
 

@@ -67,7 +67,11 @@ fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Me
         let complaint = Complaint::new(format!("no metric is called \"{id}\""), "not the id of a metric");
         let near = suggestion(id, known.iter().map(String::as_str));
         let near = near.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
-        context.error(path, item.origin, complaint.help(format!("{near}docs/metrics.md lists all ids")));
+        context.error(
+            path,
+            item.origin,
+            complaint.help(format!("{near}docs/reference/metrics.md lists all ids")),
+        );
     }
     found
 }

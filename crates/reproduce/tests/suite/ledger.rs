@@ -1,8 +1,8 @@
 //! Is the ledger fresh, and does everything that checks a statement name one?
 //!
 //! `cargo xtask generate reproduce` writes the derived files: `claims/tests.csv` from the comments
-//! of the tests, and `docs/reproduction.md` and the counts in the README from the three tables in
-//! `claims/`.
+//! of the tests, and `docs/evidence/reproduction.md` and the counts in the README from the three
+//! tables in `claims/`.
 
 use bufferlab_core::Profile;
 use bufferlab_pages::{assert_all, check_block, check_file};
@@ -53,7 +53,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
 fn found_on_pages() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for page in ["claims-open-loop.md", "claims-transports.md", "claims-lossless.md"] {
-        let text = fs::read_to_string(root().join("docs").join(page)).expect("the page is there");
+        let text = fs::read_to_string(root().join("docs/evidence").join(page)).expect("the page is there");
         for line in text.lines() {
             let escaped = line.replace("\\|", "\u{1}");
             let cells: Vec<_> = escaped.split('|').map(str::trim).collect();
@@ -326,15 +326,16 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
     assert!(named > 150, "{named} figures named");
 }
 
-/// The charts of `docs/paper-scale` are drawn from the values beside them, by today's code and with
-/// the paper's marks.
+/// The charts of `docs/evidence/paper-scale` are drawn from the values beside them, by today's code
+/// and with the paper's marks.
 #[test]
 fn the_charts_of_the_papers_scale_are_todays() {
     let (registry, mut checks) = (registry(), Vec::new());
-    let mut text = fs::read_to_string(root().join("docs/paper-scale.md")).expect("the page is there");
+    let mut text =
+        fs::read_to_string(root().join("docs/evidence/paper-scale.md")).expect("the page is there");
     for experiment in &registry.experiments {
         let name = experiment.id.replace('/', "-");
-        let folder = root().join("docs/paper-scale").join(&name);
+        let folder = root().join("docs/evidence/paper-scale").join(&name);
         if !folder.is_dir() {
             continue;
         }
@@ -343,7 +344,7 @@ fn the_charts_of_the_papers_scale_are_todays() {
         let mut images = Vec::new();
         for (number, panel) in panels.iter().enumerate() {
             let file = format!("panel-{}.svg", number + 1);
-            checks.push(check_file(&format!("docs/paper-scale/{name}/{file}"), &curve_svg(panel)));
+            checks.push(check_file(&format!("docs/evidence/paper-scale/{name}/{file}"), &curve_svg(panel)));
             let note = if panel.note.is_empty() { String::new() } else { format!(", {}", panel.note) };
             images.push(format!("![{}: {}{note}](paper-scale/{name}/{file})", experiment.id, panel.title));
         }
@@ -357,7 +358,7 @@ fn the_charts_of_the_papers_scale_are_todays() {
         lines.splice(first..first, images.iter().map(String::as_str));
         text = lines.join("\n") + "\n";
     }
-    checks.push(check_file("docs/paper-scale.md", &text));
+    checks.push(check_file("docs/evidence/paper-scale.md", &text));
     assert_all(checks);
 }
 
@@ -368,8 +369,8 @@ fn the_page_and_the_readme_show_the_ledger() {
     let figures =
         figures_markdown(&registry().experiments, &ledger).unwrap_or_else(|error| panic!("{error}"));
     assert_all([
-        checked("docs/reproduction.md", "ledger", &format!("{summary}\n{rows}")),
-        checked("docs/reproduction.md", "figures", &figures),
+        checked("docs/evidence/reproduction.md", "ledger", &format!("{summary}\n{rows}")),
+        checked("docs/evidence/reproduction.md", "figures", &figures),
         checked("README.md", "ledger", &summary),
     ]);
 }
@@ -382,7 +383,7 @@ fn testbeds() -> Registry {
 #[test]
 fn the_page_of_real_packets_shows_what_is_recorded() {
     let block = real_markdown(&testbeds(), &root().join("claims")).unwrap_or_else(|error| panic!("{error}"));
-    assert_all([checked("docs/real-packets.md", "real", &block)]);
+    assert_all([checked("docs/evidence/real-packets.md", "real", &block)]);
 }
 
 /// Every experiment with real packets loads, at every point, as does one of simulations; what it
@@ -411,12 +412,12 @@ fn the_page_of_readings_shows_the_recorded_ablations() {
     let rows = fs::read_to_string(&table).expect("the table is there");
     let rows = AblationRow::read_all(&table, &rows).unwrap_or_else(|error| panic!("{error}"));
     let said = said_of_keys().unwrap_or_else(|error| panic!("{error}"));
-    assert_all([checked("docs/readings.md", "why", &ablations_markdown(&rows, &ledger(), &said))]);
+    assert_all([checked("docs/evidence/readings.md", "why", &ablations_markdown(&rows, &ledger(), &said))]);
 }
 
 #[test]
 fn the_experiment_in_the_guide_can_be_loaded() {
-    let guide = fs::read_to_string(root().join("docs/guide.md")).expect("the guide is there");
+    let guide = fs::read_to_string(root().join("docs/start/guide.md")).expect("the guide is there");
     let block =
         guide.split("```toml\n").find(|block| block.contains("[[claim]]")).expect("it has an experiment");
     let text = block.split("```").next().unwrap_or_default();

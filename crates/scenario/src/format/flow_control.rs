@@ -8,7 +8,7 @@ use bufferlab_params::Choice;
 /// Priority flow control.
 pub(crate) static PFC: TableSpec = TableSpec {
     title: "[switch.pfc]",
-    doc: "Priority flow control (IEEE 802.1Qbb, `docs/lossless.md`): which priorities are lossless, and how pauses travel. The policy decides when the \
+    doc: "Priority flow control (IEEE 802.1Qbb, `docs/concepts/lossless.md`): which priorities are lossless, and how pauses travel. The policy decides when the \
           sender behind an ingress queue stops (`sonic-dt`, `sonic-abm`, `reverie`); a frame of 64 B goes out behind the packet that the port is \
           sending, and the neighbour finishes its own packet.",
     keys: &[
@@ -111,7 +111,7 @@ pub(crate) static FAULT: TableSpec = TableSpec {
     keys: &[],
     variants: &[Variant {
         kind: "pause_storm",
-        doc: "Its card sends pause frames to its switch, whatever it receives (`docs/lossless.md`).",
+        doc: "Its card sends pause frames to its switch, whatever it receives (`docs/concepts/lossless.md`).",
         keys: &[
             required("host", TEXT, "\"h0\"", "The host."),
             required(

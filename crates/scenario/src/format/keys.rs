@@ -211,13 +211,13 @@ static SWITCH_KEYS: &[KeySpec] = &[
 /// A chip's deviations.
 pub(crate) static HARDWARE: TableSpec = TableSpec {
     title: "[switch.hardware]",
-    doc: "What a chip does otherwise than the ideal switch of the papers (`docs/hardware.md`). Every option works with every policy.",
+    doc: "What a chip does otherwise than the ideal switch of the papers (`docs/concepts/chips.md`). Every option works with every policy.",
     keys: &[
         optional(
             "family",
             Kind::Words(ChipFamily::WORDS),
             "\"tomahawk5\"",
-            "A family of chips, as far as its memory is public (`docs/silicon.md`): what `cell`, `slices`, `slice_by`, `packet_overhead`, \
+            "A family of chips, as far as its memory is public (`docs/evidence/silicon.md`): what `cell`, `slices`, `slice_by`, `packet_overhead`, \
              `resume_below` and `queue_minimums` are, where they are not written.",
         ),
         computed(
@@ -351,7 +351,7 @@ pub(crate) static SCHEDULER_GROUP: TableSpec = TableSpec {
 /// Congestion marking.
 pub(crate) static ECN: TableSpec = TableSpec {
     title: "[switch.ecn]",
-    doc: "Marking by the instantaneous length of a queue, by what the shared buffer has left, or by a rule of one's own (`docs/marking.md`).",
+    doc: "Marking by the instantaneous length of a queue, by what the shared buffer has left, or by a rule of one's own (`docs/concepts/marking.md`).",
     keys: &[
         required("kind", Kind::Tag(MARKER_CATALOG), "\"step\"", "The marking rule."),
         computed("priorities", PRIORITIES, "every one", "[1]", "Priorities that are marked at all."),

@@ -7,7 +7,7 @@ use bufferlab_params::{Choice, Direction};
 /// A buffer profile.
 pub(crate) static PROFILE: TableSpec = TableSpec {
     title: "[[switch.policy.profiles]]",
-    doc: "Queues with values of their own, as SONiC's `BUFFER_PROFILE` with `BUFFER_PG` or `BUFFER_QUEUE` (`docs/lossless.md`). `sonic-dt` knows all keys; \
+    doc: "Queues with values of their own, as SONiC's `BUFFER_PROFILE` with `BUFFER_PG` or `BUFFER_QUEUE` (`docs/concepts/lossless.md`). `sonic-dt` knows all keys; \
           `sonic-abm` no thresholds; `reverie` only `headroom`, `xon` and `xon_offset`. Of two profiles for the same queue the later one counts, key by key. \
           At most one of `alpha`, `dynamic_th`, `static_threshold`.",
     keys: &[

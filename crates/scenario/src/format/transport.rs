@@ -25,7 +25,7 @@ table! {
         "name" => name: String = hand(TEXT), computed("`congestion_control`", "\"dctcp\""),
             "The name by which workloads refer to it.";
         "kind" = hand(Kind::Words(Protocol::WORDS)), computed("`tcp`", "\"rdma\""),
-            "The protocol (`docs/transports.md`). RDMA takes the congestion controls that set a \
+            "The protocol (`docs/concepts/transports.md`). RDMA takes the congestion controls that set a \
             rate: dcqcn, hpcc, powertcp, theta-powertcp, timely, swift.";
         "congestion_control" => congestion_control: String = hand(Kind::Entry(CONGESTION_CONTROL_CATALOG)),
             required("{ name = \"dctcp\", gain = \"1/16\" }"),
@@ -88,7 +88,7 @@ table! {
         "lso" => lso_bytes: u32 = small_size(SMALL_SIZE_OR_ZERO), default("\"0 B\""),
             "Large send offload: the card sends a flow's new segments in bursts of at most this \
             much payload, back to back, and the sender waits for its window to open for a burst \
-            worth sending (`docs/transports.md`). Linux: 64 KB. Default: segment by segment.";
+            worth sending (`docs/concepts/transports.md`). Linux: 64 KB. Default: segment by segment.";
         "ecn_capable" => ecn_capable: bool = hand(Kind::Flag),
             computed("true for a congestion control that uses ECN", "true"),
             "Whether packets may be marked.";

@@ -434,7 +434,7 @@ impl Group {
                 let key = format!("{}.hardware.slice_by", self.path);
                 let complaint =
                     Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the policy");
-                let help = "choose sonic-dt, sonic-abm or reverie; or hardware.slice_by = \"egress\", or slices = 1 (docs/hardware.md)";
+                let help = "choose sonic-dt, sonic-abm or reverie; or hardware.slice_by = \"egress\", or slices = 1 (docs/concepts/chips.md)";
                 context.error(&key, hardware.place("slice_by"), complaint.help(help));
                 None
             }
@@ -446,7 +446,7 @@ impl Group {
                 let help = match error.param {
                     "name" => "mend the policy, or choose another",
                     "headroom" => {
-                        "write headroom = \"auto\", or a size that holds what arrives after a pause (docs/lossless.md)"
+                        "write headroom = \"auto\", or a size that holds what arrives after a pause (docs/concepts/lossless.md)"
                     }
                     _ => "change the parameter, the buffer or the ports",
                 };

@@ -230,7 +230,7 @@ fn a_profile_that_makes_no_sense_is_refused_at_its_key_with_what_was_expected() 
 
 #[test]
 fn the_configuration_in_the_documentation_loads() {
-    let page = include_str!("../../../../docs/lossless.md");
+    let page = include_str!("../../../../docs/concepts/lossless.md");
     let from = page.find("[switch]\nbuffer = \"15079168 B\"").expect("the example");
     let example = &page[from..from + page[from..].find("```").expect("its end")];
     let shipped = include_str!("../../../../scenarios/lossless.toml");

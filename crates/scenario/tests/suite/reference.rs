@@ -1,10 +1,10 @@
-//! The example of `docs/scenarios.md` loads; `cargo xtask generate` writes its reference, which the
-//! tests of `xtask` compare.
+//! The example of `docs/reference/scenarios.md` loads; `cargo xtask generate` writes its reference,
+//! which the tests of `xtask` compare.
 
 use bufferlab_scenario::load_text;
 use std::path::Path;
 
-const PAGE: &str = "../../docs/scenarios.md";
+const PAGE: &str = "../../docs/reference/scenarios.md";
 
 #[test]
 fn the_example_in_the_documentation_loads() {

@@ -1,5 +1,5 @@
 //! What the profile `artifact` does otherwise, seen from outside: rules of the public ns-3 code of
-//! ABM and Reverie (table in `docs/validation.md`).
+//! ABM and Reverie (table in `docs/evidence/validation.md`).
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;

@@ -91,5 +91,5 @@ claims! {
 
 #[test]
 fn the_page_says_what_was_found() {
-    assert_page("docs/claims-lossless.md", "reverie-lossless", CLAIMS);
+    assert_page("docs/evidence/claims-lossless.md", "reverie-lossless", CLAIMS);
 }

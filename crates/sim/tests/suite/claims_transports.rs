@@ -8,5 +8,5 @@ mod tdt;
 use bufferlab_conformance::claims::{Claim, assert_page};
 
 fn assert_block(name: &str, claims: &[Claim]) {
-    assert_page("docs/claims-transports.md", name, claims);
+    assert_page("docs/evidence/claims-transports.md", name, claims);
 }

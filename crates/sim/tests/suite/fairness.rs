@@ -186,8 +186,8 @@ fn bursts_beside_overload(changes: &[(&str, &str)]) -> ([u64; 4], usize) {
     ([3, 4, 5, 6].map(of), lost)
 }
 
-/// Why simulated bursts lose nothing under TDT where real ones do (docs/real-packets.md): with
-/// links exactly as fast as the port, one of two hosts sends in step with it and keeps it in
+/// Why simulated bursts lose nothing under TDT where real ones do (docs/evidence/real-packets.md):
+/// with links exactly as fast as the port, one of two hosts sends in step with it and keeps it in
 /// evacuation, full and without a drop.
 #[test]
 fn a_host_in_step_with_an_evacuated_port_locks_the_other_one_out_and_faster_links_end_it() {

@@ -1,7 +1,7 @@
 //! What does each detail of a chip change? The scenarios `hardware-*.toml`, each with and without
 //! its option.
 //!
-//! `cargo xtask generate sim` rewrites the table of `docs/hardware.md`.
+//! `cargo xtask generate sim` rewrites the table of `docs/concepts/chips.md`.
 
 use crate::support::{Lab, star};
 use bufferlab_metrics::{DelayRow, DropRow, FlowRow, FlowState, RunSink, RunTotals};
@@ -177,7 +177,12 @@ fn a_packet_that_is_cut_through_saves_the_time_of_its_rest_at_the_switch() {
 
 fn check_document(table: &str) {
     const BEGIN: &str = "<!-- measured: begin; cargo xtask generate sim -->";
-    assert_all([check_block("docs/hardware.md", BEGIN, "<!-- measured: end -->", &format!("\n{table}"))]);
+    assert_all([check_block(
+        "docs/concepts/chips.md",
+        BEGIN,
+        "<!-- measured: end -->",
+        &format!("\n{table}"),
+    )]);
 }
 
 /// A scenario that loads can be run, whatever its ports, slices and policy, and all of its memory

@@ -216,8 +216,8 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
 }
 
 /// Twice the packet (the one that asks for the pause, the one that its sender is sending), the
-/// frame, and what fills the way there and back and the reaction time: `docs/cited.md` section 8.1
-/// where nothing is in the frame's way.
+/// frame, and what fills the way there and back and the reaction time: `docs/concepts/cited.md`
+/// section 8.1 where nothing is in the frame's way.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
     2 * wire + 64 + (rate * (2 * metres * 5 + reaction_ns)).div_ceil(8)
 }

@@ -239,8 +239,8 @@ fn mixed(policy: &str, headroom: u64, seed: u64) -> Scenario {
 
 #[test]
 fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
-    // 2 m + 64 + C (2 d + reaction)/8 of docs/lossless.md, and one m more where the port is
-    // sending.
+    // 2 m + 64 + C (2 d + reaction)/8 of docs/concepts/lossless.md, and one m more where the port
+    // is sending.
     let largest = 1_054;
     let headroom = 3 * largest + 64 + RATE.bytes_in(Time(2 * DELAY.0));
     for policy in ["sonic-dt", "sonic-abm", "reverie"] {

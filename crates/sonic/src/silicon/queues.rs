@@ -61,8 +61,8 @@ impl Memory {
     }
 
     /// What an egress pool shares in one slice (cells): S of a pool as large as the ingress pool;
-    /// otherwise its size, less the minimums of queues where the size holds them. `docs/silicon.md`
-    /// has the files behind each case.
+    /// otherwise its size, less the minimums of queues where the size holds them.
+    /// `docs/evidence/silicon.md` has the files behind each case.
     fn egress_share(&self, config: &Config, name: &str, pool: &Pool) -> Option<u64> {
         let size = pool.size.as_ref()?.value;
         let ingress = config.pools.get(&self.pool)?.size.as_ref()?.value;

@@ -1,5 +1,5 @@
 //! Predicted against measured: every distinct entry whose configuration is known, by the rules of
-//! `docs/silicon.md`.
+//! `docs/evidence/silicon.md`.
 
 use crate::measured::{ENTRIES, Entry};
 use crate::support::{corpus, example, switch};

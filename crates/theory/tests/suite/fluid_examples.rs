@@ -198,7 +198,7 @@ fn random_states_agree_with_tdts_equations() {
     assert!(cases.iter().all(|&count| count > 100), "{cases:?}");
 }
 
-/// TDT-F6-1. Rates as in docs/papers.md section 5.1: 2.2 Gb/s for 5 ms, then 1.5 Gb/s.
+/// TDT-F6-1. Rates as in docs/evidence/papers.md section 5.1: 2.2 Gb/s for 5 ms, then 1.5 Gb/s.
 #[test]
 fn a_port_goes_through_all_states_once_in_the_order_of_tdt_figure_6() {
     let shape = Shape::new(BUFFER, vec![LINE; 16], 1).expect("in domain");
@@ -296,8 +296,8 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
     println!("largest deviation {worst:.1e}");
 }
 
-/// The filter admits a jump to twice the limit for ln 2 time constants (docs/algorithms.md section
-/// 8.2: 693 updates at γ = .999).
+/// The filter admits a jump to twice the limit for ln 2 time constants (docs/concepts/algorithms.md
+/// section 8.2: 693 updates at γ = .999).
 #[test]
 fn a_filter_lets_a_burst_pass_for_a_while() {
     let queue = ReverieQueue { weight: 1.0, arriving: 1.0 + 1e9, start: 0.0, end: 1e-9, drain_rate: 1e-9 };
@@ -313,7 +313,8 @@ fn a_filter_lets_a_burst_pass_for_a_while() {
     assert!(near(run.filtered(0, std::f64::consts::LN_2), 0.5, 1e-6), "{}", run.filtered(0, 0.693));
 }
 
-/// The worked values of docs/algorithms.md section 7.3 at 18 and 14 MB: (n, m), lossless, lossy.
+/// The worked values of docs/concepts/algorithms.md section 7.3 at 18 and 14 MB: (n, m), lossless,
+/// lossy.
 #[test]
 fn sonic_pools_have_the_worked_values() {
     for (n, m, lossless, lossy) in [

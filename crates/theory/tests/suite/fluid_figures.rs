@@ -62,7 +62,7 @@ fn abm_figure_4_shows_a_vanishing_rest_and_a_high_alpha_that_does_not_isolate() 
     assert!(bottom.series.iter().all(falls));
 }
 
-/// Stored bursts (kB) of docs/algorithms.md section 3.9 at r = 2, 3, 5, 10, 20, 40.
+/// Stored bursts (kB) of docs/concepts/algorithms.md section 3.9 at r = 2, 3, 5, 10, 20, 40.
 #[test]
 fn abm_figure_5_has_the_worked_values() {
     let table = [

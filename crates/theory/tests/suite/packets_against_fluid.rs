@@ -1,7 +1,7 @@
 //! Do packets through the real switch meet their first drop where the fluid model says?
 //!
 //! `cargo xtask generate theory` rewrites the measured block of
-//! `docs/validation-fluid.md`.
+//! `docs/evidence/validation-fluid.md`.
 
 use crate::packets::{Cell, First, Layout, MTU};
 use bufferlab_core::DropReason;
@@ -141,11 +141,11 @@ fn block() -> String {
 }
 
 fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation-fluid.md")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/validation-fluid.md")
 }
 
 fn page() -> String {
-    std::fs::read_to_string(path()).expect("docs/validation-fluid.md can be read")
+    std::fs::read_to_string(path()).expect("docs/evidence/validation-fluid.md can be read")
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn every_explanation_is_needed_and_stands_on_the_page() {
 
 #[test]
 fn the_page_shows_what_is_measured() {
-    assert_all([check_block("docs/validation-fluid.md", BEGIN, END, &format!("\n{}", block()))]);
+    assert_all([check_block("docs/evidence/validation-fluid.md", BEGIN, END, &format!("\n{}", block()))]);
 }
 
 /// The comparison can fail: the fluid of another policy is not within the tolerance.

@@ -78,7 +78,7 @@ fn fault(error: &FlowListError, content: &[u8]) -> Fault {
         other => other.to_string(),
     };
     Fault::of_error("file", &text, "here")
-        .or_help("see \"Flow lists\" in docs/scenarios.md for what a list holds")
+        .or_help("see \"Flow lists\" in docs/reference/scenarios.md for what a list holds")
         .at_line(error.line().unwrap_or(1) as usize)
 }
 

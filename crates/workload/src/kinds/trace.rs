@@ -173,7 +173,7 @@ fn fault(error: &TraceError, content: &[u8]) -> Fault {
         TraceError::Packet { place, problem, .. } => format!("{place}: {problem}"),
         other => other.to_string(),
     };
-    let advice = "see kind = \"trace\" in docs/scenarios.md for what a trace holds";
+    let advice = "see kind = \"trace\" in docs/reference/scenarios.md for what a trace holds";
     match error.line() {
         Some(line) => Fault::of_error("file", &message, "here").or_help(advice).at_line(line as usize),
         None => Fault::of_error("file", &message, "this file").or_help(advice),

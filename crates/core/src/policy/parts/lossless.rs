@@ -22,7 +22,7 @@ pub(crate) const HEADROOM: ParamInfo = ParamInfo {
     artifact_default: None,
     doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables differ), \
           taken out of the buffer: at least what its sender puts on the wire before a pause takes effect. `auto`: that, \
-          from the scenario's cables and packets (`docs/lossless.md`). Without lossless priorities it has no effect.",
+          from the scenario's cables and packets (`docs/concepts/lossless.md`). Without lossless priorities it has no effect.",
 };
 
 /// The pool that all headroom comes from.

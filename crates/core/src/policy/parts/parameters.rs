@@ -7,8 +7,8 @@ use bufferlab_units::Time;
 /// Smallest and largest factor of the free space; a larger one never binds.
 const FACTORS: (f64, f64) = (1e-6, 65_536.0);
 
-/// α by priority in the `alphas` file of the public ns-3 artifact (`docs/algorithms.md` section 10,
-/// row 12).
+/// α by priority in the `alphas` file of the public ns-3 artifact (`docs/concepts/algorithms.md`
+/// section 10, row 12).
 pub(crate) const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
 
 /// `alpha`: a factor of the free space by priority. `artifact`: the default where the artifact has

@@ -16,7 +16,7 @@ pub(crate) const PROFILES: ParamInfo = ParamInfo {
     doc: "Queues that differ from the other parameters, by `ports` and `priorities` (each: all, if left out) and \
           `direction` (`ingress` or `egress`): `alpha`, `dynamic_th` (alpha = 2^n) or `static_threshold`; `reserved`; \
           at ingress `headroom`, `xon`, `xon_offset`. Of two profiles for the same queue the later one counts, key by \
-          key (`docs/lossless.md`).",
+          key (`docs/concepts/lossless.md`).",
 };
 
 /// How long a queue may become.

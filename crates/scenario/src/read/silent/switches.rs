@@ -83,7 +83,7 @@ fn nobody_to_pause(switch: &SwitchSpec, name: &str) -> Option<Note> {
         "\"{}\" sets headroom aside and pauses senders of lossless priorities, and \"{name}\" has none",
         switch.policy
     );
-    let help = "add [switch.pfc] with priorities = [3] (docs/lossless.md); for lossy traffic alone, \"dt\" or \"abm\" is the same scheme";
+    let help = "add [switch.pfc] with priorities = [3] (docs/concepts/lossless.md); for lossy traffic alone, \"dt\" or \"abm\" is the same scheme";
     Some(Note { key: "policy", message, label: "nobody is ever paused", help })
 }
 
