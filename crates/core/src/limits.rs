@@ -1,4 +1,4 @@
-//! The limits of the core, for the page of limits.
+//! Limits of the core, for the page of limits in the documentation.
 
 use crate::flows::FLOW_ENTRIES_MAX;
 use crate::schedule::MAX_QUEUES_PER_PORT;

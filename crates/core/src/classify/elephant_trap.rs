@@ -1,5 +1,5 @@
-//! The elephant trap of Intelligent Buffer and Dynamic Packet Prioritization: flows are short until
-//! they have sent so much.
+//! The elephant trap of Intelligent Buffer and Dynamic Packet Prioritization: a flow is short until
+//! it has sent a limit of packets or bytes.
 
 use super::{Classifier, ClassifierInfo, existing_queue};
 use crate::flows::{FLOW_ENTRIES, FLOW_IDLE, FlowKey, FlowTable, Sent, ShortLimit};
@@ -48,26 +48,26 @@ fn build(params: &Params, queues_per_port: usize) -> Result<Classifier, BuildErr
     Ok(Classifier::identity(queues_per_port).with_trap(trap))
 }
 
-/// Tells short flows from elephants by what they have sent: a flow is short until it reaches a
-/// limit, and again after silence.
+/// Separates short flows from elephants by the packets and bytes sent: a flow is short until it
+/// reaches a limit, and again after silence.
 ///
-/// Packets of short flows get [`Tags::SMALL`], those of elephants lose it: where a trap is, marks
-/// of hosts do not count. Short flows may be redirected to a queue of their own (Dynamic Packet
-/// Prioritization). When a flow turns into an elephant, its packets change the queue and may
-/// overtake or be overtaken.
+/// Packets of short flows get [`Tags::SMALL`], packets of elephants lose it: the trap overrides
+/// marks of hosts. Short flows may be redirected to a separate queue (Dynamic Packet
+/// Prioritization). When a flow turns into an elephant, its packets change the queue and may be
+/// reordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElephantTrap {
     flows: FlowTable<Sent>,
     limit: ShortLimit,
     short_queue: Option<u8>,
-    /// The flow of the last packet and the queue that it was sent to.
+    /// Flow of the last packet, and the queue chosen for it.
     last: Option<(FlowKey, u8)>,
 }
 
 impl ElephantTrap {
-    /// A table of `entries` flows, each short up to `limit` and forgotten after being silent for
-    /// longer than `idle`. Short flows keep the queue of the map unless `short_queue` names another
-    /// one.
+    /// A trap with a table of `entries` flows, each short up to `limit` and forgotten after being
+    /// silent for longer than `idle`. Short flows keep the queue of the map unless `short_queue`
+    /// names another queue.
     #[must_use]
     pub fn new(entries: usize, idle: Time, limit: ShortLimit, short_queue: Option<u8>) -> Self {
         Self { flows: FlowTable::new(entries, idle), limit, short_queue, last: None }

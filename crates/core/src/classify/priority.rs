@@ -1,4 +1,4 @@
-//! The plain map: the priority of the header says which queue.
+//! The plain map: the priority in the header selects the queue.
 
 use super::{CODE_POINTS, Classifier, ClassifierInfo, existing_queue};
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, Params};

@@ -1,5 +1,5 @@
-//! Buffer-aware marking (BCC): a step, and on departure a condition on what the shared buffer has
-//! left.
+//! Buffer-aware marking (BCC): a step, and on departure a condition on the free space of the shared
+//! buffer.
 
 use super::step::Step;
 use super::watch::{AT, LENGTH, SCOPE, Watch};
@@ -56,19 +56,20 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
     }))
 }
 
-/// Marks a packet if a step does, or if it leaves behind more than `max(floor, factor · (B − Q))`.
+/// Marks a packet if a step does, or if the length that remains at its departure exceeds
+/// `max(floor, factor · (B − Q))`.
 ///
 /// With Dynamic Thresholds `T = α (B − Q)` and `factor = h·α`, h < 1, senders are notified before
-/// the queue meets its threshold, however little of the buffer is left: the step alone knows only
+/// the queue reaches its threshold, however little of the buffer is free. A step alone is tuned for
 /// an empty buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferAware {
-    /// The step, which also says whose length the condition on the buffer compares.
+    /// The step, which also selects the length that the condition on the buffer compares.
     pub step: Step,
-    /// No mark by that condition up to this length (bytes): it keeps the link busy when the buffer
+    /// Length up to which the condition does not mark (bytes): keeps the link busy when the buffer
     /// is nearly full.
     pub floor: u64,
-    /// h·α: share of the free space.
+    /// Factor of the free space: h·α.
     pub factor: Weight,
 }
 

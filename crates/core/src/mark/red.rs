@@ -104,7 +104,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Marking, BuildError> {
     Ok(Marking::Red(Red { watch: Watch::of(params), ramp, by_priority, pmax: params.ratio("pmax"), stream }))
 }
 
-/// Between which lengths the probability rises.
+/// Range of lengths over which the probability rises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ramp {
     /// No mark up to this length (bytes).
@@ -116,16 +116,16 @@ pub struct Ramp {
 /// Marks with a probability that rises with the length.
 #[derive(Clone, Debug)]
 pub struct Red {
-    /// Which length, and when.
+    /// Length that the rule compares, and when.
     pub watch: Watch,
-    /// Where the probability rises.
+    /// Range over which the probability rises.
     pub ramp: Ramp,
-    /// The same for every priority where they differ; the last entry repeats. Empty: `ramp` holds
-    /// for all.
+    /// Ranges by priority where they differ; the last entry repeats. Empty: `ramp` applies to all
+    /// priorities.
     pub by_priority: Vec<Ramp>,
-    /// Probability when the length reaches `kmax`, 0..=1; linear from 0 at `kmin`.
+    /// Probability when the length reaches `kmax`, 0..=1; rises linearly from 0 at `kmin`.
     pub pmax: f64,
-    /// Drawn from between `kmin` and `kmax` only.
+    /// Random numbers, drawn only for lengths between `kmin` and `kmax`.
     stream: RandomStream,
 }
 

@@ -1,6 +1,7 @@
-//! The calls that a policy may leave out.
+//! The optional calls of a policy.
 
-/// Which optional hooks a policy wants called: what it does not ask for costs nothing per packet.
+/// Optional hooks that the switch calls on a policy. A hook that is not set costs nothing per
+/// packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Hooks(u16);
 
@@ -19,38 +20,38 @@ impl Hooks {
     pub const EXPEL: Self = Self(1 << 4);
     /// [`crate::Policy::pause_demand`].
     pub const PAUSE: Self = Self(1 << 5);
-    /// [`crate::Policy::pause_demand`] of every ingress queue of a port whenever that of one is
-    /// asked for.
+    /// [`crate::Policy::pause_demand`] of all ingress queues of a port, whenever the switch calls
+    /// it for one of them.
     pub const PAUSE_PORT: Self = Self(1 << 6);
 
-    /// [`crate::Policy::lets_pass`], where a packet finds its port idle.
+    /// [`crate::Policy::lets_pass`], for a packet that finds its port idle.
     pub const PASS: Self = Self(1 << 7);
-    /// [`crate::Policy::pause_demand`] after a refusal, too: a sender whose packets are lost must
+    /// [`crate::Policy::pause_demand`] after a refusal too: a sender whose packets are lost must
     /// stop.
     pub const PAUSE_REFUSED: Self = Self(1 << 8);
-    /// Set by a switch, not by policies: some ingress queues pause and are empty, and the policy is
-    /// asked about them after every event.
+    /// Set by a switch, not by policies: some empty ingress queues have paused their senders, and
+    /// the switch polls the policy about them after every event.
     pub(crate) const PAUSE_EMPTY: Self = Self(1 << 9);
 
-    /// Both.
+    /// Union of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Without those of `other`.
+    /// This set less `other`.
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether all of `other` are wanted.
+    /// Whether all hooks of `other` are set.
     #[inline]
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any of `other` are wanted.
+    /// Whether any hook of `other` is set.
     #[inline]
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {

@@ -1,12 +1,11 @@
-//! How a policy comes to know short flows: parameters that several schemes share, and the trap that
-//! follows from them.
+//! Detection of short flows: parameters shared by several schemes, and the resulting elephant trap.
 
 use crate::classify::ElephantTrap;
 use crate::flows::ShortLimit;
 use crate::policy::interface::BuildError;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
-/// Who knows short flows.
+/// Source of the knowledge which flows are short.
 pub(crate) const SHORT_FLOWS: ParamInfo = ParamInfo {
     name: "short_flows",
     kind: ParamKind::Choice(Knowledge::WORDS),
@@ -16,14 +15,14 @@ pub(crate) const SHORT_FLOWS: ParamInfo = ParamInfo {
 };
 
 choices! {
-    /// Who knows short flows.
+    /// Source of the knowledge which flows are short.
     pub(crate) enum Knowledge {
         Trap = "trap": "the switch, by a flow table; marks of hosts do not count",
         Tag = "tag": "hosts, which mark packets `small`",
     }
 }
 
-/// Packets up to which a flow is short. The default is FAB's in ABM's public artifact.
+/// Packets up to which a flow is short. The default is that of FAB in ABM's public artifact.
 pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),
@@ -32,7 +31,7 @@ pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter.",
 };
 
-/// The same where a public artifact exists.
+/// Packets up to which a flow is short, for a policy with a public artifact.
 pub(crate) const SHORT_PACKETS_OF_FAB: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),
@@ -51,7 +50,7 @@ pub(crate) const SHORT_BYTES: ParamInfo = ParamInfo {
     doc: "For `trap`: a flow is short while it has sent fewer bytes than this; 0: bytes do not matter.",
 };
 
-/// The trap of the parameters above; `None` where hosts mark short flows.
+/// The trap from the parameters above; `None` if hosts mark short flows.
 pub(crate) fn trap(params: &Params) -> Result<Option<ElephantTrap>, BuildError> {
     match params.choice("short_flows") {
         Knowledge::Trap => {}

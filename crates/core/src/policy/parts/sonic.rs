@@ -2,10 +2,10 @@
 
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
 
-/// Largest factor: a limit that never binds before its pool is full.
+/// Largest factor: the limit never applies before the pool is full.
 const UNLIMITED: f64 = 65_536.0;
 
-/// α of the two limits that count.
+/// Alpha of the two main limits.
 pub(crate) const ALPHA: ParamInfo = ParamInfo {
     name: "alpha",
     kind: ParamKind::RatioPerPriority { min: 1e-6, max: UNLIMITED },
@@ -15,7 +15,7 @@ pub(crate) const ALPHA: ParamInfo = ParamInfo {
           pause), of the egress lossy pool for lossy ones (where they drop). SONiC writes dynamic_th = log2 alpha.",
 };
 
-/// b_eo.
+/// Size of the lossy egress pool, b_eo.
 pub(crate) const LOSSY_POOL: ParamInfo = ParamInfo {
     name: "lossy_pool",
     kind: ParamKind::Ratio { min: 1e-6, max: 64.0 },
@@ -25,7 +25,7 @@ pub(crate) const LOSSY_POOL: ParamInfo = ParamInfo {
           3). Device files with an egress pool of the whole memory need more than 1.",
 };
 
-/// H3.
+/// Limit H3 of the model.
 pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossy_ingress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },
@@ -34,7 +34,7 @@ pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     doc: "Factor of a lossy ingress queue: large, so that lossy packets are lost at egress only (heuristic 3).",
 };
 
-/// H2.
+/// Limit H2 of the model.
 pub(crate) const LOSSLESS_EGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossless_egress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },
@@ -44,7 +44,7 @@ pub(crate) const LOSSLESS_EGRESS_ALPHA: ParamInfo = ParamInfo {
           2). A packet beyond it is lost.",
 };
 
-/// A PG's `size`.
+/// Reserve of an ingress queue, the `size` of a priority group.
 pub(crate) const RESERVED: ParamInfo = ParamInfo {
     name: "reserved",
     kind: ParamKind::Bytes { min: 0 },
@@ -54,7 +54,7 @@ pub(crate) const RESERVED: ParamInfo = ParamInfo {
           a priority group).",
 };
 
-/// b_in, where it is not all that is left.
+/// Size of the ingress pool b_in, if it is not all remaining memory.
 pub(crate) const INGRESS_POOL: ParamInfo = ParamInfo {
     name: "ingress_pool",
     kind: ParamKind::Bytes { min: 0 },
@@ -64,7 +64,7 @@ pub(crate) const INGRESS_POOL: ParamInfo = ParamInfo {
           chip has. 0: what reserves and headroom leave of the buffer.",
 };
 
-/// The limit of a port within the pool.
+/// Limit of a port within the pool.
 pub(crate) const PORT_ALPHA: ParamInfo = ParamInfo {
     name: "port_alpha",
     kind: ParamKind::Ratio { min: 0.0, max: UNLIMITED },

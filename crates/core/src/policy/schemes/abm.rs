@@ -1,9 +1,9 @@
-//! Active Buffer Management: Dynamic Thresholds that know how many queues are congested and how
-//! fast each one drains.
+//! Active Buffer Management: Dynamic Thresholds scaled by the number of congested queues and by
+//! each queue's drain rate.
 //!
 //! Limits queue i of priority p to `T = α_p · γ_i / n_p · (B − Q)`: n_p is the number of congested
 //! queues of the priority, γ_i the queue's drain rate as a fraction of the fastest port. Packets
-//! that hosts sent before any feedback (`unscheduled`) use a large α of their own. n_p and γ are
+//! that hosts sent before any feedback (`unscheduled`) use a separate, large α. n_p and γ are
 //! refreshed at intervals.
 
 use crate::buffer::{Buffer, QueueId};
@@ -80,7 +80,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// How drain rates are known.
+    /// Source of drain rates.
     enum DrainRates {
         Measured = "measured":
             "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
@@ -112,12 +112,12 @@ pub struct Abm {
     tracker: Tracker,
     drain_rate: DrainRate,
     headroom_per_port: u64,
-    /// B less all headroom.
+    /// The common pool: B less all headroom.
     pool: CommonPool,
 }
 
 impl Abm {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let priorities = shape.queues_per_port;
@@ -130,7 +130,7 @@ impl Abm {
         let settings = Settings {
             alphas: congestion::weights(params, "alpha", priorities),
             favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
-            // Queue p of every port is priority p.
+            // Priority p is queue p of every port.
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
             criterion: Criterion::from_params(params),

@@ -1,9 +1,8 @@
-//! ABM approximated by a control plane on a switch that only knows Dynamic Thresholds.
+//! ABM approximated by a control plane on a switch that only has Dynamic Thresholds.
 //!
 //! Every interval I the control plane reads the queues' lengths and byte counters and sets `α_i :=
-//! α_p · γ_i / n_p`; in between the data plane admits by `T = α_i (B − Q)`. Helps where the
-//! hardware cannot be changed: the paper finds most of ABM's benefit at intervals of up to 100
-//! round trips.
+//! α_p · γ_i / n_p`; in between the data plane admits by `T = α_i (B − Q)`. Useful if the hardware
+//! cannot be changed: the paper finds most of ABM's benefit at intervals of up to 100 round trips.
 //!
 //! Source: ABM, sections 3.4 and 4.4.
 
@@ -73,7 +72,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// What the control plane compares with the thresholds.
+    /// Length that the control plane compares with the thresholds.
     enum Length {
         Sample = "sample": "the queues' lengths when it looks",
         Watermark = "watermark": "the longest that an arrival met since it looked last",
@@ -89,12 +88,12 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 pub struct AbmOnDt {
     tracker: Tracker,
     drain_rate: DrainRate,
-    /// Whether unscheduled packets have an alpha of their own.
+    /// Whether unscheduled packets have a separate alpha.
     unscheduled: bool,
 }
 
 impl AbmOnDt {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let priorities = shape.queues_per_port;

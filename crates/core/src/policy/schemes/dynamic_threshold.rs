@@ -1,4 +1,4 @@
-//! Dynamic Thresholds: a queue may grow while it is shorter than α times the free space.
+//! Dynamic Thresholds: limits each queue to α times the free space.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -36,9 +36,9 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Admits iff q + len ≤ α·(B − Q) and Q + len ≤ B, with Q before the packet.
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
-    /// That of all priorities, where it is one: then nothing need be looked up.
+    /// Alpha shared by all priorities, if they are equal; avoids a lookup.
     common: Option<Weight>,
-    /// By priority, in any case.
+    /// Alpha by priority; always filled.
     alphas: Box<[Weight; MAX_QUEUES_PER_PORT]>,
 }
 
@@ -63,7 +63,7 @@ impl DynamicThreshold {
         self.common.unwrap_or_else(|| self.alphas[usize::from(priority) % MAX_QUEUES_PER_PORT])
     }
 
-    /// q + len ≤ α·(B − Q), where q is `length`.
+    /// Whether q + len ≤ α·(B − Q), where q is `length`.
     #[inline(always)] // Into the hot path.
     fn is_within(&self, arrival: &Arrival, length: u64, buffer: &Buffer) -> bool {
         length + u64::from(arrival.size) <= self.alpha(arrival.priority).of(buffer.shared_free())
@@ -88,7 +88,7 @@ impl Policy for DynamicThreshold {
 
     #[inline(always)] // As above.
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        // Its queue is empty.
+        // A bypassing packet finds its queue empty.
         buffer.fits(arrival.size) && self.is_within(arrival, 0, buffer)
     }
 

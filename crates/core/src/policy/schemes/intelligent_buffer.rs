@@ -1,12 +1,12 @@
 //! Cisco's Intelligent Buffer (reconstructed): Dynamic Thresholds, fair early drops for elephants,
 //! a fast lane for the first packets.
 //!
-//! Three parts beside Dynamic Thresholds. *ETRAP* tells elephants from mice by the bytes that a
-//! flow has sent. *AFD* (approximate fair dropping) drops elephants early, each with the
-//! probability by which it exceeds a fair share that a controller adjusts so that queues stay near
-//! a reference length. *DPP* (dynamic packet prioritization) sends the first packets of every flow
-//! to queue 0, which the scheduler should serve with strict priority. Helps mice against elephants
-//! within a queue; knows nothing of the rest of the buffer beyond Dynamic Thresholds.
+//! Three parts extend Dynamic Thresholds. *ETRAP* separates elephants from mice by the bytes that a
+//! flow has sent. *AFD* (approximate fair dropping) drops elephants early, with a probability that
+//! grows with the excess over a fair share. A controller adjusts the fair share so that queues stay
+//! near a reference length. *DPP* (dynamic packet prioritization) sends the first packets of every
+//! flow to queue 0, which the scheduler should serve with strict priority. Protects mice from
+//! elephants within a queue; beyond Dynamic Thresholds it ignores the rest of the buffer.
 //!
 //! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003; Cisco white paper c11-738488;
 //! constants also from ABM's public artifact. A loose baseline.
@@ -146,7 +146,7 @@ const PARAMS: &[ParamInfo] = &[
     },
 ];
 
-/// The fair share that the artifact starts with (bytes per interval).
+/// Initial fair share of the artifact (bytes per interval).
 const FIRST_FAIR_SHARE: u64 = 4_000_000;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -186,7 +186,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Whose arrivals are compared with the fair share.
+    /// Unit whose arrivals are compared with the fair share.
     enum Afd {
         PerFlow = "per_flow": "those of the packet's flow (AFD, white paper)",
         PerQueue = "per_queue": "those of its queue, what the artifact means to do",
@@ -198,7 +198,7 @@ choices! {
 }
 
 choices! {
-    /// When AFD's intervals end.
+    /// Times at which AFD's intervals end.
     enum Updates {
         Timer = "timer": "every `afd_interval`, for all queues (AFD, section 3)",
         Arrivals = "arrivals":
@@ -207,10 +207,10 @@ choices! {
     }
 }
 
-/// Bytes that arrived in the interval that runs and in the one before it.
+/// Bytes that arrived in the current interval and in the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Arrivals {
-    /// Number of the interval that `current` belongs to.
+    /// Number of the interval of `current`.
     interval: u64,
     current: u64,
     previous: u64,
@@ -228,22 +228,22 @@ impl Arrivals {
     }
 }
 
-/// What is known of a flow.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// Bytes since it was last forgotten.
+    /// Bytes sent since the flow was last forgotten.
     sent: u64,
     arrivals: Arrivals,
 }
 
-/// What AFD knows of a queue.
+/// AFD's state of a queue.
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// Bytes per interval that a flow, or the queue, may bring.
+    /// Bytes per interval that a flow, or the queue, may send.
     fair_share: u64,
-    /// Its upper limit.
+    /// Upper limit of the fair share.
     cap: u64,
-    /// Length at the last update.
+    /// Length of the queue at the last update.
     old_length: u64,
     arrivals: Arrivals,
 }
@@ -255,12 +255,11 @@ pub struct IntelligentBuffer {
     afd: Afd,
     interval: Time,
     updates: Updates,
-    /// By port: the number of the interval that runs.
+    /// Number of the current interval of each port.
     intervals: Vec<u64>,
-    /// With [`Updates::Timer`].
+    /// Time of the next update, with [`Updates::Timer`].
     next_update: Time,
-    /// By port, with [`Updates::Arrivals`]: when the interval began; `None` before the first
-    /// packet.
+    /// Start of each port's interval, with [`Updates::Arrivals`]; `None` before the first packet.
     began: Vec<Option<Time>>,
     reference: u64,
     gain: Weight,
@@ -269,19 +268,19 @@ pub struct IntelligentBuffer {
     drop_above: u64,
     elephant_bytes: u64,
     headroom: u64,
-    /// B less the headroom.
+    /// The common pool: B less the headroom.
     pool: CommonPool,
     flows: FlowTable<Flow>,
     queues: Vec<QueueState>,
     random: RandomStream,
-    /// Whether the mark `small` comes from DPP.
+    /// Whether the mark `small` was set by DPP.
     prioritizes: bool,
-    /// Until the switch takes it.
+    /// Elephant trap of DPP, until the switch takes it.
     first_packets: Option<ElephantTrap>,
 }
 
 impl IntelligentBuffer {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let flow_entries = params.count("flow_entries") as usize;
@@ -328,7 +327,7 @@ impl IntelligentBuffer {
         self.alphas[usize::from(priority)].of(self.pool.remaining(buffer))
     }
 
-    /// With [`Updates::Arrivals`]: an arrival may end its port's interval.
+    /// Ends the port's interval at an arrival if it is over, with [`Updates::Arrivals`].
     #[inline]
     fn begin_interval(&mut self, now: Time, port: u16, buffer: &Buffer) {
         let began = &mut self.began[usize::from(port)];
@@ -345,7 +344,7 @@ impl IntelligentBuffer {
         }
     }
 
-    /// The end of an interval, for a queue's fair share.
+    /// Adjusts a queue's fair share at the end of an interval.
     fn adjust(&mut self, queue: QueueId, buffer: &Buffer) {
         let (reference, gain, old_gain) = (self.reference, self.gain, self.old_gain);
         let state = &mut self.queues[usize::from(queue.0)];
@@ -354,8 +353,8 @@ impl IntelligentBuffer {
         state.old_length = length;
     }
 
-    /// Counts an arrival; whether it belongs to a mouse, and the bytes per interval that AFD holds
-    /// against it.
+    /// Counts an arrival. Returns whether it belongs to a mouse, and the bytes per interval that
+    /// AFD compares with the fair share.
     #[inline]
     fn count(&mut self, arrival: &Arrival) -> (bool, u64) {
         let interval = self.intervals[usize::from(arrival.port)];
@@ -368,7 +367,7 @@ impl IntelligentBuffer {
             Afd::PerFlow => flow.arrivals,
             _ => {
                 let queue = &mut self.queues[usize::from(arrival.queue.0)];
-                // In the artifact packets of the fast lane are not counted.
+                // The artifact does not count packets of the fast lane.
                 if !first {
                     queue.arrivals.count(interval, arrival.size);
                 }
@@ -378,8 +377,8 @@ impl IntelligentBuffer {
         (mouse, arrivals.previous.saturating_mul(self.arrival_factor))
     }
 
-    /// Whether AFD drops an elephant whose flow or queue brought `arrived` bytes in the last
-    /// interval: with probability max(0, 1 − m_fair / m), as a draw among integers.
+    /// Whether AFD drops an elephant whose flow or queue sent `arrived` bytes in the last interval.
+    /// The probability is max(0, 1 − m_fair / m), drawn among integers.
     fn drops_early(&mut self, arrival: &Arrival, arrived: u64, buffer: &Buffer) -> bool {
         let fair_share = self.queues[usize::from(arrival.queue.0)].fair_share;
         match self.afd {
@@ -390,7 +389,8 @@ impl IntelligentBuffer {
                     && self.random.below(arrived) >= fair_share
             }
             Afd::Swapped => {
-                // The probability, as a queue's number, is 0 unless it is exactly 1.
+                // Converts the probability to a queue number: 0 unless the probability is
+                // exactly 1.
                 let watched = u8::from(fair_share == 0 && buffer.queues_per_port() > 1);
                 arrival.priority > 0
                     && buffer.shared_queue_bytes(buffer.queue_of(arrival.port, watched)) > self.drop_above
@@ -457,8 +457,8 @@ impl Policy for IntelligentBuffer {
         Some(Classifier::identity(self.alphas.len()).with_trap(trap))
     }
 
-    /// The limit of Dynamic Thresholds; elephants may be dropped below it, mice admitted beyond it
-    /// to their headroom.
+    /// The limit of Dynamic Thresholds. Elephants may be dropped below it; mice may exceed it by
+    /// their headroom.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.limit(priority, buffer))
@@ -489,7 +489,7 @@ mod tests {
             let state = QueueState { fair_share, cap: 500_000, old_length, arrivals: Arrivals::default() };
             adjusted(&state, length, 100_000, gain, old_gain)
         };
-        // At the reference nothing changes; an empty queue raises the share by a tenth of it.
+        // At the reference the share stays; an empty queue raises it by a tenth of the reference.
         assert_eq!(after(60_000, 100_000, 100_000), 60_000);
         assert!((69_999..=70_001).contains(&after(60_000, 0, 0)));
         // -1.8 x 100 000 + 1.7 x 50 000.

@@ -30,7 +30,7 @@ const PARAMS: &[ParamInfo] = &[ParamInfo {
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let (queues, capacity) = (shape.queues() as u64, shape.capacity);
     let limit = match params.bytes("limit") {
-        // ⌊B / √N⌋ = ⌊√(B² / N)⌋, in whole numbers.
+        // Integer arithmetic for ⌊B / √N⌋ = ⌊√(B² / N)⌋.
         0 => (u128::from(capacity) * u128::from(capacity) / u128::from(queues)).isqrt() as u64,
         bytes => bytes,
     };
@@ -52,7 +52,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Admits iff q + len ≤ T and Q + len ≤ B, with one constant T.
 #[derive(Clone, Copy, Debug)]
 struct MaximumQueue {
-    /// T (bytes).
+    /// Limit T of every queue (bytes).
     limit: u64,
 }
 

@@ -1,8 +1,8 @@
-//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, taken at ingress for
-//! lossless queues and at egress for lossy ones.
+//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, applied at ingress to
+//! lossless queues and at egress to lossy ones.
 //!
 //! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends
-//! on the packet that asks (Reverie's issue 3).
+//! on the arriving packet (Reverie's issue 3).
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
@@ -87,7 +87,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// When the number of congested queues follows their lengths.
+    /// Time at which the number of congested queues is updated.
     enum CongestionUpdate {
         Interval = "interval": "once per `update_interval`",
         Arrival = "arrival": "with every packet that arrives (the artifact)",
@@ -95,7 +95,7 @@ choices! {
 }
 
 choices! {
-    /// How drain rates are known.
+    /// Source of drain rates.
     enum SonicDrainRate {
         Measured = "measured":
             "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
@@ -120,17 +120,17 @@ fn at_once(params: &Params) -> bool {
 #[derive(Clone, Debug)]
 pub struct SonicAbm {
     pools: Pools,
-    /// By slice, of its ingress queues: lossless ones count.
+    /// Trackers of the ingress queues by slice; lossless queues count.
     ingress: Vec<Tracker>,
-    /// By slice, of egress queues with what they hold there: lossy ones count.
+    /// Trackers of the egress queues by slice, with their bytes in that slice; lossy queues count.
     egress: Vec<Tracker>,
-    /// n follows every arrival.
+    /// Whether n changes with every arrival.
     at_once: bool,
     accounting: Accounting,
 }
 
 impl SonicAbm {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     ///
     /// # Errors
     /// The parameter that leaves no room in the buffer.
@@ -177,8 +177,8 @@ impl SonicAbm {
     }
 }
 
-/// By what an ingress queue counts as congested (bytes): what it holds of the pool; in the artifact
-/// its headroom, too.
+/// Length by which an ingress queue counts as congested (bytes): its bytes in the pool; in the
+/// artifact also its headroom.
 fn counted_length(pools: &Pools, at_once: bool, ingress: IngressId, buffer: &Buffer) -> u64 {
     if at_once { buffer.ingress_bytes(ingress) } else { pools.ingress_length(ingress, buffer) }
 }
@@ -190,7 +190,7 @@ impl Policy for SonicAbm {
         if self.pools.lossless.is_lossless(arrival.ingress) {
             let mut length = counted_length(&self.pools, self.at_once, arrival.ingress, buffer);
             if self.at_once {
-                // The artifact asks when the packet has been counted.
+                // The artifact tests congestion after counting the packet.
                 length += u64::from(arrival.size);
             }
             self.ingress[slice].arrived(QueueId(arrival.ingress.0), length);
@@ -266,7 +266,7 @@ impl Policy for SonicAbm {
             let length = counted_length(&self.pools, self.at_once, ingress, buffer);
             self.ingress[self.pools.slice_of(ingress)].arrived(QueueId(ingress.0), length);
         }
-        // Of a packet that is not favoured: which one comes next is not known.
+        // Threshold for a packet that is not favoured: the next packet is unknown.
         let limit = self.pause_threshold(ingress, Tags::NONE, buffer);
         self.pools.demand(ingress, limit, buffer)
     }
