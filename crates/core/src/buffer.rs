@@ -362,7 +362,7 @@ impl Buffer {
     }
 
     /// Appends `stored` to `queue` of `port` and charges its accounts.
-    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
+    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn store(&mut self, queue: QueueId, port: u16, stored: Stored) {
         let size = u64::from(stored.size);
         let slot = &mut self.queues[queue.0 as usize];
@@ -389,7 +389,7 @@ impl Buffer {
     }
 
     /// Takes the packet at `end` of `queue` of `port` and releases its accounts.
-    #[inline(always)] // As above; and the end is known wherever it is called.
+    #[inline(always)] // On the hot path; every caller passes a constant `end`.
     pub(crate) fn remove(&mut self, queue: QueueId, port: u16, end: End) -> Option<Stored> {
         let slot = &mut self.queues[queue.0 as usize];
         let stored = match end {

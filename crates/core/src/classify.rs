@@ -259,7 +259,7 @@ impl Classifier {
     }
 
     /// Queue and marks of an arriving packet of `size` bytes; counts the packet.
-    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
+    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn classify(
         &mut self,
         now: Time,

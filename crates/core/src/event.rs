@@ -209,7 +209,7 @@ pub trait Observer {
 }
 
 impl Observer for () {
-    #[inline(always)] // So that events which nobody sees are never built.
+    #[inline(always)] // So that events without an observer are never built.
     fn on(&mut self, _: &SwitchEvent<'_>, _: &Buffer) {}
 }
 

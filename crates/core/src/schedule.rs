@@ -141,7 +141,7 @@ struct GroupTurn {
 
 impl GroupTurn {
     /// The next queue of `candidates` (not empty) in a round robin.
-    #[inline(always)] // As the hot one of its callers.
+    #[inline(always)] // On the hot path, as one of its callers.
     fn go_on_to_next(&mut self, candidates: u32) -> Picked {
         let from = self.cursor;
         let queue = next_from(from, candidates);
@@ -281,7 +281,7 @@ impl Scheduler {
 
     /// The queue of `port` that sends next among `ready` (bit p: queue p has a packet and may
     /// send).
-    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
+    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn pick(
         &self,
         turns: &mut Turns,
@@ -305,7 +305,7 @@ impl Scheduler {
 
     /// Records a packet of `queue` that bypasses it because `port` is idle: the round robin
     /// continues with the queue after `queue`. Not for deficit round robin.
-    #[inline(always)] // Into the hot path.
+    #[inline(always)] // On the hot path.
     pub(crate) fn note_passage(&self, turns: &mut Turns, port: u16, queue: u8) {
         match self.choice {
             Choice::Lowest => {}
@@ -332,7 +332,7 @@ impl Scheduler {
     }
 
     /// [`Self::pick`] for several groups, or for one group that is not a round robin.
-    #[inline(always)] // As its caller.
+    #[inline(always)] // On the hot path, as its caller.
     fn pick_by_group(
         &self,
         turns: &mut Turns,

@@ -519,13 +519,13 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline(always)] // As where it is called.
+    #[inline(always)] // On the hot path, as its callers.
     fn classify(&mut self, now: Time, packet: &Packet) -> Arrival {
         Self::arrival(&mut self.classifier, &self.buffer, now, packet)
     }
 
     /// Classifies `packet` and builds its arrival, from the parts of the switch that this needs.
-    #[inline(always)] // As above.
+    #[inline(always)] // On the hot path.
     fn arrival(classifier: &mut Classifier, buffer: &Buffer, now: Time, packet: &Packet) -> Arrival {
         let Packet { flow, size, .. } = *packet;
         let (priority, tags) = classifier.classify(now, flow, packet.priority, packet.tags, size);
@@ -542,7 +542,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
+    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     fn store<O: Observer>(
         &mut self,
         arrival: &Arrival,
@@ -726,13 +726,13 @@ impl<P: Policy> Switch<P> {
     }
 
     /// Expulsions and pauses that may follow any change of the buffer.
-    #[inline(always)] // Nearly always it is two questions.
+    #[inline(always)] // Nearly always only two checks.
     fn after_change<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.expel(now, observer);
         self.demand_pause(now, ingress, observer);
     }
 
-    #[inline(always)] // As above.
+    #[inline(always)] // On the hot path.
     fn expel<O: Observer>(&mut self, now: Time, observer: &mut O) {
         if self.hooks.contains(Hooks::EXPEL) {
             while let Some((queue, end)) = self.policy.poll_expulsion(now, &self.buffer) {
@@ -746,7 +746,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline(always)] // As above.
+    #[inline(always)] // On the hot path.
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         // Most switches have no lossless priorities; this is the only check that they pay for.
         if self.hooks.contains(Hooks::PAUSE) {
@@ -795,7 +795,7 @@ impl<P: Policy> Switch<P> {
         self.pausing_empty = queues;
     }
 
-    #[inline(always)] // For most packets it is a question with the answer that nothing changes.
+    #[inline(always)] // For most packets a single check: no change.
     fn demand_pause_of<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         let wanted = match self.policy.pause_demand(now, ingress, &self.buffer) {
             PauseDemand::Keep => return,

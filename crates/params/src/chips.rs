@@ -1,6 +1,6 @@
-//! Families of switch chips: what of their memories differs, as far as it is public.
+//! Families of switch chips: the public differences between their memories.
 //!
-//! Where the numbers come from, and what was held against measurements: docs/evidence/silicon.md.
+//! Sources of the numbers, and comparisons with measurements: docs/evidence/silicon.md.
 
 use crate::choices;
 
@@ -22,21 +22,21 @@ choices! {
     }
 }
 
-/// What a family's memory is like.
+/// Memory of a chip family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipFacts {
-    /// Bytes of a cell; 1: memory is counted in bytes.
+    /// Size of a memory cell (bytes); 1: memory is allocated in bytes.
     pub cell_bytes: u32,
-    /// Parts of the memory that share nothing; packets are in that of their ingress port.
+    /// Separate parts of the memory; each stores the packets of its own ingress ports.
     pub slices: u16,
-    /// What a packet costs beside its bytes.
+    /// Memory overhead per packet (bytes).
     pub packet_overhead: u32,
-    /// Minimums of egress queues come from what ingress queues share, in every slice.
+    /// Whether minimums of egress queues are taken from the ingress queues' memory, in every slice.
     pub queue_minimums_in_every_slice: bool,
 }
 
 impl ChipFamily {
-    /// What is known of it.
+    /// Known facts about the family's memory.
     #[must_use]
     pub const fn facts(self) -> ChipFacts {
         match self {

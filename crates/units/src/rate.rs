@@ -58,11 +58,11 @@ impl fmt::Debug for BitRate {
     }
 }
 
-/// The serialization time of one link, prepared so that the hot path multiplies and never divides
-/// at the usual rates.
+/// The serialization time of one link, prepared so that at the usual rates the hot path multiplies
+/// and never divides.
 ///
-/// One word, so that a link has room for it beside what else its packets touch: the picoseconds per
-/// byte where they are a whole number, else the rate, with the lowest bit set.
+/// One word, so that a link can store it next to the other data used per packet. It contains the
+/// picoseconds per byte if they are a whole number, otherwise the rate with the lowest bit set.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer(u64);
 

@@ -75,7 +75,7 @@ pub struct BufferAware {
 
 impl BufferAware {
     /// Whether `packet` is marked.
-    #[inline(never)] // Apart from the common step, which is a comparison.
+    #[inline(never)] // Rarer than the plain step, which is inlined.
     #[must_use]
     pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {
         let lacks_buffer = packet.moment == Moment::Dequeue && {

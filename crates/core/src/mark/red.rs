@@ -131,7 +131,7 @@ pub struct Red {
 
 impl Red {
     /// Whether `packet` is marked.
-    #[inline(never)] // Apart from the common step, which is a comparison.
+    #[inline(never)] // Rarer than the plain step, which is inlined.
     pub fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool {
         if self.watch.at != packet.moment {
             return false;

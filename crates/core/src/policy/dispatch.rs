@@ -14,7 +14,7 @@ use std::any::Any;
 
 /// A policy: one of the most common ones, or any other behind a pointer.
 #[derive(Debug)]
-#[repr(u8)] // Its own byte is asked for each packet: a niche would have to be decoded.
+#[repr(u8)] // Read for each packet: a separate byte needs no decoding, a niche does.
 pub enum Dispatched {
     /// Dynamic Thresholds.
     DynamicThreshold(DynamicThreshold),
@@ -125,7 +125,7 @@ impl Policy for Dispatched {
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         each!(self, policy => policy.pause_demand(now, ingress, buffer))
     }
-    #[inline(always)] // As above.
+    #[inline(always)] // On the hot path, as `admit`.
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         match self {
             Self::DynamicThreshold(policy) => policy.lets_pass(arrival, buffer),

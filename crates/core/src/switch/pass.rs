@@ -43,7 +43,7 @@ impl<P: Policy> Switch<P> {
     ///
     /// The [`super::Observer`] is not called: the packet is in [`Self::counters`] and
     /// [`Self::largest_passed`]. A driver that must see every packet takes the normal path.
-    #[inline(always)] // Into the one place where packets arrive.
+    #[inline(always)] // Called from the one place where packets arrive.
     pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<QueueId> {
         if !self.lets_pass {
             return None;

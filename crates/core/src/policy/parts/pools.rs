@@ -273,7 +273,7 @@ impl Pools {
         self.admit_beyond(arrival, (beyond, limit), buffer)
     }
 
-    #[inline(never)] // Most packets are within their thresholds: what those need is inlined.
+    #[inline(never)] // Rare: most packets are within their thresholds.
     fn admit_beyond(&mut self, arrival: &Arrival, (beyond, limit): (u64, u64), buffer: &Buffer) -> Verdict {
         let with_it = self.standing(arrival.ingress, beyond, limit, buffer);
         self.lossless.admit_beyond(arrival, with_it, buffer)

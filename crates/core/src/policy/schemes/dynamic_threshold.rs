@@ -58,20 +58,20 @@ impl DynamicThreshold {
 }
 
 impl DynamicThreshold {
-    #[inline(always)] // As below.
+    #[inline(always)] // On the hot path.
     fn alpha(&self, priority: u8) -> Weight {
         self.common.unwrap_or_else(|| self.alphas[usize::from(priority) % MAX_QUEUES_PER_PORT])
     }
 
     /// Whether q + len ≤ α·(B − Q), where q is `length`.
-    #[inline(always)] // Into the hot path.
+    #[inline(always)] // On the hot path.
     fn is_within(&self, arrival: &Arrival, length: u64, buffer: &Buffer) -> bool {
         length + u64::from(arrival.size) <= self.alpha(arrival.priority).of(buffer.shared_free())
     }
 }
 
 impl Policy for DynamicThreshold {
-    #[inline(always)] // Into the one hot path that asks it.
+    #[inline(always)] // Called from one place on the hot path.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
@@ -86,7 +86,7 @@ impl Policy for DynamicThreshold {
         Hooks::PASS
     }
 
-    #[inline(always)] // As above.
+    #[inline(always)] // On the hot path.
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         // A bypassing packet finds its queue empty.
         buffer.fits(arrival.size) && self.is_within(arrival, 0, buffer)

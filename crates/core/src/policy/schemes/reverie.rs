@@ -316,7 +316,7 @@ impl Reverie {
         }
     }
 
-    #[inline(never)] // Most packets satisfy Eq. 4: what those need is inlined.
+    #[inline(never)] // Rare: most packets satisfy Eq. 4.
     fn admit_beyond(
         &mut self,
         arrival: &Arrival,
@@ -330,7 +330,7 @@ impl Reverie {
         self.lossless.admit_beyond(arrival, with_it, buffer)
     }
 
-    #[inline(never)] // Of lossless packets only: what all packets need is inlined.
+    #[inline(never)] // Rare: lossless packets only.
     fn pause_if_reached(&mut self, arrival: &Arrival, place: usize, buffer: &Buffer) {
         let slice = self.lossless.slice_of(arrival.ingress);
         let weight = self.weights[self.in_slice(slice, arrival.priority)];
@@ -341,7 +341,7 @@ impl Reverie {
         }
     }
 
-    #[inline(never)] // Few ingress queues pause: what all packets need is inlined.
+    #[inline(never)] // Rare: few ingress queues pause.
     fn demand_while_paused(&mut self, ingress: IngressId, place: usize, buffer: &Buffer) -> PauseDemand {
         let priority = (usize::from(ingress.0) % self.queues_per_port) as u8;
         let slice = self.lossless.slice_of(ingress);

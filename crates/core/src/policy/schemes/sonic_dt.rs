@@ -139,13 +139,13 @@ impl SonicDt {
         self.accounting.expressible(self.pause_limits[usize::from(ingress.0)].of(free))
     }
 
-    #[inline(never)] // Of lossless packets only: what all packets need is inlined.
+    #[inline(never)] // Rare: lossless packets only.
     fn pause_if_reached(&mut self, ingress: IngressId, buffer: &Buffer) {
         let limit = self.pause_threshold(ingress, buffer);
         self.pools.pause_if_reached(ingress, limit, buffer);
     }
 
-    #[inline(never)] // Few ingress queues pause: what all packets need is inlined.
+    #[inline(never)] // Rare: few ingress queues pause.
     fn demand_while_paused(&mut self, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         let limit = self.pause_threshold(ingress, buffer);
         self.pools.demand(ingress, limit, buffer)
