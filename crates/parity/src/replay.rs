@@ -111,7 +111,7 @@ pub fn verify_until(file: &SwitchFile, rows: &[Recorded], until: Time) -> Result
     Ok(comparison)
 }
 
-/// Policies that follow flows use their own classifier, with one exception.
+/// Refuses policies that follow flows: those with their own classifier, and `ib`.
 fn refuse_followers(scenario: &Scenario) -> Result<(), ParityError> {
     let spec = &scenario.switches[0];
     let follows = || ParityError::FollowsFlows(spec.policy.clone());

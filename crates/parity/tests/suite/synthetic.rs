@@ -15,8 +15,7 @@ fn switch(rest: &str) -> SwitchFile {
         .unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// The policies of the original requirement: each with 10^5 packets, marking and evictions
-/// included.
+/// Main policies, each with 10^5 packets, marking and evictions included.
 #[test]
 fn the_named_policies_answer_alike() {
     let low = "ecn = { kind = \"step\", threshold = \"2 KB\" }";
