@@ -239,7 +239,7 @@ impl Classifier {
         Self { identity_up_to: is_identity.then_some(last), queue_of: Box::new(map), behind: None }
     }
 
-    /// This classifier with `trap` behind the map.
+    /// Adds `trap` behind the map.
     #[must_use]
     pub fn with_trap(self, trap: ElephantTrap) -> Self {
         Self { behind: Some(Box::new(Behind::Trap(trap))), ..self }

@@ -10,7 +10,7 @@ pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo::with_default(
     "flow_idle",
     ParamKind::Time { min: Time::from_ns(1) },
     ParamValue::Time(Time::from_ms(5)),
-    "A flow that was silent for longer is forgotten and starts anew.",
+    "Silence after which a flow is forgotten; it then counts from zero.",
 );
 
 /// Maximum slots of a flow table.
@@ -22,8 +22,8 @@ pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
     "flow_entries",
     ParamKind::Count { min: 4, max: FLOW_ENTRIES_MAX },
     ParamValue::Count(16_384),
-    "Size of the flow table (flows), rounded up to a power of two: sets of four. A flow that finds its set full \
-     displaces the one that was silent for longest, which then counts from zero again.",
+    "Size of the flow table (flows), rounded up to a power of two: sets of four. If the set of a new flow is \
+     full, the flow replaces the one that was silent for longest, which later counts from zero again.",
 );
 
 /// Slots in a set: a flow is hashed to a set and may occupy any of its slots.

@@ -152,7 +152,7 @@ choices! {
     /// Alphas, or factors of the free space, that a switch supports.
     pub(crate) enum AlphaSteps {
         Exact = "exact": "any",
-        PowersOfTwo = "powers-of-two": "powers of two, as most chips have them (the nearest by ratio is taken)",
+        PowersOfTwo = "powers-of-two": "powers of two, as in most chips (the nearest by ratio)",
     }
 }
 

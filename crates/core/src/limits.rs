@@ -18,6 +18,7 @@ pub const LIMITS: &[Limit] = &[
         most: FLOW_ENTRIES_MAX,
         unit: "",
         place: "`flow_entries` of policies and classifiers",
-        effect: "refused when the scenario is loaded; the tables of all switches count as memory",
+        effect: "refused when the scenario is loaded; the tables of all switches count towards the memory \
+              limit",
     },
 ];

@@ -12,7 +12,7 @@ choices! {
     /// A schedule of all queues of a port that is fully described by its name.
     pub enum SchedulerName {
         Fifo = "fifo": "in order of arrival over all queues",
-        RoundRobin = "round_robin": "one packet of each queue in turn",
+        RoundRobin = "round_robin": "one packet from each queue in round robin",
         StrictPriority = "strict_priority": "queue 0 first, then queue 1, and so on",
     }
 }
@@ -38,9 +38,9 @@ choices! {
     pub enum DisciplineName {
         #[default]
         Fifo = "fifo": "in order of arrival over the group's queues",
-        RoundRobin = "round_robin": "one packet each",
-        WeightedRoundRobin = "weighted_round_robin": "`weights` packets each",
-        DeficitRoundRobin = "deficit_round_robin": "`quanta` bytes each",
+        RoundRobin = "round_robin": "one packet from each queue",
+        WeightedRoundRobin = "weighted_round_robin": "`weights` packets from each queue per round",
+        DeficitRoundRobin = "deficit_round_robin": "`quanta` bytes from each queue per round",
     }
 }
 

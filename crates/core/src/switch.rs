@@ -151,7 +151,7 @@ impl SwitchConfig {
         }
     }
 
-    /// This configuration with `queues` queues per port, served in round robin.
+    /// Sets `queues` queues per port, served in round robin.
     #[must_use]
     pub fn with_queues(self, queues: usize) -> Self {
         Self { queues_per_port: queues, scheduler: Scheduler::round_robin(queues), ..self }

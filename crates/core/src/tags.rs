@@ -39,7 +39,7 @@ impl Tags {
         Self(self.0 | other.0)
     }
 
-    /// This set less `other`.
+    /// Difference of the sets: flags that are not in `other`.
     #[inline]
     #[must_use]
     pub const fn without(self, other: Self) -> Self {

@@ -35,10 +35,11 @@ choices! {
     /// Detection rule for a storm, comparing one poll of the watchdog with the next.
     pub enum WatchdogRule {
         Mellanox = "mellanox":
-            "the queue holds packets, has sent none since the last poll, and was paused for more than 99 % of the time",
+            "the queue is not empty, has sent no packet since the last poll, and was paused for more than 99 \
+             % of the time",
         Broadcom = "broadcom":
-            "the queue holds packets, has sent none since the last poll, pause frames have come, and no pause has ended \
-             (needs neighbours that repeat their frames: `quanta`)",
+            "the queue is not empty and has sent no packet since the last poll, pause frames have arrived, \
+             and no pause has ended (needs neighbours that repeat their frames: `quanta`)",
     }
 }
 
@@ -46,8 +47,8 @@ choices! {
     /// Action of a switch during a storm.
     pub enum WatchdogAction {
         Drop = "drop":
-            "the queue is flushed, and what comes for it or, of its priority, from its port is discarded",
-        Forward = "forward": "the queue sends, whatever pauses say",
+            "the queue is flushed, and packets of its priority to and from its port are discarded",
+        Forward = "forward": "the queue ignores pauses and sends",
         Alert = "alert": "the storm is recorded, and nothing changes",
     }
 }

@@ -47,7 +47,7 @@ impl Weight {
         Self(other.of(self.0))
     }
 
-    /// This factor divided by `divisor`, rounded down.
+    /// Quotient of the factor and `divisor`, rounded down.
     ///
     /// # Panics
     /// If `divisor` is zero.

@@ -206,7 +206,7 @@ pub enum CellFault {
     Empty,
     /// The cell is none of the words of the enumeration.
     UnknownWord(&'static str),
-    /// There are fewer classes than the cell's index requires.
+    /// The class index exceeds the number of classes.
     ClassTooLarge(u32),
 }
 

@@ -14,7 +14,7 @@ choices! {
         Tomahawk3 = "tomahawk3": "Broadcom Tomahawk 3: cells of 254 B, 2 slices",
         Tomahawk4 = "tomahawk4": "Broadcom Tomahawk 4: cells of 254 B, 2 slices",
         Tomahawk5 = "tomahawk5": "Broadcom Tomahawk 5: cells of 254 B, 2 slices",
-        Jericho2 = "jericho2": "Broadcom Jericho 2: bytes, 2 slices, 48 B more for every packet",
+        Jericho2 = "jericho2": "Broadcom Jericho 2: byte allocation, 2 slices, 48 B overhead per packet",
         Spectrum1 = "spectrum1": "NVIDIA Spectrum: cells of 96 B, one memory",
         Spectrum2 = "spectrum2": "NVIDIA Spectrum-2: cells of 144 B, one memory",
         Spectrum3 = "spectrum3": "NVIDIA Spectrum-3: cells of 144 B, one memory",
@@ -27,7 +27,7 @@ choices! {
 pub struct ChipFacts {
     /// Size of a memory cell (bytes); 1: memory is allocated in bytes.
     pub cell_bytes: u32,
-    /// Separate parts of the memory; each stores the packets of its own ingress ports.
+    /// Separate parts of the memory; each stores the packets of some ingress ports.
     pub slices: u16,
     /// Memory overhead per packet (bytes).
     pub packet_overhead: u32,

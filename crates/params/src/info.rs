@@ -14,7 +14,7 @@ choices! {
     pub enum Profile {
         #[default]
         Paper = "paper": "the text of the papers",
-        Artifact = "artifact": "the public artifacts of their authors, where they deviate",
+        Artifact = "artifact": "the public artifacts of the papers' authors, where they deviate",
     }
 }
 

@@ -190,7 +190,7 @@ impl Params {
         position.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}"))
     }
 
-    /// These parameters with values changed by `change`, from name and value; kinds must stay.
+    /// Replaces every value by `change` of its name and value; kinds must stay.
     #[must_use]
     pub fn map(self, change: impl Fn(&'static str, &ParamValue) -> ParamValue) -> Self {
         let values = self.values.iter().map(|(name, value)| (*name, change(name, value))).collect();

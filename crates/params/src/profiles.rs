@@ -13,8 +13,8 @@ choices! {
     #[derive(Default)]
     pub enum Direction {
         #[default]
-        Ingress = "ingress": "queues by the port that packets come from (SONiC: priority groups)",
-        Egress = "egress": "queues by the port that packets leave by",
+        Ingress = "ingress": "queues by ingress port (SONiC: priority groups)",
+        Egress = "egress": "queues by egress port",
     }
 }
 

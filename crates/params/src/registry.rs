@@ -269,7 +269,7 @@ fn taken<E: Entry>(
     Ok(())
 }
 
-/// Checks an entry by itself: names, texts, parameters.
+/// Checks a single entry: names, texts, parameters.
 fn check(kind: &'static str, separator: char, card: &Card) -> Result<(), RegisterError> {
     let mut seen: Vec<&str> = Vec::new();
     for name in card.names() {

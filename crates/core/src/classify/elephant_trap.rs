@@ -12,20 +12,20 @@ pub(super) static INFO: ClassifierInfo = ClassifierInfo {
     name: "elephant-trap",
     aliases: &["dpp"],
     title: "Elephant trap",
-    summary: "Packets of a flow are marked `small` until it has sent so much, and may have a queue of their own until then.",
+    summary: "Marks the first packets or bytes of every flow `small`, and may send them to a separate queue.",
     source: "Cisco, Intelligent Buffer Management on Nexus 9000 (Dynamic Packet Prioritization); FAB (BS 2019) in ABM's public artifact.",
     params: &[
         ParamInfo::with_default(
             "short_packets",
             ParamKind::at_least(0),
             ParamValue::Count(15),
-            "A flow is short while it has sent fewer packets than this; 0: packets do not matter.",
+            "A flow is short while it has sent fewer packets than this; 0: no limit on packets.",
         ),
         ParamInfo::with_default(
             "short_bytes",
             ParamKind::Bytes { min: 0 },
             ParamValue::Bytes(0),
-            "A flow is short while it has sent fewer bytes than this; 0: bytes do not matter.",
+            "A flow is short while it has sent fewer bytes than this; 0: no limit on bytes.",
         ),
         ParamInfo::computed(
             "short_queue",

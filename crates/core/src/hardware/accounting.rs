@@ -48,8 +48,8 @@ impl Default for Accounting {
 choices! {
     /// Base of the resume offset (`xon_offset`).
     pub enum ResumeBelow {
-        Threshold = "threshold": "below the threshold, which moves: the more the queue drains, the higher it is",
-        PausePoint = "pause-point": "below the threshold that it exceeded when it paused, as chips do",
+        Threshold = "threshold": "below the current threshold, which rises as the queue drains",
+        PausePoint = "pause-point": "below the threshold that the queue exceeded when it paused, as in chips",
     }
 }
 
@@ -58,7 +58,8 @@ choices! {
     pub enum QueueMinimums {
         LossyPool = "lossy-pool": "from the egress lossy pool only",
         EverySlice = "every-slice":
-            "from what the ingress pool shares, in every slice, since any slice may feed a queue; what a minimum holds needs no pool",
+            "from the shared part of the ingress pool, in every slice, since any slice may feed a queue; \
+             bytes within a minimum need no pool",
     }
 }
 

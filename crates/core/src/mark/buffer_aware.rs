@@ -13,8 +13,9 @@ use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 pub(super) static INFO: MarkerInfo = MarkerInfo {
     name: "bcc",
     title: "Buffer-aware marking",
-    summary: "BCC's buffer-aware marking: a step, and on departure every packet that leaves behind more than `floor` and \
-              more than `share` of the threshold that Dynamic Thresholds with `alpha` give (`docs/concepts/marking.md`).",
+    summary: "BCC's buffer-aware marking: a step, and on departure every packet whose remaining queue \
+          exceeds `floor` and `share` of the threshold of Dynamic Thresholds with `alpha` \
+          (`docs/concepts/marking.md`).",
     source: "Bai, Hu, Chen, Tan, Xiong, APNet 2017, ToN 2021, as its public precursor does it",
     params: &[
         SCOPE,

@@ -53,7 +53,7 @@ pub(super) static INFO: MarkerInfo = MarkerInfo {
 
 static RAMP: TableInfo = TableInfo {
     title: "an entry of switch.ecn.by_priority",
-    doc: "Where the probability of a priority begins to rise, and where it is `pmax`.",
+    doc: "Lengths at which the marking probability of a priority starts to rise and reaches `pmax`.",
     params: &[
         ParamInfo::required("kmin", LENGTH, "\"50 KB\"", "No mark up to this length."),
         ParamInfo::required("kmax", LENGTH, "\"200 KB\"", "Every packet above this length."),

@@ -26,7 +26,7 @@ pub(super) static INFO: MarkerInfo = MarkerInfo {
             "thresholds",
             ParamKind::List(&ParamKind::Bytes { min: 1 }),
             "[\"30 KB\", \"300 KB\"]",
-            "K of every priority, from 0; the last one holds for all that follow.",
+            "K of every priority, from 0; the last one applies to all further priorities.",
         ),
     ],
     check,

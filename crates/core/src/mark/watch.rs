@@ -17,7 +17,7 @@ pub(super) const AT: ParamInfo = ParamInfo::with_default(
     "at",
     ParamKind::Choice(Moment::WORDS),
     ParamValue::word("enqueue"),
-    "When it is looked at. Default: DCTCP (SIGCOMM 2010) section 3.1.",
+    "Moment at which the length is compared. Default: DCTCP (SIGCOMM 2010) section 3.1.",
 );
 
 /// A length without a lower bound.

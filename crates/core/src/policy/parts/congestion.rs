@@ -25,7 +25,7 @@ pub(crate) const CONGESTED_SHARE: ParamInfo = ParamInfo {
     kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
     default: ParamValue::Ratio(0.9),
     artifact_default: None,
-    doc: "Share of its threshold from which a queue is congested, for `congestion = \"threshold\"`.",
+    doc: "Share of its threshold above which a queue is congested, for `congestion = \"threshold\"`.",
 };
 
 /// Drain rates available to a control loop without the artifact's credits.
@@ -35,7 +35,7 @@ pub(crate) const fn drain_rate_param(default: DrainRateSource) -> ParamInfo {
         kind: ParamKind::Choice(DrainRateSource::WORDS),
         default: ParamValue::word(default.word()),
         artifact_default: None,
-        doc: "How fast a queue drains, as a fraction of the fastest port's rate.",
+        doc: "Drain rate of a queue, as a fraction of the fastest port's rate.",
     }
 }
 
@@ -43,7 +43,7 @@ choices! {
     /// Source of drain rates for a control loop without the artifact's credits.
     pub(crate) enum DrainRateSource {
         Measured = "measured":
-            "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
+            "bytes sent in the last interval, if packets waited (otherwise the port's rate); at least the port's rate / queues",
         Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
     }
 }
@@ -64,8 +64,8 @@ choices! {
     /// Condition for a queue to count as congested, and its weight in the count.
     pub(crate) enum CongestionRule {
         Threshold = "threshold":
-            "a queue counts as one when it reaches `congested_share` of its threshold (the paper)",
-        Fraction = "fraction": "it counts as min(1, q / `congested_bytes`) (the artifact)",
+            "a queue counts as 1 when it reaches `congested_share` of its threshold (the paper)",
+        Fraction = "fraction": "a queue counts as min(1, q / `congested_bytes`) (the artifact)",
     }
 }
 
@@ -149,7 +149,7 @@ pub(crate) struct Settings {
     pub(crate) group_of: Vec<usize>,
     /// Time between updates.
     pub(crate) interval: Time,
-    /// When a queue is congested.
+    /// Condition for a queue to count as congested.
     pub(crate) criterion: Criterion,
     /// Source of γ.
     pub(crate) drain_rate: DrainRate,

@@ -20,7 +20,7 @@ pub(crate) const HEADROOM_MODE: ParamInfo = ParamInfo {
     kind: ParamKind::Choice(HeadroomMode::WORDS),
     default: ParamValue::word(HeadroomMode::Static.word()),
     artifact_default: None,
-    doc: "What `headroom` is set aside for.",
+    doc: "Unit for which `headroom` is reserved.",
 };
 
 choices! {
@@ -28,9 +28,10 @@ choices! {
     pub(crate) enum HeadroomMode {
         Static = "static": "every lossless priority of every port",
         DshLike = "dsh-like":
-            "every port only, as an insurance; a queue pauses `headroom` below its threshold and takes what comes from the shared pool; \
-             a port whose queues exceed their thresholds together, or that finds the pool full, pauses all its lossless priorities and \
-             uses its insurance (after DSH; thresholds reconstructed)",
+            "every port only, as an insurance: a queue pauses `headroom` below its threshold and stores \
+             later packets in the shared pool; if the queues of a port together exceed their thresholds, or \
+             the pool is full, the port pauses all its lossless priorities and uses its insurance (after \
+             DSH; thresholds reconstructed)",
     }
 }
 

@@ -11,15 +11,16 @@ pub(crate) const TIES: ParamInfo = ParamInfo {
     kind: ParamKind::Choice(TieBreak::WORDS),
     default: ParamValue::word(TieBreak::Random.word()),
     artifact_default: None,
-    doc: "Which of several longest queues is taken.",
+    doc: "Choice among several longest queues.",
 };
 
 choices! {
     /// Choice among several longest queues.
     enum TieBreak {
         Random = "random":
-            "every queue draws a ticket (seeded) when its length changes, the highest one is taken, so none is favoured",
-        First = "first": "the one with the lowest number",
+            "every queue draws a seeded random ticket when its length changes; the highest ticket wins, so \
+             no queue is favoured",
+        First = "first": "the queue with the lowest number",
     }
 }
 

@@ -19,9 +19,10 @@ pub(crate) const HEADROOM: ParamInfo = ParamInfo {
     kind: ParamKind::BytesPerPort { min: 0 },
     default: ParamValue::word(AUTO),
     artifact_default: None,
-    doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables differ), \
-          taken out of the buffer: at least what its sender puts on the wire before a pause takes effect. `auto`: that, \
-          from the scenario's cables and packets (`docs/concepts/lossless.md`). Without lossless priorities it has no effect.",
+    doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables \
+          differ), taken from the buffer: at least the bytes that its sender sends before a pause takes \
+          effect. `auto`: computed from the scenario's cables and packets (`docs/concepts/lossless.md`). \
+          Without lossless priorities it has no effect.",
 };
 
 /// The pool of all headroom.
@@ -30,7 +31,7 @@ pub(crate) const HEADROOM_POOL: ParamInfo = ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "Bytes of headroom of all ingress queues together (SONiC's shared headroom pool). 0: `headroom` for every \
+    doc: "Headroom of all ingress queues together (SONiC's shared headroom pool). 0: `headroom` for every \
           lossless priority of every port.",
 };
 
@@ -40,8 +41,8 @@ pub(crate) const XON: ParamInfo = ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: Some(ParamValue::Bytes(1_248)),
-    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than this, whatever its threshold. \
-          An empty one always resumes.",
+    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than this, at any \
+          threshold. An empty queue always resumes.",
 };
 
 /// Hysteresis between pause and resume.
@@ -50,7 +51,8 @@ pub(crate) const XON_OFFSET: ParamInfo = ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: Some(ParamValue::Bytes(2_496)),
-    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than its threshold by so much.",
+    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than its threshold by \
+          this distance.",
 };
 
 /// Account for packets of a paused queue whose headroom has drained.
@@ -59,13 +61,15 @@ pub(crate) const HEADROOM_UNTIL: ParamInfo = ParamInfo {
     kind: ParamKind::Choice(HeadroomUntil::WORDS),
     default: ParamValue::word(HeadroomUntil::Resumed.word()),
     artifact_default: Some(ParamValue::word(HeadroomUntil::Drained.word())),
-    doc: "How long a queue that has used headroom charges its packets there; not with `headroom_mode = \"dsh-like\"`.",
+    doc: "Period for which a queue that has used headroom charges its packets to it; not with `headroom_mode \
+          = \"dsh-like\"`.",
 };
 
 choices! {
     /// Period during which packets of a queue go to headroom.
     enum HeadroomUntil {
-        Resumed = "resumed": "until its sender may go on: a packet of a paused queue is never charged to the pool",
+        Resumed = "resumed": "until its sender may resume: a packet of a paused queue is never charged to \
+              the pool",
         Drained = "drained": "until its headroom is empty: then a packet within the threshold is charged to the pool, although the sender is still paused (the artifact)",
     }
 }
@@ -78,16 +82,17 @@ pub(crate) const fn pause_with(default: PauseWith) -> ParamInfo {
         kind: ParamKind::Choice(PauseWith::WORDS),
         default: ParamValue::word(default.word()),
         artifact_default: Some(ParamValue::word(PauseWith::Headroom.word())),
-        doc: "Which packet of an ingress queue pauses its sender.",
+        doc: "Packet of an ingress queue that pauses its sender.",
     }
 }
 
 choices! {
     /// The packet of an ingress queue that pauses its sender.
     pub(crate) enum PauseWith {
-        Reaching = "reaching": "the packet that brings the queue to its threshold, which the pool still takes; and every packet that goes to headroom or is refused (chips)",
-        Exceeding = "exceeding": "the first packet that its threshold or the pool does not admit, whether headroom takes it or it is refused (Reverie's text)",
-        Headroom = "headroom": "the first packet that headroom takes; a refused packet pauses nobody (the artifact)",
+        Reaching = "reaching": "the packet that brings the queue to its threshold and still fits the pool; also every packet that goes to headroom or is refused (chips)",
+        Exceeding = "exceeding": "the first packet that its threshold or the pool does not admit, whether it goes to headroom or is refused (Reverie's text)",
+        Headroom = "headroom": "the first packet that goes to headroom; a refused packet pauses no sender \
+              (the artifact)",
     }
 }
 

@@ -13,10 +13,10 @@ pub(crate) const PROFILES: ParamInfo = ParamInfo {
     kind: ParamKind::Profiles,
     default: ParamValue::Profiles(Cow::Borrowed(&[])),
     artifact_default: None,
-    doc: "Queues that differ from the other parameters, by `ports` and `priorities` (each: all, if left out) and \
-          `direction` (`ingress` or `egress`): `alpha`, `dynamic_th` (alpha = 2^n) or `static_threshold`; `reserved`; \
-          at ingress `headroom`, `xon`, `xon_offset`. Of two profiles for the same queue the later one counts, key by \
-          key (`docs/concepts/lossless.md`).",
+    doc: "Exceptions to the other parameters for some queues, by `ports` and `priorities` (default: all) and \
+          `direction` (`ingress` or `egress`): `alpha`, `dynamic_th` (alpha = 2^n) or `static_threshold`; \
+          `reserved`; at ingress `headroom`, `xon`, `xon_offset`. If several profiles cover a queue, the \
+          last one applies, key by key (`docs/concepts/lossless.md`).",
 };
 
 /// Limit of a queue's length.

@@ -11,13 +11,13 @@ pub(crate) const SHORT_FLOWS: ParamInfo = ParamInfo {
     kind: ParamKind::Choice(Knowledge::WORDS),
     default: ParamValue::word(Knowledge::Trap.word()),
     artifact_default: None,
-    doc: "Who knows short flows.",
+    doc: "Source that identifies short flows.",
 };
 
 choices! {
     /// Source of the knowledge which flows are short.
     pub(crate) enum Knowledge {
-        Trap = "trap": "the switch, by a flow table; marks of hosts do not count",
+        Trap = "trap": "the switch, with a flow table; marks of hosts are ignored",
         Tag = "tag": "hosts, which mark packets `small`",
     }
 }
@@ -28,7 +28,7 @@ pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     kind: ParamKind::at_least(0),
     default: ParamValue::Count(15),
     artifact_default: None,
-    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter.",
+    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: no limit on packets.",
 };
 
 /// Packets up to which a flow is short, for a policy with a public artifact.
@@ -37,8 +37,8 @@ pub(crate) const SHORT_PACKETS_OF_FAB: ParamInfo = ParamInfo {
     kind: ParamKind::at_least(0),
     default: ParamValue::Count(15),
     artifact_default: Some(ParamValue::Count(14)),
-    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter. The \
-          artifact's limit is 15 too, but it counts the packet itself before it compares.",
+    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: no limit on packets. The \
+          artifact's limit is 15 too, but it counts the packet before it compares.",
 };
 
 /// Bytes up to which a flow is short.
@@ -47,7 +47,7 @@ pub(crate) const SHORT_BYTES: ParamInfo = ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "For `trap`: a flow is short while it has sent fewer bytes than this; 0: bytes do not matter.",
+    doc: "For `trap`: a flow is short while it has sent fewer bytes than this; 0: no limit on bytes.",
 };
 
 /// The trap from the parameters above; `None` if hosts mark short flows.

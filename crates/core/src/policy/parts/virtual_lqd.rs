@@ -17,17 +17,17 @@ pub(crate) const IDLE: ParamInfo = ParamInfo {
     kind: ParamKind::Choice(Idle::WORDS),
     default: ParamValue::word(Idle::Drain.word()),
     artifact_default: Some(ParamValue::word(Idle::Zero.word())),
-    doc: "How a threshold changes while its real queue is empty.",
+    doc: "Change of a threshold while its real queue is empty.",
 };
 
 choices! {
     /// Change of a threshold while its real queue is empty.
     enum Idle {
         Drain = "drain":
-            "it falls at the port's rate while the port is idle, as the queue of Longest Queue Drop would (the paper, where every \
-             port serves its threshold in every slot)",
-        Zero = "zero": "it is set to 0 when the real queue empties (the artifact)",
-        Keep = "keep": "only real departures lower it",
+            "the threshold falls at the port's rate while the port is idle, like the queue of Longest Queue \
+             Drop (the paper: every port serves its threshold in every slot)",
+        Zero = "zero": "the threshold is set to 0 when the real queue empties (the artifact)",
+        Keep = "keep": "only real departures lower the threshold",
     }
 }
 

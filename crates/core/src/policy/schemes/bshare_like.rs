@@ -37,26 +37,27 @@ const PARAMS: &[ParamInfo] = &[
     alpha(
         &[0.5],
         None,
-        "The delay limit is alpha_p times the time in which the fastest port would send the free space.",
+        "The delay limit is alpha_p times the time that the fastest port takes to send as many bytes as are \
+         free.",
     ),
     ParamInfo {
         name: "delay_limit",
         kind: ParamKind::Time { min: Time::ZERO },
         default: ParamValue::Time(Time::ZERO),
         artifact_default: None,
-        doc: "A fixed delay limit, in place of the one from `alpha`. 0: none.",
+        doc: "A fixed delay limit instead of the one from `alpha`. 0: none.",
     },
     update_interval(
         Time::from_us(80),
-        "Over which drain rates are measured (reconstructed: one base round-trip time).",
+        "Interval over which drain rates are measured (reconstructed: one base round-trip time).",
     ),
     ParamInfo {
         name: "least_rate",
         kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
         default: ParamValue::Ratio(0.0625),
         artifact_default: None,
-        doc: "A drain rate is at least this share of its port's rate (reconstructed): else a queue that waits for \
-              others could never hold a packet.",
+        doc: "A drain rate is at least this share of its port's rate (reconstructed). Otherwise a queue that \
+              waits for others could never store a packet.",
     },
 ];
 

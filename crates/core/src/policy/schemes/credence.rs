@@ -20,7 +20,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "credence",
     aliases: &[],
     title: "Credence",
-    summary: "FollowLQD that drops what a predictor says Longest Queue Drop would lose.",
+    summary: "FollowLQD that drops packets if a predictor expects Longest Queue Drop to lose them.",
     source: "Addanki, Pacut and Schmid, NSDI 2024, arXiv 2401.02801.",
     cost: "O(log queues) per packet, and O(queues per port) for every idle port whose threshold is not 0",
     params: PARAMS,
@@ -33,15 +33,15 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Predictor::WORDS),
         default: ParamValue::word(Predictor::Lqd.word()),
         artifact_default: None,
-        doc: "What predicts. A table of predictions, one per arrival, is given through the programming interface and \
-              takes the place of this.",
+        doc: "Predictor of drops. The programming interface can replace it by a table of predictions, one \
+              per arrival.",
     },
     ParamInfo {
         name: "error_rate",
         kind: ParamKind::Ratio { min: 0.0, max: 1.0 },
         default: ParamValue::Ratio(0.0),
         artifact_default: None,
-        doc: "Probability that a prediction is turned into its opposite, drawn for every arrival from a seeded stream.",
+        doc: "Probability that a prediction is inverted, drawn for every arrival from a seeded stream.",
     },
     IDLE,
     TIES,
@@ -55,8 +55,8 @@ choices! {
     /// Kind of predictor.
     enum Predictor {
         Lqd = "lqd":
-            "a virtual Longest Queue Drop on the same arrivals, which predicts a drop iff it refuses the packet on arrival; that it \
-             would push the packet out later cannot be known online",
+            "a virtual Longest Queue Drop on the same arrivals, which predicts a drop iff it refuses the \
+             packet on arrival; later push-outs cannot be known online",
         Keep = "keep": "never a drop",
         Drop = "drop": "always a drop",
     }

@@ -24,8 +24,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 const PARAMS: &[ParamInfo] = &[alpha(
     &[0.5],
     Some(&ARTIFACT_ALPHAS),
-    "Factor of the free space, by priority. Switches offer powers of two; above 1 the \
-          physical limit can bind first. The artifact's file gives priority 0 (ACKs) 1 and halves from priority 4 on.",
+    "Factor of the free space, by priority. Switches offer powers of two; above 1 the buffer can be full \
+     before a queue reaches its threshold. The artifact's file gives priority 0 (ACKs) 1 and halves from \
+     priority 4 on.",
 )];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {

@@ -37,37 +37,38 @@ const PARAMS: &[ParamInfo] = &[
         "alpha",
         1.0,
         None,
-        "Factor of the free space for controlled ports. One number, for limits are those of ports.",
+        "Factor of the free space for controlled ports. One number, because the limits apply to ports.",
     ),
     ParamInfo {
         name: "c1",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(3),
         artifact_default: None,
-        doc: "C1: packets sent in a row, with none stored between them, that end a burst.",
+        doc: "C1: number of packets sent in a row, with none stored in between, that ends a burst.",
     },
     ParamInfo {
         name: "c2",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(8),
         artifact_default: None,
-        doc: "C2: net packets stored (stored less sent) within one window of `tm1`, without a drop, that start one.",
+        doc: "C2: net packets stored (stored less sent) within one window of `tm1`, without a drop, that \
+              start a burst.",
     },
     ParamInfo {
         name: "tm1",
         kind: ParamKind::Time { min: Time::ZERO },
         default: ParamValue::Time(Time::ZERO),
         artifact_default: None,
-        doc: "TM1: the window in which the growth is counted; a new one starts with the first packet stored after its \
-              end. 0: the time in which the fastest port sends 262500 B, which is TDT's 2.1 ms at 1 Gb/s (no paper \
-              says how it scales).",
+        doc: "TM1: window in which the growth is counted; the first packet stored after its end starts a new \
+              one. 0: the time in which the fastest port sends 262500 B, which is TDT's 2.1 ms at 1 Gb/s (no \
+              paper states how it scales).",
     },
     ParamInfo {
         name: "tm2",
         kind: ParamKind::Time { min: Time::from_ns(1) },
         default: ParamValue::Time(Time::from_ms(10)),
         artifact_default: None,
-        doc: "TM2: longest time without control. Looked at when a packet of the port is stored, sent or dropped.",
+        doc: "TM2: maximum time without control. Checked when a packet of the port is stored, sent or dropped.",
     },
 ];
 

@@ -39,7 +39,8 @@ const PARAMS: &[ParamInfo] = &[
         "short_alpha",
         64.0,
         Some(1_024.0),
-        "Factor for short flows, at any priority. The papers do not state it; the artifact uses its alpha of unscheduled packets, and 64 is ABM's own.",
+        "Factor for short flows, at any priority. The papers do not state it; the artifact uses its alpha of \
+         unscheduled packets, and 64 is the default of ABM.",
     ),
     SHORT_FLOWS,
     SHORT_PACKETS_OF_FAB,

@@ -16,7 +16,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "harmonic",
     aliases: &[],
     title: "Harmonic",
-    summary: "Limits the i-th longest queue to B/(i H_n), or the i longest together to the sum of these.",
+    summary: "Limits the i-th longest queue to B/(i H_n), or the i longest queues together to the sum of \
+              these limits.",
     source: "Kesselman and Mansour, TCS 2004; Addanki et al., arXiv 2511.06514.",
     cost: "O(queues) per packet",
     params: PARAMS,
@@ -28,7 +29,7 @@ const PARAMS: &[ParamInfo] = &[ParamInfo {
     kind: ParamKind::Choice(Limit::WORDS),
     default: ParamValue::word(Limit::Rank.word()),
     artifact_default: None,
-    doc: "What is limited; sources quote both.",
+    doc: "Quantity that is limited; sources quote both variants.",
 }];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -38,9 +39,9 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 choices! {
     /// Quantity that is limited.
     enum Limit {
-        Rank = "rank": "for every i, the i-th longest queue holds at most B/(i H_n)",
+        Rank = "rank": "for every i, the i-th longest queue has at most B/(i H_n)",
         Sum = "sum":
-            "for every i, the i longest queues together hold at most B/H_n + B/(2 H_n) + ... + B/(i H_n), which admits more",
+            "for every i, the i longest queues together have at most B/H_n + B/(2 H_n) + ... + B/(i H_n), which admits more",
     }
 }
 

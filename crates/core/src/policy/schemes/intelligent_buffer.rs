@@ -30,8 +30,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "ib",
     aliases: &["intelligent-buffer", "cisco-ib"],
     title: "Intelligent Buffer (reconstructed)",
-    summary: "Dynamic Thresholds with approximate fair dropping of elephants and, if wanted, a priority queue for the \
-              first packets of flows.",
+    summary: "Dynamic Thresholds with approximate fair dropping of elephants and an optional priority queue \
+              for the first packets of flows.",
     source: "Cisco white paper c11-738488; Pan, Breslau, Prabhakar, Shenker, CCR 2003 (AFD); details from ABM's public \
              artifact.",
     cost: "O(1) per packet (one set of four flows), O(queues) per AFD interval",
@@ -46,29 +46,29 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Afd::WORDS),
         default: ParamValue::word(Afd::PerFlow.word()),
         artifact_default: Some(ParamValue::word(Afd::Swapped.word())),
-        doc: "Whose arrivals are compared with the fair share.",
+        doc: "Arrivals that are compared with the fair share.",
     },
     ParamInfo {
         name: "afd_interval",
         kind: ParamKind::Time { min: Time::from_ns(1) },
         default: ParamValue::Time(Time::from_us(50)),
         artifact_default: None,
-        doc: "How often arrivals are summed up and the fair share is adjusted. The product has profiles of 10, 25 and \
-              50 us.",
+        doc: "Interval at which arrivals are summed and the fair share is adjusted. The product has profiles \
+              of 10, 25 and 50 us.",
     },
     ParamInfo {
         name: "afd_updates",
         kind: ParamKind::Choice(Updates::WORDS),
         default: ParamValue::word(Updates::Timer.word()),
         artifact_default: Some(ParamValue::word(Updates::Arrivals.word())),
-        doc: "When arrivals are summed up and the fair share is adjusted.",
+        doc: "Time at which arrivals are summed and the fair share is adjusted.",
     },
     ParamInfo {
         name: "reference_queue",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(150_000),
         artifact_default: Some(ParamValue::Bytes(100_000)),
-        doc: "Q_ref, the length at which the controller keeps a queue: the white paper's 150 KB at 10 Gb/s, in the \
+        doc: "Q_ref, the target length of the controller. The white paper has 150 KB at 10 Gb/s, the \
               artifact one BDP.",
     },
     ParamInfo {
@@ -83,40 +83,42 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Ratio { min: 0.0, max: 1_024.0 },
         default: ParamValue::Ratio(1.7),
         artifact_default: None,
-        doc: "a2: and rises by a2 (q_old - Q_ref), q_old being the length an interval ago.",
+        doc: "a2: m_fair rises by a2 (q_old - Q_ref) in every interval, where q_old is the length an \
+              interval ago.",
     },
     ParamInfo {
         name: "fair_share_cap",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Largest m_fair (bytes per interval): an idle queue raises it by (a1 - a2) Q_ref in every interval, \
-              without end. 0: derived, for `per_flow` what the port sends in an interval, else none, as in the \
-              artifact. The share starts at the cap, at most 4 MB.",
+        doc: "Largest m_fair (bytes per interval): an idle queue raises m_fair by (a1 - a2) Q_ref in every \
+              interval without bound. 0: derived; for `per_flow` the bytes that the port sends in an \
+              interval, otherwise no limit, as in the artifact. The share starts at this limit, at most 4 \
+              MB.",
     },
     ParamInfo {
         name: "arrival_factor",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(1),
         artifact_default: Some(ParamValue::Count(15)),
-        doc: "Arrivals are multiplied by this before they are compared with the fair share. The artifact has 15, for a \
-              sampling that it does not do.",
+        doc: "Factor for arrivals before they are compared with the fair share. The artifact uses 15, for a \
+              sampling that it does not implement.",
     },
     ParamInfo {
         name: "drop_above",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: Some(ParamValue::Bytes(150 * 1_024)),
-        doc: "AFD drops only where the queue is longer than this. The artifact has 150 KiB, beyond its reference: by \
-              then its fair share has fallen to 0 and everything is dropped.",
+        doc: "AFD drops only if the queue is longer than this. The artifact uses 150 KiB, above its \
+              reference: at that length its fair share has fallen to 0, and every packet is dropped.",
     },
     ParamInfo {
         name: "elephant_bytes",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(1_000_000),
         artifact_default: Some(ParamValue::Bytes(0)),
-        doc: "ETRAP: a flow that has sent this many bytes is an elephant; only elephants are dropped early. 0: every \
-              flow is one, as in the artifact.",
+        doc: "ETRAP: a flow that has sent this many bytes is an elephant; only elephants are dropped early. \
+              0: every flow is an elephant, as in the artifact.",
     },
     FLOW_IDLE,
     FLOW_ENTRIES,
@@ -125,24 +127,24 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "DPP: the first packets of every flow join queue 0 of their port, whatever their priority, and are never \
-              dropped early. Serve queue 0 with strict priority. Off in the artifact's scripts.",
+        doc: "DPP: the first packets of every flow join queue 0 of their port, at any priority, and are \
+              never dropped early. Serve queue 0 with strict priority. Off in the artifact's scripts.",
     },
     ParamInfo {
         name: "dpp_packets",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(120),
         artifact_default: Some(ParamValue::Count(71)),
-        doc: "DPP: this many packets of a flow are its first ones. The artifact counts the packet itself and compares \
-              with one base RTT's 72.",
+        doc: "DPP: number of a flow's first packets. The artifact includes the present packet and uses 72, \
+              one base RTT.",
     },
     ParamInfo {
         name: "short_headroom",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Bytes of the buffer that only mice may use, when the threshold refuses them; taken out of the shared \
-              pool. Plasticine's evaluation has such a headroom without saying its size.",
+        doc: "Bytes of the buffer that only mice may use, when the threshold refuses them; taken from the \
+              shared pool. Plasticine's evaluation uses such a headroom but does not state its size.",
     },
 ];
 
@@ -188,12 +190,13 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 choices! {
     /// Unit whose arrivals are compared with the fair share.
     enum Afd {
-        PerFlow = "per_flow": "those of the packet's flow (AFD, white paper)",
-        PerQueue = "per_queue": "those of its queue, what the artifact means to do",
+        PerFlow = "per_flow": "arrivals of the packet's flow (AFD, white paper)",
+        PerQueue = "per_queue": "arrivals of the packet's queue, as the artifact intends",
         Swapped = "swapped":
-            "what the artifact does, for two arguments are swapped: outside priority 0 every packet is dropped while the port's queue 0 \
-             (queue 1 when the fair share is 0) is longer than `drop_above`, in priority 0 none",
-        Off = "off": "nobody's: no packet is dropped early",
+            "the artifact's behaviour with two swapped arguments: outside priority 0 every packet is dropped \
+             while the port's queue 0 (queue 1 when the fair share is 0) is longer than `drop_above`; in \
+             priority 0 none is dropped",
+        Off = "off": "none: no packet is dropped early",
     }
 }
 
@@ -202,8 +205,8 @@ choices! {
     enum Updates {
         Timer = "timer": "every `afd_interval`, for all queues (AFD, section 3)",
         Arrivals = "arrivals":
-            "at a port: with the first packet that arrives there `afd_interval` or more after its last update; intervals without packets \
-             count for nothing (the artifact)",
+            "separately for each port, at the first arrival that is `afd_interval` or more after the port's \
+             last update; intervals without packets are skipped (the artifact)",
     }
 }
 

@@ -36,7 +36,7 @@ const PARAMS: &[ParamInfo] = &[
     alpha(&[0.5], None, "Factor of the free space, by priority, before the weight."),
     update_interval(
         Time::from_us(80),
-        "How often the weights are computed (reconstructed: one base round-trip time).",
+        "Interval at which the weights are computed (reconstructed: one base round-trip time).",
     ),
     ParamInfo {
         name: "gain",
@@ -50,7 +50,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
         default: ParamValue::Ratio(0.0625),
         artifact_default: None,
-        doc: "No weight falls below this (reconstructed): else a queue that does not drain could never hold a packet.",
+        doc: "Lower limit of the weights (reconstructed). Otherwise a queue that does not drain could never \
+              store a packet.",
     },
 ];
 

@@ -19,7 +19,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lqd",
     aliases: &["longest-queue-drop", "push-out"],
     title: "Longest Queue Drop",
-    summary: "Accepts while there is space; when the buffer is full, pushes out the tail of the longest queue.",
+    summary: "Accepts every packet while there is space; when the buffer is full, pushes out the tail of the \
+              longest queue.",
     source: "Wei, Coyle and Hsiao (push-out), GLOBECOM 1991; competitive analysis: Hahne, Kesselman and Mansour, SPAA \
              2001.",
     cost: "O(log queues) per packet stored, sent or evicted",

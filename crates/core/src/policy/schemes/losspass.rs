@@ -34,7 +34,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(PortBuffer::WORDS),
         default: ParamValue::word(PortBuffer::Dynamic.word()),
         artifact_default: None,
-        doc: "The port buffer B of Algorithm 1.",
+        doc: "Port buffer B of Algorithm 1.",
     },
     factor(
         "alpha",
@@ -47,7 +47,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Bytes that the queues of a port may hold together, for `port_limit = \"static\"`; 128 KB in the testbed. \
+        doc: "Limit for the queues of a port together, for `port_limit = \"static\"`; 128 KB in the testbed. \
               0: an equal part of the buffer for every port.",
     },
     ParamInfo {
@@ -63,21 +63,21 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Reserve::WORDS),
         default: ParamValue::word(Reserve::WhenFull.word()),
         artifact_default: None,
-        doc: "When `large_reserve` is kept from small flows.",
+        doc: "Condition under which `large_reserve` is kept from small flows.",
     },
     ParamInfo {
         name: "victim",
         kind: ParamKind::Choice(Victim::WORDS),
         default: ParamValue::word(Victim::Tail.word()),
         artifact_default: None,
-        doc: "Which packet of the large-flow queue is evicted.",
+        doc: "Packet of the large-flow queue that is evicted.",
     },
     ParamInfo {
         name: "classes",
         kind: ParamKind::Choice(Classes::WORDS),
         default: ParamValue::word(Classes::Priority.word()),
         artifact_default: None,
-        doc: "Who may evict.",
+        doc: "Packets that may evict.",
     },
     ParamInfo {
         name: "small_priority",
@@ -91,15 +91,15 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
-        doc: "Priority (queue of the port) of large flows: where victims are found.",
+        doc: "Priority (queue of the port) of large flows, whose packets may be evicted.",
     },
     ParamInfo {
         name: "printed_line_4",
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "Tests line 4 as it is printed, `>=` in place of `<=` (erratum E-LP-1): then nothing is evicted. To show \
-              the erratum.",
+        doc: "Tests line 4 as printed, with `>=` instead of `<=`, which shows erratum E-LP-1: no packet is \
+              evicted.",
     },
 ];
 
@@ -107,7 +107,8 @@ choices! {
     /// The port buffer B of Algorithm 1.
     enum PortBuffer {
         Dynamic = "dynamic":
-            "`alpha` times what the shared buffer has free when a packet arrives (the paper's ns-2 simulations)",
+            "`alpha` times the free space of the shared buffer when a packet arrives (the paper's ns-2 \
+             simulations)",
         Static = "static": "`port_buffer` bytes (its testbed)",
     }
 }
@@ -116,16 +117,17 @@ choices! {
     /// Condition under which the reserve of large flows is kept from small ones.
     enum Reserve {
         WhenFull = "when-full":
-            "it limits evictions only; small flows may use it while the port buffer has room (Algorithm 1)",
-        Always = "always": "they never may use it",
+            "the reserve limits evictions only; small flows may use it while the port buffer has room \
+             (Algorithm 1)",
+        Always = "always": "small flows may never use the reserve",
     }
 }
 
 choices! {
     /// The packet of the large-flow queue that is evicted.
     enum Victim {
-        Tail = "tail": "the one that came last",
-        Head = "head": "the one that would leave next, the variant for singly linked lists (section 4.1)",
+        Tail = "tail": "the packet that arrived last",
+        Head = "head": "the packet that would leave next, the variant for singly linked lists (section 4.1)",
     }
 }
 
@@ -134,9 +136,9 @@ choices! {
     enum Classes {
         Priority = "priority": "packets of the queue `small_priority`",
         Tag = "tag":
-            "packets with the tag `small` for any queue but the large one, and no packet with that tag is a victim",
+            "packets with the tag `small` for any queue except the large one; no packet with that tag is a victim",
         Nobody = "none":
-            "nobody: two queues below one limit by port, which are Droptail-2Q and PIAS (section 5.2.2: the only difference is the packet enqueueing decision)",
+            "no packets: two queues with one limit per port, as in Droptail-2Q and PIAS (section 5.2.2: the only difference is the packet enqueueing decision)",
     }
 }
 
@@ -265,7 +267,7 @@ impl LossPass {
         }
     }
 
-    /// Whether a packet of `priority` with `tags` may evict, if ports have classes at all.
+    /// Whether a packet of `priority` with `tags` may evict, if ports have classes.
     #[inline]
     fn is_small(&self, priority: u8, tags: Tags) -> bool {
         let Some(large) = self.large_priority else { return false };

@@ -24,7 +24,7 @@ const PARAMS: &[ParamInfo] = &[ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "T: most that a queue may hold. 0: Irland's square-root rule, B / √N with N the number of queues.",
+    doc: "T: maximum length of a queue. 0: Irland's square-root rule, B / √N with N the number of queues.",
 }];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {

@@ -25,8 +25,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "occamy",
     aliases: &["preemptive-buffer-management"],
     title: "Occamy",
-    summary: "Dynamic Thresholds with a large alpha; the heads of queues above their threshold are expelled when the \
-              memory has time.",
+    summary: "Dynamic Thresholds with a large alpha; the heads of queues above their threshold are expelled \
+              when the memory has spare bandwidth.",
     source: "Occamy, EuroSys 2025, and its public artifact (token bucket, round robin, head drop).",
     cost: "O(1) per decision; O(queues) to find a queue to expel from, only while some queue may be above its \
            threshold",
@@ -38,38 +38,38 @@ const PARAMS: &[ParamInfo] = &[
     alpha(
         &[8.0],
         Some(&[8.0, 8.0, 1.0]),
-        "Factor of the free space, by priority, for admission and expulsion. The artifact's prototype gives its two highest \
-              queues 8 and the others 1 when it serves in strict priority.",
+        "Factor of the free space, by priority, for admission and expulsion. The artifact's prototype uses 8 \
+         for its two highest queues and 1 for the others when it serves in strict priority.",
     ),
     ParamInfo {
         name: "cell_bytes",
         kind: ParamKind::Bytes { min: 1 },
         default: ParamValue::Bytes(200),
         artifact_default: None,
-        doc: "A packet takes one operation for every begun cell of this size.",
+        doc: "Cell size. A packet takes one operation for each whole or partial cell.",
     },
     ParamInfo {
         name: "cell_rate",
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(0),
         artifact_default: None,
-        doc: "Cell operations per second that the memory can do; what departures leave of them pays for expulsions. 0: \
-              1.1 times what all ports together send (55 million for 8 ports of 10 Gb/s, the artifact's prototype), \
-              and twice that for `traffic = \"reads-and-writes\"`.",
+        doc: "Cell operations per second of the memory; expulsions use those that departures leave. 0: 1.1 \
+              times the rate of all ports together (55 million for 8 ports of 10 Gb/s, the artifact's \
+              prototype), and twice that for `traffic = \"reads-and-writes\"`.",
     },
     ParamInfo {
         name: "bucket_cells",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(200),
         artifact_default: None,
-        doc: "Operations that can be saved up.",
+        doc: "Maximum number of operations that can accumulate.",
     },
     ParamInfo {
         name: "traffic",
         kind: ParamKind::Choice(Traffic::WORDS),
         default: ParamValue::word(Traffic::Reads.word()),
         artifact_default: None,
-        doc: "What competes with expulsions.",
+        doc: "Traffic that competes with expulsions.",
     },
 ];
 
@@ -77,7 +77,7 @@ choices! {
     /// Traffic that competes with expulsions for memory bandwidth.
     enum Traffic {
         Reads = "reads": "departures (the artifact)",
-        ReadsAndWrites = "reads-and-writes": "departures, and packets that are stored",
+        ReadsAndWrites = "reads-and-writes": "departures and stored packets",
     }
 }
 

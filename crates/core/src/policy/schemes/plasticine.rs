@@ -71,8 +71,8 @@ pub(super) static SINGLE_QUEUE: PolicyInfo = PolicyInfo {
 
 const UPDATE_INTERVAL: ParamInfo = update_interval(
     Time::from_us(10),
-    "How often N and the drain rates are refreshed. The paper's N(t) is of the instant; its hardware needs some time for it \
-          (`plasticine-pisa`).",
+    "Interval at which N and the drain rates are updated. The paper's N(t) is instantaneous; its hardware \
+     needs some time (`plasticine-pisa`).",
 );
 
 const CONGESTION: ParamInfo = ParamInfo {
@@ -80,14 +80,14 @@ const CONGESTION: ParamInfo = ParamInfo {
     kind: ParamKind::Choice(Congestion::WORDS),
     default: ParamValue::word(Congestion::Threshold.word()),
     artifact_default: None,
-    doc: "When a queue is congested (\"controlled\"), which the paper does not say.",
+    doc: "Condition for a queue to be congested (\"controlled\"), which the paper does not state.",
 };
 
 choices! {
     /// Condition for a queue to be congested.
     enum Congestion {
-        Threshold = "threshold": "when it reaches `congested_share` of its threshold, as in ABM",
-        Bytes = "bytes": "when it is longer than `congested_bytes`, as in the paper's hardware",
+        Threshold = "threshold": "when the queue reaches `congested_share` of its threshold, as in ABM",
+        Bytes = "bytes": "when the queue is longer than `congested_bytes`, as in the paper's hardware",
     }
 }
 
@@ -110,9 +110,9 @@ const MULTI_PARAMS: &[ParamInfo] = &[
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
-        doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; \
-              the others form one group, the low priority. 0: all queues are one group. As many as a port has queues: \
-              every queue of a port is a priority of its own, as in ABM.",
+        doc: "Number of high-priority queues per port, starting with the first; each is a separate group \
+              over all ports. The others form one group, the low priority. 0: all queues are one group. All \
+              queues of a port: every queue is a separate priority, as in ABM.",
     },
     UPDATE_INTERVAL,
     CONGESTION,
@@ -127,7 +127,7 @@ const SINGLE_PARAMS: &[ParamInfo] = &[
         "short_alpha",
         20.0,
         None,
-        "alpha of short flows (alpha_H): packets tagged `small`. The paper's sentence names the two the wrong way round (erratum E-PLA-7).",
+        "alpha of short flows (alpha_H): packets tagged `small`. The paper's sentence swaps the two (erratum E-PLA-7).",
     ),
     SHORT_FLOWS,
     // The paper does not state this value.

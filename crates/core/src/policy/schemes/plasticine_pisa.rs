@@ -32,8 +32,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "plasticine-pisa",
     aliases: &["plasticine-hardware"],
     title: "Plasticine on a programmable switch",
-    summary: "Plasticine by shifts and registers that recirculating packets refresh: thresholds within a factor of \
-              1.41, and stale.",
+    summary: "Plasticine with shifts, and registers that recirculating packets update: thresholds are stale \
+              and accurate to a factor of 1.41.",
     source: "Plasticine, section 5 and Figure 7.",
     cost: "O(1) per packet, O(1) per SYNC pass",
     params: PARAMS,
@@ -41,14 +41,14 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 };
 
 const PARAMS: &[ParamInfo] = &[
-    alpha(&[20.0, 0.5], None, "alpha_c, by class (queue of the port); enters through the Shift table."),
+    alpha(&[20.0, 0.5], None, "alpha_c, by class (queue of the port); part of the Shift table."),
     ParamInfo {
         name: "high_priorities",
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
-        doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; \
-              the others form one group, the low priority.",
+        doc: "Number of high-priority queues per port, starting with the first; each is a separate group \
+              over all ports. The others form one group, the low priority.",
     },
     ParamInfo {
         name: "pass_period",
@@ -71,39 +71,41 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Length above which SYNC counts a queue as active for its port, which stands for the drain rate. 0: \
-              derived, the same as `congested_above`. Not stated in the paper.",
+        doc: "Length above which SYNC counts a queue as active for its port; the count represents the drain \
+              rate. 0: derived, equal to `congested_above`. Not stated in the paper.",
     },
     ParamInfo {
         name: "counted_queues",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(64),
         artifact_default: None,
-        doc: "Largest N_Priority that the Shift table has entries for; more congested queues count as this many. The \
-              paper says a few tens.",
+        doc: "Largest N_Priority with entries in the Shift table; more congested queues count as this \
+              number. The paper states a few tens.",
     },
     ParamInfo {
         name: "egress_length",
         kind: ParamKind::Choice(EgressLength::WORDS),
         default: ParamValue::word(EgressLength::Enqueue.word()),
         artifact_default: None,
-        doc: "Which length a leaving packet writes to the egress register.",
+        doc: "Length that a departing packet writes to the egress register.",
     },
     ParamInfo {
         name: "zero_when_empty",
         kind: ParamKind::Flag,
         default: ParamValue::Flag(true),
         artifact_default: None,
-        doc: "Whether a packet that leaves its queue empty writes 0. Without it a drained queue keeps its last length, \
-              and counts as congested and as stored bytes, until its next packet. The paper does not treat the case.",
+        doc: "Whether a packet that leaves its queue empty writes 0. Otherwise a drained queue keeps its \
+              last length until its next packet, and counts as congested and as stored bytes. The paper does \
+              not discuss this case.",
     },
 ];
 
 choices! {
     /// Length that a departing packet writes to the egress register.
     enum EgressLength {
-        Enqueue = "enqueue": "what it met when it was stored (enq_qdepth), old by its wait",
-        Dequeue = "dequeue": "what it leaves behind (deq_qdepth)",
+        Enqueue = "enqueue": "the length that the packet met when it was stored (enq_qdepth), as old as its \
+              wait",
+        Dequeue = "dequeue": "the length that remains when the packet leaves (deq_qdepth)",
     }
 }
 

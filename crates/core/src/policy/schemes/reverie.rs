@@ -41,10 +41,15 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: Some(ParamValue::Flag(true)),
-        doc: "Whether lossy packets tagged `unscheduled` have an alpha of their own (the artifact; the paper has no \
-              such rule).",
+        doc: "Whether lossy packets tagged `unscheduled` have a separate alpha (the artifact; the paper has \
+              no such rule).",
     },
-    factor("unscheduled_alpha", 1_024.0, None, "With `unscheduled`: takes the place of alpha for those."),
+    factor(
+        "unscheduled_alpha",
+        1_024.0,
+        None,
+        "Replaces alpha for packets tagged `unscheduled`, if `unscheduled` is true.",
+    ),
     ParamInfo {
         name: "gamma",
         kind: ParamKind::Ratio { min: 0.0, max: 0.999_999_9 },
@@ -57,26 +62,30 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Updates::WORDS),
         default: ParamValue::word(Updates::Time.word()),
         artifact_default: Some(ParamValue::word(Updates::Departures.word())),
-        doc: "What moves the filter.",
+        doc: "Events that update the filter.",
     },
     artifact_rule(
         "headroom_counts",
-        "Whether the length of a lossless queue includes its headroom (the artifact); else it is what the queue holds of the pool.",
+        "Whether the length of a lossless queue includes its headroom (the artifact); otherwise it covers only bytes in the pool.",
     ),
     artifact_rule(
         "size_counts",
-        "Whether the size of a lossy packet counts in its test, q^ + len <= Gamma (the artifact); else Equation 4, q^ <= Gamma.",
+        "Whether the size of a lossy packet counts in its test, q^ + len <= Gamma (the artifact); otherwise \
+         Equation 4, q^ <= Gamma.",
     ),
     artifact_rule(
         "lossless_skips_pool",
-        "Whether a lossless packet that passes its test may exceed the pool, not the buffer (the artifact); else a full pool sends it to headroom.",
+        "Whether a lossless packet that passes its test may exceed the pool, not the buffer (the artifact); \
+         otherwise a full pool sends it to headroom.",
     ),
     artifact_rule(
         "whole_bytes",
-        "Whether q^ and Gamma are rounded to whole bytes before they are compared, q^ up and Gamma down (the artifact); else they are compared exactly.",
+        "Whether q^ and Gamma are rounded to whole bytes before they are compared, q^ up and Gamma down (the \
+         artifact); otherwise they are compared exactly.",
     ),
     congestion::congestion_param(
-        "When a queue counts in n_p: q is the filtered length q^ and the threshold is Gamma, both as of the queue's last update.",
+        "Condition for a queue to count in n_p: q is the filtered length q^ and the threshold is Gamma, both \
+         as of the queue's last update.",
     ),
     congestion::CONGESTED_SHARE,
     ParamInfo {
@@ -110,12 +119,13 @@ choices! {
     /// Events that update the filter.
     enum Updates {
         Events = "events":
-            "every packet that is stored, leaves or is refused (the paper says no more than t - dt)",
+            "every packet that is stored, leaves or is refused (the paper states only t - dt)",
         Time = "time":
-            "time: its step is that of the largest packet at the rate of the queue's port, also while nothing happens. \"t - dt denotes the previous time \
-             instance\", and Property 1 compares with the gradient in time",
+            "time, also without events; a step is the time of the largest packet at the rate of the queue's \
+             port. \"t - dt denotes the previous time instance\", and Property 1 compares with the gradient \
+             in time",
         Departures = "departures":
-            "packets that leave only; it never lies above the length itself (the artifact)",
+            "only packets that leave; the filtered length never exceeds the length itself (the artifact)",
     }
 }
 

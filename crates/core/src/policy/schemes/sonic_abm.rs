@@ -43,11 +43,11 @@ const PARAMS: &[ParamInfo] = &[
         "unscheduled_alpha",
         64.0,
         Some(1_024.0),
-        "Takes the place of alpha for packets tagged `unscheduled`, lossless and lossy. The artifact uses 1024.",
+        "Replaces alpha for packets tagged `unscheduled`, lossless and lossy. The artifact uses 1024.",
     ),
-    update_interval(Time::from_us(80), "How often n_p and the drain rates are refreshed."),
+    update_interval(Time::from_us(80), "Interval at which n_p and the drain rates are updated."),
     congestion::congestion_param(
-        "When a queue counts in n_p; its fraction is seen only when a packet arrives for it.",
+        "Condition for a queue to count in n_p; its fraction changes only when a packet arrives for it.",
     ),
     congestion::CONGESTED_SHARE,
     ParamInfo {
@@ -62,14 +62,14 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(CongestionUpdate::WORDS),
         default: ParamValue::word(CongestionUpdate::Interval.word()),
         artifact_default: Some(ParamValue::word(CongestionUpdate::Arrival.word())),
-        doc: "When n_p follows the fractions of queues, for `congestion = \"fraction\"`.",
+        doc: "Time at which n_p follows the fractions of queues, for `congestion = \"fraction\"`.",
     },
     ParamInfo {
         name: "drain_rate",
         kind: ParamKind::Choice(SonicDrainRate::WORDS),
         default: ParamValue::word(SonicDrainRate::Measured.word()),
         artifact_default: Some(ParamValue::word(SonicDrainRate::Unbounded.word())),
-        doc: "How fast a queue drains, as a fraction of the fastest port's rate.",
+        doc: "Drain rate of a queue, as a fraction of the fastest port's rate.",
     },
     sonic::INGRESS_POOL,
     sonic::LOSSY_POOL,
@@ -98,11 +98,12 @@ choices! {
     /// Source of drain rates.
     enum SonicDrainRate {
         Measured = "measured":
-            "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
+            "bytes sent in the last interval, if packets waited (otherwise the port's rate); at least the port's rate / queues",
         Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
         Unbounded = "unbounded":
-            "bytes sent in the last interval relative to the queue's own port, also more than that can send, where the queue is longer than `congested_bytes` \
-             and has sent more than 2,048 B; elsewhere, and at the last port of the switch, 1 (the artifact)",
+            "bytes sent in the last interval relative to the queue's own port, possibly above 1, if the \
+             queue is longer than `congested_bytes` and has sent more than 2,048 B; otherwise, and at the \
+             last port of the switch, 1 (the artifact)",
     }
 }
 

@@ -55,14 +55,15 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Threshold of every lossless ingress queue in place of the dynamic one (SONiC's static_th); 0: dynamic.",
+        doc: "Fixed threshold of every lossless ingress queue instead of the dynamic one (SONiC's \
+              static_th); 0: dynamic.",
     },
     ParamInfo {
         name: "lossy_static_threshold",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Threshold of every lossy egress queue in place of the dynamic one; 0: dynamic.",
+        doc: "Fixed threshold of every lossy egress queue instead of the dynamic one; 0: dynamic.",
     },
     sonic::LOSSY_INGRESS_ALPHA,
     sonic::LOSSLESS_EGRESS_ALPHA,

@@ -48,23 +48,23 @@ const PARAMS: &[ParamInfo] = &[
         "alpha",
         1.0,
         None,
-        "Factor of the free space in the normal state. One number, for limits are those of ports.",
+        "Factor of the free space in the normal state. One number, because the limits apply to ports.",
     ),
     ParamInfo {
         name: "packet_bytes",
         kind: ParamKind::Bytes { min: 1 },
         default: ParamValue::Bytes(1_500),
         artifact_default: None,
-        doc: "Size of a usual packet: the counters count packets, and their derived limits are the buffer in such \
-              packets (rounded to nearest).",
+        doc: "Size of a typical packet. Counters count packets, and their derived limits are multiples of \
+              the buffer in such packets (rounded to nearest).",
     },
     ParamInfo {
         name: "burst_rate",
         kind: ParamKind::Ratio { min: 1.001, max: 1_000.0 },
         default: ParamValue::Ratio(2.0),
         artifact_default: None,
-        doc: "k: what arrives at k times the port's rate or faster is a burst. Only used to derive `oc1`. A rate of \
-              exactly k is on the edge: the order of simultaneous packets decides.",
+        doc: "k: traffic at k times the port's rate or more is a burst. Only used to derive `oc1`. At a rate \
+              of exactly k, the order of simultaneous packets decides.",
     },
     limit(
         "nec",
@@ -72,20 +72,20 @@ const PARAMS: &[ParamInfo] = &[
     ),
     limit(
         "oc1",
-        "OC1: packets sent after which the net count starts anew, so that slow growth is no burst. 0: `nec` / (k - 1).",
+        "OC1: packets sent after which the net count restarts, so that slow growth is no burst. 0: `nec` / (k - 1).",
     ),
     limit(
         "oc2",
-        "OC2: packets sent after which absorption ends in any case. 0: 2 B packets (1334 in the paper's setting, where it \
-         says 1344; erratum E-TDT-4).",
+        "OC2: packets sent after which absorption always ends. 0: 2 B packets (1334 in the paper's setting, \
+         where it says 1344; erratum E-TDT-4).",
     ),
     ParamInfo {
         name: "dec",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(3),
         artifact_default: None,
-        doc: "DEC: packets sent in a row, without an arrival between them, that end absorption or evacuation and clear \
-              the count of drops. 3 to 5; more for TCP (TDT section VI-F gives no value).",
+        doc: "DEC: packets sent in a row, without an arrival in between, that end absorption or evacuation \
+              and reset the count of drops. 3 to 5; more for TCP (TDT section VI-F gives no value).",
     },
     limit("dc", "DC: drops in the normal state that start evacuation. 0: B / 2 packets."),
     ParamInfo {
@@ -93,16 +93,16 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Evacuation ends when the port holds less than this, and does not start there. 0: B / (2 n). At 1 B only \
-              an empty port ends it.",
+        doc: "Evacuation ends when the port has fewer bytes than this, and does not start below it. 0: B / \
+              (2 n). At 1 B only an empty port ends it.",
     },
     ParamInfo {
         name: "literal_dec",
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "DEC as printed: only a stored packet interrupts the row, not a dropped one. Evacuation then ends itself \
-              at once (erratum E-TDT-1); to show the difference.",
+        doc: "DEC as printed: only a stored packet interrupts the row, not a dropped one. Evacuation then \
+              ends immediately, which shows erratum E-TDT-1.",
     },
     ParamInfo {
         name: "any_drop_ends_absorption",
@@ -117,8 +117,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "Whether the count of drops survives absorption. The paper does not say; by default all counters start at \
-              0 in every state.",
+        doc: "Whether the count of drops survives absorption. The paper does not state this; by default all \
+              counters start at 0 in every state.",
     },
 ];
 
