@@ -51,7 +51,7 @@ pub enum Direction {
     Outbound,
 }
 
-/// A packet.
+/// A captured packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame<'a> {
     /// Interface number returned by [`Capture::interface`].

@@ -24,7 +24,7 @@ pub static BUILT_IN_CLASSIFIERS: &[&ClassifierInfo] = &[
     &elephant_trap::INFO,
 ];
 
-/// [`BUILT_IN_CLASSIFIERS`], and the custom classifiers of a program.
+/// All classifiers: [`BUILT_IN_CLASSIFIERS`], and the custom classifiers of a program.
 pub static CLASSIFIERS: Registry<ClassifierInfo> = Registry::new(BUILT_IN_CLASSIFIERS);
 
 /// The classifier called `name`, built in or registered.

@@ -15,7 +15,7 @@ pub struct PolicyFailure {
     /// Egress queue for which the policy was called, numbered as the policy sees it; `None` for
     /// calls that concern no queue.
     pub queue: Option<QueueId>,
-    /// Method of [`crate::Policy`] that failed: `"admit"`.
+    /// Method of [`crate::Policy`] that failed, such as `"admit"`.
     pub hook: &'static str,
     /// Description in one sentence.
     pub what: String,

@@ -143,9 +143,9 @@ impl<T: Copy + Default> FlowTable<T> {
 /// Packets and bytes that a flow has sent since it was last forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Packets.
+    /// Packets sent.
     pub packets: u64,
-    /// Bytes.
+    /// Bytes sent.
     pub bytes: u64,
 }
 

@@ -32,7 +32,7 @@ pub static MARKING_RULES: &[&MarkerInfo] = &[
     &buffer_aware::INFO,
 ];
 
-/// [`MARKING_RULES`], and the custom rules of a program.
+/// All marking rules: [`MARKING_RULES`], and the custom rules of a program.
 pub static MARKERS: Registry<MarkerInfo> = Registry::new(MARKING_RULES);
 
 /// Keys that every rule has in a scenario's table.
@@ -91,12 +91,12 @@ pub fn replace_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, RegisterE
 /// A packet's ECN state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// The transport does not understand marks: packets are never marked (nor dropped instead).
+    /// The packet's transport does not understand marks: it is never marked (nor dropped instead).
     #[default]
     NotCapable,
-    /// May be marked.
+    /// The packet may be marked.
     Capable,
-    /// Has been marked.
+    /// The packet has been marked.
     Marked,
 }
 
@@ -279,13 +279,13 @@ impl Clone for Marking {
 }
 
 impl Marking {
-    /// Wraps a custom rule.
+    /// A custom rule, boxed.
     #[must_use]
     pub fn boxed(rule: impl MarkingRule + 'static) -> Self {
         Self::Boxed(Box::new(rule))
     }
 
-    /// [`MarkingRule::take_failure`]; built-in rules do not fail.
+    /// Failure of a custom rule: [`MarkingRule::take_failure`]; built-in rules do not fail.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<MarkingFailure> {
         match self {
@@ -294,7 +294,7 @@ impl Marking {
         }
     }
 
-    /// [`MarkingRule::least_length`].
+    /// Length up to which the rule marks no packet: [`MarkingRule::least_length`].
     #[must_use]
     pub fn least_length(&self) -> u64 {
         match self {

@@ -65,7 +65,7 @@ pub struct BoundText {
     pub size: u64,
     /// Limit of the place (bytes).
     pub limit: u64,
-    /// Whether the policy set the limit; otherwise it is a size.
+    /// Whether the policy set the limit; otherwise the limit is a configured size.
     pub by_policy: bool,
 }
 
@@ -124,7 +124,7 @@ impl From<&str> for Answer {
 pub struct PolicyOpinion {
     /// Name of the policy.
     pub policy: &'static str,
-    /// The answer.
+    /// Answer of the policy.
     pub verdict: Answer,
     /// Limit of the policy (bytes), if it has one.
     pub threshold_bytes: Option<u64>,

@@ -59,8 +59,8 @@ record! {
         /// Ideal FCT: base round-trip time plus payload over the slower access link, or plus
         /// sending_ns if that is longer.
         ideal_ns: f64,
-        /// fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets, whose
-        /// sending_ns contains the gap after the last one.
+        /// Slowdown fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets,
+        /// whose sending_ns contains the gap after the last one.
         slowdown: Option<f64>,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
@@ -94,7 +94,7 @@ record! {
         qct_ns: Option<u64>,
         /// Ideal QCT: base round-trip time plus all answers over the client's link rate.
         ideal_ns: f64,
-        /// qct / ideal; empty if unfinished.
+        /// Slowdown qct / ideal; empty if unfinished.
         slowdown: Option<f64>,
         /// Packets lost by the query's flows.
         dropped_packets: u64,

@@ -6,7 +6,7 @@ use std::fmt;
 /// A place in the parameters of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The parameter.
+    /// Name of the parameter.
     pub param: &'static str,
     /// Index of an element, if the parameter is a list.
     pub element: Option<usize>,

@@ -195,7 +195,7 @@ fn names(words: &[Word]) -> String {
 pub struct ParamInfo {
     /// Name in scenario files and elsewhere.
     pub name: &'static str,
-    /// Kind and domain.
+    /// Kind and domain of the value.
     pub kind: ParamKind,
     /// Value if the parameter is not given.
     pub default: ParamValue,

@@ -31,7 +31,7 @@ fn letters(name: &str) -> Vec<char> {
     letters
 }
 
-/// `"a", "b", "c"`.
+/// List of quoted names: `"a", "b", "c"`.
 #[must_use]
 pub fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")

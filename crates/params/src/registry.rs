@@ -349,16 +349,16 @@ pub enum RegisterError {
     Name {
         /// Kind of the entry.
         kind: &'static str,
-        /// The name.
+        /// Refused name.
         name: String,
-        /// The rule.
+        /// Rule that the name breaks.
         why: &'static str,
     },
     /// A name belongs to another entry.
     Taken {
         /// Kind of the entry.
         kind: &'static str,
-        /// The name.
+        /// Taken name.
         name: String,
         /// Full name of the other entry.
         title: String,
@@ -367,7 +367,7 @@ pub enum RegisterError {
     Text {
         /// Kind of the entry.
         kind: &'static str,
-        /// The entry.
+        /// Name of the entry.
         entry: String,
         /// Name of the text.
         what: &'static str,
@@ -376,9 +376,9 @@ pub enum RegisterError {
     Parameter {
         /// Kind of the entry.
         kind: &'static str,
-        /// The entry.
+        /// Name of the entry.
         entry: String,
-        /// The parameter.
+        /// Name of the parameter.
         parameter: String,
         /// Expected value.
         why: String,

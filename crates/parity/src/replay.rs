@@ -213,7 +213,7 @@ fn flow_of(row: &Recorded, delay: Time) -> FlowSpec {
     }
 }
 
-/// Packets with their priorities.
+/// Packets of the record, with their priorities.
 #[derive(Debug)]
 struct Packets(Vec<(u8, FlowSpec)>);
 

@@ -22,14 +22,14 @@ impl RandomStream {
         Self { state: mix(state ^ mix(index)) }
     }
 
-    /// 64 uniform bits.
+    /// Next 64 uniform bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
     }
 
-    /// Uniform in `[0, 1)`, a multiple of 2⁻⁵³.
+    /// Next number, uniform in `[0, 1)`, a multiple of 2⁻⁵³.
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)

@@ -11,13 +11,13 @@ const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
 pub struct BitRate(pub u64);
 
 impl BitRate {
-    /// `n` Gb/s.
+    /// A rate of `n` Gb/s.
     #[must_use]
     pub const fn gbps(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
 
-    /// `n` Mb/s.
+    /// A rate of `n` Mb/s.
     #[must_use]
     pub const fn mbps(n: u64) -> Self {
         Self(n * 1_000_000)

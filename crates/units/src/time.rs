@@ -17,19 +17,19 @@ impl Time {
     /// Later than any event: "never".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `ns` nanoseconds.
+    /// A time of `ns` nanoseconds.
     #[must_use]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * 1_000)
     }
 
-    /// `us` microseconds.
+    /// A time of `us` microseconds.
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
         Self(us * 1_000_000)
     }
 
-    /// `ms` milliseconds.
+    /// A time of `ms` milliseconds.
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms * 1_000_000_000)

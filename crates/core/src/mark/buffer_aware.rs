@@ -86,7 +86,7 @@ impl BufferAware {
         lacks_buffer || self.step.marks(packet, buffer)
     }
 
-    /// [`super::MarkingRule::least_length`].
+    /// Length up to which no packet is marked: [`super::MarkingRule::least_length`].
     pub(super) fn least_length(&self) -> u64 {
         self.step.least_length().min(self.floor)
     }

@@ -149,7 +149,7 @@ impl Red {
         self.stream.next_f64() < p
     }
 
-    /// [`super::MarkingRule::least_length`].
+    /// Length up to which no packet is marked: [`super::MarkingRule::least_length`].
     pub(super) fn least_length(&self) -> u64 {
         self.by_priority.iter().map(|ramp| ramp.kmin).min().unwrap_or(self.ramp.kmin)
     }

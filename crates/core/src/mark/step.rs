@@ -89,7 +89,7 @@ impl Step {
             && self.watch.length(packet, buffer) > self.threshold_of(packet.priority)
     }
 
-    /// [`super::MarkingRule::least_length`].
+    /// Length up to which no packet is marked: [`super::MarkingRule::least_length`].
     pub(super) fn least_length(&self) -> u64 {
         self.by_priority.iter().copied().min().unwrap_or(self.threshold)
     }

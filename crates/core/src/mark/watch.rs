@@ -4,7 +4,7 @@ use super::{Markable, Moment, Scope};
 use crate::buffer::Buffer;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Parameter `scope`.
+/// Parameter `scope`: queue or port whose length is compared.
 pub(super) const SCOPE: ParamInfo = ParamInfo::with_default(
     "scope",
     ParamKind::Choice(Scope::WORDS),
@@ -12,7 +12,7 @@ pub(super) const SCOPE: ParamInfo = ParamInfo::with_default(
     "Whose length counts.",
 );
 
-/// Parameter `at`.
+/// Parameter `at`: moment of the comparison.
 pub(super) const AT: ParamInfo = ParamInfo::with_default(
     "at",
     ParamKind::Choice(Moment::WORDS),

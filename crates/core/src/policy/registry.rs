@@ -35,7 +35,7 @@ use super::interface::PolicyInfo;
 use super::schemes::POLICIES;
 use bufferlab_params::{RegisterError, Registry};
 
-/// [`POLICIES`], and the custom policies of a program.
+/// All policies: [`POLICIES`], and the custom policies of a program.
 pub static REGISTRY: Registry<PolicyInfo> = Registry::new(POLICIES);
 
 /// All policies of this process: the built-in ones, then the custom ones in the order of

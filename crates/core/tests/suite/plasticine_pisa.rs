@@ -45,8 +45,8 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     (congested.max(1) as u64, active.max(1) as u64)
 }
 
-/// Shares of arrivals with equal verdicts: of the registers and of Plasticine's current threshold;
-/// of that threshold with and without shift.
+/// Shares of arrivals with equal verdicts in two comparisons: registers with Plasticine's current
+/// threshold, and this threshold with and without shift.
 struct Agreement {
     registers: f64,
     shift_only: f64,

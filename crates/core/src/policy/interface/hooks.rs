@@ -6,28 +6,28 @@
 pub struct Hooks(u16);
 
 impl Hooks {
-    /// Only [`crate::Policy::admit`].
+    /// No optional hook: only [`crate::Policy::admit`].
     pub const NONE: Self = Self(0);
-    /// [`crate::Policy::on_enqueue`].
+    /// Hook [`crate::Policy::on_enqueue`].
     pub const ENQUEUE: Self = Self(1);
-    /// [`crate::Policy::on_dequeue`].
+    /// Hook [`crate::Policy::on_dequeue`].
     pub const DEQUEUE: Self = Self(1 << 1);
-    /// [`crate::Policy::on_drop`] and [`crate::Policy::on_evict`].
+    /// Hooks [`crate::Policy::on_drop`] and [`crate::Policy::on_evict`].
     pub const DROP: Self = Self(1 << 2);
-    /// [`crate::Policy::on_empty_visit`].
+    /// Hook [`crate::Policy::on_empty_visit`].
     pub const EMPTY_VISIT: Self = Self(1 << 3);
-    /// [`crate::Policy::poll_expulsion`].
+    /// Hook [`crate::Policy::poll_expulsion`].
     pub const EXPEL: Self = Self(1 << 4);
-    /// [`crate::Policy::pause_demand`].
+    /// Hook [`crate::Policy::pause_demand`].
     pub const PAUSE: Self = Self(1 << 5);
-    /// [`crate::Policy::pause_demand`] of all ingress queues of a port, whenever the switch calls
-    /// it for one of them.
+    /// Hook [`crate::Policy::pause_demand`], for all ingress queues of a port whenever the switch
+    /// calls it for one of them.
     pub const PAUSE_PORT: Self = Self(1 << 6);
 
-    /// [`crate::Policy::lets_pass`], for a packet that finds its port idle.
+    /// Hook [`crate::Policy::lets_pass`], for a packet that finds its port idle.
     pub const PASS: Self = Self(1 << 7);
-    /// [`crate::Policy::pause_demand`] after a refusal too: a sender whose packets are lost must
-    /// stop.
+    /// Hook [`crate::Policy::pause_demand`], also after a refusal: a sender whose packets are lost
+    /// must stop.
     pub const PAUSE_REFUSED: Self = Self(1 << 8);
     /// Set by a switch, not by policies: some empty ingress queues have paused their senders, and
     /// the switch polls the policy about them after every event.

@@ -86,7 +86,7 @@ pub(crate) enum Criterion {
     },
 }
 
-/// Source of γ.
+/// Source of the drain rate γ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrainRate {
     /// Constant one.
@@ -151,7 +151,7 @@ pub(crate) struct Settings {
     pub(crate) interval: Time,
     /// Condition for a queue to count as congested.
     pub(crate) criterion: Criterion,
-    /// Source of γ.
+    /// Source of the drain rate γ.
     pub(crate) drain_rate: DrainRate,
     /// Whether congestion uses the peak length met by arrivals since the last update instead of the
     /// current length.
@@ -188,11 +188,11 @@ pub(crate) fn weights(params: &Params, name: &str, priorities: usize) -> Vec<Wei
 /// State of one queue.
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// α·γ/n, in force since the last update.
+    /// Weight α·γ/n of the queue, in force since the last update.
     weight: Weight,
     /// Weight α·γ/n with the α of favoured packets.
     favoured_weight: Weight,
-    /// γ, in force since the last update.
+    /// Drain rate γ of the queue, in force since the last update.
     gamma: Weight,
     /// Bytes sent, or credited, since the last update.
     sent: u64,
@@ -261,7 +261,7 @@ impl Tracker {
         tracker
     }
 
-    /// α·γ/n of `queue`.
+    /// Weight α·γ/n of `queue`.
     #[inline]
     pub(crate) fn weight(&self, queue: QueueId, favoured: bool) -> Weight {
         if self.settings.at_once {
@@ -360,7 +360,7 @@ impl Tracker {
         Weight::from_fraction(port_rate.0, self.fastest.0 * n as u64)
     }
 
-    /// γ of a queue in which no packet waited: a burst may have all of its port.
+    /// Drain rate γ of a queue in which no packet waited: a burst may have all of its port.
     fn unknown_drain_rate(&self, queue: usize) -> Weight {
         match self.settings.drain_rate {
             // The artifact ignores the port's rate.

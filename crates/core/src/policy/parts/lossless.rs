@@ -121,7 +121,7 @@ struct Gate {
 pub(crate) struct Standing {
     /// Length compared with the threshold; includes the arriving packet, if any.
     pub(crate) length: u64,
-    /// The threshold.
+    /// Threshold of the ingress queue.
     pub(crate) limit: u64,
     /// Free space of the pool.
     pub(crate) room: u64,

@@ -68,8 +68,8 @@ impl Slices {
         self.lossy[slice * self.queues + usize::from(queue.0)]
     }
 
-    /// Attributes the change of `ingress` to `queue`. Returns the decrease and the increase of the
-    /// ingress queue (bytes, one of them 0).
+    /// Attributes the change of ingress queue `ingress` to egress queue `queue`. Returns the
+    /// decrease and the increase of the ingress queue (bytes, one of them 0).
     pub(crate) fn recount(
         &mut self,
         queue: QueueId,

@@ -210,7 +210,7 @@ struct PortCounters {
     kept_reserves: u64,
 }
 
-/// Algorithm 1, corrected.
+/// LossPass, with Algorithm 1 corrected.
 #[derive(Clone, Debug)]
 pub struct LossPass {
     limit: PortLimit,

@@ -182,7 +182,7 @@ pub struct PlasticinePisa {
     active_above: u64,
     enqueue_length: bool,
     zero_when_empty: bool,
-    /// Shift by priority, congested queues (from 0) and active queues (from 0).
+    /// Shift of the threshold by priority, congested queues (from 0) and active queues (from 0).
     shift_table: Vec<i8>,
     counted: usize,
     /// Ingress registers: copies of the queues' lengths.

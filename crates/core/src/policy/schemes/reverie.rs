@@ -183,11 +183,11 @@ impl Rules {
     }
 }
 
-/// Reverie.
+/// Reverie's policy for lossless and lossy queues.
 #[derive(Clone, Debug)]
 pub struct Reverie {
     lossless: Lossless,
-    /// Pool b*, by slice.
+    /// Pool size b* of each slice (bytes).
     pools: Vec<u64>,
     /// Bytes of each queue by slice, if there is more than one slice.
     slices: Option<Slices>,

@@ -262,7 +262,7 @@ impl TrafficAware {
         }
     }
 
-    /// Enters a state with all counters at 0.
+    /// Enters `state` with all counters at 0.
     #[cold]
     fn enter(&mut self, port: u16, state: State) {
         let port = &mut self.ports[usize::from(port)];
