@@ -59,7 +59,7 @@ impl BufferProfile {
                 || self.priorities.iter().any(|&listed| usize::from(listed) == priority))
     }
 
-    /// Checks that the values make sense on some switch.
+    /// Checks the values as far as this is possible without a switch.
     ///
     /// # Errors
     /// The expected value.

@@ -221,8 +221,8 @@ fn assert_near(found: Time, expected: f64, share: f64, what: &str) {
     assert!(deviation <= share, "{what}: found {found}, expected {:.1} us", expected * 1e6);
 }
 
-/// Checks that the longest burst without a loss is as long as the formula predicts, within the 3 %
-/// used for the paper's claims, and that a burst of that length is stored completely.
+/// Checks that the longest burst without a loss is as long as the formula predicts, and is stored
+/// completely. The tolerance is the 3 % used for the paper's claims.
 fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
     let (at, loss) = first_loss(policy, &[], n, mbps);
     assert_near(at, expected, 0.03, &format!("{policy}, {n} overloaded ports, burst of {mbps} Mb/s"));

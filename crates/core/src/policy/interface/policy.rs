@@ -74,9 +74,9 @@ pub trait Policy: fmt::Debug + Send + Any {
     }
 
     /// Whether the policy divides the pools of ingress queues according to
-    /// [`SwitchShape::accounting`](super::SwitchShape::accounting). For any other policy, the
-    /// switch refuses slices by ingress port and thresholds of few bits. The rest of the accounting
-    /// does not concern such a policy.
+    /// [`SwitchShape::accounting`](super::SwitchShape::accounting). Other policies cannot be built
+    /// with slices by ingress port or with thresholds of few bits. The rest of the accounting does
+    /// not concern them.
     fn heeds_accounting(&self) -> bool {
         false
     }

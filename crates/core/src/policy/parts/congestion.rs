@@ -128,7 +128,7 @@ impl DrainRate {
         }
     }
 
-    /// Hooks that measuring the drain rate needs.
+    /// Hooks needed to measure the drain rate.
     pub(crate) fn hooks(self) -> Hooks {
         match self {
             Self::One | Self::Computed => Hooks::NONE,

@@ -82,7 +82,7 @@ impl DynamicHeadroom {
         })
     }
 
-    /// Limit N T of a port (bytes).
+    /// Bytes N T above which a port pauses all its lossless priorities.
     fn port_limit(&self, port: usize, limit: u64) -> u64 {
         limit.saturating_mul(u64::from(self.lossless[port].count_ones()))
     }

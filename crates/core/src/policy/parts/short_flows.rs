@@ -50,7 +50,8 @@ pub(crate) const SHORT_BYTES: ParamInfo = ParamInfo {
     doc: "For `trap`: a flow is short while it has sent fewer bytes than this; 0: no limit on bytes.",
 };
 
-/// The trap from the parameters above; `None` if hosts mark short flows.
+/// Elephant trap for the `short_packets` and `short_bytes` of a policy; `None` if hosts mark short
+/// flows.
 pub(crate) fn trap(params: &Params) -> Result<Option<ElephantTrap>, BuildError> {
     match params.choice("short_flows") {
         Knowledge::Trap => {}

@@ -1,10 +1,10 @@
 //! LossPass: a packet of a microburst replaces a stored packet of a large flow.
 //!
-//! A port keeps small and large flows in different queues. When its buffer is full and a packet of
-//! a small flow arrives, the newest packet of the large-flow queue is evicted for it, on two
-//! conditions. The evicted packet is at least as large, so that one eviction suffices and the
-//! decision is O(1). And the large flows keep their reserve. Large flows can wait for a
-//! retransmission; a burst of small flows would lose its tail and wait for a timeout.
+//! A port keeps small and large flows in different queues. If a packet of a small flow finds the
+//! port's buffer full, it evicts the newest packet of the large-flow queue, on two conditions. The
+//! evicted packet is at least as large, so that one eviction suffices and the decision is O(1). And
+//! the large flows keep their reserve. Large flows can wait for a retransmission; a burst of small
+//! flows would lose its tail and wait for a timeout.
 
 use crate::buffer::{Buffer, End, QueueId, Stored};
 use crate::policy::interface::{

@@ -20,9 +20,9 @@ fn total(reserves: &[u64]) -> u64 {
     reserves.iter().fold(0, |sum, reserve| sum.saturating_add(*reserve))
 }
 
-/// Refuses reserves that would count a packet twice. These are reserves of lossless egress queues,
-/// whose pool is the whole buffer, and of lossy ingress queues if packets in minimums of egress
-/// queues need no ingress pool.
+/// Refuses reserves that would count a packet twice: reserves of lossless egress queues, whose pool
+/// is the whole buffer. Also refuses reserves of lossy ingress queues if packets in minimums of
+/// egress queues need no ingress pool.
 fn refuse_reserves(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
     let minimums = shape.accounting.queue_minimums;
     refuse(params, |profile| {
