@@ -1,5 +1,5 @@
-//! How packets are written for Wireshark: pcapng with interfaces, directions, and comments that say
-//! what became of a packet.
+//! Writer of packet captures for Wireshark: pcapng with interfaces, directions, and comments on the
+//! outcome of each packet.
 //!
 //! ```
 //! use bufferlab_capture::{Capture, Direction, Frame, Interface, Remark};
@@ -29,57 +29,57 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// What packets came or went through.
+/// An interface that packets pass through.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interface<'a> {
-    /// Its name.
+    /// Name of the interface.
     pub name: &'a str,
-    /// What stands beside the name; may be empty.
+    /// Description shown beside the name; may be empty.
     pub description: &'a str,
-    /// Its rate (bit/s), where it has one.
+    /// Rate of the interface (bit/s), if it has one.
     pub bits_per_second: Option<u64>,
-    /// Bytes of a packet that are kept at most; 0: all.
+    /// Maximum bytes stored per packet; 0: all.
     pub snapshot_bytes: u32,
 }
 
-/// Which way a packet went through its interface.
+/// Direction of a packet through its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// It came in.
+    /// The packet arrived.
     Inbound,
-    /// It left.
+    /// The packet left.
     Outbound,
 }
 
-/// A packet.
+/// A captured packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame<'a> {
-    /// What [`Capture::interface`] answered.
+    /// Interface number returned by [`Capture::interface`].
     pub interface: u32,
-    /// When (ns since 1970).
+    /// Time (ns since 1970).
     pub at_ns: u64,
-    /// Its length on the link (bytes).
+    /// Length of the packet on the link (bytes).
     pub original_bytes: u32,
-    /// Its beginning, or all of it.
+    /// First bytes of the packet, or all of it.
     pub data: &'a [u8],
-    /// `None`: it is not known, or it went neither way.
+    /// Direction; `None`: unknown or not applicable.
     pub direction: Option<Direction>,
-    /// Packets of the interface that were left out right before it.
+    /// Packets of the interface omitted right before this packet.
     pub left_out: u64,
 }
 
-/// What an interface saw altogether.
+/// Totals of an interface.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// When the count began and ended (ns since 1970).
+    /// Start and end of the count (ns since 1970).
     pub span_ns: (u64, u64),
-    /// Packets that came in.
+    /// Packets received.
     pub received: u64,
-    /// Packets that are not in the capture, for want of time or room.
+    /// Packets missing from the capture, for lack of time or space.
     pub left_out: u64,
 }
 
-/// A capture that is being written.
+/// A capture being written.
 pub struct Capture<W: Write> {
     file: PcapNgWriter<W>,
     interfaces: u32,
@@ -99,10 +99,10 @@ fn failed(error: PcapError) -> io::Error {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a capture in `to`. The library writes in small pieces: `to` should have a buffer.
+    /// Begins a capture in `to`. The library writes in small pieces, so `to` should be buffered.
     ///
     /// # Errors
-    /// If it cannot be written to.
+    /// If writing fails.
     pub fn new(to: W) -> io::Result<Self> {
         let program = concat!("bufferlab ", env!("CARGO_PKG_VERSION"));
         let section = SectionHeaderBlock {
@@ -113,17 +113,17 @@ impl<W: Write> Capture<W> {
         Ok(Self { file: PcapNgWriter::with_section_header(to, section).map_err(failed)?, interfaces: 0 })
     }
 
-    /// Adds an interface; answers its number.
+    /// Adds an interface and returns its number.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If writing fails.
     pub fn interface(&mut self, interface: &Interface<'_>) -> io::Result<u32> {
         let mut options = vec![InterfaceDescriptionOption::IfName(Cow::Borrowed(interface.name))];
         if !interface.description.is_empty() {
             options.push(InterfaceDescriptionOption::IfDescription(Cow::Borrowed(interface.description)));
         }
         options.extend(interface.bits_per_second.map(InterfaceDescriptionOption::IfSpeed));
-        // Units of time are nanoseconds.
+        // Time stamps are in nanoseconds.
         options.push(InterfaceDescriptionOption::IfTsResol(9));
         let snaplen = interface.snapshot_bytes;
         let block = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen, options };
@@ -132,10 +132,10 @@ impl<W: Write> Capture<W> {
         Ok(self.interfaces - 1)
     }
 
-    /// Adds a packet, with a comment if there is something to say of it.
+    /// Adds a packet, with an optional comment.
     ///
     /// # Errors
-    /// If it cannot be written, or the interface is not known.
+    /// If writing fails, or the interface is unknown.
     pub fn frame(&mut self, frame: &Frame<'_>, comment: Option<&str>) -> io::Result<()> {
         let mut options = Vec::new();
         options.extend(comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text))));
@@ -159,13 +159,13 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Says what an interface saw, at the end of the capture.
+    /// Writes the totals of an interface, at the end of the capture.
     ///
     /// # Errors
-    /// If it cannot be written, or the interface is not known.
+    /// If writing fails, or the interface is unknown.
     pub fn totals(&mut self, interface: u32, totals: &Totals) -> io::Result<()> {
-        // The format wants the upper half of a time first; the library writes numbers as a whole,
-        // in the order of the file.
+        // The format requires the upper half of a time first; the library writes whole numbers in
+        // the byte order of the file.
         let time = |ns: u64| ns.rotate_left(32);
         let options = vec![
             InterfaceStatisticsOption::IsbStartTime(time(totals.span_ns.0)),
@@ -179,15 +179,15 @@ impl<W: Write> Capture<W> {
         Ok(())
     }
 
-    /// Hands everything on that waits in a buffer of the destination.
+    /// Flushes the buffer of the destination.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If writing fails.
     pub fn flush(&mut self) -> io::Result<()> {
         self.file.get_mut().flush()
     }
 
-    /// What was written to.
+    /// Returns the destination.
     pub fn into_inner(self) -> W {
         self.file.into_inner()
     }

@@ -1,27 +1,27 @@
-//! What is said of a packet: the same words for real packets and for those of the simulator.
+//! Comments on packets, with the same words for real and simulated packets.
 
 use std::fmt;
 
-/// What became of a packet, and what the buffer held right after it.
+/// Outcome of a packet, and the state of the buffer right after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Remark<'a> {
-    /// What became of it, in a word.
+    /// Outcome in a word.
     pub event: &'a str,
-    /// Port and priority of its queue, such as `eth1.0`.
+    /// Port and priority of the packet's queue, such as `eth1.0`.
     pub queue: &'a str,
     /// More about the packet; may be empty.
     pub about: &'a str,
-    /// Bytes in its queue after the event.
+    /// Bytes in the packet's queue after the event.
     pub queue_bytes: u64,
     /// Bytes in the buffer after the event.
     pub buffer_bytes: u64,
-    /// The policy's limit of the queue (bytes), if it has one.
+    /// Limit of the policy for the queue (bytes), if it has one.
     pub limit: Option<u64>,
-    /// Why it was lost.
+    /// Reason for the loss, if the packet was lost.
     pub reason: Option<&'a str>,
-    /// It has a mark of the switch, for this reason.
+    /// Reason for the switch's mark, if the packet has one.
     pub marked: Option<&'a str>,
-    /// Which limit bound, what it held and what it allows (bytes).
+    /// Place that had no room, the bytes in it, and its limit (bytes).
     pub bound: Option<(&'a str, u64, u64)>,
 }
 

@@ -1,13 +1,13 @@
-//! The ledger: who holds how many bytes of the shared memory, at egress and at ingress.
+//! The ledger: bytes of the shared memory per queue and port, at egress and at ingress.
 //!
 //! Every stored packet is counted once in the total, once at its egress queue and port, and once at
-//! the ingress queue that it came from. Only [`crate::Switch`] writes; policies read.
+//! its ingress queue. Only [`crate::Switch`] writes; policies read.
 //!
-//! **What policies divide.** Space may be reserved for queues and ports ([`Reserves`]); what is
-//! left is the *shared* pool. The methods with `shared` in their names show the pool alone, and
-//! policies read only these; without reserves they equal the others. The pool's occupancy may be
-//! shown as it was some nanoseconds ago ([`crate::Hardware::threshold_refresh`]): that is how
-//! thresholds of a chip grow stale.
+//! **The shared pool.** Space may be reserved for queues and ports ([`Reserves`]); the rest is the
+//! *shared* pool, which policies divide. The methods with `shared` in their names show the pool
+//! alone, and policies read only these. Without reserves they equal the other methods. The pool's
+//! occupancy may be shown as it was some nanoseconds ago ([`crate::Hardware::threshold_refresh`]):
+//! so a chip's thresholds lag.
 
 use crate::shared_pool::{Reserves, SharedPool};
 use crate::tags::Tags;
@@ -23,18 +23,18 @@ pub struct QueueId(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct IngressId(pub u16);
 
-/// Which account of the ledger an admitted packet is charged to.
+/// Account of the ledger to which an admitted packet is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Account {
-    /// The shared pool: what the thresholds divide.
+    /// The shared pool, which the thresholds divide.
     Shared,
     /// Space set aside for the packet's egress port or queue.
     Reserved,
-    /// Headroom of the packet's ingress queue (lossless classes). It is given back first, whichever
-    /// packet of that ingress queue leaves.
+    /// Headroom of the packet's ingress queue (lossless classes). Any departure from that ingress
+    /// queue releases headroom before other space.
     Headroom,
-    /// What the switch itself sets aside for every queue and port ([`crate::Reserves`]): the policy
-    /// was not asked.
+    /// Minimum that the switch itself reserves for every queue and port ([`crate::Reserves`]). The
+    /// policy does not decide about packets charged to it.
     Minimum,
 }
 
@@ -47,22 +47,22 @@ pub enum End {
     Tail,
 }
 
-/// A stored packet as the buffer knows it.
+/// A stored packet, as the buffer records it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// When it was admitted.
+    /// Time of admission.
     pub enqueued_at: Time,
-    /// The driver's name for it.
+    /// Packet number, chosen by the driver.
     pub packet: u32,
-    /// Bytes that it occupies.
+    /// Bytes that the packet occupies.
     pub size: u32,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: u32,
-    /// The ingress queue that it is charged to.
+    /// Ingress queue to which the packet is charged.
     pub ingress: IngressId,
-    /// Its marks.
+    /// Marks of the packet.
     pub tags: Tags,
-    /// The account that it is charged to.
+    /// Account to which the packet is charged.
     pub account: Account,
 }
 
@@ -89,22 +89,23 @@ pub(crate) const ACCOUNTS: usize = 4;
 
 /// The shared memory of one switch: its content and its ledger.
 ///
-/// In the order of how often it is asked, as [`crate::Switch`] is.
+/// Fields are ordered by how often the hot path reads them, as in [`crate::Switch`].
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Buffer {
     queues_per_port: u16,
     capacity: u64,
     occupancy: u64,
-    /// What policies divide, where that is not the whole memory as it is.
+    /// Shared pool; `None` without reserves and delayed thresholds, when the pool is the whole
+    /// memory.
     pool: Option<Box<SharedPool>>,
     /// Bytes by [`Account`].
     used: [u64; ACCOUNTS],
     queues: Vec<Queue>,
     ports: Vec<PortAccount>,
     ingress: Vec<IngressAccount>,
-    /// By ingress queue: the most that was ever charged to [`Account::Headroom`]. Apart, because
-    /// only packets in headroom touch it.
+    /// Peak bytes charged to [`Account::Headroom`], by ingress queue. Separate, because only
+    /// packets in headroom change it.
     headroom_peaks: Vec<u64>,
 }
 
@@ -118,11 +119,11 @@ impl Buffer {
         Self::with_reserves(capacity, ports, queues_per_port, Reserves::default(), ports)
     }
 
-    /// The same with space set aside, and with packets from `ingress_ports` ports: those of the
-    /// other memories of a switch, too.
+    /// An empty memory with reserves, for packets from `ingress_ports` ports. Ports of the switch's
+    /// other memories count too.
     ///
     /// # Panics
-    /// If there are more than 65,535 queues, or more is set aside than the memory has.
+    /// If there are more than 65,535 queues, or the reserves exceed the memory.
     #[must_use]
     pub fn with_reserves(
         capacity: u64,
@@ -150,36 +151,36 @@ impl Buffer {
         }
     }
 
-    /// B: all bytes.
+    /// Capacity B of the memory (bytes).
     #[inline]
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Bytes stored, over all accounts.
+    /// Bytes stored, in all accounts.
     #[inline]
     #[must_use]
     pub fn occupancy(&self) -> u64 {
         self.occupancy
     }
 
-    /// What policies divide: B less all reserves.
+    /// Capacity of the shared pool: B less all reserves.
     #[inline]
     #[must_use]
     pub fn shared_capacity(&self) -> u64 {
         self.pool.as_ref().map_or(self.capacity, |pool| pool.capacity)
     }
 
-    /// Bytes of the shared pool in use: as they are, or as they were at the last refresh.
+    /// Bytes of the shared pool in use: current, or at the last refresh of the thresholds.
     #[inline]
     #[must_use]
     pub fn shared_occupancy(&self) -> u64 {
         self.pool.as_ref().map_or(self.occupancy, |pool| pool.shown_occupancy())
     }
 
-    /// [`Self::shared_capacity`] − [`Self::shared_occupancy`]: what dynamic thresholds are
-    /// proportional to.
+    /// [`Self::shared_capacity`] − [`Self::shared_occupancy`]: dynamic thresholds are proportional
+    /// to it.
     #[inline]
     #[must_use]
     pub fn shared_free(&self) -> u64 {
@@ -189,7 +190,7 @@ impl Buffer {
         }
     }
 
-    /// Bytes of an egress queue beyond its own reserve.
+    /// Bytes of an egress queue beyond the queue's reserve.
     #[inline]
     #[must_use]
     pub fn shared_queue_bytes(&self, queue: QueueId) -> u64 {
@@ -197,22 +198,22 @@ impl Buffer {
         self.pool.as_ref().map_or(length, |pool| length.saturating_sub(pool.reserves.queue))
     }
 
-    /// Bytes of an egress port beyond the reserves of its queues and its own.
+    /// Bytes of an egress port beyond the reserves of the port and of its queues.
     #[inline]
     #[must_use]
     pub fn shared_port_bytes(&self, port: u16) -> u64 {
         self.pool.as_ref().map_or(self.ports[port as usize].bytes, |pool| pool.of_port(port))
     }
 
-    /// Bytes of the shared pool in use, as they are: what borders between parts of the memory are
-    /// drawn by, which a chip never sees late.
+    /// Current occupancy of the shared pool (bytes), used for the borders between parts of the
+    /// memory; never stale.
     #[inline]
     #[must_use]
     pub fn pool_occupancy(&self) -> u64 {
         self.pool.as_ref().map_or(self.occupancy, |pool| pool.occupancy)
     }
 
-    /// Whether `size` more bytes fit into the shared pool as it is: Q + len ≤ B.
+    /// Whether `size` more bytes fit into the current free space of the shared pool: Q + len ≤ B.
     #[inline]
     #[must_use]
     pub fn fits(&self, size: u32) -> bool {
@@ -222,7 +223,7 @@ impl Buffer {
         }
     }
 
-    /// Whether `size` more bytes of `queue` lie within what is set aside for it and its port.
+    /// Whether the reserves of `queue` and its port cover `size` more bytes.
     #[inline]
     #[must_use]
     pub fn fits_reserve(&self, queue: QueueId, port: u16, size: u32) -> bool {
@@ -230,7 +231,7 @@ impl Buffer {
         self.pool.as_ref().is_some_and(|pool| pool.fits_reserve(port, length, u64::from(size)))
     }
 
-    /// From now on policies see the pool's occupancy of this moment, until the next call.
+    /// Shows policies the pool's current occupancy until the next call.
     pub(crate) fn refresh(&mut self) {
         let (capacity, occupancy, ports) = (self.capacity, self.occupancy, self.ports.len());
         let pool = self.pool.get_or_insert_with(|| {
@@ -249,7 +250,7 @@ impl Buffer {
         self.used[account as usize]
     }
 
-    /// Bytes charged to `account` as policies see them: of the same moment as
+    /// Bytes charged to `account` at the moment that policies see, as in
     /// [`Self::shared_occupancy`].
     #[inline]
     #[must_use]
@@ -316,13 +317,13 @@ impl Buffer {
         self.ingress[ingress.0 as usize].headroom
     }
 
-    /// The largest [`Self::ingress_headroom_bytes`] so far.
+    /// Peak of [`Self::ingress_headroom_bytes`] since the start.
     #[must_use]
     pub fn ingress_headroom_peak(&self, ingress: IngressId) -> u64 {
         self.headroom_peaks[ingress.0 as usize]
     }
 
-    /// Number of ingress queues, with those of ports of other memories.
+    /// Number of ingress queues, including those of ports of other memories.
     #[must_use]
     pub fn ingress_queues(&self) -> u16 {
         self.ingress.len() as u16
@@ -346,7 +347,7 @@ impl Buffer {
         (0..self.queues.len() as u16).map(QueueId)
     }
 
-    /// The queue of `port` with `priority`.
+    /// The queue of `port` for `priority`.
     #[inline]
     #[must_use]
     pub fn queue_of(&self, port: u16, priority: u8) -> QueueId {
@@ -361,7 +362,7 @@ impl Buffer {
     }
 
     /// Appends `stored` to `queue` of `port` and charges its accounts.
-    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
+    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn store(&mut self, queue: QueueId, port: u16, stored: Stored) {
         let size = u64::from(stored.size);
         let slot = &mut self.queues[queue.0 as usize];
@@ -388,7 +389,7 @@ impl Buffer {
     }
 
     /// Takes the packet at `end` of `queue` of `port` and releases its accounts.
-    #[inline(always)] // As above; and the end is known wherever it is called.
+    #[inline(always)] // On the hot path; every caller passes a constant `end`.
     pub(crate) fn remove(&mut self, queue: QueueId, port: u16, end: End) -> Option<Stored> {
         let slot = &mut self.queues[queue.0 as usize];
         let stored = match end {
@@ -406,8 +407,8 @@ impl Buffer {
         let ingress = &mut self.ingress[stored.ingress.0 as usize];
         ingress.bytes -= size;
         match stored.account {
-            // Headroom is given back first, whichever packet of its ingress queue leaves (SONiC;
-            // Reverie section 2.2).
+            // A departure releases headroom first, whichever packet of the ingress queue leaves
+            // (SONiC; Reverie section 2.2).
             Account::Shared | Account::Headroom if ingress.headroom > 0 => {
                 let headroom = size.min(ingress.headroom);
                 ingress.headroom -= headroom;
@@ -445,16 +446,16 @@ impl Buffer {
                 match stored.account {
                     Account::Minimum => {}
                     Account::Reserved => to.reserved += size,
-                    // What could be in headroom: which of it is, follows from the order of
-                    // departures.
+                    // The order of departures decides which of these packets are in headroom, so
+                    // they are counted together.
                     Account::Shared | Account::Headroom => from.headroom += size,
                 }
             }
             compare(format_args!("queue {index}"), queue.bytes, bytes)?;
         }
         compare(format_args!("the total"), self.occupancy, used.iter().sum())?;
-        // A packet stored in headroom moves to the pool when another one of its ingress queue
-        // leaves first.
+        // A packet in headroom moves to the pool when another packet of its ingress queue leaves
+        // first.
         let (shared, headroom) = (Account::Shared as usize, Account::Headroom as usize);
         used[shared] = (used[shared] + used[headroom]).checked_sub(self.used[headroom]).ok_or_else(|| {
             LedgerError(format!("account {headroom}: {} B are too many", self.used[headroom]))
@@ -510,7 +511,7 @@ fn compare(what: fmt::Arguments<'_>, ledger: u64, content: u64) -> Result<(), Le
     }
 }
 
-/// The ledger and the content of the queues differ: a bug in this crate.
+/// Error: the ledger differs from the content of the queues; a defect of this crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerError(pub(crate) String);
 
@@ -614,7 +615,8 @@ mod tests {
             buffer.verify().expect("the ledger is right");
             steps.push((reserved, seen(&buffer)));
         }
-        // 800 of 1,000; 1,200: 200 of the port's 500; 1,800: 300 beyond both; 2,500.
+        // 800 of 1,000 B; then 200 of the port's 500 B; then 300 B beyond both reserves; then 2,500
+        // B.
         let up = [
             (true, (0, 0, 0)),
             (true, (200, 0, 0)),
@@ -622,7 +624,7 @@ mod tests {
             (false, (1_500, 1_000, 1_000)),
         ];
         assert_eq!(steps, up);
-        // The other queue of the port still has its own reserve, the port's is used up.
+        // The port's other queue still has its reserve; the port's reserve is used up.
         assert!(buffer.fits_reserve(QueueId(0), 0, 1_000) && !buffer.fits_reserve(QueueId(0), 0, 1_001));
         let mut down = Vec::new();
         while buffer.remove(QueueId(1), 0, End::Head).is_some() {

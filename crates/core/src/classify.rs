@@ -1,11 +1,10 @@
-//! From a packet's header, and what is known of its flow, to its queue within the port: what a
-//! classifier is, and which there are.
+//! Classifiers, which choose the queue of a packet within its port from its header and its flow.
 //!
 //! A classifier is one file in `classify/`: its entry [`ClassifierInfo`] (name, parameters as data)
-//! and what decides. [`BUILT_IN_CLASSIFIERS`] lists them; the scenario format, its schema and its
-//! reference follow from the list. A program adds its own with [`register_classifier`]. Schemes
-//! that find short flows themselves bring their classifier along
-//! ([`crate::Policy::take_classifier`]); one that a scenario names takes its place.
+//! and the code that decides. [`BUILT_IN_CLASSIFIERS`] lists them; the scenario format, its schema
+//! and its reference follow from the list. A program adds custom classifiers with
+//! [`register_classifier`]. Schemes that find short flows themselves provide a classifier
+//! ([`crate::Policy::take_classifier`]); a classifier named in the scenario replaces it.
 
 mod elephant_trap;
 mod priority;
@@ -25,7 +24,7 @@ pub static BUILT_IN_CLASSIFIERS: &[&ClassifierInfo] = &[
     &elephant_trap::INFO,
 ];
 
-/// [`BUILT_IN_CLASSIFIERS`], and what a program brings along.
+/// All classifiers: [`BUILT_IN_CLASSIFIERS`], and the custom classifiers of a program.
 pub static CLASSIFIERS: Registry<ClassifierInfo> = Registry::new(BUILT_IN_CLASSIFIERS);
 
 /// The classifier called `name`, built in or registered.
@@ -34,7 +33,7 @@ pub fn find_classifier(name: &str) -> Option<&'static ClassifierInfo> {
     CLASSIFIERS.find(name)
 }
 
-/// Adds a classifier from outside of this crate ([`Registry::register`]).
+/// Registers a custom classifier ([`Registry::register`]).
 ///
 /// ```
 /// use bufferlab_core::*;
@@ -62,32 +61,32 @@ pub fn find_classifier(name: &str) -> Option<&'static ClassifierInfo> {
 /// ```
 ///
 /// # Errors
-/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default
-/// lies outside its domain.
+/// If a name is taken or invalid, a text is missing, or a parameter's default is outside its
+/// domain.
 pub fn register_classifier(info: ClassifierInfo) -> Result<&'static ClassifierInfo, RegisterError> {
     CLASSIFIERS.register(info)
 }
 
-/// Makes a classifier of complete parameters, for ports with so many queues.
+/// Builds a classifier from complete parameters, for ports with the given number of queues.
 pub type ClassifierConstructor =
     &'static (dyn Fn(&Params, usize) -> Result<Classifier, BuildError> + Send + Sync);
 
-/// A registry entry.
+/// Registry entry of a classifier.
 pub struct ClassifierInfo {
     /// Name in scenario files: `switch.classifier`.
     pub name: &'static str,
     /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// Name in full.
+    /// Full name.
     pub title: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where it comes from: authors, venue, section.
+    /// Source: authors, venue, section.
     pub source: &'static str,
-    /// Its parameters.
+    /// Parameters of the classifier.
     pub params: &'static [ParamInfo],
-    /// The constructor. `Params` is complete and every value is in its domain; the constructor
-    /// refuses what the port does not have and parameters that contradict each other.
+    /// The constructor. `Params` is complete and every value is in its domain. The constructor
+    /// refuses queues that the port does not have and parameters that contradict each other.
     pub build: ClassifierConstructor,
 }
 
@@ -100,7 +99,7 @@ impl fmt::Debug for ClassifierInfo {
 }
 
 impl ClassifierInfo {
-    /// Neither names nor texts, no parameters, every priority its own queue: the base of an entry.
+    /// Base of an entry: empty texts, no parameters, one queue per priority.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -111,16 +110,16 @@ impl ClassifierInfo {
         build: &|_, queues_per_port| Ok(Classifier::identity(queues_per_port)),
     };
 
-    /// The classifier with these parameters, for ports with so many queues.
+    /// Builds the classifier with these parameters, for ports with `queues_per_port` queues.
     ///
     /// # Errors
-    /// The parameter that contradicts another one or names a queue that there is not.
+    /// The parameter that contradicts another one or names a queue that does not exist.
     pub fn construct(&self, params: &Params, queues_per_port: usize) -> Result<Classifier, BuildError> {
         (self.build)(params, queues_per_port)
     }
 }
 
-/// `queue`, if a port has it.
+/// `queue`, checked against the queues of a port.
 fn existing_queue(queue: u64, queues_per_port: usize, param: &'static str) -> Result<u8, BuildError> {
     if queue < queues_per_port as u64 {
         return Ok(queue as u8);
@@ -129,23 +128,23 @@ fn existing_queue(queue: u64, queues_per_port: usize, param: &'static str) -> Re
     Err(BuildError { param, message })
 }
 
-/// Code points that a header can carry (DSCP).
+/// Number of code points of a header (DSCP).
 pub const CODE_POINTS: usize = 64;
 
-/// Maps the priority that a header carries to a queue of the port: one table, as in a switch's
-/// `DSCP_TO_TC_MAP`; behind it may stand what looks at flows.
+/// Maps the priority in a packet's header to a queue of the port: one table, as in a switch's
+/// `DSCP_TO_TC_MAP`, optionally followed by a stage that uses flows.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    /// Every priority up to this queue, the last one, has the queue of its number, and all others
-    /// have the last one: then nothing need be looked up.
+    /// The last queue, if every priority up to it maps to the queue of its number and all others
+    /// map to it; avoids a lookup.
     identity_up_to: Option<u8>,
-    /// By priority, in any case.
+    /// Queue by priority; always filled.
     queue_of: Box<[u8; CODE_POINTS]>,
-    /// Boxed: without it, which is nearly always, it is one null pointer in the switch.
+    /// Stage after the map. Boxed: it is nearly always absent and then takes one null pointer.
     behind: Option<Box<Behind>>,
 }
 
-/// What looks at a packet after the map.
+/// Stage that classifies a packet after the map.
 #[derive(Clone, Debug)]
 enum Behind {
     Trap(ElephantTrap),
@@ -155,29 +154,29 @@ enum Behind {
 /// A packet before it is classified.
 #[derive(Clone, Copy, Debug)]
 pub struct Unclassified {
-    /// When it arrives.
+    /// Time of arrival.
     pub now: Time,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: u32,
     /// The priority in its header.
     pub priority: u8,
-    /// Bytes.
+    /// Size of the packet (bytes).
     pub size: u32,
     /// Marks set by hosts.
     pub tags: Tags,
-    /// The queue of the port that the map gives it.
+    /// Queue of the port according to the map.
     pub mapped: u8,
 }
 
-/// A classifier from outside of this crate.
+/// A custom classifier.
 pub trait Classify: fmt::Debug + Send + CloneClassify {
-    /// The queue within the port, and the marks, of an arriving packet. Queues beyond the last are
-    /// the last. Every call is part of the hot path: allocate nothing.
+    /// Queue within the port, and marks, of an arriving packet. Numbers beyond the last queue
+    /// select the last queue. This is on the hot path: allocate no memory.
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags);
 }
 
-/// Copies a boxed classifier with its state, since switches can be copied; every [`Classify`] that
-/// is [`Clone`] has it.
+/// Copies a boxed classifier with its state, since switches can be copied. Every [`Classify`] that
+/// is [`Clone`] implements it.
 pub trait CloneClassify {
     /// A copy with the same state.
     fn boxed_clone(&self) -> Box<dyn Classify>;
@@ -193,7 +192,7 @@ impl<T: Classify + Clone + 'static> CloneClassify for T {
 struct Own {
     classify: Box<dyn Classify>,
     queues_per_port: usize,
-    /// The flow of the last packet and the queue that it was sent to.
+    /// Flow of the last packet, and the queue chosen for it.
     last: Option<(u32, u8)>,
 }
 
@@ -214,14 +213,14 @@ impl Own {
 }
 
 impl Classifier {
-    /// Priority p joins queue p; priorities beyond the last queue join the last.
+    /// Maps priority p to queue p, and priorities beyond the last queue to the last queue.
     #[must_use]
     pub fn identity(queues_per_port: usize) -> Self {
         let last = queues_per_port.saturating_sub(1);
         Self::of_map(std::array::from_fn(|p| p.min(last) as u8))
     }
 
-    /// Code point p joins `map[p]`.
+    /// Maps code point p to queue `map[p]`.
     ///
     /// # Panics
     /// If an entry names a queue beyond `queues_per_port`.
@@ -240,27 +239,27 @@ impl Classifier {
         Self { identity_up_to: is_identity.then_some(last), queue_of: Box::new(map), behind: None }
     }
 
-    /// The same with `trap` behind the map.
+    /// Adds `trap` behind the map.
     #[must_use]
     pub fn with_trap(self, trap: ElephantTrap) -> Self {
         Self { behind: Some(Box::new(Behind::Trap(trap))), ..self }
     }
 
-    /// A classifier of one's own behind [`Self::identity`]: what a policy from outside hands out
-    /// with [`crate::Policy::take_classifier`].
+    /// A custom classifier behind [`Self::identity`]. Custom policies return one from
+    /// [`crate::Policy::take_classifier`].
     #[must_use]
     pub fn own(classify: Box<dyn Classify>, queues_per_port: usize) -> Self {
         let own = Own { classify, queues_per_port, last: None };
         Self { behind: Some(Box::new(Behind::Own(own))), ..Self::identity(queues_per_port) }
     }
 
-    /// Whether it is nothing but a map: asking it leaves no trace.
+    /// Whether the classifier is only a map, so that a call changes no state.
     pub(crate) fn is_a_map(&self) -> bool {
         self.behind.is_none()
     }
 
-    /// The queue and the marks of an arriving packet of `size` bytes, which is counted.
-    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
+    /// Queue and marks of an arriving packet of `size` bytes; counts the packet.
+    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn classify(
         &mut self,
         now: Time,
@@ -277,8 +276,8 @@ impl Classifier {
         }
     }
 
-    /// The queue of the last packet of this flow, if it was the last one classified; else the queue
-    /// that its next one would join if it came now.
+    /// Queue of the last packet, if `flow` sent it; otherwise the queue that a packet of `flow`
+    /// would join now.
     #[must_use]
     pub(crate) fn queue(&self, flow: u32, priority: u8, tags: Tags) -> u8 {
         let mapped = self.mapped(priority);
@@ -320,7 +319,7 @@ mod tests {
         assert_eq!(Classifier::from_map(map, 2).queue(0, 46, Tags::NONE), 1);
     }
 
-    /// Flows take the queues in turn; a large number is meant for the last.
+    /// Assigns flow f to queue f; numbers beyond the last queue select the last queue.
     #[derive(Clone, Debug)]
     struct ByFlow;
 
@@ -369,7 +368,7 @@ mod tests {
         let queues: Vec<_> =
             (0..5).map(|_| classifier.classify(Time::ZERO, 9, 3, Tags::NONE, 1_500).0).collect();
         assert_eq!(queues, [0, 0, 0, 3, 3]);
-        // Flows do not disturb each other.
+        // The flows are counted separately.
         assert_eq!(classifier.classify(Time::ZERO, 8, 3, Tags::NONE, 1_500).0, 0);
     }
 

@@ -1,4 +1,4 @@
-//! The table of outcomes of packets in a switch, and the events that observers see.
+//! Table of the outcomes of packets in a switch, and the events that observers see.
 
 use crate::buffer::{Buffer, IngressId, QueueId, Stored};
 use crate::policy::{Arrival, Departure, DropReason};
@@ -9,13 +9,13 @@ use bufferlab_units::Time;
 pub enum Effect {
     /// Stores an arriving packet.
     Stores,
-    /// Refuses an arriving packet, so that the content stays.
+    /// Refuses an arriving packet, so the content does not change.
     Refuses,
     /// Removes a stored packet without sending it.
     Removes,
     /// Removes a stored packet and sends it.
     Sends,
-    /// Changes a packet, and not the content.
+    /// Changes a packet, but not the content.
     Marks,
     /// Stops or releases the sender behind an ingress queue.
     Signals,
@@ -26,7 +26,7 @@ macro_rules! packet_events {
         name: $name:literal, verb: $verb:literal, effect: $effect:ident, is_loss: $is_loss:literal, colour: $colour:expr,
     })+) => {
         /// An outcome or another event of a packet in a switch's buffer. The table of events has
-        /// all that result tables, pages, captures and Python need to know of each.
+        /// all data that result tables, pages, captures and Python need for each event.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum PacketEvent {
             #[default]
@@ -34,9 +34,9 @@ macro_rules! packet_events {
         }
 
         impl PacketEvent {
-            /// Every event, in the order of their discriminants.
+            /// All events, in the order of their discriminants.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-            /// Names of all events, in the same order.
+            /// Names of all events, in the order of [`Self::ALL`].
             pub const NAMES: &'static [&'static str] = &[$($name,)+];
 
             /// Name in tables, records, captures and pages.
@@ -85,7 +85,7 @@ packet_events! {
     Departed { name: "departed", verb: "send", effect: Sends, is_loss: false, colour: None, }
     /// The switch wants the sender behind an ingress queue to stop.
     Paused { name: "paused", verb: "pause", effect: Signals, is_loss: false, colour: Some(0), }
-    /// The switch lets that sender go on.
+    /// The switch lets the sender behind an ingress queue resume.
     Resumed { name: "resumed", verb: "resume", effect: Signals, is_loss: false, colour: None, }
 }
 
@@ -96,7 +96,7 @@ impl PacketEvent {
         Self::ALL.iter().copied().find(|event| event.name() == name)
     }
 
-    /// Whether the event decides an arrival: the packet is stored or refused.
+    /// Whether the event decides an arrival: the switch stores or refuses the packet.
     #[must_use]
     pub const fn is_arrival(self) -> bool {
         matches!(self.effect(), Effect::Stores | Effect::Refuses)
@@ -134,14 +134,14 @@ impl PacketEvent {
 /// Outcome and reason of an arrival that is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Kind of the refusal: one of the events with [`Effect::Refuses`].
+    /// Kind of the refusal: an event with [`Effect::Refuses`].
     pub outcome: PacketEvent,
-    /// The limit that bound.
+    /// Reason: the limit that refused the packet.
     pub reason: DropReason,
 }
 
 impl Refusal {
-    /// The packet is dropped for `reason`.
+    /// A refusal that drops the packet for `reason`.
     #[must_use]
     pub const fn dropped(reason: DropReason) -> Self {
         Self { outcome: PacketEvent::Dropped, reason }
@@ -151,65 +151,65 @@ impl Refusal {
 /// An event in a switch, as its [`Observer`] sees it.
 #[derive(Clone, Copy, Debug)]
 pub enum SwitchEvent<'a> {
-    /// The arrival asks for space. The policy has not been asked yet, and the buffer does not
-    /// contain the packet.
+    /// A packet has arrived. The policy has not decided yet, and the buffer does not contain the
+    /// packet.
     Arriving(&'a Arrival),
     /// The arrival is decided without the policy: by the reserves or limits of a chip, or by a
     /// watchdog.
     Bypassing(&'a Arrival),
-    /// A packet will leave for the wire at this instant; the buffer still contains it.
+    /// A packet is about to be transmitted at this instant; the buffer still contains it.
     Departing(Time),
     /// The arrival was stored; the buffer contains it.
     Stored {
         /// The arrival.
         arrival: &'a Arrival,
-        /// The driver's name for the packet.
+        /// Packet number, chosen by the driver.
         id: u32,
     },
     /// The arrival was refused.
     Refused {
         /// The arrival.
         arrival: &'a Arrival,
-        /// The driver's name for the packet.
+        /// Packet number, chosen by the driver.
         id: u32,
         /// Outcome and reason.
         refusal: Refusal,
     },
     /// A stored packet was removed without being sent; the buffer no longer contains it.
     Evicted {
-        /// Instant.
+        /// Time of the eviction.
         now: Time,
-        /// The queue that held it.
+        /// Queue of the packet.
         queue: QueueId,
-        /// The packet.
+        /// The removed packet.
         stored: &'a Stored,
         /// Reason of the removal.
         reason: DropReason,
     },
-    /// A packet left for the wire; the buffer no longer contains it.
+    /// A packet has left for transmission; the buffer no longer contains it.
     Departed(&'a Departure),
     /// The sender behind `ingress` must stop (`true`) or may resume.
     PauseChanged {
-        /// Instant.
+        /// Time of the change.
         now: Time,
         /// The ingress queue.
         ingress: IngressId,
-        /// The sender must stop.
+        /// Whether the sender must stop.
         paused: bool,
     },
 }
 
-/// Sees the events of a switch as they happen. `()` observes nothing.
+/// Receives the events of a switch as they happen. `()` ignores all events.
 ///
-/// Results come only from here, so the simulator, a real switch and the theory checks record the
-/// same events. An observer matches the events that it needs.
+/// All results come from observers, so the simulator, a real switch and the theory checks record
+/// the same events. An observer matches the events that it needs.
 pub trait Observer {
-    /// `event` has happened, and `buffer` is as it is right after it.
+    /// Handles `event`; `buffer` is in the state right after it.
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer);
 }
 
 impl Observer for () {
-    #[inline(always)] // So that events which nobody sees are never built.
+    #[inline(always)] // So that events without an observer are never built.
     fn on(&mut self, _: &SwitchEvent<'_>, _: &Buffer) {}
 }
 

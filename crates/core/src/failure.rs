@@ -1,4 +1,4 @@
-//! What a policy or a marking rule did that makes its answers meaningless.
+//! Failures of a policy or a marking rule that make its answers meaningless.
 
 use crate::buffer::{Buffer, QueueId};
 use bufferlab_units::Time;
@@ -6,20 +6,20 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// A defect of a policy, with the place where it showed: an error inside it, or a demand that no
-/// switch can meet.
+/// A defect of a policy, with the place where it was detected: an error inside the policy, or a
+/// demand that no switch can meet.
 #[derive(Clone, Debug)]
 pub struct PolicyFailure {
-    /// When.
+    /// Time of the failure.
     pub now: Time,
-    /// For which egress queue the policy had been called, numbered as the policy sees them; `None`
-    /// where a call is about no queue.
+    /// Egress queue for which the policy was called, numbered as the policy sees it; `None` for
+    /// calls that concern no queue.
     pub queue: Option<QueueId>,
-    /// Which method of [`crate::Policy`] it was: `"admit"`.
+    /// Method of [`crate::Policy`] that failed, such as `"admit"`.
     pub hook: &'static str,
-    /// What happened, in one sentence.
+    /// Description in one sentence.
     pub what: String,
-    /// The error behind it, if the policy had one.
+    /// Underlying error of the policy, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -36,20 +36,20 @@ impl Error for PolicyFailure {
 }
 
 impl PolicyFailure {
-    /// A packet was admitted for which the shared pool has no room.
+    /// Failure: the policy admitted a packet for which the shared pool has no room.
     pub(crate) fn admitted_beyond(now: Time, queue: QueueId, size: u32, buffer: &Buffer) -> Self {
         let (capacity, used) = (buffer.shared_capacity(), buffer.pool_occupancy());
         let what = format!("admitted {size} B where {} B of {capacity} B are free", capacity - used);
         Self { now, queue: Some(queue), hook: "admit", what, cause: None }
     }
 
-    /// The deadline `due` was handled, and the next one is not later.
+    /// Failure: after the deadline `due` was handled, the next deadline is not later.
     pub(crate) fn timer_stands(now: Time, due: Time, next: Time) -> Self {
         let what = format!("the deadline {due} was followed by {next}: the timer does not advance");
         Self { now, queue: None, hook: "handle_timeout", what, cause: None }
     }
 
-    /// A packet was to be removed from `victim`, which has none or does not exist.
+    /// Failure: the policy removed a packet from `victim`, which is empty or does not exist.
     pub(crate) fn removed_nothing(
         now: Time,
         queue: Option<QueueId>,
@@ -78,16 +78,16 @@ impl PolicyFailure {
     }
 }
 
-/// A defect of a marking rule from outside, with the place where it showed.
+/// A defect of a custom marking rule, with the place where it was detected.
 #[derive(Clone, Debug)]
 pub struct MarkingFailure {
-    /// When.
+    /// Time of the failure.
     pub now: Time,
-    /// The queue of the packet that it was asked about, numbered as the rule sees them.
+    /// Queue of the packet that the rule was called for, numbered as the rule sees it.
     pub queue: QueueId,
-    /// What happened, in one sentence.
+    /// Description in one sentence.
     pub what: String,
-    /// The error behind it, if the rule had one.
+    /// Underlying error of the rule, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 

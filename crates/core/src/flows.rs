@@ -1,41 +1,40 @@
-//! A bounded table of flows: what an elephant trap remembers of each one, and forgets after
-//! silence.
+//! A bounded table of flows: what each flow of an elephant trap has sent, forgotten after silence.
 
 use crate::policy::parts::short_flows::Knowledge;
 use crate::tags::Tags;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{Time, mix};
 
-/// The silence after which a flow is forgotten.
+/// Silence after which a flow is forgotten.
 pub(crate) const FLOW_IDLE: ParamInfo = ParamInfo::with_default(
     "flow_idle",
     ParamKind::Time { min: Time::from_ns(1) },
     ParamValue::Time(Time::from_ms(5)),
-    "A flow that was silent for longer is forgotten and starts anew.",
+    "Silence after which a flow is forgotten; it then counts from zero.",
 );
 
-/// Most slots of a flow table.
+/// Maximum slots of a flow table.
 pub(crate) const FLOW_ENTRIES_MAX: u64 = 1 << 24;
 
-/// Number of slots of a flow table; the largest takes half a gigabyte in every memory
+/// Number of slots of a flow table. The largest table takes half a gigabyte in every memory
 /// ([`flow_tables_bytes`]).
 pub(crate) const FLOW_ENTRIES: ParamInfo = ParamInfo::with_default(
     "flow_entries",
     ParamKind::Count { min: 4, max: FLOW_ENTRIES_MAX },
     ParamValue::Count(16_384),
-    "Size of the flow table (flows), rounded up to a power of two: sets of four. A flow that finds its set full \
-     displaces the one that was silent for longest, which then counts from zero again.",
+    "Size of the flow table (flows), rounded up to a power of two: sets of four. If the set of a new flow is \
+     full, the flow replaces the one that was silent for longest, which later counts from zero again.",
 );
 
 /// Slots in a set: a flow is hashed to a set and may occupy any of its slots.
 const WAYS: usize = 4;
 
-/// Memory of the flow tables that an entry with these parameters builds for each memory of a switch
+/// Memory of the flow tables of an entry with these parameters, for each memory of a switch
 /// (bytes).
 ///
-/// Every entry that has `flow_entries` builds one table, unless hosts mark its short flows
-/// (`short_flows = "tag"`). Cisco's Intelligent Buffer remembers more of a flow, and its
-/// `priority_queue` brings a second table.
+/// Every entry with `flow_entries` builds one table, unless hosts mark short flows (`short_flows =
+/// "tag"`). Cisco's Intelligent Buffer stores more per flow, and its `priority_queue` adds a second
+/// table.
 #[must_use]
 pub fn flow_tables_bytes<'a, 'b>(params: impl IntoIterator<Item = (&'a str, &'b ParamValue)>) -> u64 {
     let slot = size_of::<Slot<Sent>>() as u64;
@@ -53,13 +52,13 @@ pub fn flow_tables_bytes<'a, 'b>(params: impl IntoIterator<Item = (&'a str, &'b 
     if entries == 0 { 0 } else { entries.next_power_of_two().max(WAYS as u64) * of_entry }
 }
 
-/// A slot of the table of Cisco's Intelligent Buffer (bytes).
+/// Size of a slot in the table of Cisco's Intelligent Buffer (bytes).
 const INTELLIGENT_BUFFER_SLOT: u64 = 48;
 
 /// One flow in one direction.
 ///
-/// A flow's acknowledgements travel the other way and often through the same switch; they carry the
-/// flow's handle but are not its data, so they are counted as a flow of their own.
+/// A flow's acknowledgements travel the other way and often through the same switch. They carry the
+/// flow's handle but are not part of its data, so they count as a separate flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlowKey(u64);
 
@@ -68,7 +67,7 @@ impl FlowKey {
     #[inline]
     #[must_use]
     pub const fn new(flow: u32, tags: Tags) -> Self {
-        // Never 0: that is an empty slot.
+        // Never 0, which denotes an empty slot.
         Self(((flow as u64) << 2) | ((tags.contains(Tags::CONTROL) as u64) << 1) | 1)
     }
 }
@@ -80,12 +79,12 @@ struct Slot<T> {
     state: T,
 }
 
-/// A table of flows with a fixed number of slots, four to a set, as a switch would build it in
+/// A table of flows with a fixed number of slots, in sets of four, as a switch would build it in
 /// SRAM. A lookup reads one set.
 ///
-/// A flow that finds its set full takes the place of the one that was silent for longest, which
-/// starts anew when it comes back: with too small a table elephants look like mice now and then,
-/// never the other way round.
+/// If the set of a new flow is full, the new flow replaces the one that was silent for longest. The
+/// replaced flow counts from zero when it returns. So in a table that is too small, elephants
+/// sometimes look like mice, but never the reverse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowTable<T> {
     slots: Vec<Slot<T>>,
@@ -94,16 +93,16 @@ pub struct FlowTable<T> {
 }
 
 impl<T: Copy + Default> FlowTable<T> {
-    /// Room for `flows` flows (rounded up to a power of two, at least four), each forgotten after
-    /// being silent for longer than `idle`.
+    /// A table for `flows` flows (rounded up to a power of two, at least four). A flow is forgotten
+    /// after being silent for longer than `idle`.
     #[must_use]
     pub fn new(flows: usize, idle: Time) -> Self {
         let slots = flows.next_power_of_two().max(WAYS);
         Self { slots: vec![Slot::default(); slots], set_mask: (slots / WAYS - 1) as u64, idle }
     }
 
-    /// A packet of the flow `key` arrives: what is known of the flow, to be updated. The default,
-    /// if the flow is new, was silent for too long, or was displaced.
+    /// Handles a packet of the flow `key` and returns the flow's entry for updating. The entry is
+    /// the default if the flow is new, was silent for too long, or was replaced.
     #[inline]
     pub fn touch(&mut self, now: Time, key: FlowKey) -> &mut T {
         let first = self.first_slot(key);
@@ -122,14 +121,14 @@ impl<T: Copy + Default> FlowTable<T> {
         &mut slot.state
     }
 
-    /// What is known of the flow `key`, whether or not it was silent for long.
+    /// Entry of the flow `key`, even if the flow was silent for long.
     #[must_use]
     pub fn get(&self, key: FlowKey) -> Option<&T> {
         let first = self.first_slot(key);
         self.slots[first..first + WAYS].iter().find(|slot| slot.key == key.0).map(|slot| &slot.state)
     }
 
-    /// Flows that have a slot.
+    /// Number of flows that have a slot.
     #[must_use]
     pub fn known(&self) -> usize {
         self.slots.iter().filter(|slot| slot.key != 0).count()
@@ -141,17 +140,17 @@ impl<T: Copy + Default> FlowTable<T> {
     }
 }
 
-/// What a flow has sent since it was last forgotten.
+/// Packets and bytes that a flow has sent since it was last forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Packets.
+    /// Packets sent.
     pub packets: u64,
-    /// Bytes.
+    /// Bytes sent.
     pub bytes: u64,
 }
 
 impl Sent {
-    /// Counts one more packet.
+    /// Counts a packet of `size` bytes.
     #[inline]
     pub fn count(&mut self, size: u32) {
         self.packets += 1;
@@ -159,20 +158,20 @@ impl Sent {
     }
 }
 
-/// Until when a flow is short: a number of packets, of bytes, or both.
+/// Limit up to which a flow is short: a number of packets, of bytes, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortLimit {
-    /// Short while it has sent fewer packets than this; 0: packets do not matter.
+    /// A short flow has sent fewer packets than this; 0: no limit on packets.
     pub packets: u64,
-    /// Short while it has sent fewer bytes than this; 0: bytes do not matter.
+    /// A short flow has sent fewer bytes than this; 0: no limit on bytes.
     pub bytes: u64,
 }
 
 impl ShortLimit {
-    /// What the parameters `short_packets` and `short_bytes` say.
+    /// The limit from the parameters `short_packets` and `short_bytes`.
     ///
     /// # Errors
-    /// If neither limits anything.
+    /// If both are 0, so that nothing is limited.
     pub(crate) fn of(params: &Params) -> Result<Self, BuildError> {
         let limit = Self { packets: params.count("short_packets"), bytes: params.bytes("short_bytes") };
         if limit.packets == 0 && limit.bytes == 0 {
@@ -182,7 +181,7 @@ impl ShortLimit {
         Ok(limit)
     }
 
-    /// Whether the next packet of a flow that has sent `sent` before is one of a short flow.
+    /// Whether the next packet belongs to a short flow, if the flow has sent `sent` before.
     #[inline]
     #[must_use]
     pub const fn holds(self, sent: Sent) -> bool {
@@ -204,7 +203,7 @@ mod tests {
         table.touch(Time::from_us(1), key(7)).count(100);
         table.touch(Time::from_us(11), key(7)).count(50);
         assert_eq!(table.get(key(7)), Some(&Sent { packets: 2, bytes: 150 }));
-        // 10 us of silence are not longer than 10 us; a picosecond more is.
+        // 10 us of silence are not longer than 10 us; 10 us and a picosecond are.
         assert_eq!(table.touch(Time::from_us(21), key(7)).packets, 2);
         assert_eq!(table.touch(Time(Time::from_us(31).0 + 1), key(7)).packets, 0);
         assert_eq!(table.known(), 1);

@@ -1,8 +1,9 @@
-//! What a chip does otherwise than the papers' ideal switch; the default is the ideal.
+//! Deviations of a chip from the ideal switch of the papers; the default is the ideal.
 //!
-//! Every option holds for any policy: [`crate::Switch`] and [`crate::Buffer`] apply them, policies
-//! need not know. (Memory in slices by egress port is not here: such a slice is a [`crate::Switch`]
-//! of its own. Cut-through is the driver's, which knows when a packet's first bits arrive.)
+//! Every option works with any policy: [`crate::Switch`] and [`crate::Buffer`] apply the options,
+//! and policies need not know them. Two deviations are elsewhere. A memory slice by egress port is
+//! a separate [`crate::Switch`]. Cut-through belongs to the driver, which knows when a packet's
+//! first bits arrive.
 
 mod accounting;
 mod spread;
@@ -16,34 +17,33 @@ use bufferlab_params::profiles::ThresholdRule;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::Time;
 
-/// Deviations of a chip from the ideal of bytes, one pool and instant thresholds.
+/// Deviations of a chip from the ideal: byte accounting, one pool and current thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardware {
-    /// Memory is allocated in cells of this many bytes, and a packet occupies whole cells
-    /// (Trident+: 208 B). 1: bytes. Schedulers that count bytes count cells, too.
+    /// Size of a memory cell (bytes); a packet occupies whole cells (Trident+: 208 B). 1: memory is
+    /// allocated in bytes. Schedulers that count bytes then count whole cells.
     pub cell_bytes: u32,
-    /// What a packet costs the memory beside its bytes, before it is rounded to cells (Jericho 2:
-    /// 48 B).
+    /// Memory overhead per packet, added before the size is rounded to cells (Jericho 2: 48 B).
     pub packet_overhead: u32,
-    /// How lossless traffic is accounted.
+    /// Accounting of lossless traffic.
     pub accounting: Accounting,
-    /// Space that is set aside for each queue and port. Its packets are stored without asking the
-    /// policy, which divides the rest.
+    /// Reserve of each queue and port. The switch stores packets in a reserve without calling the
+    /// policy, which divides the rest of the memory.
     pub reserves: Reserves,
-    /// Most bytes that a port's queues may hold together, reserves included; `None`: no limit.
+    /// Maximum bytes of all queues of a port together, reserves included; `None`: no limit.
     pub port_limit: Option<u64>,
-    /// Thresholds follow the pool's occupancy in steps of this length; queue lengths are always
-    /// exact. `None`: at once.
+    /// Interval at which thresholds see the pool's occupancy; queue lengths are always exact.
+    /// `None`: thresholds see the current occupancy.
     pub threshold_refresh: Option<Time>,
-    /// Every alpha is rounded to a power of two, the nearest by ratio: what a shift can do.
+    /// Rounds every alpha to the nearest power of two by ratio, so that a shift can apply it.
     pub quantised_alpha: bool,
-    /// Bit p: packets of priority p are stored without asking the policy, and charged to nobody.
-    /// They have a memory of their own without limit (class 0 of Reverie's public code).
+    /// Bit p: packets of priority p are stored without calling the policy, and charged to no
+    /// account. They have a separate memory without limit (class 0 of Reverie's public code).
     pub uncharged_priorities: u32,
 }
 
 impl Hardware {
-    /// No deviation: the papers' switch.
+    /// The switch of the papers, without deviations.
     pub const IDEAL: Self = Self {
         cell_bytes: 1,
         packet_overhead: 0,
@@ -55,7 +55,7 @@ impl Hardware {
         uncharged_priorities: 0,
     };
 
-    /// Bytes that a packet of `size` bytes occupies: whole cells, with what every packet costs.
+    /// Bytes charged for a packet of `size` bytes: whole cells, overhead included.
     #[inline]
     #[must_use]
     pub const fn charged(&self, size: u32) -> u32 {
@@ -63,10 +63,10 @@ impl Hardware {
         if self.cell_bytes <= 1 { size } else { size.div_ceil(self.cell_bytes) * self.cell_bytes }
     }
 
-    /// Whether the accounting fits a memory with so many ports and the other options.
+    /// Checks that the accounting fits a memory with `ports` ports and the other options.
     ///
     /// # Errors
-    /// What is wrong, and what to do.
+    /// A description of the problem, and what to do.
     pub fn check_accounting(&self, ports: usize, foreign_ports: usize) -> Result<(), String> {
         let Accounting { slices, queue_minimums, .. } = self.accounting;
         if usize::from(slices) > ports {
@@ -91,14 +91,14 @@ impl Hardware {
         Ok(())
     }
 
-    /// Whether packets of this priority are charged to nobody.
+    /// Whether packets of this priority are charged to no account.
     #[inline]
     #[must_use]
     pub const fn is_uncharged(&self, priority: u8) -> bool {
         self.uncharged_priorities >> priority & 1 != 0
     }
 
-    /// The parameters that a policy gets: as given, or with every alpha rounded.
+    /// Parameters passed to a policy: as given, or with every alpha rounded.
     #[must_use]
     pub fn apply(&self, infos: &'static [ParamInfo], params: Params) -> Params {
         if !self.quantised_alpha {
@@ -134,7 +134,7 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
             }
             ParamValue::Profiles(list.into())
         }
-        // A control plane that computes alphas writes rounded ones.
+        // A control plane that computes alphas rounds them itself.
         ParamValue::Choice(_)
             if name == ALPHA_STEPS && kind == Some(ParamKind::Choice(AlphaSteps::WORDS)) =>
         {
@@ -144,14 +144,15 @@ fn quantised(name: &str, value: &ParamValue, kind: Option<ParamKind>) -> ParamVa
     }
 }
 
-/// The parameter of a policy whose control plane computes alphas: what the switch does with them.
+/// Parameter of a policy whose control plane computes alphas: `alpha_steps`, the alphas that the
+/// switch supports.
 pub(crate) const ALPHA_STEPS: &str = "alpha_steps";
 
 choices! {
-    /// Which alphas, or factors of the free space, a switch can work with.
+    /// Alphas, or factors of the free space, that a switch supports.
     pub(crate) enum AlphaSteps {
         Exact = "exact": "any",
-        PowersOfTwo = "powers-of-two": "powers of two, as most chips have them (the nearest by ratio is taken)",
+        PowersOfTwo = "powers-of-two": "powers of two, as in most chips (the nearest by ratio)",
     }
 }
 
@@ -180,7 +181,7 @@ mod tests {
             let rounded = chip.apply(info.params, given.clone());
             for ((name, before), (_, after)) in given.iter().zip(rounded.iter()) {
                 match after {
-                    // 0: there is no such limit.
+                    // 0 disables the limit.
                     ParamValue::Ratio(0.0) => assert_eq!(before, after, "{} {name}", info.name),
                     ParamValue::Ratio(x) if name.ends_with("alpha") => assert_eq!(x.log2().fract(), 0.0),
                     ParamValue::RatioPerPriority(list) if name.ends_with("alpha") => {

@@ -13,14 +13,14 @@
 //!                         Observer::on: stored, refused, evicted, departed, pause changed
 //! ```
 //!
-//! The modules follow that line from left to right: [`classify`] finds the queue (with the help of
-//! [`flows`], which remembers what a flow has sent), [`buffer`] is the ledger (who holds how many
-//! bytes), [`policy`] the interface, the schemes and the registry of buffer management, [`mark`]
-//! ECN, [`schedule`] the order of departure, [`Switch`] joins them. Nothing here knows a clock, a
-//! socket, a file or a simulator: time is an argument, randomness a seeded stream, what happened is
+//! The modules follow this pipeline from left to right. [`classify`] finds the queue, with the help
+//! of [`flows`], a table of bytes sent per flow. [`buffer`] is the ledger of bytes per queue and
+//! port. [`policy`] has the interface, the schemes and the registry of buffer management. [`mark`]
+//! is ECN, [`schedule`] the order of departure. [`Switch`] joins them. The crate uses no clock,
+//! socket, file or simulator: time is an argument, randomness a seeded stream, and events are
 //! reported to an [`Observer`].
 //!
-//! # Driving it by hand
+//! # Driving a switch by hand
 //!
 //! Two ports share 6,000 bytes under Dynamic Thresholds with α = 1: a lone queue gets half of them.
 //!

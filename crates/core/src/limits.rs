@@ -1,4 +1,4 @@
-//! The limits of the core, for the page of limits.
+//! Limits of the core, for the page of limits in the documentation.
 
 use crate::flows::FLOW_ENTRIES_MAX;
 use crate::schedule::MAX_QUEUES_PER_PORT;
@@ -18,6 +18,7 @@ pub const LIMITS: &[Limit] = &[
         most: FLOW_ENTRIES_MAX,
         unit: "",
         place: "`flow_entries` of policies and classifiers",
-        effect: "refused when the scenario is loaded; the tables of all switches count as memory",
+        effect: "refused when the scenario is loaded; the tables of all switches count towards the memory \
+              limit",
     },
 ];

@@ -1,8 +1,8 @@
-//! ECN marking: what a rule is, which rules there are, and the marker of a switch.
+//! ECN marking: the interface of rules, the built-in rules, and the marker of a switch.
 //!
-//! A rule is one file in `mark/`: its entry [`MarkerInfo`] (name, parameters as data) and what
-//! decides. [`MARKERS`] lists them; the scenario format, its schema and its reference follow from
-//! the list. A program adds its own with [`register_marker`].
+//! A rule is one file in `mark/`: its entry [`MarkerInfo`] (name, parameters as data) and the code
+//! that decides. [`MARKERS`] lists them; the scenario format, its schema and its reference follow
+//! from the list. A program adds custom rules with [`register_marker`].
 
 mod buffer_aware;
 mod red;
@@ -32,10 +32,10 @@ pub static MARKING_RULES: &[&MarkerInfo] = &[
     &buffer_aware::INFO,
 ];
 
-/// [`MARKING_RULES`], and what a program brings along.
+/// All marking rules: [`MARKING_RULES`], and the custom rules of a program.
 pub static MARKERS: Registry<MarkerInfo> = Registry::new(MARKING_RULES);
 
-/// Keys of a scenario's table that every rule has.
+/// Keys that every rule has in a scenario's table.
 const COMMON: &[&str] = &["priorities"];
 
 /// The marking rule called `name`, built in or registered.
@@ -44,13 +44,13 @@ pub fn find_marker(name: &str) -> Option<&'static MarkerInfo> {
     MARKERS.find(name)
 }
 
-/// Adds a marking rule from outside of this crate ([`Registry::register_below`]).
+/// Registers a custom marking rule ([`Registry::register_below`]).
 ///
 /// ```
 /// use bufferlab_core::*;
 /// use bufferlab_units::Time;
 ///
-/// /// Marks on departure whoever has waited for longer than a fixed time.
+/// /// Marks packets on departure that have waited for longer than a fixed time.
 /// #[derive(Clone, Debug)]
 /// struct Waited(Time);
 ///
@@ -73,13 +73,13 @@ pub fn find_marker(name: &str) -> Option<&'static MarkerInfo> {
 /// ```
 ///
 /// # Errors
-/// If a name is taken or breaks the rules of names, a text is missing, a parameter's default lies
-/// outside its domain, or a parameter is called like a key that every rule has.
+/// If a name is taken or invalid, a text is missing, a parameter's default is outside its domain,
+/// or a parameter has the name of a key that every rule has.
 pub fn register_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, RegisterError> {
     MARKERS.register_below(COMMON, info)
 }
 
-/// Like [`register_marker`], but takes the place of an own rule of the same name
+/// Registers a rule like [`register_marker`], but replaces a custom rule of the same name
 /// ([`Registry::replace_below`]).
 ///
 /// # Errors
@@ -91,17 +91,17 @@ pub fn replace_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, RegisterE
 /// A packet's ECN state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// Its transport does not understand marks: it is never marked (nor dropped instead).
+    /// The packet's transport does not understand marks: it is never marked (nor dropped instead).
     #[default]
     NotCapable,
-    /// May be marked.
+    /// The packet may be marked.
     Capable,
-    /// Has been marked.
+    /// The packet has been marked.
     Marked,
 }
 
 choices! {
-    /// Whose length a rule compares.
+    /// Queue or port whose length a rule compares.
     #[derive(Default)]
     pub enum Scope {
         #[default]
@@ -111,7 +111,7 @@ choices! {
 }
 
 choices! {
-    /// When a packet is looked at.
+    /// Moment at which a rule examines a packet.
     #[derive(Default)]
     pub enum Moment {
         #[default]
@@ -120,28 +120,28 @@ choices! {
     }
 }
 
-/// Makes a rule of complete parameters, for a switch.
+/// Builds a rule from complete parameters, for a switch.
 pub type MarkerConstructor =
     &'static (dyn Fn(&Params, &SwitchShape) -> Result<Marking, BuildError> + Send + Sync);
 
-/// A registry entry.
+/// Registry entry of a marking rule.
 pub struct MarkerInfo {
     /// Name in scenario files: the `kind` of `[switch.ecn]`.
     pub name: &'static str,
     /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// Name in full.
+    /// Full name.
     pub title: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where it comes from: authors, venue, section.
+    /// Source: authors, venue, section.
     pub source: &'static str,
-    /// Its parameters.
+    /// Parameters of the rule.
     pub params: &'static [ParamInfo],
     /// Refuses parameters, each in its domain, that contradict each other on any switch.
     pub check: fn(&Params) -> Result<(), Faults>,
-    /// The constructor. `Params` is complete, every value is in its domain, and `check` found
-    /// nothing; the constructor refuses only what depends on the switch.
+    /// The constructor. `Params` is complete, every value is in its domain, and `check` reported no
+    /// fault. The constructor refuses only values that do not fit the switch.
     pub build: MarkerConstructor,
 }
 
@@ -154,7 +154,7 @@ impl fmt::Debug for MarkerInfo {
 }
 
 impl MarkerInfo {
-    /// Neither names nor texts, no parameters, no marks: the base of an entry.
+    /// Base of an entry: empty names and texts, no parameters, no marks.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -166,7 +166,7 @@ impl MarkerInfo {
         build: &|_, _| Ok(Marking::Step(Step::new(u64::MAX))),
     };
 
-    /// The rule with these parameters, for a switch.
+    /// Builds the rule with these parameters, for a switch.
     ///
     /// # Errors
     /// The parameter that contradicts another one or does not fit the switch.
@@ -179,11 +179,11 @@ impl MarkerInfo {
         (self.build)(params, shape)
     }
 
-    /// [`Self::construct`] with the defaults of `profile` but for the values that are `given`.
+    /// [`Self::construct`] with the values that are `given`, and the defaults of `profile` for all
+    /// others.
     ///
     /// # Errors
-    /// As [`Self::construct`]; a value that is no parameter of this rule or lies outside its
-    /// domain.
+    /// As [`Self::construct`]; a value that is no parameter of this rule or is outside its domain.
     pub fn construct_with(
         &self,
         profile: Profile,
@@ -196,50 +196,51 @@ impl MarkerInfo {
     }
 }
 
-/// A packet that may be marked: its transport understands marks, and it has none.
+/// A packet that may be marked: its transport supports ECN, and it has no mark yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Markable {
-    /// When.
+    /// Time of the decision.
     pub now: Time,
-    /// Whether it arrives, and is not in its queue yet, or is about to be sent, and has left it.
+    /// Whether the packet arrives (not in its queue yet) or is about to be sent (no longer in its
+    /// queue).
     pub moment: Moment,
-    /// Its queue.
+    /// Queue of the packet.
     pub queue: QueueId,
-    /// The port of that queue.
+    /// Port of the queue.
     pub port: u16,
-    /// The queue within the port.
+    /// Queue within the port.
     pub priority: u8,
-    /// What it occupies of the buffer (bytes).
+    /// Bytes charged for the packet.
     pub size: u32,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: u32,
-    /// How long it has been stored; zero on arrival.
+    /// Time since the packet was stored; zero on arrival.
     pub waited: Time,
 }
 
-/// Decides which packets of a switch are marked. A rule is a value of its own per switch and holds
-/// its parameters.
+/// Decides which packets of a switch are marked. Each switch has a separate rule with its
+/// parameters.
 pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
-    /// Whether `packet` is marked. Asked on arrival, when `buffer` does not contain it yet, and
-    /// again when its transmission starts, when `buffer` no longer contains it
-    /// ([`Markable::moment`]); after a mark not again. Every call is part of the hot path: allocate
-    /// nothing.
+    /// Whether `packet` is marked. Called on arrival, when `buffer` does not contain the packet
+    /// yet, and again when its transmission starts, when `buffer` no longer contains it
+    /// ([`Markable::moment`]). There is no second call after a mark. This is on the hot path:
+    /// allocate no memory.
     fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool;
 
-    /// No packet is marked while no queue and no port holds more than this (bytes): lets a reader
-    /// warn of a rule that never marks. Zero if the rule does not go by lengths.
+    /// Length of every queue and port up to which no packet is marked (bytes), used to warn of a
+    /// rule that never marks. Zero if the rule does not use lengths.
     fn least_length(&self) -> u64 {
         0
     }
 
-    /// What made the answers meaningless, once. A rule that has failed marks nothing; whoever
-    /// drives the switch asks from time to time and at the end.
+    /// The failure that made the answers meaningless, returned once. A rule that has failed marks
+    /// no packets. Drivers call this periodically and at the end.
     fn take_failure(&mut self) -> Option<MarkingFailure> {
         None
     }
 }
 
-/// Copies a boxed rule with its state; every [`MarkingRule`] that is [`Clone`] has it.
+/// Copies a boxed rule with its state; every [`MarkingRule`] that is [`Clone`] implements it.
 pub trait CloneMarkingRule {
     /// A copy with the same state.
     fn boxed_clone(&self) -> Box<dyn MarkingRule>;
@@ -251,18 +252,18 @@ impl<T: MarkingRule + Clone + 'static> CloneMarkingRule for T {
     }
 }
 
-/// A rule with its parameters and state. The built-in ones stand in the switch itself, so that the
-/// hot path, which asks twice per packet, branches instead of calling through a pointer. Every
-/// other one is a [`MarkingRule`] behind one.
+/// A rule with its parameters and state. Built-in rules are stored in the switch itself, so that
+/// the hot path, which calls them twice per packet, branches instead of calling through a pointer.
+/// Every other rule is a boxed [`MarkingRule`].
 #[derive(Debug)]
 pub enum Marking {
-    /// Above a length.
+    /// Marks above a length.
     Step(Step),
-    /// With a probability that rises with the length.
+    /// Marks with a probability that rises with the length.
     Red(Red),
-    /// Above a length, and above a share of the free buffer.
+    /// Marks above a length, and above a share of the free buffer.
     BufferAware(BufferAware),
-    /// Any other.
+    /// Any other rule.
     Boxed(Box<dyn MarkingRule>),
 }
 
@@ -278,13 +279,13 @@ impl Clone for Marking {
 }
 
 impl Marking {
-    /// A rule of its own.
+    /// A custom rule, boxed.
     #[must_use]
     pub fn boxed(rule: impl MarkingRule + 'static) -> Self {
         Self::Boxed(Box::new(rule))
     }
 
-    /// [`MarkingRule::take_failure`]; built-in rules do not fail.
+    /// Failure of a custom rule: [`MarkingRule::take_failure`]; built-in rules do not fail.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<MarkingFailure> {
         match self {
@@ -293,7 +294,7 @@ impl Marking {
         }
     }
 
-    /// [`MarkingRule::least_length`].
+    /// Length up to which the rule marks no packet: [`MarkingRule::least_length`].
     #[must_use]
     pub fn least_length(&self) -> u64 {
         match self {
@@ -305,7 +306,7 @@ impl Marking {
     }
 }
 
-/// The marker of one switch: a rule, and for which priorities it holds.
+/// The marker of one switch: a rule, and the priorities that it applies to.
 #[derive(Clone, Debug)]
 pub struct Marker {
     /// The rule.
@@ -315,7 +316,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// This rule for every priority.
+    /// A marker that applies this rule to every priority.
     #[must_use]
     pub fn new(rule: Marking) -> Self {
         Self { rule, priorities: u32::MAX }
@@ -327,14 +328,14 @@ impl Marker {
         Self::new(Marking::Step(Step::new(k)))
     }
 
-    /// A step for every priority; the last one repeats.
+    /// A step per priority; the last threshold repeats.
     #[must_use]
     pub fn steps(thresholds: &[u64]) -> Self {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))
     }
 
-    /// Whether the rule may mark anything at this moment of a packet's stay. Built-in rules look
-    /// once, on arrival or on departure.
+    /// Whether the rule may mark a packet at this moment. Built-in rules examine a packet once, on
+    /// arrival or on departure.
     #[inline]
     #[must_use]
     pub(crate) fn asks_at(&self, moment: Moment) -> bool {
@@ -346,14 +347,14 @@ impl Marker {
         }
     }
 
-    /// Whether the rule may mark a packet of a port that holds nothing else, or take notice of it.
-    /// Built-in rules ask whether a length is above something.
+    /// Whether the rule may mark a packet at an otherwise empty port, or update its state for it.
+    /// Built-in rules mark above a length.
     pub(crate) fn may_mark_at_empty_port(&self) -> bool {
         matches!(self.rule, Marking::Boxed(_))
     }
 
-    /// The thresholds by priority, if this is a step that compares the length of the packet's queue
-    /// when it arrives: what most switches have.
+    /// Thresholds by priority, if the rule is a step that compares the length of the packet's queue
+    /// on arrival, as in most switches.
     pub(crate) fn steps_on_arrival(&self) -> Option<[u64; MAX_QUEUES_PER_PORT]> {
         let Marking::Step(rule) = &self.rule else { return None };
         if rule.watch != (Watch { scope: Scope::Queue, at: Moment::Enqueue }) {
@@ -381,8 +382,8 @@ impl Marker {
     }
 }
 
-/// By value and apart: the packet is put together in memory only for a rule that is called through
-/// a pointer.
+/// Separate and by value: the packet is built in memory only for a rule that is called through a
+/// pointer.
 #[inline(never)]
 fn ask(rule: &mut dyn MarkingRule, packet: Markable, buffer: &Buffer) -> bool {
     rule.marks(&packet, buffer)
@@ -399,7 +400,7 @@ mod tests {
 
     const FREE: u64 = 1 << 40;
 
-    /// A buffer of which `free` bytes are left beside what the queues of its only port hold.
+    /// A buffer with `free` free bytes and a single port whose queues have the given `lengths`.
     fn buffer(free: u64, lengths: &[u32]) -> Buffer {
         let capacity = free + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
         let mut buffer = Buffer::new(capacity, 1, lengths.len());
@@ -416,7 +417,7 @@ mod tests {
         Markable { now, moment, queue, port: 0, priority, size: 1_000, flow: 0, waited: Time::ZERO }
     }
 
-    /// The registered rule of that name.
+    /// The registered rule called `name`.
     fn marker(name: &str, given: &[(&str, ParamValue)]) -> Marker {
         let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let shape = crate::SwitchConfig::new(1 << 30, vec![BitRate::gbps(10)]).shape();
@@ -451,17 +452,18 @@ mod tests {
 
     #[test]
     fn a_packet_is_marked_by_its_queue_or_by_the_shared_buffer() {
-        // The precursor's numbers: K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18 KB.
+        // Numbers of the precursor: K = 90 packets of 9000 B, B = 8 MB, alpha = 1, h = 0.375, 18
+        // KB.
         let mut marker = marker("bcc", &[("threshold", ParamValue::Bytes(810_000))]);
         let mut marks = |moment, queue, free| marker.marks(packet(moment, 0), &buffer(free, &[queue]));
-        // On arrival only the queue counts, on departure only the buffer.
+        // On arrival the rule uses only the queue, on departure only the buffer.
         assert!(marks(Moment::Enqueue, 810_001, 8_000_000));
         assert!(!marks(Moment::Enqueue, 810_000, 0));
         assert!(!marks(Moment::Dequeue, 810_001, 8_000_000));
         // 0.375 x 800 KB = 300 KB.
         assert!(marks(Moment::Dequeue, 300_001, 800_000));
         assert!(!marks(Moment::Dequeue, 300_000, 800_000));
-        // A full buffer: two packets may stay unmarked.
+        // A full buffer: the floor leaves two packets unmarked.
         assert!(marks(Moment::Dequeue, 18_001, 0));
         assert!(!marks(Moment::Dequeue, 18_000, 0));
     }

@@ -1,9 +1,8 @@
-//! What every other policy would have said: the registered policies as bystanders of one switch.
+//! Verdicts of all other policies: the registered policies as shadow policies of one switch.
 //!
-//! A member of the panel is shown each arrival before the switch decides, and afterwards what
-//! really happened. So its internal state (congested queues, drain rates, port states, flow tables)
-//! has the history of *this* run, and its verdict is about *this* buffer; it never sees what its
-//! own verdicts would have led to.
+//! A shadow policy sees each arrival before the switch decides, and then the actual outcome. So its
+//! internal state (congested queues, drain rates, port states, flow tables) has the history of
+//! *this* run, and its verdict concerns *this* buffer. It never sees the effects of its verdicts.
 
 use crate::Hardware;
 use crate::buffer::{Buffer, IngressId};
@@ -13,20 +12,20 @@ use crate::policy::{Arrival, Bound, Hooks, PauseDemand, Policy, SwitchShape, Ver
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Queues of a switch beyond which policies with timers are not asked: each of them looks at every
-/// queue every few microseconds, needed or not.
+/// Number of queues above which policies with timers are excluded: each of them scans every queue
+/// every few microseconds, needed or not.
 const QUEUES_WITH_TIMERS_MAX: usize = 4_096;
 
-/// One policy's opinion of one arrival.
+/// Verdict of one policy about one arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opinion {
     /// Name of the policy.
     pub policy: &'static str,
-    /// What it would have answered.
+    /// Verdict that the policy would return.
     pub verdict: Verdict,
-    /// Its limit for the packet in that queue (bytes), where it has one.
+    /// The policy's limit for the packet in its queue (bytes), if the policy has one.
     pub threshold: Option<u64>,
-    /// The comparison for which it refused.
+    /// The comparison that led to the refusal.
     pub bound: Option<Bound>,
 }
 
@@ -35,13 +34,13 @@ struct Member {
     name: &'static str,
     policy: Box<dyn Policy>,
     hooks: Hooks,
-    /// Ingress queues that it would pause and that are empty.
+    /// Empty ingress queues that the policy would pause.
     pausing_empty: Vec<IngressId>,
 }
 
 impl Member {
-    /// Asks for pauses where a switch would: after an event for which the policy has `hook`. Nobody
-    /// hears the answer, but the policy remembers whom it paused.
+    /// Polls for pauses at the points where a switch does: after an event for which the policy has
+    /// `hook`. The panel ignores the answer, but the policy records which senders it paused.
     fn demand_pause(&mut self, hook: Hooks, now: Time, ingress: IngressId, buffer: &Buffer) {
         if !self.hooks.contains(hook) {
             return;
@@ -72,7 +71,8 @@ impl Member {
     }
 }
 
-/// All registered policies that can be built for a switch, with their default parameters.
+/// All registered policies that can be built for a switch, as shadow policies with default
+/// parameters.
 #[derive(Debug)]
 pub struct Panel {
     members: Vec<Member>,
@@ -81,9 +81,10 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// The members for a switch of this shape, the one that is named in `own` with these parameters
-    /// and all others with their defaults, all as `hardware` knows them (rounded alphas). Policies
-    /// that refuse the shape (a buffer too small to partition, say) are [absent](Self::absent).
+    /// The shadow policies for a switch of this shape. The policy named in `own` has the given
+    /// parameters, all others their defaults, modified by `hardware` (rounded alphas). Policies
+    /// that refuse the shape (a buffer too small to partition, for example) are
+    /// [absent](Self::absent).
     #[must_use]
     pub fn new(shape: &SwitchShape, hardware: &Hardware, own: (&str, &[(String, ParamValue)])) -> Self {
         let member = |info: &'static crate::policy::PolicyInfo| -> Result<Member, String> {
@@ -111,20 +112,20 @@ impl Panel {
         panel
     }
 
-    /// Registered policies that cannot be asked, and why not.
+    /// Registered policies that could not be built, and the reasons.
     #[must_use]
     pub fn absent(&self) -> &[(&'static str, String)] {
         &self.absent
     }
 
-    /// What the members think of the arrival that was shown last.
+    /// Opinions of the policies about the last arrival.
     #[must_use]
     pub fn opinions(&self) -> &[Opinion] {
         &self.opinions
     }
 
-    /// Lets the members' timers go off that are due until `now`. Every hook does so; whoever drives
-    /// a switch through long silence may do it in steps, to be heard meanwhile.
+    /// Runs the policies' timers that are due until `now`. Every hook does so. During a long
+    /// silence, a driver may call this in steps to stay responsive.
     pub fn catch_up(&mut self, now: Time, buffer: &Buffer) {
         for member in &mut self.members {
             while let Some(due) = member.policy.next_timeout().filter(|due| *due <= now) {
@@ -139,7 +140,7 @@ impl Panel {
 }
 
 impl Panel {
-    /// Asks all members about an arrival that the switch's own policy decides.
+    /// Collects the verdicts of all policies about an arrival that the switch's own policy decides.
     fn ask(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.catch_up(arrival.now, buffer);
         self.opinions.clear();
@@ -152,8 +153,8 @@ impl Panel {
         }
     }
 
-    /// Calls `hook` of every member that has one of `hooks`. Then asks for pauses where a switch
-    /// would: after an event for which the policy has `pause`.
+    /// Calls `hook` of every policy that has one of `hooks`. Then polls for pauses at the points
+    /// where a switch does: after an event for which the policy has `pause`.
     fn notify(
         &mut self,
         (hooks, pause): (Hooks, Hooks),
@@ -174,7 +175,7 @@ impl Observer for Panel {
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
         match *event {
             SwitchEvent::Arriving(arrival) => self.ask(arrival, buffer),
-            // Nobody is asked, as the switch's own policy is not.
+            // Shadow policies are not called, because the switch's own policy is not.
             SwitchEvent::Bypassing(arrival) => {
                 self.catch_up(arrival.now, buffer);
                 self.opinions.clear();
@@ -225,7 +226,7 @@ mod tests {
             switch.handle_arrival(Time(u64::from(id)), &packet, &mut panel);
         }
         let opinion = |name| *panel.opinions().iter().find(|o| o.policy == name).expect("a member");
-        // 29 packets lie in one queue; dt's limit is half of the free 31,000 B.
+        // The queue has 29 packets; dt's limit is half of the free 31,000 B.
         assert_eq!(opinion("dt").threshold, Some(15_500));
         assert_eq!(opinion("dt").verdict, Verdict::Drop(DropReason::OverThreshold));
         assert_eq!(opinion("cs").verdict, Verdict::Admit(Account::Shared));
@@ -279,13 +280,13 @@ mod tests {
         }
     }
 
-    /// Pauses and resumes included: a paused queue charges its packets elsewhere.
+    /// Includes pauses and resumes: a paused queue charges its packets to another account.
     #[test]
     fn a_member_of_the_switchs_own_kind_agrees_about_lossless_packets() {
         let config = SwitchConfig::new(60_000, vec![BitRate::gbps(10); 4]).with_queues(2);
         let config = SwitchConfig { max_packet: 1_500, lossless: 0b10, ..config };
         for name in ["sonic-dt", "sonic-abm", "reverie"] {
-            // A pool that one queue can empty: some packets are refused, also of empty queues.
+            // A pool that one queue can exhaust: packets are refused, even for empty queues.
             let params = [("headroom", 3_000), ("headroom_pool", 4_500)]
                 .map(|(name, bytes)| (name.to_owned(), ParamValue::Bytes(bytes)));
             let mut switch = config.build(name, &params).expect("it fits");

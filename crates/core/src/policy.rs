@@ -1,11 +1,11 @@
 //! Buffer-management policies: interface, schemes, registry.
 //!
 //! A policy decides who may occupy the shared buffer. It never sees a clock, a socket, a random
-//! source or a packet's bytes: everything that it may use is in the arguments, so the simulator,
-//! the theory checks and a real switch run the same code.
+//! source or a packet's bytes: it uses only its arguments, so the simulator, the theory checks and
+//! a real switch run the same code.
 //!
-//! The interface imports no scheme, a scheme imports the interface and the parts that several
-//! schemes share, and only the registry imports the list of schemes.
+//! The interface imports no scheme, and a scheme imports only the interface and the parts shared by
+//! several schemes. Only the registry imports the list of schemes.
 
 mod dispatch;
 pub mod interface;

@@ -1,17 +1,18 @@
-//! Which queue of a port sends next: strict-priority groups, one discipline within each.
+//! Scheduler, which chooses the next queue of a port: strict-priority groups, one discipline within
+//! each.
 
 use crate::buffer::{Buffer, End, QueueId};
 use bufferlab_params::choices;
 use std::fmt;
 
-/// At most this many queues per port: a port's queues fit one bit mask.
+/// Maximum queues per port, so that a port's queues fit one bit mask.
 pub const MAX_QUEUES_PER_PORT: usize = 32;
 
 choices! {
-    /// A schedule of all queues of a port that needs no more than its name.
+    /// A schedule of all queues of a port that is fully described by its name.
     pub enum SchedulerName {
         Fifo = "fifo": "in order of arrival over all queues",
-        RoundRobin = "round_robin": "one packet of each queue in turn",
+        RoundRobin = "round_robin": "one packet from each queue in round robin",
         StrictPriority = "strict_priority": "queue 0 first, then queue 1, and so on",
     }
 }
@@ -37,18 +38,18 @@ choices! {
     pub enum DisciplineName {
         #[default]
         Fifo = "fifo": "in order of arrival over the group's queues",
-        RoundRobin = "round_robin": "one packet each",
-        WeightedRoundRobin = "weighted_round_robin": "`weights` packets each",
-        DeficitRoundRobin = "deficit_round_robin": "`quanta` bytes each",
+        RoundRobin = "round_robin": "one packet from each queue",
+        WeightedRoundRobin = "weighted_round_robin": "`weights` packets from each queue per round",
+        DeficitRoundRobin = "deficit_round_robin": "`quanta` bytes from each queue per round",
     }
 }
 
-/// How the queues of a group take turns.
+/// Discipline among the queues of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Discipline {
-    /// In order of arrival over all queues of the group; at one instant the lower queue goes first.
+    /// Order of arrival over all queues of the group; the lower queue first for equal times.
     Fifo,
-    /// One packet each.
+    /// One packet from each queue.
     RoundRobin,
     /// `weights[k]` packets of the k-th queue of the group per round (at least 1).
     WeightedRoundRobin(Vec<u32>),
@@ -60,13 +61,13 @@ pub enum Discipline {
 /// Queues of a port that share a discipline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Priorities, each at most once over all groups.
+    /// Priorities of the group; each priority belongs to one group only.
     pub queues: Vec<u8>,
-    /// How they take turns.
+    /// Discipline among these queues.
     pub discipline: Discipline,
 }
 
-/// A scheduler that does not fit its queues.
+/// Error: a scheduler that does not fit the queues of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleError(String);
 
@@ -92,14 +93,15 @@ struct CompiledGroup {
     turn: Turn,
 }
 
-/// What the choice among queues comes to.
+/// Simplest form of the choice among queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
-    /// The lowest queue that may send: there is one, or each is a group of its own in this order.
+    /// The lowest queue that may send: there is only one queue, or the groups are single queues in
+    /// ascending order.
     Lowest,
     /// One round robin over all queues.
     RoundRobin,
-    /// Anything else: group by group.
+    /// Any other schedule: group by group.
     ByGroup,
 }
 
@@ -108,26 +110,26 @@ enum Choice {
 pub struct Scheduler {
     choice: Choice,
     groups: Vec<CompiledGroup>,
-    /// By priority: its group.
+    /// Group of each priority.
     group_of: [u8; MAX_QUEUES_PER_PORT],
-    /// Packets or bytes per round, by priority.
+    /// Packets or bytes per round of each priority.
     share: Box<[u32; MAX_QUEUES_PER_PORT]>,
 }
 
-/// What the scheduler remembers of all ports; nothing where it only ever chooses the lowest queue.
+/// State of the scheduler for all ports; empty if the scheduler always chooses the lowest queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
-    /// By port and group: the queue whose turn it is, and what is left of its turn.
+    /// Current queue, and its remaining packets of the round, by port and group.
     of_groups: Vec<GroupTurn>,
-    /// By port and priority: unused bytes, where some group is of deficit round robin.
+    /// Unused bytes by port and priority, if any group uses deficit round robin.
     deficit: Vec<[u32; MAX_QUEUES_PER_PORT]>,
 }
 
-/// A queue that was chosen.
+/// The queue chosen to send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Picked {
     pub(crate) queue: u8,
-    /// Whose turn it had been: a round robin passed what lies between.
+    /// Queue at which the search began: a round robin skipped the queues between it and `queue`.
     from: u8,
 }
 
@@ -138,8 +140,8 @@ struct GroupTurn {
 }
 
 impl GroupTurn {
-    /// The next of `candidates` in a round robin. They are not empty.
-    #[inline(always)] // As the hot one of its callers.
+    /// The next queue of `candidates` (not empty) in a round robin.
+    #[inline(always)] // On the hot path, as one of its callers.
     fn go_on_to_next(&mut self, candidates: u32) -> Picked {
         let from = self.cursor;
         let queue = next_from(from, candidates);
@@ -147,7 +149,7 @@ impl GroupTurn {
         Picked { queue, from }
     }
 
-    /// A packet of `queue`, which has so many per round.
+    /// Counts a packet of `queue`, which sends `share` packets per round.
     fn take_weighted(&mut self, queue: u8, share: u32) {
         if queue != self.cursor || self.left == 0 {
             (self.cursor, self.left) = (queue, share);
@@ -160,7 +162,7 @@ impl GroupTurn {
 }
 
 impl Scheduler {
-    /// Round robin over `queues` queues: the papers' default.
+    /// Round robin over `queues` queues: the default in the papers.
     #[must_use]
     pub fn round_robin(queues: usize) -> Self {
         Self::named(SchedulerName::RoundRobin, queues)
@@ -178,7 +180,7 @@ impl Scheduler {
         Self::named(SchedulerName::StrictPriority, queues)
     }
 
-    /// The schedule of this name over `queues` queues.
+    /// The schedule called `name` over `queues` queues.
     ///
     /// # Panics
     /// If `queues` is zero or above [`MAX_QUEUES_PER_PORT`].
@@ -232,7 +234,7 @@ impl Scheduler {
                     share[queue as usize] = value;
                 }
             }
-            // Where there is one queue it is always its turn.
+            // A group with a single queue needs no round robin.
             let turn = if group.queues.len() == 1 { Turn::Fifo } else { turn };
             compiled.push(CompiledGroup { mask, turn });
         }
@@ -249,7 +251,7 @@ impl Scheduler {
         }
     }
 
-    /// What is remembered of so many ports, before anything is sent.
+    /// Initial state for `ports` ports.
     pub(crate) fn new_turns(&self, ports: usize) -> Turns {
         if !self.takes_turns() {
             return Turns::default();
@@ -261,7 +263,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether it remembers what was sent.
+    /// Whether the schedule depends on packets sent before.
     pub(crate) fn takes_turns(&self) -> bool {
         self.choice != Choice::Lowest
     }
@@ -272,14 +274,14 @@ impl Scheduler {
         queues <= MAX_QUEUES_PER_PORT && (0..queues).all(|queue| mask & (1 << queue) != 0)
     }
 
-    /// Whether the choice among queues depends on a packet even where only one queue has any.
+    /// Whether the scheduler must read a packet even if only one queue has any.
     pub(crate) fn looks_at_packets(&self) -> bool {
         self.groups.iter().any(|group| group.turn == Turn::Deficit)
     }
 
     /// The queue of `port` that sends next among `ready` (bit p: queue p has a packet and may
     /// send).
-    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
+    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn pick(
         &self,
         turns: &mut Turns,
@@ -301,9 +303,9 @@ impl Scheduler {
         }
     }
 
-    /// A packet of `queue` is sent at once, because nothing waits at its `port`: the next turn is
-    /// that of the queue behind it. Not for deficits.
-    #[inline(always)] // Into the hot path.
+    /// Records a packet of `queue` that bypasses it because `port` is idle: the round robin
+    /// continues with the queue after `queue`. Not for deficit round robin.
+    #[inline(always)] // On the hot path.
     pub(crate) fn note_passage(&self, turns: &mut Turns, port: u16, queue: u8) {
         match self.choice {
             Choice::Lowest => {}
@@ -321,16 +323,16 @@ impl Scheduler {
         }
     }
 
-    /// The queues that a round robin passed on its way to what was picked among `ready`, because
-    /// they were not ready: empty or paused.
+    /// Queues that a round robin skipped before it picked one of `ready`, because they were empty
+    /// or paused.
     pub(crate) fn passed(&self, picked: Picked, ready: u32) -> u32 {
         let group = &self.groups[usize::from(self.group_of[usize::from(picked.queue)])];
         let own = if group.turn == Turn::RoundRobin { group.mask } else { 0 };
         between(picked.from, picked.queue) & own & !ready
     }
 
-    /// [`Self::pick`] where there are several groups, or one that is not a round robin.
-    #[inline(always)] // As its caller.
+    /// [`Self::pick`] for several groups, or for one group that is not a round robin.
+    #[inline(always)] // On the hot path, as its caller.
     fn pick_by_group(
         &self,
         turns: &mut Turns,
@@ -374,13 +376,12 @@ impl Scheduler {
         first_queue: u16,
         buffer: &Buffer,
     ) -> u8 {
-        // `left` is 1 while the cursor's queue is within its turn.
+        // `left` is 1 once the cursor's queue has received its quantum of this round.
         loop {
             let queue = next_from(turn.cursor, candidates);
             if queue != turn.cursor {
-                // The queue whose turn it was has nothing to send: it forfeits its deficit. The
-                // cursor may also stand behind the group's last queue, on one whose deficit is not
-                // this group's.
+                // The cursor's queue has no packet: it forfeits its deficit. The cursor may also be
+                // beyond the group's last queue, at a queue whose deficit belongs to another group.
                 if group & (1 << turn.cursor) != 0 {
                     deficit[turn.cursor as usize] = 0;
                 }
@@ -396,7 +397,7 @@ impl Scheduler {
             if head <= *own {
                 *own -= head;
                 if buffer.queue_packets(id) == 1 {
-                    // It empties: what is left of its turn is lost.
+                    // The queue empties and loses the rest of its deficit.
                     *own = 0;
                     (turn.cursor, turn.left) = (after(queue), 0);
                 }
@@ -407,7 +408,7 @@ impl Scheduler {
     }
 }
 
-/// The queue behind `queue`.
+/// The queue after `queue`.
 #[inline]
 fn after(queue: u8) -> u8 {
     (queue + 1) % MAX_QUEUES_PER_PORT as u8
@@ -420,7 +421,7 @@ fn next_from(cursor: u8, mask: u32) -> u8 {
     (if ahead != 0 { ahead } else { mask }).trailing_zeros() as u8
 }
 
-/// Bits cyclically in `from..to`.
+/// Mask of the bits cyclically in `from..to`.
 #[inline]
 fn between(from: u8, to: u8) -> u32 {
     let below = |bit: u8| (1_u32 << bit) - 1;

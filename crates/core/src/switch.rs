@@ -18,41 +18,41 @@ use crate::schedule::{MAX_QUEUES_PER_PORT, Scheduler, Turns};
 use bufferlab_params::{ParamValue, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 
-/// A packet as the switch needs to know it.
+/// A packet, with the fields that the switch needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// The driver's name for it; given back on departure.
+    /// Packet number, chosen by the driver and returned on departure.
     pub id: u32,
-    /// Bytes that it will occupy.
+    /// Size of the packet (bytes), before cells and overhead.
     pub size: u32,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: u32,
-    /// Port that it came from.
+    /// Ingress port.
     pub ingress_port: u16,
-    /// Port that it leaves through: routing is the driver's.
+    /// Egress port, chosen by the driver: it does the routing.
     pub egress_port: u16,
     /// Priority in its header, mapped to a queue by the [`Classifier`].
     pub priority: u8,
-    /// Marks.
+    /// Marks of the packet.
     pub tags: Tags,
-    /// ECN state.
+    /// ECN state of the packet.
     pub ecn: Ecn,
 }
 
 /// The outcome of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It is stored. `marked`: set its congestion mark.
+    /// The switch has stored the packet. `marked`: set its congestion mark.
     Stored {
-        /// Marked on arrival.
+        /// Whether the packet is marked on arrival.
         marked: bool,
     },
-    /// It is not stored; the driver still owns it.
+    /// The switch has refused the packet; the driver still owns it.
     Refused(Refusal),
 }
 
 impl Admission {
-    /// The packet is dropped for `reason`.
+    /// A refusal that drops the packet for `reason`.
     #[must_use]
     pub const fn dropped(reason: DropReason) -> Self {
         Self::Refused(Refusal::dropped(reason))
@@ -62,33 +62,33 @@ impl Admission {
 /// A packet whose transmission starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// The driver's name for it.
+    /// Packet number, chosen by the driver.
     pub packet: u32,
     /// Bytes released.
     pub size: u32,
-    /// The queue that it left.
+    /// Queue that the packet left.
     pub queue: QueueId,
-    /// Marked on departure: set its congestion mark. Only packets that arrived [`Ecn::Capable`] and
-    /// were not marked on arrival.
+    /// Whether the packet is marked on departure: set its congestion mark. Only packets that
+    /// arrived [`Ecn::Capable`] and were not marked on arrival.
     pub marked: bool,
-    /// The port has another packet that it may send: [`Switch::wants_to_send`].
+    /// Whether the port has another packet to send: [`Switch::wants_to_send`].
     pub more: bool,
 }
 
 /// Packet and byte counts of one egress queue since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets that asked for space.
+    /// Packets that arrived for the queue.
     pub arrived: u64,
     /// Packets stored.
     pub enqueued: u64,
-    /// Their bytes, without what is lost to whole cells.
+    /// Bytes of the stored packets, without padding to whole cells.
     pub enqueued_bytes: u64,
     /// Packets refused on arrival.
     pub dropped: u64,
-    /// Their bytes.
+    /// Bytes of the refused packets.
     pub dropped_bytes: u64,
-    /// Packets removed after having been stored.
+    /// Stored packets removed without being sent.
     pub evicted: u64,
     /// Packets sent.
     pub departed: u64,
@@ -96,7 +96,7 @@ pub struct Counters {
     pub marked: u64,
 }
 
-/// Everything that makes a switch.
+/// Configuration of a switch.
 #[derive(Clone, Debug)]
 pub struct SwitchConfig {
     /// Total buffer B (bytes).
@@ -105,28 +105,28 @@ pub struct SwitchConfig {
     pub port_rates: Vec<BitRate>,
     /// Queues per port.
     pub queues_per_port: usize,
-    /// Largest packet that will be charged (bytes).
+    /// Largest size charged for a packet (bytes).
     pub max_packet: u64,
-    /// Which queue of a port sends next.
+    /// Scheduler, which chooses the queue of a port that sends next.
     pub scheduler: Scheduler,
-    /// Which queue of its port a packet joins, with the state in which it begins; `None`: the
-    /// policy's own classifier, or that of [`Classifier::identity`].
+    /// Classifier, which chooses the queue of an arriving packet, with its initial state. `None`:
+    /// the policy's own classifier, or [`Classifier::identity`] if it has none.
     pub classifier: Option<Classifier>,
-    /// Marking, with the state in which it begins; `None`: no ECN.
+    /// ECN marking, with its initial state; `None`: no ECN.
     pub marker: Option<Marker>,
     /// Reading of under-specified details.
     pub profile: Profile,
     /// Seed of the switch's random streams.
     pub seed: u64,
-    /// Where it deviates from the ideal.
+    /// Deviations of the chip from the ideal switch.
     pub hardware: Hardware,
-    /// Ports that packets may come from beyond [`Self::port_rates`]: where this is one of several
-    /// memories of a chip, the ports of the others.
+    /// Further ports that packets may come from, beyond [`Self::port_rates`]: the ports of the
+    /// chip's other memories.
     pub foreign_ports: usize,
-    /// Bit p: priority p is lossless; policies that know of PFC pause its senders.
+    /// Bit p: priority p is lossless; policies that support PFC pause its senders.
     pub lossless: u32,
-    /// The same by port, where ports differ (see [`SwitchShape::lossless_by_port`]); empty:
-    /// `lossless` everywhere.
+    /// Lossless priorities by port, where ports differ (see [`SwitchShape::lossless_by_port`]);
+    /// empty: `lossless` everywhere.
     pub lossless_by_port: Vec<u32>,
 }
 
@@ -151,13 +151,13 @@ impl SwitchConfig {
         }
     }
 
-    /// The same with `queues` queues per port, served in round robin.
+    /// Sets `queues` queues per port, served in round robin.
     #[must_use]
     pub fn with_queues(self, queues: usize) -> Self {
         Self { queues_per_port: queues, scheduler: Scheduler::round_robin(queues), ..self }
     }
 
-    /// The switch as policies see it when they are built.
+    /// Shape of the switch that policies are built for.
     #[must_use]
     pub fn shape(&self) -> SwitchShape {
         let reserved = self.hardware.reserves.total(self.port_rates.len(), self.queues_per_port);
@@ -175,11 +175,11 @@ impl SwitchConfig {
         }
     }
 
-    /// A switch with the registered policy `name` and the given parameters.
+    /// Builds a switch with the registered policy `name` and the given parameters.
     ///
     /// # Errors
     /// If the policy is unknown, a parameter is unknown, out of its domain or unfit for this
-    /// switch, or more is set aside for queues and ports than there is.
+    /// switch, or the reserves exceed the memory.
     pub fn build(
         &self,
         name: &str,
@@ -188,7 +188,8 @@ impl SwitchConfig {
         Ok(Switch::new(self, self.policy(name, params)?))
     }
 
-    /// The same, which calls the most common policies without a pointer.
+    /// Builds the switch of [`Self::build`] so that it calls the most common policies without a
+    /// pointer.
     ///
     /// # Errors
     /// As [`Self::build`].
@@ -238,53 +239,51 @@ impl SwitchConfig {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
-    /// Bit p: queue p holds a packet.
+    /// Bit p: queue p is not empty.
     occupied: u32,
-    /// Bit p: priority p must not send (PFC).
+    /// Bit p: priority p is paused (PFC) and must not send.
     paused: u32,
-    /// Bit p: what comes of priority p, to this port or from it, is discarded (PFC watchdog).
+    /// Bit p: the PFC watchdog discards packets of priority p from and to this port.
     discarding: u32,
 }
 
-/// One switch: packets and ledger in [`Buffer`], judgement in `P`.
+/// One switch: packets and ledger in [`Buffer`], policy in `P`.
 ///
-/// In the order of how often it is asked: what a packet that passes touches comes first and lies
-/// together. In a large network every packet finds another switch, and waits for each line of the
-/// cache.
+/// Fields are ordered by how often the hot path reads them; data of a bypassing packet shares cache
+/// lines. In a large network every packet reaches a different switch and waits for each cache line.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Switch<P> {
-    /// Packets that find their port idle may pass: see [`Self::pass`].
+    /// Whether packets that find their port idle may bypass the queue: see [`Self::pass`].
     lets_pass: bool,
-    /// Nothing deviates and nothing is discarded: what the hot path asks first.
+    /// The chip is ideal and no watchdog discards: the hot path checks this first.
     ideal: bool,
-    /// The scheduler remembers what was sent.
+    /// Whether the scheduler depends on packets sent before.
     takes_turns: bool,
     hooks: Hooks,
-    /// Whether the marker has to be asked when a packet arrives, and when one leaves.
+    /// Whether the marker must be called for arrivals, and for departures.
     marks_arrivals: bool,
     marks_departures: bool,
     policy: P,
     classifier: Classifier,
     ports: Vec<Port>,
-    /// By queue: packets that did not wait; the other ones are in `counters`.
+    /// Packets that did not wait, by queue; `counters` has all others.
     passages: Vec<Passages>,
     buffer: Buffer,
     scheduler: Scheduler,
     turns: Turns,
     counters: Vec<Counters>,
-    /// The marker is DCTCP's step, and these are its thresholds (bytes).
+    /// Thresholds of the marker (bytes), if it is DCTCP's step.
     steps: Option<[u64; MAX_QUEUES_PER_PORT]>,
     marker: Option<Marker>,
-    /// By ingress queue: whether its sender is paused.
+    /// Whether the sender is paused, by ingress queue.
     pausing: Vec<bool>,
-    /// Ingress queues that pause their senders and are empty: no departure of their own ends the
-    /// pause.
+    /// Empty ingress queues whose senders are paused: no departure from them can end the pause.
     pausing_empty: Vec<IngressId>,
     hardware: Hardware,
-    /// When policies see the pool's occupancy next.
+    /// Next time at which policies see the pool's current occupancy.
     next_refresh: Time,
-    /// The first demand of the policy that could not be met.
+    /// First demand of the policy that could not be met.
     impossible: Option<Box<PolicyFailure>>,
 }
 
@@ -292,8 +291,8 @@ impl<P: Policy> Switch<P> {
     /// A switch with this policy.
     ///
     /// # Panics
-    /// If a queue is in no group of the scheduler: its packets would never leave. If more is set
-    /// aside than the memory has.
+    /// If a queue is in no group of the scheduler: its packets would never leave. If the reserves
+    /// exceed the memory.
     #[must_use]
     pub fn new(config: &SwitchConfig, mut policy: P) -> Self {
         assert!(
@@ -360,14 +359,14 @@ impl<P: Policy> Switch<P> {
         &self.policy
     }
 
-    /// The policy, of a switch that is not needed any more.
+    /// Consumes the switch and returns its policy.
     #[must_use]
     pub fn into_policy(self) -> P {
         self.policy
     }
 
-    /// The queue that `packet` asked for, if it was the last arrival; else the one that it would
-    /// join.
+    /// The queue that `packet` was classified to if it arrived last; otherwise the queue that it
+    /// would join now.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
         let queue = self.classifier.queue(packet.flow, packet.priority, packet.tags);
@@ -381,8 +380,8 @@ impl<P: Policy> Switch<P> {
         self.passages[index].added_to(self.counters[index])
     }
 
-    /// The largest packet that went through a queue without waiting (bytes): nobody else heard of
-    /// it ([`Self::pass`]).
+    /// Size of the largest packet that bypassed a queue (bytes). Observers do not see such packets
+    /// ([`Self::pass`]).
     #[must_use]
     pub fn largest_passed(&self, queue: QueueId) -> u32 {
         self.passages[usize::from(queue.0)].largest
@@ -394,7 +393,7 @@ impl<P: Policy> Switch<P> {
         self.marker.as_ref()
     }
 
-    /// How the chip differs from the ideal.
+    /// Deviations of the chip from the ideal switch.
     #[must_use]
     pub fn hardware(&self) -> &Hardware {
         &self.hardware
@@ -406,9 +405,10 @@ impl<P: Policy> Switch<P> {
         self.policy.threshold(queue, tags, &self.buffer)
     }
 
-    /// A packet has arrived. Poll [`Self::poll_transmit`] for its egress port if that port is idle.
-    // What is rare gets its arguments by value: the arrival stays in registers on the common way,
-    // in memory only where somebody wants to look at it.
+    /// Handles the arrival of a packet. Poll [`Self::poll_transmit`] for its egress port if that
+    /// port is idle.
+    // Rare calls take their arguments by value: on the common path the arrival stays in registers,
+    // and it is in memory only where an observer or a policy reads it.
     #[inline(always)]
     pub fn handle_arrival<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) -> Admission {
         let mut arrival = self.classify(now, packet);
@@ -464,7 +464,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Remembers the first demand that could not be met.
+    /// Records the first demand that could not be met.
     #[cold]
     fn note(&mut self, failure: impl FnOnce(&Buffer) -> PolicyFailure) {
         if self.impossible.is_none() {
@@ -472,25 +472,24 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// What is wrong with the policy, once: an error inside it, or the first demand that could not
-    /// be met. A packet that was refused with [`DropReason::PolicyFault`] says that there is
-    /// something; hooks and timers fail silently, so a driver also asks after
-    /// [`Self::handle_timeout`] and at the end. The switch itself goes on: it refused, and its
-    /// accounts are right.
+    /// The policy's failure, returned once: an error inside the policy, or the first demand that
+    /// could not be met. A packet refused with [`DropReason::PolicyFault`] indicates a failure.
+    /// Hooks and timers fail silently, so drivers also call this after [`Self::handle_timeout`] and
+    /// at the end. The switch continues: it refused the demand, and its accounts are right.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.policy.take_failure().or_else(|| self.impossible.take().map(|failure| *failure))
     }
 
-    /// What is wrong with an own marking rule, once ([`crate::MarkingRule::take_failure`]). The
-    /// rule marks nothing from then on; a driver asks from time to time and at the end.
+    /// The failure of a custom marking rule, returned once ([`crate::MarkingRule::take_failure`]).
+    /// The rule marks no packets from then on. Drivers call this periodically and at the end.
     #[must_use]
     pub fn take_marking_failure(&mut self) -> Option<MarkingFailure> {
         self.marker.as_mut().and_then(|marker| marker.rule.take_failure())
     }
 
-    /// What is decided before the policy is asked: storms of pauses, what is charged to nobody,
-    /// reserves of queues and ports, limits of ports.
+    /// Decisions made before the policy is called: pause storms, uncharged priorities, reserves of
+    /// queues and ports, limits of ports.
     #[inline(never)]
     fn decide_without_policy(&self, arrival: Arrival) -> Option<Result<Account, DropReason>> {
         if self.is_discarded(&arrival) {
@@ -509,8 +508,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Shows policies the pool as it was at the last multiple of the refresh interval: nothing has
-    /// changed since then, because this is called before every change.
+    /// Shows policies the pool as it was at the last multiple of the refresh interval. Every change
+    /// of the buffer calls this first, so the pool has not changed since then.
     fn refresh(&mut self, now: Time) {
         if let Some(interval) = self.hardware.threshold_refresh
             && now >= self.next_refresh
@@ -520,13 +519,13 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline(always)] // As where it is called.
+    #[inline(always)] // On the hot path, as its callers.
     fn classify(&mut self, now: Time, packet: &Packet) -> Arrival {
         Self::arrival(&mut self.classifier, &self.buffer, now, packet)
     }
 
-    /// The same of the parts that it needs.
-    #[inline(always)] // As above.
+    /// Classifies `packet` and builds its arrival, from the parts of the switch that this needs.
+    #[inline(always)] // On the hot path.
     fn arrival(classifier: &mut Classifier, buffer: &Buffer, now: Time, packet: &Packet) -> Arrival {
         let Packet { flow, size, .. } = *packet;
         let (priority, tags) = classifier.classify(now, flow, packet.priority, packet.tags, size);
@@ -543,7 +542,7 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline(always)] // One of two instances of its generic caller is hot: without this none would contain it.
+    #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     fn store<O: Observer>(
         &mut self,
         arrival: &Arrival,
@@ -653,8 +652,8 @@ impl<P: Policy> Switch<P> {
         true
     }
 
-    /// `port` is idle: takes the packet that it sends next out of the buffer, or `None` if nothing
-    /// may be sent. Poll again when the transmission is complete; after `None`, when a packet for
+    /// Takes the next packet of the idle `port` out of the buffer; `None` if no packet may be sent.
+    /// Poll again when the transmission is complete. After `None`, poll again when a packet for
     /// `port` was stored or a pause ended.
     #[must_use]
     #[inline(always)] // One of two instances is hot, and its caller does nothing else.
@@ -701,7 +700,7 @@ impl<P: Policy> Switch<P> {
             enqueued_at: stored.enqueued_at,
         };
         if self.hooks.meets(Hooks::EMPTY_VISIT.and(Hooks::DEQUEUE)) {
-            // A paused queue is passed too, but it is not empty.
+            // The scheduler also skips a paused queue, but that queue is not empty.
             let passed_empty = self.scheduler.passed(picked, ready) & !occupied;
             self.tell_departure(departure, passed_empty, first_queue);
         }
@@ -726,14 +725,14 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// What may follow any change of the buffer: expulsions and pauses.
-    #[inline(always)] // Nearly always it is two questions.
+    /// Expulsions and pauses that may follow any change of the buffer.
+    #[inline(always)] // Nearly always only two checks.
     fn after_change<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.expel(now, observer);
         self.demand_pause(now, ingress, observer);
     }
 
-    #[inline(always)] // As above.
+    #[inline(always)] // On the hot path.
     fn expel<O: Observer>(&mut self, now: Time, observer: &mut O) {
         if self.hooks.contains(Hooks::EXPEL) {
             while let Some((queue, end)) = self.policy.poll_expulsion(now, &self.buffer) {
@@ -747,9 +746,9 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    #[inline(always)] // As above.
+    #[inline(always)] // On the hot path.
     fn demand_pause<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // Most switches have no lossless priorities: they pay for this one question.
+        // Most switches have no lossless priorities; this is the only check that they pay for.
         if self.hooks.contains(Hooks::PAUSE) {
             self.demand_pauses(now, ingress, observer);
         }
@@ -757,7 +756,7 @@ impl<P: Policy> Switch<P> {
 
     #[inline(never)]
     fn demand_pauses<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
-        // One question for most switches.
+        // One check covers most switches.
         if !self.hooks.meets(Hooks::PAUSE_PORT.and(Hooks::PAUSE_EMPTY)) {
             return self.demand_pause_of(now, ingress, observer);
         }
@@ -773,8 +772,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Asks the policy whether `ingress` pauses. A function of its own, so that the one place of
-    /// most switches can have the question inlined.
+    /// Asks the policy whether `ingress` pauses. A separate function, so that the single call of
+    /// most switches can be inlined.
     #[inline(never)]
     fn demand_pause_apart<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.demand_pause_of(now, ingress, observer);
@@ -796,7 +795,7 @@ impl<P: Policy> Switch<P> {
         self.pausing_empty = queues;
     }
 
-    #[inline(always)] // For most packets it is a question with the answer that nothing changes.
+    #[inline(always)] // For most packets a single check: no change.
     fn demand_pause_of<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         let wanted = match self.policy.pause_demand(now, ingress, &self.buffer) {
             PauseDemand::Keep => return,
@@ -810,8 +809,8 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// The neighbour behind `port` allows or forbids sending `priority` (PFC). A transmission that
-    /// has started goes on.
+    /// Handles a pause frame: the neighbour behind `port` forbids or allows sending `priority`
+    /// (PFC). A transmission that has started continues.
     pub fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
         let mask = &mut self.ports[usize::from(port)].paused;
         if paused {
@@ -821,9 +820,9 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// From now on (`true`) packets of `priority` are discarded that come from `port` or are to
-    /// leave through it, whatever the policy says: what a PFC watchdog with action *drop* does to a
-    /// queue that is stormed by pauses. What is stored stays; see [`Self::flush`].
+    /// Starts (`true`) or stops discarding packets of `priority` that arrive from `port` or are to
+    /// leave through it, whatever the policy answers. A PFC watchdog with action *drop* does this
+    /// during a pause storm. Stored packets stay; see [`Self::flush`].
     pub fn set_discarding(&mut self, port: u16, priority: u8, discarding: bool) {
         let mask = &mut self.ports[usize::from(port)].discarding;
         if discarding {
@@ -835,18 +834,18 @@ impl<P: Policy> Switch<P> {
         self.lets_pass = self.may_let_pass();
     }
 
-    /// Whether a watchdog discards `arrival`: by the queue that it asks for, or by the one on whose
-    /// port it came.
+    /// Whether a watchdog discards `arrival`: because of its egress queue, or because of the
+    /// priority at its ingress port.
     fn is_discarded(&self, arrival: &Arrival) -> bool {
         let ingress_port = usize::from(arrival.ingress.0) / usize::from(self.buffer.queues_per_port());
         let to = self.ports[usize::from(arrival.port)].discarding;
-        // Ports of other memories have no watchdog here.
+        // Ports of other memories have no watchdog in this switch.
         let from = self.ports.get(ingress_port).map_or(0, |port| port.discarding);
         (to | from) >> arrival.priority & 1 != 0
     }
 
-    /// Removes all packets of `queue` without sending them. The observer hears of each eviction,
-    /// and of senders that may go on because of it.
+    /// Removes all packets of `queue` without sending them. The observer sees each eviction and
+    /// each sender that may resume because of it.
     pub fn flush<O: Observer>(&mut self, now: Time, queue: QueueId, reason: DropReason, observer: &mut O) {
         self.refresh(now);
         while self.remove(now, queue, End::Head, reason, observer) {}
@@ -860,27 +859,27 @@ impl<P: Policy> Switch<P> {
         state.occupied & !state.paused != 0
     }
 
-    /// When [`Self::handle_timeout`] must be called next. Poll when the switch is built, after
-    /// every `handle_timeout`, and after every arrival for as long as the answer is `None`: some
-    /// timers start with the first packet. An arrival never makes a deadline earlier.
+    /// Time at which [`Self::handle_timeout`] must be called next. Poll when the switch is built
+    /// and after every `handle_timeout`. While the answer is `None`, also poll after every arrival:
+    /// some timers start with the first packet. An arrival never makes a deadline earlier.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.policy.next_timeout()
     }
 
-    /// Time has reached [`Self::poll_timeout`]. Early calls do nothing. A driver that comes late
-    /// calls until the next deadline lies ahead of `now`.
+    /// Handles the deadline of [`Self::poll_timeout`]. Early calls do nothing. A late driver
+    /// repeats the call until the next deadline is later than `now`.
     pub fn handle_timeout<O: Observer>(&mut self, now: Time, observer: &mut O) {
         self.refresh(now);
         let due = self.policy.next_timeout();
         self.policy.handle_timeout(now, &self.buffer);
-        // An expulsion may be what the timer was for.
+        // The timer may have expired in order to expel packets.
         self.expel(now, observer);
         if let (Some(due), Some(next)) = (due, self.policy.next_timeout())
             && due <= now
             && next <= due
         {
-            // Asked again and again, it would keep time from going on.
+            // Repeating the call would stop the clock: the deadline never advances.
             self.note(|_| PolicyFailure::timer_stands(now, due, next));
         }
         if self.hooks.contains(Hooks::PAUSE) {
@@ -890,11 +889,11 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Checks both identities: packets in = out + dropped + evicted + stored for every queue, and
+    /// Checks both identities. Packets in = out + dropped + evicted + stored for every queue, and
     /// the ledger equals the content of the queues.
     ///
     /// # Errors
-    /// The first identity that is broken; a bug in this crate.
+    /// The first identity that is broken; a defect of this crate.
     pub fn verify(&self) -> Result<(), LedgerError> {
         for queue in self.buffer.queue_ids() {
             let c = self.counters(queue);
@@ -935,7 +934,7 @@ mod tests {
             let marked = index >= 4 && ecn == Ecn::Capable;
             assert_eq!(switch.handle_arrival(Time::ZERO, &packet, &mut ()), Admission::Stored { marked });
         }
-        // Nine packets remain, then eight, and so on; the condition q > (B - q) / 2 holds down to
+        // Nine packets remain, then eight, and so on. The condition q > (B - q) / 2 is true down to
         // 4000 B.
         let mut marks = || switch.poll_transmit(Time::ZERO, 0, &mut ()).expect("a packet waits").marked;
         let found: Vec<_> = (0..10).map(|_| marks()).collect();

@@ -1,8 +1,8 @@
-//! Marks on packets: what hosts and classifiers tell a switch of them.
+//! Marks on packets, set by hosts and classifiers and read by policies.
 
 use std::fmt;
 
-/// Marks on a packet that a policy may look at: a set of flags.
+/// Marks on a packet that a policy may read: a set of flags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
 pub struct Tags(pub u8);
@@ -16,13 +16,13 @@ impl Tags {
     pub const SMALL: Self = Self(1 << 1);
     /// Carries no data (ACK, handshake).
     pub const CONTROL: Self = Self(1 << 2);
-    /// A retransmission.
+    /// Is a retransmission.
     pub const RETRANSMISSION: Self = Self(1 << 3);
-    /// Of a lossless class: may pause its sender but must not be dropped by a threshold.
+    /// Belongs to a lossless class: may pause its sender, but no threshold may drop it.
     pub const LOSSLESS: Self = Self(1 << 4);
 
-    /// Set by the switch on a stored packet that is ECN-capable and not marked yet. Policies have
-    /// no use for it.
+    /// Set by the switch on a stored packet that is ECN-capable and not marked yet. Policies do not
+    /// use it.
     pub(crate) const MARKABLE: Self = Self(1 << 7);
 
     /// Whether all flags of `other` are set.
@@ -32,14 +32,14 @@ impl Tags {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets together.
+    /// Union of both sets.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// This set less `other`.
+    /// Difference of the sets: flags that are not in `other`.
     #[inline]
     #[must_use]
     pub const fn without(self, other: Self) -> Self {

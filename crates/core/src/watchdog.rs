@@ -1,59 +1,60 @@
-//! The PFC watchdog: does a pause storm hold a queue, and when is it over?
+//! The PFC watchdog, which detects the start and the end of a pause storm.
 //!
-//! SONiC's, with the detection rules of two vendors (its design document and `sonic-swss`). A
-//! switch polls each of its lossless egress queues at fixed intervals and compares the queue's
-//! counters with those of the poll before. A rule that holds in every poll for the detection time
-//! is a storm. The storm is over when no pause frame has arrived, and no pause was in force, for
-//! the restoration time.
+//! It follows SONiC, with the detection rules of two vendors (SONiC's design document and
+//! `sonic-swss`). A switch polls each of its lossless egress queues at fixed intervals and compares
+//! the queue's counters with those of the previous poll. A storm begins when a rule is true in
+//! every poll for the detection time. It ends when no pause frame has arrived, and no pause was in
+//! force, for the restoration time.
 //!
 //! [`QueueWatchdog`] is the state of one queue. The driver owns the clock and the counters, and
-//! does what the [`WatchdogAction`] says.
+//! executes the [`WatchdogAction`].
 
 use bufferlab_params::choices;
 use bufferlab_units::Time;
 
-/// Mellanox's rule: a queue must have been paused for more than this share of the interval
+/// Mellanox's rule: the queue must have been paused for more than this share of the interval
 /// (percent).
 const PAUSED_PERCENT: u64 = 99;
 
-/// How the watchdog of a switch works.
+/// Settings of a switch's watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchdogSpec {
-    /// What counts as a storm.
+    /// Detection rule for a storm.
     pub rule: WatchdogRule,
-    /// What the switch does during a storm.
+    /// Action during a storm.
     pub action: WatchdogAction,
-    /// How long the rule must hold without interruption.
+    /// Time for which the rule must be true without interruption.
     pub detection: Time,
-    /// How long no pause may come before the queue is restored.
+    /// Time without a pause before the queue is restored.
     pub restoration: Time,
-    /// Time between two polls; at most either of the two.
+    /// Time between two polls; not longer than `detection` or `restoration`.
     pub poll: Time,
 }
 
 choices! {
-    /// What counts as a storm, from one poll of the watchdog to the next.
+    /// Detection rule for a storm, comparing one poll of the watchdog with the next.
     pub enum WatchdogRule {
         Mellanox = "mellanox":
-            "the queue holds packets, has sent none since the last poll, and was paused for more than 99 % of the time",
+            "the queue is not empty, has sent no packet since the last poll, and was paused for more than 99 \
+             % of the time",
         Broadcom = "broadcom":
-            "the queue holds packets, has sent none since the last poll, pause frames have come, and no pause has ended \
-             (needs neighbours that repeat their frames: `quanta`)",
+            "the queue is not empty and has sent no packet since the last poll, pause frames have arrived, \
+             and no pause has ended (needs neighbours that repeat their frames: `quanta`)",
     }
 }
 
 choices! {
-    /// What a switch does during a storm.
+    /// Action of a switch during a storm.
     pub enum WatchdogAction {
         Drop = "drop":
-            "the queue is flushed, and what comes for it or, of its priority, from its port is discarded",
-        Forward = "forward": "the queue sends, whatever pauses say",
+            "the queue is flushed, and packets of its priority to and from its port are discarded",
+        Forward = "forward": "the queue ignores pauses and sends",
         Alert = "alert": "the storm is recorded, and nothing changes",
     }
 }
 
 impl WatchdogAction {
-    /// Whether pauses of the queue have no effect during a storm.
+    /// Whether the queue ignores pauses during a storm.
     #[must_use]
     pub const fn overrides_pauses(self) -> bool {
         !matches!(self, Self::Alert)
@@ -66,50 +67,50 @@ impl WatchdogAction {
     }
 }
 
-/// A queue at the moment of a poll. Counters count from the start.
+/// State of a queue at the moment of a poll. Counters count from the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSample {
-    /// The queue holds packets.
+    /// Whether the queue is not empty.
     pub is_waiting: bool,
-    /// A pause is in force.
+    /// Whether a pause is in force.
     pub is_paused: bool,
-    /// Packets that it has sent.
+    /// Packets that the queue has sent.
     pub sent_packets: u64,
-    /// Pause frames that have arrived for it.
+    /// Pause frames received for the queue.
     pub pause_frames: u64,
     /// Pauses that have ended.
     pub ended_pauses: u64,
-    /// How long pauses were in force, the present one included.
+    /// Total time in pause, the present pause included.
     pub paused: Time,
 }
 
-/// What a poll has found.
+/// Change detected by a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StormChange {
-    /// A storm has held the queue for the detection time.
+    /// A storm begins: the rule was true for the detection time.
     Begins,
-    /// No pause has come for the restoration time.
+    /// The storm ends: no pause has arrived for the restoration time.
     Ends,
 }
 
-/// What the watchdog remembers of one queue.
+/// State of the watchdog for one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueueWatchdog {
-    /// The queue at the last poll.
+    /// Sample of the previous poll.
     seen: QueueSample,
-    /// How long the rule has held; during a storm, how long no pause has come.
+    /// Time for which the rule has been true; during a storm, time without a pause.
     so_far: Time,
     is_storm: bool,
 }
 
 impl QueueWatchdog {
-    /// Whether a storm holds the queue.
+    /// Whether the queue is in a storm.
     #[must_use]
     pub const fn is_storm(&self) -> bool {
         self.is_storm
     }
 
-    /// Looks at the queue; call it every [`WatchdogSpec::poll`].
+    /// Processes a sample of the queue; call it every [`WatchdogSpec::poll`].
     pub fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange> {
         let seen = std::mem::replace(&mut self.seen, found);
         let goes_on = if self.is_storm { is_quiet(&seen, &found) } else { is_held(spec, &seen, &found) };
@@ -126,14 +127,14 @@ impl QueueWatchdog {
         Some(change)
     }
 
-    /// The link of the queue has gone down: no storm, and nothing that leads to one.
+    /// Resets the state when the link of the queue goes down: no storm, and no partial detection.
     pub fn reset(&mut self) {
         self.so_far = Time::ZERO;
         self.is_storm = false;
     }
 }
 
-/// Whether the rule for a storm holds between two polls.
+/// Whether the rule for a storm was true between two polls.
 fn is_held(spec: &WatchdogSpec, seen: &QueueSample, found: &QueueSample) -> bool {
     let holds = match spec.rule {
         WatchdogRule::Mellanox => (found.paused - seen.paused).0 * 100 > spec.poll.0 * PAUSED_PERCENT,
@@ -144,7 +145,7 @@ fn is_held(spec: &WatchdogSpec, seen: &QueueSample, found: &QueueSample) -> bool
     found.is_waiting && found.sent_packets == seen.sent_packets && holds
 }
 
-/// Whether no pause came between two polls and none is in force.
+/// Whether no pause arrived between two polls and none is in force.
 fn is_quiet(seen: &QueueSample, found: &QueueSample) -> bool {
     found.pause_frames == seen.pause_frames && !found.is_paused
 }

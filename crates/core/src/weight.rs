@@ -1,8 +1,8 @@
 //! Fixed-point factors of thresholds.
 
-/// A non-negative factor such as α or α·γ/n in Q32.32 fixed point: verdicts are integer arithmetic
-/// and thus the same on every machine. Converting rounds to the nearest 2⁻³²; applying rounds down
-/// to a byte.
+/// A non-negative factor such as α or α·γ/n in Q32.32 fixed point. Verdicts are integer arithmetic,
+/// so they are equal on every machine. Conversion rounds to the nearest 2⁻³²; applying the factor
+/// rounds down to a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Weight(pub u64);
 
@@ -10,7 +10,7 @@ impl Weight {
     /// The factor one.
     pub const ONE: Self = Self(1 << 32);
 
-    /// The nearest representable factor; beyond 2³² it saturates, negative values give zero.
+    /// The nearest representable factor. Values beyond 2³² saturate, negative values give zero.
     #[must_use]
     pub fn from_f64(x: f64) -> Self {
         Self((x * (1_u64 << 32) as f64).round() as u64)
@@ -47,7 +47,7 @@ impl Weight {
         Self(other.of(self.0))
     }
 
-    /// This factor divided by `divisor`, rounded down.
+    /// Quotient of the factor and `divisor`, rounded down.
     ///
     /// # Panics
     /// If `divisor` is zero.
@@ -56,19 +56,19 @@ impl Weight {
         Self::from_fraction(self.0, divisor.0)
     }
 
-    /// The power of two that is nearest by ratio, as switches encode α; zero stays zero.
+    /// The power of two nearest by ratio, as switches encode α; zero stays zero.
     #[must_use]
     pub const fn nearest_power_of_two(self) -> Self {
         if self.0 == 0 {
             return self;
         }
         let exponent = self.0.ilog2();
-        // Up from 2^(e + 1/2) on, that is where the square reaches 2^(2e + 1).
+        // Rounds up from 2^(e + 1/2), where the square reaches 2^(2e + 1).
         let up = self.0 as u128 * self.0 as u128 >= 1 << (2 * exponent + 1);
         if up && exponent < 63 { Self(1 << (exponent + 1)) } else { Self(1 << exponent) }
     }
 
-    /// As a float, for reports.
+    /// The factor as a float, for reports.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / (1_u64 << 32) as f64
@@ -79,8 +79,7 @@ impl Weight {
 mod tests {
     use super::*;
 
-    /// At an exact tie, 2 × 1/3 × 42,804 = 28,536 for one, a threshold is one byte short, and never
-    /// more.
+    /// At an exact tie (2 × 1/3 × 42,804 = 28,536), a threshold is at most one byte short.
     #[test]
     fn a_threshold_of_rounded_factors_is_short_by_one_byte_at_most() {
         let two_thirds = Weight::from_f64(2.0).divided_by(Weight::from_fraction(3, 1));

@@ -1,11 +1,10 @@
-//! The macros that declare records, and enumerations that are columns of them.
+//! Macros that declare records, and the enumerations of their columns.
 
 /// Declares the row of a table: visibility, struct and name of the table, then a field per column.
 ///
-/// The documentation of the struct says what a row is, that of a field what the column means. Both
-/// go into `docs/reference/tables.md`, the latter into result files, too, so they are written for
-/// people who read tables. The ending of a name is the unit
-/// ([`Column::unit`](crate::Column::unit)).
+/// The documentation of the struct describes a row, the documentation of a field the column. Both
+/// appear in `docs/reference/tables.md`, and the columns also in result files, so write them for
+/// readers of tables. The suffix of a name is the unit ([`Column::unit`](crate::Column::unit)).
 ///
 /// `class: u16 as ClassName` is a field of type `u16` that is stored as the name of the class
 /// ([`ClassName`](crate::ClassName)).
@@ -65,13 +64,13 @@ macro_rules! record {
             }
         }
     };
-    // What stores a field: what stands behind `as`, or the field's own type.
+    // Type that stores a field: the type after `as`, or the field's own type.
     (@stored $field:ty) => { $field };
     (@stored $field:ty, $stored:ty) => { $stored };
 }
 
-/// Declares an enumeration that is a column: its variants and the words that they are in tables.
-/// The first one is the default.
+/// Declares an enumeration that is a column: its variants and their words in tables. The first
+/// variant is the default.
 macro_rules! words {
     (
         $(#[doc = $about:literal])+
@@ -88,7 +87,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every one.
+            /// All variants.
             pub const ALL: &'static [Self] = &[Self::$first, $(Self::$variant,)+];
 
             /// Name in tables.
@@ -132,8 +131,8 @@ macro_rules! word_cell {
     };
 }
 
-/// Declares the tables of a run, in the order of the manifest: a name and the record that is its
-/// row.
+/// Declares the tables of a run, in the order of the manifest: the name of each table and the
+/// record of its rows.
 macro_rules! tables {
     ($($table:ident => $row:ident,)+) => {
         /// A table of a run.
@@ -143,7 +142,7 @@ macro_rules! tables {
         }
 
         impl Table {
-            /// Every table, in the order of the manifest.
+            /// All tables, in the order of the manifest.
             pub const ALL: [Self; [$(Self::$table),+].len()] = [$(Self::$table),+];
 
             /// Name in the manifest and of the file.
@@ -152,13 +151,13 @@ macro_rules! tables {
                 match self { $(Self::$table => <$row as $crate::Record>::NAME,)+ }
             }
 
-            /// What a row is.
+            /// Description of a row.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self { $(Self::$table => <$row as $crate::Record>::DESCRIPTION,)+ }
             }
 
-            /// The columns in order.
+            /// Columns in order.
             #[must_use]
             pub const fn columns(self) -> &'static [$crate::Column] {
                 match self { $(Self::$table => <$row as $crate::Record>::COLUMNS,)+ }

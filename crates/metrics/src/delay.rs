@@ -1,15 +1,14 @@
-//! How long packets waited: counts per bin of delay, with exact sums.
+//! Queueing delays of packets: counts per bin of delay, with exact sums.
 
 use crate::histogram::{index_of, range_of};
 
-/// Packets by their delay.
+/// Packets counted by delay.
 ///
-/// Bins are 64 ns wide below 4 µs and at most 1/64 of their value above. Every bin keeps the sum of
-/// its delays too, so that the mean is exact, and the memory is bounded: about 1,000 bins for a
-/// second.
+/// Bins are 64 ns wide below 4 µs and at most 1/64 of their value above. Every bin also has the sum
+/// of its delays, so that the mean is exact. Memory is bounded: about 1,000 bins for a second.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    /// Packets and sum of their delays (ns) per bin; grows to the largest bin that was used.
+    /// Packets and sum of their delays (ns) per bin; grows to the largest bin used.
     bins: Vec<(u64, u64)>,
 }
 
@@ -27,7 +26,7 @@ pub struct DelayBin {
 }
 
 impl DelayHistogram {
-    /// One packet waited for `delay_ns`.
+    /// Adds a packet that waited for `delay_ns`.
     #[inline]
     pub fn add(&mut self, delay_ns: u64) {
         let index = index_of(delay_ns);

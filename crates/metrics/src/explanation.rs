@@ -1,12 +1,12 @@
-//! One event of a switch, explained: which limit bound, who held the buffer, what other policies
-//! would have said.
+//! Explanation of an event in a switch: the limit that decided, the users of the buffer, and the
+//! answers of other policies.
 
 use std::fmt;
 
-/// Why a packet was dropped, marked or evicted.
+/// Explanation of a drop, mark, eviction or pause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// When.
+    /// Time of the event.
     pub time_ns: u64,
     /// Switch index.
     pub switch: u32,
@@ -16,70 +16,69 @@ pub struct Explanation {
     pub priority: u8,
     /// `drop`, `mark`, `eviction` or `pause`.
     pub event: &'static str,
-    /// The limit that bound, in the policy's word; `ecn` for a mark, `pause` for a pause.
+    /// Limit that decided, in the policy's word; `ecn` for a mark, `pause` for a pause.
     pub reason: &'static str,
     /// The switch's policy.
     pub policy: String,
-    /// Its parameters as the scenario gives them, or their defaults.
+    /// Parameters of the policy from the scenario, or their defaults.
     pub params: Vec<(String, String)>,
     /// Class of the packet's flow, an index into the run's class table.
     pub class: u16,
-    /// The packet's flow.
+    /// Flow of the packet.
     pub flow_id: u64,
-    /// Bytes that it asked for.
+    /// Bytes that the packet would occupy.
     pub size_bytes: u64,
-    /// Its marks: `unscheduled`, `retransmission` …
+    /// Marks of the packet: `unscheduled`, `retransmission` …
     pub tags: Vec<&'static str>,
-    /// Length of its queue before it (bytes); for a pause that of the ingress queue with it.
+    /// Length of the packet's queue before the packet (bytes); for a pause, length of the ingress
+    /// queue with it.
     pub queue_bytes: u64,
-    /// The policy's threshold for this packet, or the marking threshold; for a pause what the
-    /// ingress queue may hold.
+    /// Threshold of the policy for this packet, or the marking threshold; for a pause, the limit of
+    /// the ingress queue.
     pub limit_bytes: Option<u64>,
-    /// The comparison for which the packet was refused; `None` for other events and where none
-    /// decided.
+    /// Comparison that refused the packet; `None` for other events, and if no comparison decided.
     pub bound: Option<BoundText>,
     /// Bytes in the whole buffer.
     pub occupancy_bytes: u64,
-    /// The buffer's size.
+    /// Size of the buffer (bytes).
     pub buffer_bytes: u64,
-    /// What went into the limit, by the policy's own names ([`limit_bytes`](Self::limit_bytes)): γ,
+    /// Values behind the limit ([`limit_bytes`](Self::limit_bytes)), with the policy's names: γ,
     /// congested queues, states …
     pub inputs: Vec<(&'static str, f64)>,
-    /// Who held the buffer at that moment: the largest holders of each kind, largest first.
+    /// Users of the buffer at that moment: the largest of each kind, largest first.
     pub holders: Vec<Holder>,
-    /// What each registered policy would have answered in the same state: the switch's own as it is
-    /// configured, all others with default parameters. Empty where they were not asked.
+    /// Answers of all registered policies in the same state. The switch's own policy has its
+    /// configuration, all others default parameters. Empty if they were not computed.
     pub opinions: Vec<PolicyOpinion>,
-    /// Registered policies that were not asked, and why: they cannot be built for this switch.
+    /// Registered policies that cannot be built for this switch, with the reasons.
     pub left_out: Vec<(&'static str, String)>,
 }
 
 /// A comparison that refused a packet: `held + size > limit`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundText {
-    /// What was compared: `queue`, `headroom of ingress queue 3.1` …
+    /// Compared place: `queue`, `headroom of ingress queue 3.1` …
     pub what: String,
-    /// What it held (bytes).
+    /// Bytes in the place before the packet.
     pub held: u64,
-    /// What the packet adds to it (bytes): whole cells, or nothing where the length is compared
-    /// without the packet.
+    /// Bytes that the packet adds: whole cells, or 0 if the length is compared without the packet.
     pub size: u64,
-    /// What it may hold (bytes).
+    /// Limit of the place (bytes).
     pub limit: u64,
-    /// Whether the policy set the limit; otherwise it is a size.
+    /// Whether the policy set the limit; otherwise the limit is a configured size.
     pub by_policy: bool,
 }
 
-/// Somebody's share of the buffer.
+/// Share of the buffer of a port, queue, class or flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// `port`, `queue`, `class` or `flow`.
     pub kind: &'static str,
-    /// Which one: `3`, `3.1` (port and priority), a class name, a flow number.
+    /// Name: `3`, `3.1` (port and priority), a class name, a flow number.
     pub name: String,
-    /// Bytes.
+    /// Bytes stored.
     pub bytes: u64,
-    /// Packets.
+    /// Packets stored.
     pub packets: u64,
 }
 
@@ -87,17 +86,17 @@ pub struct Holder {
 /// `evict from 3.1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Store it; the account, where it is none of those of the shared space.
+    /// Store the packet; with the account, if it is not the shared pool.
     Admit(Option<String>),
-    /// Evict another packet: from this port and priority.
+    /// Evict another packet, from this port and priority.
     Evict(String),
-    /// Drop it, for this reason.
+    /// Drop the packet, for this reason.
     Drop(String),
 }
 
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // `pad` heeds the width that a table asks for.
+        // `pad` obeys the width that a table requests.
         match self {
             Self::Admit(None) => f.pad("admit"),
             Self::Admit(Some(account)) => f.pad(&format!("admit ({account})")),
@@ -108,7 +107,7 @@ impl fmt::Display for Answer {
 }
 
 impl From<&str> for Answer {
-    /// Reads the text back, as files of explanations have it.
+    /// Parses the text of an answer, as in files of explanations.
     fn from(text: &str) -> Self {
         let account = text.strip_prefix("admit (").and_then(|rest| rest.strip_suffix(')'));
         match (account, text.strip_prefix("evict from ")) {
@@ -120,19 +119,19 @@ impl From<&str> for Answer {
     }
 }
 
-/// A policy's opinion of the same arrival.
+/// Answer of another policy to the arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyOpinion {
     /// Name of the policy.
     pub policy: &'static str,
-    /// The answer.
+    /// Answer of the policy.
     pub verdict: Answer,
-    /// Its limit (bytes), where it has one.
+    /// Limit of the policy (bytes), if it has one.
     pub threshold_bytes: Option<u64>,
 }
 
 impl BoundText {
-    /// The inequality with its numbers; `policy` set the limit, if a policy did.
+    /// The inequality with its numbers; names `policy` if a policy set the limit.
     fn sentence(&self, policy: &str) -> String {
         let Self { what, held, size, limit, by_policy } = self;
         let with = held + size;
@@ -145,8 +144,8 @@ impl BoundText {
 }
 
 impl Explanation {
-    /// Why it happened, with the numbers that were compared, as a sentence without a full stop. An
-    /// inequality in it holds.
+    /// Reason for the event, with the compared numbers, as a sentence without a full stop. Any
+    /// inequality in it is true.
     #[must_use]
     pub fn because(&self) -> String {
         let Self { queue_bytes, size_bytes, policy, reason, .. } = self;
@@ -199,7 +198,7 @@ mod tests {
             (Answer::Admit(Some("reserved space".to_owned())), "admit (reserved space)"),
             (Answer::Evict("3.1".to_owned()), "evict from 3.1"),
             (Answer::Drop("threshold".to_owned()), "threshold"),
-            // A reason that only begins like another answer.
+            // A reason that only has the prefix of another answer.
             (Answer::Drop("admitted-late".to_owned()), "admitted-late"),
         ];
         for (answer, text) in answers {

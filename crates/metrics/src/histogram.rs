@@ -2,24 +2,24 @@
 
 /// Bytes per bin in the linear part: below `UNIT << SUB_BITS` bytes bins are `UNIT` wide.
 const UNIT_BITS: u32 = 6;
-/// Every octave above has 2^SUB_BITS bins: a bin is at most 1/64 wide (1.6 %).
+/// Bins per octave above the linear part: 2^SUB_BITS, so a bin is at most 1/64 wide (1.6 %).
 const SUB_BITS: u32 = 6;
 
-/// Time spent at every occupancy, for whoever keeps the occupancy: the exact weights of
+/// Time spent at every occupancy, if the caller stores the occupancy. Has the exact weights of
 /// [`OccupancyHistogram`] without its mean and maximum.
 ///
-/// Time is weighed exactly (every change is seen); the value is kept in bins of 64 bytes below 4
-/// KiB and of at most 1/64 of their value above, so that the memory is bounded: about 1,000 bins at
-/// 1 GB.
+/// Time is exact (every change counts). Values are in bins of 64 bytes below 4 KiB and of at most
+/// 1/64 of their value above. So memory is bounded: about 1,000 bins at 1 GB.
 #[derive(Clone, Debug, Default)]
 pub struct OccupancyTimes {
-    /// Picoseconds per bin; grows to the largest bin that was used.
+    /// Picoseconds per bin; grows to the largest bin used.
     bins: Vec<u64>,
     since: u64,
 }
 
 impl OccupancyTimes {
-    /// The value was `held` (bytes) since the last change, until `now` (ps). `now` never goes back.
+    /// Records that the value was `held` (bytes) from the last change until `now` (ps). `now` never
+    /// decreases.
     #[inline]
     pub fn hold(&mut self, now: u64, held: u64) {
         let span = now - self.since;
@@ -78,7 +78,7 @@ pub struct Bin {
 }
 
 impl OccupancyHistogram {
-    /// The value is `value` from `now` (ps) on. `now` never goes back.
+    /// Sets the value to `value` at `now` (ps). `now` never decreases.
     #[inline]
     pub fn set(&mut self, now: u64, value: u64) {
         self.integral += u128::from(self.value) * u128::from(now - self.times.since);
@@ -113,8 +113,8 @@ impl OccupancyHistogram {
 #[inline]
 pub(crate) fn index_of(value: u64) -> usize {
     let units = value >> UNIT_BITS;
-    // The first 2·64 units one by one (step 0); from 64·2^k units on in steps of 2^k. No branches:
-    // every change passes here.
+    // The first 2·64 units one by one (step 0); from 64·2^k units on in steps of 2^k. Without
+    // branches, because every change runs this code.
     let step = (units | (1 << SUB_BITS)).ilog2() - SUB_BITS;
     ((step as usize) << SUB_BITS) + (units >> step) as usize
 }

@@ -1,14 +1,13 @@
-//! What a record is: the row of a table whose columns are declared once, each with name, type and
-//! documentation.
+//! Records: rows of tables whose columns are declared once, each with name, type and documentation.
 //!
-//! [`record!`](crate::record!) declares one. The struct, its [`Column`]s, and how it is written and
-//! read follow from the declaration, so they cannot disagree. Cells go to a [`CellWriter`] and come
-//! from a [`CellReader`], which `bufferlab-results` has for Parquet.
+//! [`record!`](crate::record!) declares one. The struct, its [`Column`]s, and the code that writes
+//! and reads it follow from the declaration, so they cannot disagree. Cells go to a [`CellWriter`]
+//! and come from a [`CellReader`]; `bufferlab-results` implements both for Parquet.
 
 use std::error::Error;
 use std::fmt;
 
-/// How a column is stored.
+/// Type in which a column is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Unsigned, 64 bits.
@@ -23,9 +22,9 @@ pub enum ColumnKind {
     F64,
     /// A class: its index in memory, its name (dictionary) in the file.
     Class,
-    /// A switch, likewise.
+    /// A switch: its index in memory, its name (dictionary) in the file.
     Switch,
-    /// A host, likewise.
+    /// A host: its index in memory, its name (dictionary) in the file.
     Host,
     /// One of a few words (dictionary).
     Word,
@@ -52,15 +51,15 @@ impl ColumnKind {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Name; that of the field.
+    /// Name of the column and of the field.
     pub name: &'static str,
     /// Type.
     pub kind: ColumnKind,
     /// Whether a cell may be empty.
     pub nullable: bool,
-    /// The words that a cell may be, if the field is an enumeration; otherwise none.
+    /// Words allowed in a cell, if the field is an enumeration; otherwise empty.
     pub words: &'static [&'static str],
-    /// What it means: the field's documentation without its full stop.
+    /// Description: the field's documentation without its full stop.
     pub description: &'static str,
 }
 
@@ -72,7 +71,7 @@ impl Column {
         Self { name, kind, nullable, words, description: description(documentation) }
     }
 
-    /// The unit, by the ending of the name.
+    /// Unit, from the suffix of the name.
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
         [("_ns", "ns"), ("_ps", "ps"), ("_bytes", "B"), ("_packets", "packets"), ("_bps", "bit/s")]
@@ -81,8 +80,7 @@ impl Column {
     }
 }
 
-/// A documentation comment as a description: without the space that it begins with and the full
-/// stop at its end.
+/// A documentation comment as a description: without its leading space and its final full stop.
 #[must_use]
 pub const fn description(documentation: &'static str) -> &'static str {
     let text = documentation.trim_ascii();
@@ -96,26 +94,26 @@ pub const fn description(documentation: &'static str) -> &'static str {
 pub trait Record: Sized {
     /// Name of the table.
     const NAME: &'static str;
-    /// What a row of it is.
+    /// Description of a row.
     const DESCRIPTION: &'static str;
-    /// Its columns in order.
+    /// Columns in order.
     const COLUMNS: &'static [Column];
 
     /// Writes one cell per column, in their order.
     ///
     /// # Errors
-    /// The writer's, at the first cell that it refuses.
+    /// The writer's error, at the first cell that it refuses.
     fn write<W: CellWriter>(&self, to: &mut W) -> Result<(), W::Error>;
 
     /// Reads one cell per column, in their order.
     ///
     /// # Errors
-    /// The reader's, if a cell does not fit its field.
+    /// The reader's error, if a cell does not fit its field.
     fn read<R: CellReader>(from: &mut R) -> Result<Self, R::Error>;
 }
 
-/// How a field is stored as a cell. Numbers, words and texts store themselves; [`ClassName`],
-/// [`SwitchName`] and [`HostName`] store an index as the name that it stands for.
+/// Conversion of a field to a cell. Numbers, words and texts store themselves; [`ClassName`],
+/// [`SwitchName`] and [`HostName`] store an index as the name of the object.
 pub trait Cell {
     /// Type of the field.
     type Field;
@@ -123,7 +121,7 @@ pub trait Cell {
     const KIND: ColumnKind;
     /// Whether a cell may be empty.
     const NULLABLE: bool = false;
-    /// The words that a cell may be, if the field is an enumeration.
+    /// Words allowed in a cell, if the field is an enumeration.
     const WORDS: &'static [&'static str] = &[];
 
     /// Writes the cell.
@@ -135,13 +133,13 @@ pub trait Cell {
     /// Reads the cell.
     ///
     /// # Errors
-    /// If what the reader finds is no value of the field.
+    /// If the cell is no value of the field.
     fn read<R: CellReader>(from: &mut R) -> Result<Self::Field, R::Error>;
 }
 
-/// Takes the cells of rows, one call per column in the order of the columns.
+/// Receives the cells of rows, one call per column in the order of the columns.
 pub trait CellWriter {
-    /// Why a cell may be refused.
+    /// Reason to refuse a cell.
     type Error;
 
     /// Writes an integer of 64 bits, or an empty cell.
@@ -158,19 +156,19 @@ pub trait CellWriter {
     fn word(&mut self, word: &str);
     /// Writes a text.
     fn text(&mut self, text: &str);
-    /// Writes the name of the class, switch or host with this index; the column's kind says which
-    /// of the three.
+    /// Writes the name of the class, switch or host with this index, depending on the column's
+    /// kind.
     ///
     /// # Errors
-    /// If there is none with this index.
+    /// If the index does not exist.
     fn name(&mut self, index: u32) -> Result<(), Self::Error>;
     /// Writes an empty cell of a word or a name.
     fn none(&mut self);
 }
 
-/// Gives the cells of rows, one call per column in the order of the columns.
+/// Provides the cells of rows, one call per column in the order of the columns.
 pub trait CellReader {
-    /// Why a cell cannot be read.
+    /// Reason why a cell cannot be read.
     type Error;
 
     /// Reads an integer of 64 bits; `None` is an empty cell.
@@ -190,25 +188,25 @@ pub trait CellReader {
     /// Reads the name of a class, switch or host as its index.
     ///
     /// # Errors
-    /// If the cell is empty, or nobody has that name.
+    /// If the cell is empty, or the name is unknown.
     fn name(&mut self) -> Result<u32, Self::Error>;
     /// Reads the name of a class, switch or host as its index; `None` is an empty cell.
     ///
     /// # Errors
-    /// If nobody has that name.
+    /// If the name is unknown.
     fn name_or_none(&mut self) -> Result<Option<u32>, Self::Error>;
-    /// The error for the cell that was read last.
+    /// The error for the last cell read.
     fn fault(&self, fault: CellFault) -> Self::Error;
 }
 
-/// Why a cell is no value of its field.
+/// Reason why a cell is no value of its field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellFault {
-    /// It is empty and must not be.
+    /// The cell is empty but must not be.
     Empty,
-    /// It is none of the words of the enumeration.
+    /// The cell is none of the words of the enumeration.
     UnknownWord(&'static str),
-    /// There are not that many classes.
+    /// The class index exceeds the number of classes.
     ClassTooLarge(u32),
 }
 
@@ -263,7 +261,7 @@ macro_rules! numbers {
 
 numbers! { u64 U64, u32 U32, u16 U16, u8 U8, f64 F64, }
 
-/// Words that are not an enumeration here: those of policies and links.
+/// Static words without an enumeration in this crate: names from policies and links.
 impl Cell for &'static str {
     type Field = Self;
     const KIND: ColumnKind = ColumnKind::Word;
@@ -315,7 +313,7 @@ impl Cell for String {
     }
 }
 
-/// Between the names of a path. No scenario's node has it in its name by accident.
+/// Separator between the names of a path; unlikely in a scenario's node names.
 const ARROW: &str = " → ";
 
 /// A path through nodes: their names in one text, with arrows between them.

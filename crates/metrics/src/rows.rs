@@ -1,5 +1,5 @@
-//! The tables of a run: their columns, each declared once. What is written, read and documented
-//! follows from this file.
+//! The tables of a run, with the declarations of their columns. The code that writes and reads
+//! tables and their documentation follow from this file.
 
 use crate::declare::{tables, word_cell, words};
 use crate::record;
@@ -7,19 +7,20 @@ use crate::record::{ClassName, HostName, Record, SwitchName};
 use bufferlab_core::PacketEvent;
 
 words! {
-    /// How a flow ended.
+    /// Final state of a flow.
     FlowState {
         /// Every byte has arrived.
         Finished => "finished",
-        /// It sent everything, lost packets will not be sent again, and the rest has arrived.
+        /// The flow has sent all data and does not send lost packets again; all other packets have
+        /// arrived.
         Lossy => "lossy",
-        /// The run ended first.
+        /// The run ended before the flow did.
         Unfinished => "unfinished",
     }
 }
 
 words! {
-    /// What a measurement is about.
+    /// Object of a measurement.
     Scope {
         /// A whole switch.
         Switch => "switch",
@@ -31,7 +32,7 @@ words! {
 }
 
 record! {
-    /// One flow: its size, when it started, how it ended, how long it took, what it lost.
+    /// One flow: its size, start, end state, duration and losses.
     pub FlowRow => "flows" {
         /// Number of the flow in order of its start, from 0.
         flow_id: u64,
@@ -43,11 +44,11 @@ record! {
         src_host: u32 as HostName,
         /// Receiving host.
         dst_host: u32 as HostName,
-        /// Payload.
+        /// Payload of the flow.
         size_bytes: u64,
-        /// When the application handed the data over.
+        /// Time at which the application handed over the data.
         start_ns: u64,
-        /// How long an open-loop flow sends at its rate; empty for any other.
+        /// Time that an open-loop flow takes to send at its rate; empty for any other flow.
         sending_ns: Option<u64>,
         /// finished: every byte has arrived; lossy: an open-loop flow that lost packets;
         /// unfinished: the run ended first.
@@ -56,10 +57,10 @@ record! {
         /// finished.
         fct_ns: Option<u64>,
         /// Ideal FCT: base round-trip time plus payload over the slower access link, or plus
-        /// sending_ns where that is longer.
+        /// sending_ns if that is longer.
         ideal_ns: f64,
-        /// fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets, whose
-        /// sending_ns contains the gap after the last one.
+        /// Slowdown fct / ideal; empty unless finished. Below 1 for open-loop flows of few packets,
+        /// whose sending_ns contains the gap after the last one.
         slowdown: Option<f64>,
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
@@ -75,40 +76,40 @@ record! {
 }
 
 record! {
-    /// One query (incast): the flows that answer it, and when all of them had ended.
+    /// One query (incast): the answering flows, and the time until all of them had ended.
     pub QueryRow => "queries" {
         /// Number of the query.
         query_id: u32,
-        /// Class of its flows.
+        /// Class of the query's flows.
         class: u16 as ClassName,
-        /// The asking host.
+        /// Host that sends the query.
         client_host: u32 as HostName,
-        /// Flows that answer.
+        /// Number of answering flows.
         fan_in: u32,
         /// Bytes of all answers.
         request_bytes: u64,
-        /// Start.
+        /// Start of the query.
         start_ns: u64,
         /// Query completion time: start to the end of its last flow; empty if unfinished.
         qct_ns: Option<u64>,
         /// Ideal QCT: base round-trip time plus all answers over the client's link rate.
         ideal_ns: f64,
-        /// qct / ideal; empty if unfinished.
+        /// Slowdown qct / ideal; empty if unfinished.
         slowdown: Option<f64>,
-        /// Packets lost.
+        /// Packets lost by the query's flows.
         dropped_packets: u64,
-        /// Timeouts of its flows.
+        /// Timeouts of the query's flows.
         timeouts: u32,
     }
 }
 
 record! {
-    /// One sample of the chosen switch: what it, one of its ports or one of its queues holds, and
-    /// the threshold in force.
+    /// One sample of the chosen switch, or of one of its ports or queues: its occupancy and the
+    /// threshold in force.
     pub SeriesRow => "series" {
-        /// Instant.
+        /// Time of the sample.
         time_ns: u64,
-        /// What is measured: switch, port or queue.
+        /// Measured object: switch, port or queue.
         scope: Scope,
         /// Switch.
         switch: u32 as SwitchName,
@@ -118,15 +119,15 @@ record! {
         priority: Option<u8>,
         /// Bytes stored.
         occupancy_bytes: u64,
-        /// The policy's limit for an untagged packet, where it has one.
+        /// Limit of the policy for an untagged packet, if the policy has one.
         threshold_bytes: Option<u64>,
     }
 }
 
 record! {
-    /// One bin of the exact time-weighted histogram of what a switch, port or queue holds.
+    /// One bin of the exact time-weighted histogram of the occupancy of a switch, port or queue.
     pub HistogramRow => "occupancy" {
-        /// What is measured: switch, port or queue.
+        /// Measured object: switch, port or queue.
         scope: Scope,
         /// Switch.
         switch: u32 as SwitchName,
@@ -152,7 +153,7 @@ record! {
         port: u16,
         /// Priority.
         priority: u8,
-        /// Packets that asked for space.
+        /// Packets that arrived for the queue.
         arrived_packets: u64,
         /// Packets stored.
         enqueued_packets: u64,
@@ -160,11 +161,11 @@ record! {
         enqueued_bytes: u64,
         /// Packets refused on arrival.
         dropped_packets: u64,
-        /// Packets removed after having been stored.
+        /// Stored packets removed without being sent.
         evicted_packets: u64,
         /// Packets marked.
         marked_packets: u64,
-        /// Largest length.
+        /// Peak length.
         max_bytes: u64,
         /// Mean length over the run, time-weighted.
         mean_bytes: f64,
@@ -182,8 +183,8 @@ record! {
         priority: u8,
         /// Class of the flow.
         class: u16 as ClassName,
-        /// Which limit bound.
-        // In the policy's word.
+        /// Limit that refused the packets.
+        // Word of the policy.
         reason: &'static str,
         /// Packets lost.
         packets: u64,
@@ -195,15 +196,15 @@ record! {
 record! {
     /// One direction of a link: its counters over the run.
     pub LinkRow => "links" {
-        /// Sending end.
+        /// Sending end of the link.
         from: String,
-        /// Receiving end.
+        /// Receiving end of the link.
         to: String,
         /// Number among parallel links of the same two ends.
         parallel: u16,
-        /// host-up, host-down, up, down or peer.
+        /// Role of the link: host-up, host-down, up, down or peer.
         role: &'static str,
-        /// Rate.
+        /// Rate of the link.
         rate_bps: u64,
         /// Packets sent.
         tx_packets: u64,
@@ -211,11 +212,11 @@ record! {
         tx_bytes: u64,
         /// Packets sent with a congestion mark.
         marked_packets: u64,
-        /// Mean use over the arrival phase: a packet counts in full when it starts, so a phase of
-        /// few packets can exceed 1.
+        /// Mean utilisation over the arrival phase. A packet counts in full when it starts, so a
+        /// phase of few packets can exceed 1.
         utilisation: f64,
-        /// Bytes that asked for this port in the arrival phase, lost or not, as on the wire; empty
-        /// for a host's link.
+        /// Bytes that arrived for this port in the arrival phase, lost or not, as on the wire;
+        /// empty for a host's link.
         offered_bytes: Option<u64>,
         /// Packets lost because the link was down.
         lost_packets: u64,
@@ -225,7 +226,7 @@ record! {
 record! {
     /// One sample of an internal value of the chosen switch's policy: a counter, a state, a factor.
     pub ProbeRow => "probes" {
-        /// Instant.
+        /// Time of the sample.
         time_ns: u64,
         /// Switch.
         switch: u32 as SwitchName,
@@ -233,25 +234,25 @@ record! {
         port: u16,
         /// Priority.
         priority: u8,
-        /// The policy's name for the value.
+        /// Name of the value in the policy.
         name: &'static str,
-        /// The value.
+        /// Sampled value.
         value: f64,
     }
 }
 
 record! {
-    /// One sample of a live flow: what it has delivered so far. A flow that has ended has no more
+    /// One sample of a live flow: the payload delivered so far. A flow that has ended has no more
     /// rows; its size is in `flows`.
     pub ProgressRow => "progress" {
-        /// Instant.
+        /// Time of the sample.
         time_ns: u64,
         /// Flow.
         flow_id: u64,
         /// Class of the flow.
         class: u16 as ClassName,
-        /// Payload that the receiving application has so far.
-        // In order, each byte once; of an open-loop flow all that arrived.
+        /// Payload delivered to the receiving application so far.
+        // In order, each byte once; for an open-loop flow, every byte that arrived.
         delivered_bytes: u64,
     }
 }
@@ -271,17 +272,16 @@ record! {
         from_ns: u64,
         /// Largest delay of the bin.
         to_ns: u64,
-        /// Packets that were sent after such a delay.
+        /// Packets sent after a delay in the bin.
         packets: u64,
-        /// Sum of their delays.
-        // So that means are exact.
+        /// Sum of the delays of these packets.
+        // Makes means exact.
         total_ns: u64,
     }
 }
 
 record! {
-    /// One priority of one port that was paused or paused its neighbour: pause and resume frames,
-    /// and for how long.
+    /// Pause and resume frames of one priority of one port, and the durations of its pauses.
     pub PauseRow => "pauses" {
         /// Switch.
         switch: u32 as SwitchName,
@@ -293,89 +293,89 @@ record! {
         sent_pauses: u64,
         /// Resume frames sent to the neighbour.
         sent_resumes: u64,
-        /// How long the policy wanted the neighbour to be silent.
+        /// Time for which the policy wanted the neighbour to be silent.
         demanded_ns: u64,
-        /// Pause frames of the neighbour that took effect, repetitions included.
+        /// Pause frames from the neighbour that took effect, repetitions included.
         received_pauses: u64,
-        /// Resume frames of the neighbour that took effect.
+        /// Resume frames from the neighbour that took effect.
         received_resumes: u64,
-        /// How long this port was paused.
+        /// Time for which this port was paused.
         paused_ns: u64,
-        /// How long the neighbour's port towards this one was paused.
-        // Of hosts this is the only record.
+        /// Time for which the neighbour's port towards this one was paused.
+        // The only record of paused hosts.
         neighbour_paused_ns: u64,
-        /// The most headroom that packets of this priority, arrived through this port, held at a
-        /// time.
+        /// Peak headroom of packets of this priority that arrived through this port.
         max_headroom_bytes: u64,
-        /// Packets of this priority, arrived through this port, that the switch lost although they
-        /// are lossless; what a watchdog discards is not counted.
+        /// Lossless packets of this priority that arrived through this port and that the switch
+        /// lost. Packets discarded by a watchdog do not count.
         lost_lossless_packets: u64,
     }
 }
 
 record! {
-    /// One pause of one priority of one link: who wanted it, who was paused, from when to when.
+    /// One pause of one priority of one link: the pausing and the paused node, start and end.
     pub PauseSpanRow => "pause_spans" {
-        /// Node that wants silence.
+        /// Node that sent the pause.
         by: String,
-        /// Node that is paused on its link to it.
+        /// Node that is paused on its link to the pausing node.
         paused: String,
         /// Number among parallel links of the same two ends.
         parallel: u16,
         /// Priority.
         priority: u8,
-        /// When the sender obeyed.
+        /// Time at which the sender obeyed.
         start_ns: u64,
-        /// When it was free again; empty if it was still paused when the run ended.
+        /// Time at which the sender was free again; empty if it was still paused when the run
+        /// ended.
         end_ns: Option<u64>,
     }
 }
 
 record! {
-    /// Paused links that wait for each other in a cycle (a PFC deadlock, if it never opens). The
-    /// same links have one row for all their cycles.
+    /// Paused links that wait for each other in a cycle (a PFC deadlock, if it never opens). A set
+    /// of links has one row for all its cycles.
     pub PauseCycleRow => "pause_cycles" {
-        /// When the circle closed for the first time.
+        /// Time at which the cycle closed first.
         time_ns: u64,
         /// Priority.
         priority: u8,
-        /// Its switches in the direction of the traffic; each is paused by the next, the last by
-        /// the first.
+        /// Switches of the cycle in the direction of the traffic; each is paused by the next, the
+        /// last by the first.
         members: Vec<String>,
-        /// How often it closed.
+        /// Number of times that the cycle closed.
         times: u64,
-        /// When it closed for the last time.
+        /// Time at which the cycle closed last.
         last_ns: u64,
-        /// How long it was closed altogether.
+        /// Total time for which the cycle was closed.
         total_ns: u64,
-        /// When it opened for the last time; empty if it was closed when the run ended.
+        /// Time at which the cycle opened last; empty if it was closed when the run ended.
         ended_ns: Option<u64>,
     }
 }
 
 record! {
-    /// One storm of pauses that the PFC watchdog of a switch noticed: its rule, what it did, what
-    /// was lost.
+    /// One pause storm detected by the PFC watchdog of a switch: the rule, the action and the
+    /// losses.
     pub WatchdogRow => "watchdog" {
         /// Switch.
         switch: u32 as SwitchName,
         /// Port of the stormed queue.
         port: u16,
-        /// Its priority.
+        /// Priority of the stormed queue.
         priority: u8,
-        /// Rule that noticed the storm: mellanox or broadcom.
+        /// Rule that detected the storm: mellanox or broadcom.
         rule: &'static str,
-        /// What was done: drop, forward or alert.
+        /// Action of the watchdog: drop, forward or alert.
         action: &'static str,
-        /// When the storm was noticed.
+        /// Time at which the storm was detected.
         detected_ns: u64,
-        /// When the queue was restored; empty if it was not before the run ended.
+        /// Time at which the queue was restored; empty if the run ended before.
         restored_ns: Option<u64>,
-        /// Packets flushed out of the queue when the storm was noticed.
+        /// Packets flushed from the queue when the storm was detected.
         flushed_packets: u64,
         /// Packets discarded on arrival, for the queue or from its port.
         discarded_packets: u64,
-        /// Bytes of both.
+        /// Bytes of flushed and discarded packets.
         lost_bytes: u64,
         /// Packets that the queue sent during the storm.
         sent_packets: u64,
@@ -385,65 +385,64 @@ record! {
 word_cell!(PacketEvent);
 
 record! {
-    /// One event in a switch's buffer, of one packet; written where a run is asked for it
-    /// (`--packets`, or `output.packets`), absent otherwise. Events of one instant at one switch
-    /// are in the order in which they happened: an evicted packet stands before the one that it
-    /// made room for.
+    /// One event of one packet in a switch's buffer. Written only on request (`--packets`, or
+    /// `output.packets`). Events at one instant and switch are in the order in which they happened:
+    /// an evicted packet precedes the packet that it made room for.
     pub PacketRow => "packets" {
-        /// Instant.
+        /// Time of the event.
         time_ps: u64,
         /// Switch.
         switch: u32 as SwitchName,
         /// admitted, dropped (refused on arrival), evicted (removed later), marked (ECN), departed
-        /// (its transmission begins), paused or resumed (the switch tells the sender behind the
+        /// (its transmission begins), paused or resumed (the switch signals the sender behind the
         /// ingress queue).
         event: PacketEvent,
-        /// Port through which the packet came; of a pause, the port that is told.
+        /// Ingress port of the packet; for a pause, the port that is signalled.
         ingress_port: u16,
-        /// Port through which it leaves; empty for a pause that no packet brought about.
+        /// Egress port of the packet; empty for a pause that no packet caused.
         port: Option<u16>,
-        /// Its queue at that port; of a pause, the priority that is told.
+        /// Priority of the packet's queue; for a pause, the priority that is signalled.
         priority: u8,
-        /// Class of its flow; ACKs count for their flow. Empty for a pause that no packet brought
-        /// about.
+        /// Class of the packet's flow; ACKs count for their flow. Empty for a pause that no packet
+        /// caused.
         class: Option<u16> as Option<ClassName>,
-        /// Its flow. Empty for a pause that no packet brought about.
+        /// Flow of the packet. Empty for a pause that no packet caused.
         flow_id: Option<u64>,
-        /// Number of the packet in its flow, from 0, the same for a repetition; of an ACK, the
-        /// packet that is expected next.
+        /// Number of the packet in its flow, from 0; a retransmission has the number of the
+        /// original. For an ACK, the packet expected next.
         packet: Option<u32>,
-        /// data, ack, syn or syn-ack.
+        /// Kind of packet: data, ack, syn or syn-ack.
         kind: Option<&'static str>,
-        /// What it is charged in the buffer.
+        /// Bytes charged to the buffer for the packet.
         size_bytes: u32,
-        /// Length of its queue after the event.
+        /// Length of the packet's queue after the event.
         queue_bytes: u64,
-        /// Content of the whole buffer after the event.
+        /// Occupancy of the whole buffer after the event.
         occupancy_bytes: u64,
-        /// What is charged to the ingress queue after the event: what came through that port with
-        /// that priority and is still stored.
+        /// Bytes charged to the ingress queue after the event: stored packets that came through
+        /// that port with that priority.
         ingress_bytes: u64,
-        /// The policy's limit for this packet in its queue after the event, where it has one.
+        /// Limit of the policy for this packet in its queue after the event, if the policy has one.
         threshold_bytes: Option<u64>,
-        /// What the packet is charged to: shared, minimum, reserved or headroom. Of admitted
-        /// packets, and of victims of an eviction.
+        /// Account that the packet is charged to: shared, minimum, reserved or headroom. For
+        /// admitted packets, and for victims of an eviction.
         account: Option<&'static str>,
-        /// Why it was dropped, evicted or marked.
+        /// Reason for the drop, eviction or mark.
         reason: Option<&'static str>,
-        /// What had no room for a dropped packet: buffer, queue, port, ingress, headroom …
+        /// Place without room for a dropped packet: buffer, queue, port, ingress, headroom …
         bound: Option<&'static str>,
-        /// What that may hold. The packet was dropped because held_bytes and what it would have
-        /// added were more.
+        /// Limit of the place in bound. The packet was dropped because held_bytes plus the packet's
+        /// bytes exceeded it.
         limit_bytes: Option<u64>,
-        /// What that held.
+        /// Bytes in the place in bound.
         held_bytes: Option<u64>,
-        /// How long a departed or evicted packet had been stored.
+        /// Time for which a departed or evicted packet had been stored.
         stored_ps: Option<u64>,
     }
 }
 
 impl PauseCycleRow {
-    /// All its links were paused, and waited for each other, when the run ended.
+    /// Whether the cycle was still closed when the run ended.
     #[must_use]
     pub fn lasted(&self) -> bool {
         self.ended_ns.is_none()
@@ -469,7 +468,7 @@ tables! {
 }
 
 impl Table {
-    /// Whether a run writes it only where it was asked to.
+    /// Whether a run writes the table only on request.
     #[must_use]
     pub const fn is_optional(self) -> bool {
         matches!(self, Self::Packets)
@@ -478,6 +477,6 @@ impl Table {
 
 /// A record that is the row of a table of a run.
 pub trait TableRow: Record {
-    /// The table.
+    /// Table of the record.
     const TABLE: Table;
 }

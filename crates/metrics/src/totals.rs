@@ -7,11 +7,11 @@ pub struct RunTotals {
     pub classes: Vec<String>,
     /// Switch names; rows refer to them by index.
     pub switches: Vec<String>,
-    /// Host names.
+    /// Host names; rows refer to them by index.
     pub hosts: Vec<String>,
     /// Buffer of every switch (bytes).
     pub buffer_bytes: Vec<u64>,
-    /// Simulated time at the end of the run.
+    /// Simulated time at the end of the run (ns).
     pub end_ns: u64,
     /// Packets that crossed a link, ACKs included: the unit of speed.
     pub packet_hops: u64,

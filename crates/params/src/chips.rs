@@ -1,6 +1,6 @@
-//! Families of switch chips: what of their memories differs, as far as it is public.
+//! Families of switch chips: the public differences between their memories.
 //!
-//! Where the numbers come from, and what was held against measurements: docs/evidence/silicon.md.
+//! Sources of the numbers, and comparisons with measurements: docs/evidence/silicon.md.
 
 use crate::choices;
 
@@ -14,7 +14,7 @@ choices! {
         Tomahawk3 = "tomahawk3": "Broadcom Tomahawk 3: cells of 254 B, 2 slices",
         Tomahawk4 = "tomahawk4": "Broadcom Tomahawk 4: cells of 254 B, 2 slices",
         Tomahawk5 = "tomahawk5": "Broadcom Tomahawk 5: cells of 254 B, 2 slices",
-        Jericho2 = "jericho2": "Broadcom Jericho 2: bytes, 2 slices, 48 B more for every packet",
+        Jericho2 = "jericho2": "Broadcom Jericho 2: byte allocation, 2 slices, 48 B overhead per packet",
         Spectrum1 = "spectrum1": "NVIDIA Spectrum: cells of 96 B, one memory",
         Spectrum2 = "spectrum2": "NVIDIA Spectrum-2: cells of 144 B, one memory",
         Spectrum3 = "spectrum3": "NVIDIA Spectrum-3: cells of 144 B, one memory",
@@ -22,21 +22,21 @@ choices! {
     }
 }
 
-/// What a family's memory is like.
+/// Memory of a chip family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipFacts {
-    /// Bytes of a cell; 1: memory is counted in bytes.
+    /// Size of a memory cell (bytes); 1: memory is allocated in bytes.
     pub cell_bytes: u32,
-    /// Parts of the memory that share nothing; packets are in that of their ingress port.
+    /// Separate parts of the memory; each stores the packets of some ingress ports.
     pub slices: u16,
-    /// What a packet costs beside its bytes.
+    /// Memory overhead per packet (bytes).
     pub packet_overhead: u32,
-    /// Minimums of egress queues come from what ingress queues share, in every slice.
+    /// Whether minimums of egress queues are taken from the ingress queues' memory, in every slice.
     pub queue_minimums_in_every_slice: bool,
 }
 
 impl ChipFamily {
-    /// What is known of it.
+    /// Known facts about the family's memory.
     #[must_use]
     pub const fn facts(self) -> ChipFacts {
         match self {

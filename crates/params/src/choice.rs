@@ -1,26 +1,26 @@
-//! Parameters that are one of a few words.
+//! Parameters whose value is one of a few words.
 
-/// A word that a value may be, and what it means.
+/// A word that a value may be, with its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// As it is written.
+    /// Spelling of the word.
     pub name: &'static str,
-    /// What it chooses, for documentation and messages.
+    /// Meaning, for documentation and messages.
     pub meaning: &'static str,
 }
 
 /// An enumeration whose values are written as words; declared with [`crate::choices!`].
 pub trait Choice: Copy + Eq + 'static {
-    /// Every value, in the order of declaration.
+    /// All values, in the order of declaration.
     const ALL: &'static [Self];
-    /// Their words, in the same order.
+    /// Words of all values, in the order of [`Self::ALL`].
     const WORDS: &'static [Word];
 
     /// The word of this value.
     #[must_use]
     fn word(self) -> &'static str;
 
-    /// The value that is written as `word`.
+    /// The value with the word `word`.
     #[must_use]
     fn from_word(word: &str) -> Option<Self> {
         let index = Self::WORDS.iter().position(|known| known.name == word)?;
@@ -28,13 +28,13 @@ pub trait Choice: Copy + Eq + 'static {
     }
 }
 
-/// Declares an enumeration of words: its variants, how they are written and what they mean, once.
+/// Declares an enumeration of words: its variants, their spellings and their meanings.
 ///
 /// ```
 /// use bufferlab_params::{Choice, choices};
 ///
 /// choices! {
-///     /// Which end of a queue loses a packet.
+///     /// End of a queue that loses a packet.
 ///     #[derive(Default)]
 ///     pub enum Victim {
 ///         #[default]
@@ -61,7 +61,7 @@ macro_rules! choices {
         }
 
         impl $Name {
-            /// As it is written.
+            /// The word of this value.
             #[must_use]
             $vis const fn word(self) -> &'static str {
                 match self { $(Self::$Variant => $word,)+ }
@@ -79,7 +79,7 @@ macro_rules! choices {
     };
 }
 
-/// What each of `words` chooses, as a sentence; empty if none says what it means.
+/// Meaning of each of `words`, as a sentence; empty if no word has a meaning.
 #[must_use]
 pub fn meanings(words: &[Word]) -> String {
     let told = words.iter().filter(|word| !word.meaning.is_empty());
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     choices! {
-        /// A test's.
+        /// An enumeration for the tests.
         enum Size {
             Small = "small": "not much",
             Large = "large": "much",

@@ -1,41 +1,41 @@
-//! What is wrong with the parameters of an entry, and where: an entry says it in these terms, and
-//! the reader of a file shows it at the right line.
+//! Faults in the parameters of an entry, with their places. An entry reports faults in these terms,
+//! and the reader of a file shows them at the right line.
 
 use std::fmt;
 
 /// A place in the parameters of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The parameter.
+    /// Name of the parameter.
     pub param: &'static str,
-    /// An element of its list.
+    /// Index of an element, if the parameter is a list.
     pub element: Option<usize>,
-    /// A key of that element, where the elements are tables.
+    /// Key in that element, if the elements are tables.
     pub key: Option<&'static str>,
-    /// An element of that element, where the elements are lists.
+    /// Index in that element, if the elements are lists.
     pub inner: Option<usize>,
 }
 
 impl Place {
-    /// A parameter.
+    /// The place of a parameter.
     #[must_use]
     pub const fn new(param: &'static str) -> Self {
         Self { param, element: None, key: None, inner: None }
     }
 
-    /// An element of its list.
+    /// Adds the index of a list element.
     #[must_use]
     pub const fn element(self, index: usize) -> Self {
         Self { element: Some(index), ..self }
     }
 
-    /// A key of that element.
+    /// Adds a key of that element.
     #[must_use]
     pub const fn key(self, key: &'static str) -> Self {
         Self { key: Some(key), ..self }
     }
 
-    /// An element of that element.
+    /// Adds an index within that element.
     #[must_use]
     pub const fn inner(self, index: usize) -> Self {
         Self { inner: Some(index), ..self }
@@ -48,32 +48,32 @@ impl From<&'static str> for Place {
     }
 }
 
-/// Something that is wrong, or suspicious, with parameters that are each in their domain.
+/// A fault, or something suspicious, in parameters that are each in their domain.
 #[must_use]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where.
+    /// Place of the fault.
     pub place: Place,
-    /// The headline.
+    /// Headline of the message.
     pub message: String,
-    /// What stands at the place: what was expected, in a few words.
+    /// Label at the place: the expected value, in a few words.
     pub label: String,
-    /// What to do about it.
+    /// Advice, if any.
     pub help: Option<String>,
-    /// Other places that belong to it.
+    /// Related places, with labels.
     pub also: Vec<(Place, String)>,
-    /// The line (from 1) of the file that the parameter names.
+    /// Line (from 1) in the file that the parameter names.
     pub line: Option<usize>,
 }
 
 impl Fault {
-    /// `message` is the headline, `label` stands at the place in the file.
+    /// A fault with the headline `message`, and `label` at the place in the file.
     pub fn new(place: impl Into<Place>, message: impl Into<String>, label: impl Into<String>) -> Self {
         let (place, message, label) = (place.into(), message.into(), label.into());
         Self { place, message, label, help: None, also: Vec::new(), line: None }
     }
 
-    /// Of an error whose words end with advice: what stands behind "; " becomes the help.
+    /// A fault from an error text that ends with advice: the part after "; " becomes the help.
     pub fn of_error(place: impl Into<Place>, error: &str, label: impl Into<String>) -> Self {
         match error.split_once("; ") {
             Some((message, help)) => Self::new(place, message, label).help(help),
@@ -81,23 +81,23 @@ impl Fault {
         }
     }
 
-    /// With advice.
+    /// Sets the advice.
     pub fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 
-    /// With this advice, if there is none yet.
+    /// Sets the advice, unless there is one.
     pub fn or_help(self, help: &str) -> Self {
         Self { help: self.help.or_else(|| Some(help.to_owned())), ..self }
     }
 
-    /// With another place.
+    /// Adds a related place.
     pub fn also(mut self, place: impl Into<Place>, label: impl Into<String>) -> Self {
         self.also.push((place.into(), label.into()));
         self
     }
 
-    /// At a line of the file that the parameter names.
+    /// Sets the line in the file that the parameter names.
     pub fn at_line(self, line: usize) -> Self {
         Self { line: Some(line), ..self }
     }
@@ -109,14 +109,14 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why an entry could not be built: one fault or several. None: something that it needs is missing,
-/// which has been reported.
+/// Faults that prevented an entry from being built. Empty: something that the entry needs is
+/// missing, and that was reported before.
 #[must_use]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// What the entry needs is missing, and whoever should have provided it has said so.
+    /// No new fault: something that the entry needs is missing, and that was reported before.
     pub const fn reported() -> Self {
         Self(Vec::new())
     }

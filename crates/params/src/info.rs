@@ -1,4 +1,4 @@
-//! What a parameter is: its kind, its range, its default in each reading.
+//! Declaration of a parameter: its kind, its range, and its default under each profile.
 
 use crate::choice::{Word, meanings};
 use crate::choices;
@@ -9,19 +9,19 @@ use std::borrow::Cow;
 use std::fmt;
 
 choices! {
-    /// How an under-specified detail is read.
+    /// Reading of details that a paper leaves open.
     #[derive(Default)]
     pub enum Profile {
         #[default]
         Paper = "paper": "the text of the papers",
-        Artifact = "artifact": "the public artifacts of their authors, where they deviate",
+        Artifact = "artifact": "the public artifacts of the papers' authors, where they deviate",
     }
 }
 
-/// The value of a [`ParamKind::BytesPerPort`] that follows from the cables of the ports.
+/// Value of a [`ParamKind::BytesPerPort`] that is derived from the cables of the ports.
 pub const AUTO: &str = "auto";
 
-/// What a parameter's value may be.
+/// Kind and domain of a parameter's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
     /// A dimensionless number in `min..=max`.
@@ -33,14 +33,14 @@ pub enum ParamKind {
     },
     /// A dimensionless number above `min`, up to `max`.
     RatioAbove {
-        /// The bound that is not accepted itself.
+        /// Bound, itself not accepted.
         min: f64,
         /// Largest accepted value.
         max: f64,
     },
-    /// A number in `min..=max` of a unit that has no kind of its own: metres, percent, bit times.
+    /// A number in `min..=max` of a unit without a separate kind: metres, percent, bit times.
     Measure {
-        /// In the plural, for documentation and messages.
+        /// Unit in the plural, for documentation and messages.
         unit: &'static str,
         /// Smallest accepted value.
         min: f64,
@@ -60,7 +60,7 @@ pub enum ParamKind {
         min: u64,
     },
     /// One number of bytes for every port, or a list with one per port (the last one repeats); or
-    /// [`AUTO`]: what the cables of the ports ask for, which who knows them fills in.
+    /// [`AUTO`]: derived from cable lengths by the caller.
     BytesPerPort {
         /// Smallest accepted value (bytes).
         min: u64,
@@ -84,13 +84,13 @@ pub enum ParamKind {
     },
     /// `true` or `false`.
     Flag,
-    /// One of a few words: [`crate::Choice::WORDS`] of an enumeration.
+    /// One of a few words: the [`crate::Choice::WORDS`] of an enumeration.
     Choice(&'static [Word]),
     /// Any text.
     Text,
-    /// A list of one value or more, each of this kind.
+    /// A list of one or more values of this kind.
     List(&'static ParamKind),
-    /// A list of buffer profiles; of two that name the same queue the later one counts.
+    /// A list of buffer profiles; the last profile that names a queue applies.
     Profiles,
     /// A list of tables, each with these parameters.
     Tables(&'static TableInfo),
@@ -98,17 +98,17 @@ pub enum ParamKind {
     Texts,
     /// A list of pairs of names, each as `[from, to]`.
     Pairs {
-        /// What they name: "hosts".
+        /// Objects that the names denote: "hosts".
         of: &'static str,
     },
-    /// The name of a file, relative to the document; the value has its content.
+    /// The name of a file, relative to the document; the value includes the file's content.
     File,
-    /// How large flows are: the name of a known distribution, one size, or the name of a file with
-    /// a distribution.
+    /// Flow sizes: the name of a known distribution, one size, or the name of a file with a
+    /// distribution.
     FlowSizes(&'static [Word]),
-    /// How many nodes, or a list of their names; a number stands for `prefix0`, `prefix1` …
+    /// Nodes: their number, or a list of their names. A number stands for `prefix0`, `prefix1` …
     Nodes {
-        /// What the names of numbered nodes begin with.
+        /// Prefix of the names of numbered nodes.
         prefix: &'static str,
     },
 }
@@ -118,20 +118,20 @@ pub enum ParamKind {
 pub struct TableInfo {
     /// Heading in the reference: "an entry of topology.links".
     pub title: &'static str,
-    /// What such a table is.
+    /// Description of a table.
     pub doc: &'static str,
-    /// Its keys.
+    /// Keys of a table.
     pub params: &'static [ParamInfo],
 }
 
 impl ParamKind {
-    /// Any rate above 0.
+    /// Any rate above zero.
     pub const RATE: Self = Self::Rate { min: BitRate(1) };
-    /// Any span of time, even none.
+    /// Any span of time, zero included.
     pub const DELAY: Self = Self::Time { min: Time::ZERO };
-    /// Any span of time above 0.
+    /// Any span of time above zero.
     pub const SPAN: Self = Self::Time { min: Time(1) };
-    /// Any number of bytes above 0.
+    /// Any number of bytes above zero.
     pub const SIZE: Self = Self::Bytes { min: 1 };
 
     /// A whole number of at least `min`.
@@ -159,7 +159,8 @@ impl ParamKind {
             }
             Self::Time { .. } => "a time such as \"80 us\"".to_owned(),
             Self::Rate { .. } => "a rate such as \"10 Gb/s\"".to_owned(),
-            // Counts that end where their type ends have no bound that anybody would meet.
+            // The maximum of an integer type is no bound that a user could meet, so the text omits
+            // it.
             Self::Count { min, max: u64::MAX | COUNT_32_MAX } => format!("a whole number of at least {min}"),
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Flag => "true or false".to_owned(),
@@ -176,12 +177,12 @@ impl ParamKind {
     }
 }
 
-/// `amount`, of a value of this dimension, is not more than any quantity may be.
+/// Checks that `amount`, a value of this dimension, is not above the largest quantity.
 fn not_beyond(dimension: Dimension, amount: u64, value: &ParamValue) -> Result<(), Misfit> {
     if amount <= dimension.largest() { Ok(()) } else { Err(Misfit::new(dimension.at_most(), value)) }
 }
 
-/// The largest count of 32 bits.
+/// Maximum of a 32-bit count.
 const COUNT_32_MAX: u64 = u32::MAX as u64;
 
 /// The words of a choice, separated by commas.
@@ -192,21 +193,22 @@ fn names(words: &[Word]) -> String {
 /// The description of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamInfo {
-    /// Name in scenario files and everywhere else.
+    /// Name in scenario files and elsewhere.
     pub name: &'static str,
-    /// Kind and domain.
+    /// Kind and domain of the value.
     pub kind: ParamKind,
-    /// Value when nothing is said.
+    /// Value if the parameter is not given.
     pub default: ParamValue,
-    /// Value when nothing is said and the scenario's profile is `artifact`, where it differs.
+    /// Value if the parameter is not given and the scenario's profile is `artifact`, where it
+    /// differs.
     pub artifact_default: Option<ParamValue>,
-    /// What it does, with its symbol and source; the words of a choice say themselves what they
-    /// mean.
+    /// Effect of the parameter, with its symbol and source. The words of a choice have separate
+    /// descriptions.
     pub doc: &'static str,
 }
 
 impl ParamInfo {
-    /// A parameter that must be given; `example` is a value as a scenario file would write it.
+    /// A parameter that must be given; `example` is a value as written in a scenario file.
     #[must_use]
     pub const fn required(
         name: &'static str,
@@ -217,7 +219,7 @@ impl ParamInfo {
         Self { name, kind, default: ParamValue::Required(example), artifact_default: None, doc }
     }
 
-    /// A parameter that may be left out, and then says nothing.
+    /// An optional parameter without a default.
     #[must_use]
     pub const fn optional(
         name: &'static str,
@@ -228,7 +230,7 @@ impl ParamInfo {
         Self { name, kind, default: ParamValue::OptionalLike(example), artifact_default: None, doc }
     }
 
-    /// A parameter of which a rule decides when it is left out, here in words.
+    /// A parameter with a computed default; the rule is described in words.
     #[must_use]
     pub const fn computed(
         name: &'static str,
@@ -240,7 +242,7 @@ impl ParamInfo {
         Self { name, kind, default: ParamValue::Derived(rule, example), artifact_default: None, doc }
     }
 
-    /// A parameter with a value when nothing is said.
+    /// A parameter with a constant default.
     #[must_use]
     pub const fn with_default(
         name: &'static str,
@@ -251,8 +253,8 @@ impl ParamInfo {
         Self { name, kind, default, artifact_default: None, doc }
     }
 
-    /// A value as a scenario file would write it, for documentation and messages; the default where
-    /// there is one.
+    /// A value as written in a scenario file, for documentation and messages: the default if there
+    /// is one.
     #[must_use]
     pub fn example(&self) -> String {
         match &self.default {
@@ -272,10 +274,10 @@ impl ParamInfo {
         }
     }
 
-    /// Checks that `value` has this parameter's kind and lies in its domain.
+    /// Checks that `value` has this parameter's kind and is in its domain.
     ///
     /// # Errors
-    /// What was expected and what was found.
+    /// The expected and the found value.
     pub fn check(&self, value: &ParamValue) -> Result<(), Misfit> {
         self.kind.check(value)
     }
@@ -286,7 +288,7 @@ impl ParamInfo {
         self.kind.expected()
     }
 
-    /// What it does and, of a choice, what its words mean.
+    /// Effect of the parameter and, for a choice, the meanings of its words.
     #[must_use]
     pub fn documentation(&self) -> Cow<'static, str> {
         match self.kind {
@@ -299,14 +301,14 @@ impl ParamInfo {
     }
 }
 
-/// A value that is not one of its parameter's.
+/// A value outside the domain of its parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Which element of a list of profiles.
+    /// Index in a list of profiles.
     pub profile: Option<usize>,
-    /// "at least 1 B".
+    /// Expected value, such as "at least 1 B".
     pub expected: String,
-    /// "0 B"; `None` where `expected` says it all.
+    /// Found value, such as "0 B"; `None` if `expected` is sufficient.
     pub found: Option<String>,
 }
 
@@ -335,7 +337,7 @@ impl ParamKind {
     /// Checks that `value` is of this kind and in its domain.
     ///
     /// # Errors
-    /// What was expected and what was found.
+    /// The expected and the found value.
     pub fn check(self, value: &ParamValue) -> Result<(), Misfit> {
         match (self, value) {
             (Self::Ratio { .. } | Self::RatioAbove { .. } | Self::Measure { .. }, ParamValue::Ratio(x)) => {
@@ -374,7 +376,7 @@ impl ParamKind {
         }
     }
 
-    /// The domain of a plain number.
+    /// Checks a plain number.
     fn check_number(self, x: f64) -> Result<(), Misfit> {
         let fits = match self {
             Self::Ratio { min, max } | Self::Measure { min, max, .. } => (min..=max).contains(&x),
@@ -384,7 +386,7 @@ impl ParamKind {
         if x.is_finite() && fits { Ok(()) } else { Err(Misfit::new(self.expected(), x)) }
     }
 
-    /// The domain of a size, a time, a rate or a count; what is none of them has the wrong kind.
+    /// Checks a size, a time, a rate or a count; any other value has the wrong kind.
     fn check_amount(self, value: &ParamValue) -> Result<(), Misfit> {
         match (self, value) {
             (Self::Bytes { min } | Self::BytesPerPort { min }, ParamValue::Bytes(n)) if *n < min => {

@@ -1,42 +1,41 @@
-//! Limits of what input may ask for, as data: checks, messages and the page of limits read one
-//! declaration.
+//! Limits of input, as data: checks, messages and the page of limits read one declaration.
 
 use std::fmt;
 
-/// The most of something that input may ask for.
+/// Maximum of a quantity in the input.
 ///
-/// A crate that checks such bounds lists them in a constant `LIMITS`; `docs/reference/limits.md`
-/// shows all of them, and a test of the command line demands a case just above each.
+/// A crate with such maxima lists them in a constant `LIMITS`; `docs/reference/limits.md` shows all
+/// of them, and a test of the command line requires a case just above each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// What is limited, in the plural: "seeds".
+    /// Limited quantity, in the plural: "seeds".
     pub name: &'static str,
     /// The largest accepted number.
     pub most: u64,
-    /// Unit of [`Self::most`]; empty where [`Self::name`] is what is counted.
+    /// Unit of [`Self::most`]; empty if [`Self::name`] is counted.
     pub unit: &'static str,
-    /// Which input asks for it: a key, an option, a file.
+    /// Place of the quantity in the input: a key, an option, a file.
     pub place: &'static str,
-    /// What happens to more.
+    /// Effect of exceeding the limit.
     pub effect: &'static str,
 }
 
 impl Limit {
-    /// Refuses `found` if it is more than the limit allows.
+    /// Refuses `found` if it exceeds the limit.
     ///
     /// # Errors
-    /// [`Beyond`], which says what is limited and how much was found.
+    /// [`Beyond`], with the limit and the number found.
     pub fn check(self, found: u64) -> Result<(), Beyond> {
         if found <= self.most { Ok(()) } else { Err(Beyond { limit: self, found }) }
     }
 }
 
-/// More than a limit allows.
+/// Error: a quantity exceeds its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beyond {
-    /// The limit.
+    /// Exceeded limit.
     pub limit: Limit,
-    /// What input asked for.
+    /// Number found in the input.
     pub found: u64,
 }
 

@@ -1,10 +1,10 @@
-//! Names in messages: lists, and the one that was probably meant.
+//! Names in messages: lists, and the known name nearest to a misspelt one.
 
-/// Longest text that may be a misspelt name (bytes): comparing takes time by the product of the
-/// lengths.
+/// Longest text considered as a misspelt name (bytes): the comparison takes time proportional to
+/// the product of the lengths.
 const MISSPELT_MAX: usize = 128;
 
-/// "did you mean …?": the known name that is nearest to `written`, if any is near.
+/// "did you mean …?": the known name nearest to `written`, if any is near.
 #[must_use]
 pub fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     if written.len() > MISSPELT_MAX {
@@ -17,27 +17,27 @@ pub fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -
             lower.len() > 2 && written.len() > 2 && (lower.contains(&written) || written.contains(&lower));
         let bonus = if contains || letters(&lower) == letters(&written) { 0.2 } else { 0.0 };
         let edits = strsim::normalized_damerau_levenshtein(&written, &lower);
-        // A beginning in common makes no neighbours of "foo" and "followlqd".
+        // A common prefix is not enough: "foo" and "followlqd" are not near.
         (contains || edits > 0.34).then(|| (strsim::jaro_winkler(&written, &lower).max(edits) + bonus, name))
     });
     let best = scored.max_by(|x, y| x.0.total_cmp(&y.0))?;
     (best.0 > 0.7).then(|| best.1.to_owned())
 }
 
-/// In alphabetical order: a name whose letters are written in another order is near.
+/// Letters in alphabetical order: a name with the same letters in another order is near.
 fn letters(name: &str) -> Vec<char> {
     let mut letters: Vec<char> = name.chars().collect();
     letters.sort_unstable();
     letters
 }
 
-/// `"a", "b", "c"`.
+/// List of quoted names: `"a", "b", "c"`.
 #[must_use]
 pub fn quoted_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The same with at most twelve names.
+/// [`quoted_list`] of at most twelve names.
 #[must_use]
 pub fn first_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
     let count = names.clone().count();

@@ -7,12 +7,12 @@ use crate::value::{FileContent, ParamValue};
 use bufferlab_units::{BitRate, Time};
 use std::fmt;
 
-/// A parameter that does not fit what is being built: a switch, a transport, a network.
+/// Error: a parameter that does not fit the switch, transport or network being built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildError {
-    /// The parameter at fault.
+    /// Name of the parameter.
     pub param: &'static str,
-    /// What was expected and what to do.
+    /// Expected value and advice.
     pub message: String,
 }
 
@@ -24,14 +24,14 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// A value that cannot be one of an entry's parameters, or one that is missing.
+/// Error: a given value that is not a valid parameter of the entry, or a missing value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolveError {
-    /// Which of the given values is wrong; `None`: one is missing.
+    /// Index of the wrong value among the given ones; `None`: a value is missing.
     pub given: Option<usize>,
-    /// Its name as it was given, or that of the missing parameter.
+    /// Name of the given value, or of the missing parameter.
     pub name: String,
-    /// What was expected.
+    /// Expected value.
     pub message: String,
 }
 
@@ -43,25 +43,25 @@ impl fmt::Display for ResolveError {
 
 impl std::error::Error for ResolveError {}
 
-/// A complete set of parameters for one entry: every declared one has a value, or is absent as its
-/// default says.
+/// A complete set of parameters for one entry. Every declared parameter has a value, or is absent
+/// if its default allows that.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     values: Vec<(&'static str, ParamValue)>,
-    /// By value: what it is when it is not given.
+    /// Default declaration of each value, used when the value is absent.
     absent: Vec<ParamValue>,
-    /// By value: whether it is the default of the profile.
+    /// Whether each value is the default of the profile.
     defaults: Vec<bool>,
 }
 
-/// Equal values: where they come from does not count.
+/// Compares values, not where they come from.
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
         self.values == other.values
     }
 }
 
-/// `name = value` of all that have a value, as a scenario file would write an inline table.
+/// Writes `name = value` for all present values, as an inline table of a scenario file.
 impl fmt::Display for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let given = self.values.iter().filter(|(_, value)| !value.is_absent());
@@ -76,8 +76,8 @@ impl Params {
     /// The defaults of `infos` under `profile`, overridden by `given`.
     ///
     /// # Errors
-    /// The first given value that names no parameter or leaves its domain; else the first that is
-    /// required and missing.
+    /// The first given value that names no parameter or is outside its domain; otherwise the first
+    /// required parameter that is missing.
     pub fn resolve(
         infos: &'static [ParamInfo],
         profile: Profile,
@@ -105,8 +105,8 @@ impl Params {
         Ok(Self { defaults: defaults.collect(), absent: absent.collect(), values })
     }
 
-    /// Whether the value of `name` is the default: a default that does not suit an unusual switch
-    /// is no mistake of the user, a chosen value is.
+    /// Whether the value of `name` is the default. If a default does not suit an unusual switch,
+    /// that is no mistake of the user; a given value is.
     ///
     /// # Panics
     /// If no such parameter is declared.
@@ -115,7 +115,7 @@ impl Params {
         self.defaults[self.position(name)]
     }
 
-    /// Whether there is a value: given, by default, or filled in since.
+    /// Whether the parameter has a value: given, default or computed.
     ///
     /// # Panics
     /// As [`Self::is_default`].
@@ -124,7 +124,7 @@ impl Params {
         !self.get(name).is_absent()
     }
 
-    /// Fills in what a rule decides. Kinds must stay.
+    /// Sets a computed value, which must have the same kind.
     ///
     /// # Panics
     /// As [`Self::is_default`].
@@ -133,7 +133,7 @@ impl Params {
         self.values[position].1 = value;
     }
 
-    /// Takes a value back: nothing was given.
+    /// Removes a value, as if it had not been given.
     ///
     /// # Panics
     /// As [`Self::is_default`].
@@ -142,34 +142,34 @@ impl Params {
         self.values[position].1 = self.absent[position].clone();
     }
 
-    /// The time `name`, which is `computed` where it was not given; from now on it has that value.
+    /// The time `name`; set to `computed` if it was not given.
     ///
     /// # Panics
-    /// As [`Self::ratio`]; the same holds for the others that fill in.
+    /// As [`Self::ratio`]; also applies to the following methods that set values.
     pub fn time_or(&mut self, name: &str, computed: Time) -> Time {
         self.fill(name, ParamValue::Time(computed));
         self.time(name)
     }
 
-    /// The rate `name`, which is `computed` where it was not given.
+    /// The rate `name`; set to `computed` if it was not given.
     pub fn rate_or(&mut self, name: &str, computed: BitRate) -> BitRate {
         self.fill(name, ParamValue::Rate(computed));
         self.rate(name)
     }
 
-    /// The count `name`, which is `computed` where it was not given.
+    /// The count `name`; set to `computed` if it was not given.
     pub fn count_or(&mut self, name: &str, computed: u64) -> u64 {
         self.fill(name, ParamValue::Count(computed));
         self.count(name)
     }
 
-    /// The word `name`, which is `computed` where it was not given.
+    /// The word `name`; set to `computed` if it was not given.
     pub fn choice_or<T: Choice>(&mut self, name: &str, computed: T) -> T {
         self.fill(name, ParamValue::Choice(computed.word().into()));
         self.choice(name)
     }
 
-    /// The tables of `name`, to be filled in; none where it was left out.
+    /// The tables of `name`, mutable; empty if the parameter was not given.
     pub fn tables_mut(&mut self, name: &str) -> &mut [Self] {
         let position = self.position(name);
         match &mut self.values[position].1 {
@@ -190,7 +190,7 @@ impl Params {
         position.unwrap_or_else(|| panic!("an entry asks for the undeclared parameter {name}"))
     }
 
-    /// The same parameters with other values, each made from name and value; kinds must stay.
+    /// Replaces every value by `change` of its name and value; kinds must stay.
     #[must_use]
     pub fn map(self, change: impl Fn(&'static str, &ParamValue) -> ParamValue) -> Self {
         let values = self.values.iter().map(|(name, value)| (*name, change(name, value))).collect();
@@ -210,7 +210,7 @@ impl Params {
     /// [`crate::ParamKind::Measure`].
     ///
     /// # Panics
-    /// If the entry did not declare `name` with this kind; the same holds for the other getters.
+    /// If the entry did not declare `name` with this kind; also applies to the other getters.
     #[must_use]
     pub fn ratio(&self, name: &str) -> f64 {
         match self.get(name) {
@@ -311,19 +311,19 @@ impl Params {
         }
     }
 
-    /// A plain number that may be left out: `None` if it was.
+    /// An optional plain number: `None` if it was not given.
     #[must_use]
     pub fn given_ratio(&self, name: &str) -> Option<f64> {
         self.has(name).then(|| self.ratio(name))
     }
 
-    /// A [`crate::ParamKind::Bytes`] that may be left out: `None` if it was.
+    /// An optional [`crate::ParamKind::Bytes`]: `None` if it was not given.
     #[must_use]
     pub fn given_bytes(&self, name: &str) -> Option<u64> {
         self.has(name).then(|| self.bytes(name))
     }
 
-    /// A [`crate::ParamKind::Choice`] that may be left out: `None` if it was.
+    /// An optional [`crate::ParamKind::Choice`]: `None` if it was not given.
     #[must_use]
     pub fn given_choice<T: Choice>(&self, name: &str) -> Option<T> {
         self.has(name).then(|| self.choice(name))
@@ -383,7 +383,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Texts`] as texts; none where it may be left out and was.
+    /// An optional [`crate::ParamKind::Texts`]; empty if it was not given.
     #[must_use]
     pub fn given_texts(&self, name: &str) -> Option<&[String]> {
         self.has(name).then(|| self.texts(name))
@@ -407,7 +407,7 @@ impl Params {
         }
     }
 
-    /// The value of `name`, whatever its kind.
+    /// The value of `name`, of any kind.
     ///
     /// # Panics
     /// If no such parameter is declared.
@@ -416,7 +416,7 @@ impl Params {
         self.get(name)
     }
 
-    /// A [`crate::ParamKind::Tables`]; none where it was left out.
+    /// A [`crate::ParamKind::Tables`]; empty if it was not given.
     #[must_use]
     pub fn tables(&self, name: &str) -> &[Self] {
         match self.get(name) {
@@ -435,8 +435,7 @@ impl Params {
         }
     }
 
-    /// A [`crate::ParamKind::Choice`] as the enumeration whose words the parameter was declared
-    /// with.
+    /// A [`crate::ParamKind::Choice`] as the enumeration that the parameter was declared with.
     #[must_use]
     pub fn choice<T: Choice>(&self, name: &str) -> T {
         match self.get(name) {

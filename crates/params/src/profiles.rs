@@ -1,55 +1,56 @@
-//! Buffer profiles: what some queues of a switch have in place of its general parameters (SONiC's
+//! Buffer profiles: values for some queues of a switch that replace the general parameters (SONiC's
 //! `BUFFER_PROFILE`, `BUFFER_PG` and `BUFFER_QUEUE`).
 
 use crate::choices;
 use crate::info::Misfit;
 use std::fmt;
 
-/// Smallest and largest α of a profile; the largest never binds.
+/// Smallest and largest α of a profile; with the largest, the threshold never limits a queue.
 const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 
 choices! {
-    /// Which queues a profile is for.
+    /// Side of the switch whose queues a profile applies to.
     #[derive(Default)]
     pub enum Direction {
         #[default]
-        Ingress = "ingress": "queues by the port that packets come from (SONiC: priority groups)",
-        Egress = "egress": "queues by the port that packets leave by",
+        Ingress = "ingress": "queues by ingress port (SONiC: priority groups)",
+        Egress = "egress": "queues by egress port",
     }
 }
 
-/// How long a queue may become.
+/// Limit of a queue's length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ThresholdRule {
-    /// α times what is left of its pool. SONiC's `dynamic_th` is log₂ α.
+    /// α times the free space of the queue's pool. SONiC's `dynamic_th` is log₂ α.
     Dynamic(f64),
-    /// So many bytes (SONiC's `static_th`).
+    /// A fixed number of bytes (SONiC's `static_th`).
     Static(u64),
 }
 
-/// What some queues have in place of the policy's parameters; `None`: as the parameters say.
+/// Values of some queues that replace the policy's parameters; `None`: the parameter applies.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BufferProfile {
     /// Numbers of the ports; empty: all.
     pub ports: Vec<u16>,
     /// Priorities; empty: all.
     pub priorities: Vec<u8>,
-    /// Which side of the switch.
+    /// Side of the switch.
     pub direction: Direction,
-    /// Where a lossless ingress queue pauses; where any other queue loses packets.
+    /// Threshold at which a lossless ingress queue pauses, and at which any other queue loses
+    /// packets.
     pub threshold: Option<ThresholdRule>,
-    /// Bytes that each queue has for itself, below its threshold (SONiC's `size`).
+    /// Reserve of each queue, below its threshold (bytes; SONiC's `size`).
     pub reserved: Option<u64>,
-    /// Bytes for what comes after a pause (SONiC's `xoff`), of ingress queues.
+    /// Headroom of each ingress queue for packets after a pause (bytes; SONiC's `xoff`).
     pub headroom: Option<u64>,
-    /// A paused queue resumes below so many bytes, of ingress queues.
+    /// Length below which a paused ingress queue resumes (bytes).
     pub xon: Option<u64>,
-    /// A paused queue resumes so many bytes below its threshold, of ingress queues.
+    /// Distance below the threshold at which a paused ingress queue resumes (bytes).
     pub xon_offset: Option<u64>,
 }
 
 impl BufferProfile {
-    /// Whether it is for the queue of `priority` at `port` on this side.
+    /// Whether the profile applies to the queue of `priority` at `port` on this side.
     #[must_use]
     pub fn covers(&self, direction: Direction, port: usize, priority: usize) -> bool {
         self.direction == direction
@@ -58,10 +59,10 @@ impl BufferProfile {
                 || self.priorities.iter().any(|&listed| usize::from(listed) == priority))
     }
 
-    /// Whether its values make sense on any switch.
+    /// Checks the values as far as this is possible without a switch.
     ///
     /// # Errors
-    /// What was expected.
+    /// The expected value.
     pub fn check(&self) -> Result<(), Misfit> {
         if let Some(ThresholdRule::Dynamic(alpha)) = self.threshold
             && !ALPHAS.contains(&alpha)
@@ -85,7 +86,7 @@ impl BufferProfile {
     }
 }
 
-/// An inline table, as a scenario file would write it.
+/// Writes an inline table, as in a scenario file.
 impl fmt::Display for BufferProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{{ direction = \"{}\"", self.direction.word())?;

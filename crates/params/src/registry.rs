@@ -1,4 +1,4 @@
-//! Registries: what has a name, built in or brought along by a program.
+//! Registries of named entries, built-in or custom.
 //!
 //! ```
 //! use bufferlab_params::{Entry, ParamInfo, Registry, entry};
@@ -32,47 +32,47 @@ use crate::info::{ParamInfo, Profile};
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
-/// Longest name (bytes): names are columns and folders.
+/// Longest name (bytes): names become columns and folders.
 const LONGEST_NAME: usize = 40;
 
-/// Words with another meaning where a name is expected: on the command line, in a scenario's table,
-/// for "no congestion control".
+/// Words that have another meaning where a name is expected: on the command line, in a scenario's
+/// table, or for "no congestion control".
 const RESERVED: &[&str] = &["all", "name", "kind", "none"];
-/// Folders of results are called so.
+/// Prefix of the folders of results.
 const RESERVED_PREFIX: &str = "seed-";
 
-/// Something with a name and parameters. Implemented by [`entry!`](crate::entry) for structs that
+/// An entry with a name and parameters. Implemented by [`entry!`](crate::entry) for structs that
 /// have these fields.
 pub trait Entry: Send + Sync + 'static {
-    /// What an entry of this kind is called in messages: "policy".
+    /// Name of the kind of entry in messages: "policy".
     const KIND: &'static str;
-    /// What joins the words of a name: `-` for what is chosen by `name`, `_` for what a table's
-    /// `kind` chooses.
+    /// Separator between the words of a name: `-` for entries chosen by `name`, `_` for entries
+    /// chosen by the `kind` of a table.
     const SEPARATOR: char = '-';
 
     /// The common part of an entry.
     fn card(&self) -> Card;
 }
 
-/// What all entries have in common, whatever their kind.
+/// The part that all kinds of entries have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// Short name: scenario files, columns, reports (`dt`).
     pub name: &'static str,
     /// Other accepted names (`dynamic-threshold`).
     pub aliases: &'static [&'static str],
-    /// Name in full.
+    /// Full name.
     pub title: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where it comes from: authors, venue, equation.
+    /// Source: authors, venue, equation.
     pub source: &'static str,
-    /// Its parameters.
+    /// Parameters of the entry.
     pub params: &'static [ParamInfo],
 }
 
 impl Card {
-    /// Whether `name` is its name or one of its aliases.
+    /// Whether `name` is the entry's name or one of its aliases.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
@@ -107,10 +107,11 @@ macro_rules! entry {
     };
 }
 
-/// All entries of a kind: a static list, then what a program has registered, in that order.
+/// All entries of a kind: the built-in list, then the custom entries in the order of registration.
 pub struct Registry<E: Entry> {
     built_in: &'static [&'static E],
-    /// Entries live as long as the process, like built-in ones, so no references are counted.
+    /// Custom entries. Entries live as long as the process, like built-in ones, so references need
+    /// no counting.
     own: RwLock<Vec<&'static E>>,
 }
 
@@ -121,25 +122,25 @@ impl<E: Entry> fmt::Debug for Registry<E> {
 }
 
 impl<E: Entry> Registry<E> {
-    /// A registry of these entries.
+    /// A registry with these built-in entries.
     #[must_use]
     pub const fn new(built_in: &'static [&'static E]) -> Self {
         Self { built_in, own: RwLock::new(Vec::new()) }
     }
 
-    /// The entries that it was made with.
+    /// The built-in entries.
     #[must_use]
     pub const fn built_in(&self) -> &'static [&'static E] {
         self.built_in
     }
 
-    /// The entries that this process has registered, in that order.
+    /// The custom entries, in the order of registration.
     #[must_use]
     pub fn own(&self) -> Vec<&'static E> {
         self.own.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Every entry: the built-in ones, then a program's own.
+    /// All entries: the built-in ones, then the custom ones.
     #[must_use]
     pub fn all(&self) -> Vec<&'static E> {
         self.built_in.iter().copied().chain(self.own()).collect()
@@ -157,10 +158,10 @@ impl<E: Entry> Registry<E> {
         self.built_in.iter().chain(own.iter()).copied().find(|entry| entry.card().is_called(name))
     }
 
-    /// Checks that the built-in entries keep the rules that own ones must keep, and share no name.
+    /// Checks that the built-in entries obey the rules for custom ones, and share no name.
     ///
     /// # Errors
-    /// The first that does not, and why.
+    /// The first entry that does not, and the reason.
     pub fn verify(&self) -> Result<(), RegisterError> {
         for (index, entry) in self.built_in.iter().enumerate() {
             let card = entry.card();
@@ -170,29 +171,29 @@ impl<E: Entry> Registry<E> {
         Ok(())
     }
 
-    /// Adds an entry from outside. From then on its name works like a built-in one; the built-in
-    /// list, the schema and the documentation stay what they are.
+    /// Registers a custom entry. From then on its name works like a built-in one; the built-in
+    /// list, the schema and the documentation do not change.
     ///
-    /// Register before anything runs: a scenario is read with the entries that are known then.
+    /// Register before loading scenarios: a scenario is read with the entries known at that time.
     ///
     /// # Errors
-    /// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default
-    /// lies outside its domain.
+    /// If a name is taken or invalid, a text is missing, or a parameter's default is outside its
+    /// domain.
     pub fn register(&self, entry: E) -> Result<&'static E, RegisterError> {
         self.add(entry, false)
     }
 
-    /// Like [`Self::register`], for entries that share a table with keys that all of them have: no
-    /// parameter may be called like one.
+    /// Registers like [`Self::register`], for entries whose table also has the keys `common`: no
+    /// parameter may have the name of such a key.
     ///
     /// # Errors
-    /// As [`Self::register`]; if a parameter is called like one of `common`.
+    /// As [`Self::register`]; if a parameter has a name in `common`.
     pub fn register_below(&self, common: &[&str], entry: E) -> Result<&'static E, RegisterError> {
         check_common(E::KIND, common, &entry.card())?;
         self.add(entry, false)
     }
 
-    /// The same for [`Self::replace`].
+    /// Replaces like [`Self::replace`], for entries whose table also has the keys `common`.
     ///
     /// # Errors
     /// As [`Self::register_below`] and [`Self::replace`].
@@ -201,9 +202,9 @@ impl<E: Entry> Registry<E> {
         self.add(entry, true)
     }
 
-    /// Like [`Self::register`], but takes the place of an own entry of the same name: for
-    /// interactive work in which an entry is written, tried and written again. Built-in entries
-    /// cannot be replaced. What was built of the old one goes on.
+    /// Registers like [`Self::register`], but replaces a custom entry of the same name. Meant for
+    /// interactive work in which an entry is edited repeatedly. Built-in entries cannot be
+    /// replaced. Objects built from the old entry continue to work.
     ///
     /// # Errors
     /// As [`Self::register`]; if one of the names belongs to another entry.
@@ -227,13 +228,12 @@ impl<E: Entry> Registry<E> {
     }
 }
 
-/// A registry of any kind, for what only wants to know which entries there are: schema,
-/// documentation, command line.
+/// A registry of any kind, for code that only lists entries: schema, documentation, command line.
 pub trait Catalog: Sync {
-    /// What an entry is called in messages: "policy".
+    /// Name of the kind of entry in messages: "policy".
     fn kind(&self) -> &'static str;
 
-    /// What the entries say of themselves; `own`: also those that a program has registered.
+    /// The common part of the entries; `own`: includes custom entries.
     fn cards(&self, own: bool) -> Vec<Card>;
 }
 
@@ -254,7 +254,7 @@ impl<E: Entry> Catalog for Registry<E> {
     }
 }
 
-/// Refuses a name that one of the `others` has.
+/// Refuses a name that one of the `others` already has.
 fn taken<E: Entry>(
     kind: &'static str,
     card: &Card,
@@ -269,7 +269,7 @@ fn taken<E: Entry>(
     Ok(())
 }
 
-/// Checks everything that can be judged of an entry alone: names, texts, parameters.
+/// Checks a single entry: names, texts, parameters.
 fn check(kind: &'static str, separator: char, card: &Card) -> Result<(), RegisterError> {
     let mut seen: Vec<&str> = Vec::new();
     for name in card.names() {
@@ -295,7 +295,7 @@ fn check(kind: &'static str, separator: char, card: &Card) -> Result<(), Registe
     Ok(())
 }
 
-/// Parameters must not hide the keys that every entry has.
+/// Refuses parameters that would hide the keys that every entry has.
 fn check_common(kind: &'static str, common: &[&str], card: &Card) -> Result<(), RegisterError> {
     match card.params.iter().find(|param| common.contains(&param.name)) {
         None => Ok(()),
@@ -324,7 +324,7 @@ fn check_parameter(param: &ParamInfo, before: &[ParamInfo]) -> Result<(), String
     Ok(())
 }
 
-/// Why `name` cannot be one; `separator` joins its words.
+/// Reason why `name` is invalid; `separator` joins the words of a name.
 fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == separator;
     if name.len() > LONGEST_NAME {
@@ -341,46 +341,46 @@ fn fault_of_name(name: &str, separator: char) -> Option<&'static str> {
     }
 }
 
-/// Why an entry cannot be registered. `kind` is what its like are called: "policy".
+/// Reason why an entry cannot be registered. `kind` is the kind of entry: "policy".
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterError {
-    /// A name breaks the rules.
+    /// A name is invalid.
     Name {
-        /// Of the entry.
+        /// Kind of the entry.
         kind: &'static str,
-        /// The name.
+        /// Refused name.
         name: String,
-        /// The rule.
+        /// Rule that the name breaks.
         why: &'static str,
     },
     /// A name belongs to another entry.
     Taken {
-        /// Of the entry.
+        /// Kind of the entry.
         kind: &'static str,
-        /// The name.
+        /// Taken name.
         name: String,
-        /// The other entry's name in full.
+        /// Full name of the other entry.
         title: String,
     },
     /// A text is empty or has several lines.
     Text {
-        /// Of the entry.
+        /// Kind of the entry.
         kind: &'static str,
-        /// The entry.
+        /// Name of the entry.
         entry: String,
-        /// Which text.
+        /// Name of the text.
         what: &'static str,
     },
-    /// A parameter is declared wrong.
+    /// A parameter is declared incorrectly.
     Parameter {
-        /// Of the entry.
+        /// Kind of the entry.
         kind: &'static str,
-        /// The entry.
+        /// Name of the entry.
         entry: String,
-        /// The parameter.
+        /// Name of the parameter.
         parameter: String,
-        /// What was expected.
+        /// Expected value.
         why: String,
     },
 }

@@ -11,34 +11,33 @@ use std::sync::Arc;
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
-    /// As a default only: the value must be given; here is an example, as a scenario file would
-    /// write it.
+    /// Only as a default: the value must be given. The text is an example, as in a scenario file.
     Required(&'static str),
-    /// As a default only: nothing was given, and a rule decides, here in words. What it depends on
-    /// is known where the entry is built.
+    /// Only as a default: the value is computed when the entry is built. The text describes the
+    /// rule.
     Computed(&'static str),
-    /// As a default only: the same with an example, as a scenario file would write it.
+    /// Only as a default: a [`Self::Computed`] value with an example, as in a scenario file.
     Derived(&'static str, &'static str),
-    /// As a default only: the value may be left out, and then nothing is asked of it.
+    /// Only as a default: the value may be omitted.
     Optional,
-    /// As a default only: the same with an example, as a scenario file would write it.
+    /// Only as a default: an [`Self::Optional`] value with an example, as in a scenario file.
     OptionalLike(&'static str),
     /// A plain number: see [`crate::ParamKind::Ratio`] and [`crate::ParamKind::Measure`].
     Ratio(f64),
     /// See [`crate::ParamKind::RatioPerPriority`]; never empty.
     RatioPerPriority(Cow<'static, [f64]>),
-    /// Bytes; of a [`crate::ParamKind::BytesPerPort`], of every port.
+    /// Bytes; for a [`crate::ParamKind::BytesPerPort`], the same for every port.
     Bytes(u64),
-    /// See [`crate::ParamKind::BytesPerPort`]; never empty. Not yet computed, it is the word
+    /// See [`crate::ParamKind::BytesPerPort`]; never empty. Before it is computed, it is the word
     /// [`crate::AUTO`].
     BytesPerPort(Cow<'static, [u64]>),
-    /// A span.
+    /// A span of time.
     Time(Time),
     /// A rate.
     Rate(BitRate),
     /// A whole number.
     Count(u64),
-    /// A switch.
+    /// A Boolean.
     Flag(bool),
     /// One of the words of [`crate::ParamKind::Choice`].
     Choice(Cow<'static, str>),
@@ -54,23 +53,23 @@ pub enum ParamValue {
     Pairs(Vec<(String, String)>),
     /// See [`crate::ParamKind::File`].
     File(FileContent),
-    /// See [`crate::ParamKind::Tables`]; each complete.
+    /// See [`crate::ParamKind::Tables`]; each table is complete.
     Tables(Vec<Params>),
 }
 
-/// A file that a parameter names, as it was when the document was read. Whoever builds from it
-/// reads no file system.
+/// A file that a parameter names, with its content when the document was read. Later steps read no
+/// file system.
 #[derive(Clone, Debug)]
 pub struct FileContent {
-    /// The name under which a result keeps it.
+    /// Name of the copy in a result.
     pub name: String,
-    /// Where it was found, for messages.
+    /// Path of the file, for messages.
     pub path: PathBuf,
-    /// What it holds.
+    /// Content of the file.
     pub content: Arc<[u8]>,
 }
 
-/// Where it was found does not count.
+/// Compares name and content, not the path.
 impl PartialEq for FileContent {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && self.content == other.content
@@ -90,8 +89,9 @@ impl ParamValue {
         Self::RatioPerPriority(Cow::Borrowed(list))
     }
 
-    /// Whether it stands for a value that was not given, as only defaults do: [`Self::Required`],
-    /// [`Self::Computed`], [`Self::Derived`], [`Self::Optional`] or [`Self::OptionalLike`].
+    /// Whether the value stands for a value that was not given. Only defaults do:
+    /// [`Self::Required`], [`Self::Computed`], [`Self::Derived`], [`Self::Optional`] or
+    /// [`Self::OptionalLike`].
     #[must_use]
     pub const fn is_absent(&self) -> bool {
         matches!(
@@ -105,7 +105,7 @@ impl ParamValue {
     }
 }
 
-/// The value as a scenario file would write it; of an absent one, its rule, "required" or
+/// Writes the value as in a scenario file. An absent value becomes its rule, "required" or
 /// "optional".
 impl fmt::Display for ParamValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,11 +1,11 @@
-//! Arrivals that nobody recorded: overload, bursts and pauses, with packets of all sizes.
+//! Synthetic arrivals: overload, bursts and pauses, with packets of all sizes.
 
 use bufferlab_core::Ecn;
 use bufferlab_switch::{Incoming, SwitchFile};
 use bufferlab_units::{RandomStream, Time};
 
-/// `count` arrivals at the ports of `file`, drawn with `seed`. Times of overload, in which several
-/// ports send to one, alternate with times in which queues drain.
+/// `count` arrivals at the ports of `file`, drawn with `seed`. Periods of overload, in which
+/// several ports send to one, alternate with periods in which queues drain.
 ///
 /// # Panics
 /// If the switch has fewer than two ports.
@@ -17,7 +17,7 @@ pub fn synthetic(file: &SwitchFile, count: usize, seed: u64) -> Vec<Incoming> {
     let mut random = RandomStream::new(seed, "parity", 0);
     let queues = u64::from(file.scenario.switches[0].queues_per_port);
     let rate: u64 = file.ports.iter().map(|port| port.rate.0).sum();
-    // A full frame in every time that all ports together need for one.
+    // Mean gap: the time that all ports together need for a full frame.
     let gap_ns = 1_538.0 * 8e9 / rate as f64;
     let (mut at_ns, mut arrivals) = (1_000_000.0_f64, Vec::with_capacity(count));
     let (mut victim, mut left, mut load) = (0, 0_u64, 1.0);
@@ -34,8 +34,8 @@ pub fn synthetic(file: &SwitchFile, count: usize, seed: u64) -> Vec<Incoming> {
         let frame = [60, 1_514, 1_514, 60 + random.below(1_455)][random.below(4) as usize];
         let flow = random.below(FLOWS);
         arrivals.push(Incoming {
-            // Whole nanoseconds, as the kernel stamps them; equal ones are told apart by the
-            // driver.
+            // Whole nanoseconds, like the kernel's time stamps; the driver makes equal times
+            // distinct.
             at: Time::from_ns(at_ns as u64),
             ingress: ingress as u16,
             egress: egress as u16,

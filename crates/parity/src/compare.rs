@@ -1,4 +1,4 @@
-//! Where do two sets of answers differ?
+//! Comparison of the answers of the switch with those of the simulator.
 
 use bufferlab_core::{DropReason, Refusal};
 use bufferlab_metrics::{DropRow, FlowRow};
@@ -10,17 +10,18 @@ use std::fmt;
 /// Lost packets by port, queue and reason.
 type Losses = BTreeMap<(u16, u8, &'static str), u64>;
 
-/// What the simulator says of one packet.
+/// Answer of the simulator for one packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Answer {
-    /// From the host's sending to the last bit at the receiver (ns); `None`: it was lost.
+    /// Time from the host's sending to the last bit at the receiver (ns); `None`: the packet was
+    /// lost.
     took_ns: Option<u64>,
     marked: bool,
-    /// There was a row.
+    /// Whether the simulator wrote a row for the packet.
     known: bool,
 }
 
-/// The simulator's answers.
+/// Answers of the simulator for all packets.
 #[derive(Debug)]
 pub(crate) struct Answers {
     packets: Vec<Answer>,
@@ -32,7 +33,7 @@ impl Answers {
         Self { packets: vec![Answer::default(); packets], losses: Losses::new() }
     }
 
-    /// Flows are numbered by their starts, which have the order of the arrivals.
+    /// Flows are numbered by their starts, in the order of the arrivals.
     pub(crate) fn note_flow(&mut self, row: &FlowRow) {
         let answer = &mut self.packets[row.flow_id as usize];
         *answer = Answer { took_ns: row.fct_ns, marked: row.marked_packets > 0, known: true };
@@ -43,16 +44,16 @@ impl Answers {
     }
 }
 
-/// A packet about which the two do not agree.
+/// A packet for which the switch and the simulator disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Its number in the record, from 0.
+    /// Number of the packet in the record, from 0.
     pub packet: Option<usize>,
-    /// What: "queue", "verdict", "mark", "departure", "losses".
+    /// Kind of difference: "queue", "verdict", "mark", "departure", "losses".
     pub what: &'static str,
-    /// The switch's answer.
+    /// Answer of the switch.
     pub switch: String,
-    /// The simulator's.
+    /// Answer of the simulator.
     pub simulator: String,
 }
 
@@ -65,31 +66,31 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What was compared, and where the two differ.
+/// Result of the comparison: its extent and the differences.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     rows: Vec<Recorded>,
-    /// Decisions from this moment on are not compared.
+    /// Time from which decisions are not compared.
     until: Time,
-    /// Packets of the record.
+    /// Packets in the record.
     pub packets: usize,
     /// Packets whose fate was decided early enough to be compared.
     pub compared: usize,
-    /// Of these, sent.
+    /// Compared packets that were sent.
     pub sent: usize,
-    /// Sent with a mark of the switch.
+    /// Compared packets that were sent with a mark of the switch.
     pub marked: usize,
-    /// Refused.
+    /// Compared packets that were refused.
     pub dropped: usize,
-    /// Evicted.
+    /// Compared packets that were evicted.
     pub evicted: usize,
-    /// How many differences there are.
+    /// Number of differences.
     pub differences: usize,
-    /// The first of them.
+    /// The first differences.
     pub first: Vec<Difference>,
 }
 
-/// Differences that are kept.
+/// Maximum number of differences stored.
 const KEPT: usize = 10;
 
 impl Comparison {
@@ -126,7 +127,7 @@ impl Comparison {
         }
     }
 
-    /// Compares the queues of the record with those of a classifier of its own.
+    /// Compares the queues of the record with those of a separate classifier.
     pub(crate) fn check_queues(&mut self, queues: &[u8]) {
         for (index, &queue) in queues.iter().enumerate() {
             if self.rows[index].decided() < self.until {
@@ -135,7 +136,7 @@ impl Comparison {
         }
     }
 
-    /// Compares all answers. `expected`: how long a packet takes that departs at an instant.
+    /// Compares all answers. `expected`: transit time of a packet that departs at an instant.
     pub(crate) fn check_answers(&mut self, answers: &Answers, expected: impl Fn(&Recorded, Time) -> u64) {
         let mut losses = Losses::new();
         for (index, answer) in answers.packets.iter().enumerate() {
@@ -159,7 +160,7 @@ impl Comparison {
                 }
             }
         }
-        // The simulator's counts have no times, so they can be compared only as a whole.
+        // The simulator's counts have no times, so they can only be compared for whole records.
         if self.until == Time::MAX {
             self.check(None, "losses", losses, answers.losses.clone());
         }

@@ -1,4 +1,5 @@
-//! Whether the switch of real packets and the simulator give the same answers to the same arrivals.
+//! Comparison of the real-packet switch with the simulator: both must give equal answers to equal
+//! arrivals.
 //!
 //! ```text
 //!   record: arrivals ──► a scenario: a host at every port sends each packet so that it arrives at the same picosecond
@@ -8,17 +9,17 @@
 //!   record: verdicts, marks, departures ────────────────────────┴──► Comparison
 //! ```
 //!
-//! The two have the core in common and nothing else: the simulator has its own calendar, links and
-//! clocks. What is compared:
+//! The two share only the core: the simulator has a separate calendar, links and clocks. The
+//! comparison covers:
 //!
-//! * of every packet whether it was sent or lost, whether it was marked, and when its transmission
-//!   began (ns);
-//! * of every queue, how many packets were lost for which reason;
-//! * of every packet its queue, against a classifier that sees the arrivals and nothing else.
+//! * for every packet, whether it was sent or lost, whether it was marked, and when its
+//!   transmission began (ns);
+//! * for every queue, the number of packets lost for each reason;
+//! * for every packet, its queue, against a classifier that sees only the arrivals.
 //!
-//! In the simulator every packet of a trace is a flow of its own, so policies that follow flows
-//! cannot be compared; a classifier that does can, because it is run apart and its answer becomes
-//! the packet's priority.
+//! In the simulator every packet of a trace is a separate flow, so policies that follow flows
+//! cannot be compared. A classifier that follows flows can: it runs separately, and its answer
+//! becomes the packet's priority.
 
 mod arrivals;
 mod compare;

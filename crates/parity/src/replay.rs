@@ -1,4 +1,4 @@
-//! A record as a scenario, and the run of it.
+//! Conversion of a record into a scenario, and its simulation.
 
 use crate::compare::{Answers, Comparison};
 use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, QueueId, Refusal, find_policy};
@@ -11,10 +11,10 @@ use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{FlowSpec, SourceError, TrafficBuilder};
 use std::io;
 
-/// Why nothing was compared.
+/// Reason why no comparison was possible.
 #[derive(Debug, thiserror::Error)]
 pub enum ParityError {
-    /// The policy looks at flows.
+    /// The policy follows flows.
     #[error(
         "the policy \"{0}\" follows flows, and in a replayed trace every packet is one of its own: nothing can be compared"
     )]
@@ -25,15 +25,16 @@ pub enum ParityError {
     /// The simulator failed.
     #[error(transparent)]
     Simulation(#[from] SimError),
-    /// Arrivals share an instant, so their order is not in the record.
+    /// Arrivals share an instant, so their order is unknown.
     #[error("two arrivals of the record share the instant {0}: it was not written by this switch")]
     SharedInstant(Time),
 }
 
-/// Packets reach the switch within a nanosecond: two of one host are never closer than that.
+/// Rate of the hosts' links. Packets reach the switch within a nanosecond, and two packets of a
+/// host are never closer than that.
 const UPLINK: BitRate = BitRate(100_000_000_000_000);
 
-/// Drives the switch of `file` with `arrivals` (by time) and records what it answers.
+/// Drives the switch of `file` with `arrivals` (by time) and records its answers.
 ///
 /// # Errors
 /// If the policy does not fit the switch.
@@ -77,20 +78,19 @@ impl Wire for Rows {
 }
 
 /// Replays the arrivals of `rows` (by time) through the simulator and compares its answers with
-/// theirs.
+/// those of the rows.
 ///
 /// # Errors
-/// [`ParityError`], if nothing can be compared.
+/// [`ParityError`], if no comparison is possible.
 pub fn verify(file: &SwitchFile, rows: &[Recorded]) -> Result<Comparison, ParityError> {
     verify_until(file, rows, Time::MAX)
 }
 
 /// Replays the arrivals of `rows` (by time), which are complete before `until`, and compares the
-/// decisions that were made before that moment. A packet that is missing later cannot have
-/// influenced them.
+/// decisions made before that time. A packet missing after it cannot have influenced them.
 ///
 /// # Errors
-/// [`ParityError`], if nothing can be compared.
+/// [`ParityError`], if no comparison is possible.
 pub fn verify_until(file: &SwitchFile, rows: &[Recorded], until: Time) -> Result<Comparison, ParityError> {
     if let Some(pair) = rows.windows(2).find(|pair| pair[0].incoming.at >= pair[1].incoming.at) {
         return Err(ParityError::SharedInstant(pair[1].incoming.at));
@@ -111,7 +111,7 @@ pub fn verify_until(file: &SwitchFile, rows: &[Recorded], until: Time) -> Result
     Ok(comparison)
 }
 
-/// Policies that look at flows do so with a classifier of their own, but for this one.
+/// Refuses policies that follow flows: those with their own classifier, and `ib`.
 fn refuse_followers(scenario: &Scenario) -> Result<(), ParityError> {
     let spec = &scenario.switches[0];
     let follows = || ParityError::FollowsFlows(spec.policy.clone());
@@ -132,7 +132,7 @@ fn refuse_followers(scenario: &Scenario) -> Result<(), ParityError> {
     if has_own && spec.classifier.is_none() { Err(follows()) } else { Ok(()) }
 }
 
-/// The queues that the arrivals ask for, by a switch that never sends and never refuses.
+/// Queues of the arrivals, computed by a switch that never sends and never refuses.
 fn classified(file: &SwitchFile, rows: &[Recorded]) -> Result<Vec<u8>, BuildError> {
     let mut scenario = file.scenario.clone();
     let spec = &mut scenario.switches[0];
@@ -157,13 +157,13 @@ fn classified(file: &SwitchFile, rows: &[Recorded]) -> Result<Vec<u8>, BuildErro
     Ok((0..).zip(rows).map(queue).collect())
 }
 
-/// When the host sends a packet so that it arrives when the record says.
+/// Time at which the host sends the packet so that it arrives at the recorded time.
 fn start_of(row: &Recorded, delay: Time) -> Time {
     row.incoming.at - UPLINK.serialization(u64::from(row.incoming.wire)) - delay
 }
 
-/// The network of the record: hosts whose links are so fast that packets reach the switch when the
-/// record says.
+/// Network of the record: hosts with links so fast that packets reach the switch at the recorded
+/// time.
 fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     let mut scenario = file.scenario.clone();
     for link in &mut scenario.topology.links {
@@ -171,7 +171,7 @@ fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     }
     let delay = scenario.topology.links[0].delay;
     scenario.tie_order = TieOrder::Insertion;
-    // The classifier has done its work: its queue is the priority.
+    // The classifier was run before: its queue is the priority.
     scenario.switches[0].classifier = None;
     let last = rows.last().map_or(Time::ZERO, |row| row.incoming.at);
     scenario.duration = last + Time::from_ns(1);
@@ -182,7 +182,7 @@ fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
         let chosen = rows.iter().filter(|row| (row.incoming.ecn == Ecn::Capable) == is_capable);
         Packets(chosen.map(|row| (row.queue, flow_of(row, delay))).collect())
     };
-    // A packet that came with a mark is never marked again, like one that is not ECN-capable.
+    // A packet that arrived with a mark is never marked again, like one that is not ECN-capable.
     let transports = [("plain", false), ("capable", true)];
     let workload = |(name, is_capable): (&str, bool)| {
         let transport = scenario.transports.iter().position(|transport| transport.name == name);
@@ -213,7 +213,7 @@ fn flow_of(row: &Recorded, delay: Time) -> FlowSpec {
     }
 }
 
-/// Packets with their priorities.
+/// Packets of the record, with their priorities.
 #[derive(Debug)]
 struct Packets(Vec<(u8, FlowSpec)>);
 
@@ -232,7 +232,7 @@ impl Workload for Packets {
     }
 }
 
-/// What the simulator answers.
+/// Collects the simulator's answers.
 struct Sink<'a> {
     answers: &'a mut Answers,
 }

@@ -1,40 +1,40 @@
-//! How much still arrives over a cable after its receiver has decided to pause the sender: the
-//! headroom of a lossless ingress queue, and how long a pause must last to outlive its refresh.
+//! Bytes that still arrive over a cable after the receiver has decided to pause the sender: the
+//! headroom of a lossless ingress queue. Also the shortest pause that lasts until its refresh.
 //!
-//! The receiver stores the packet that makes it pause. Its frame waits for what the port is
-//! sending, crosses the cable and is obeyed after the reaction time; until then the sender starts
-//! packets, and what it has started last it finishes. All of it arrives one cable later. Between
-//! the packet that triggers and the one that is started last, the sender cannot put more on the
-//! wire than its rate allows; what each packet occupies is rounded up to whole cells by itself, so
-//! small packets may need more memory than wire.
+//! The receiver stores the packet that makes it pause. Its pause frame waits for the packet that
+//! the port is sending, crosses the cable and takes effect after the reaction time. Until then the
+//! sender starts packets, and it finishes the last packet started. All these bytes arrive one cable
+//! delay later. Between the triggering packet and the last packet started, the sender cannot exceed
+//! its rate. Each packet is rounded up to whole cells separately, so small packets may need more
+//! memory than bytes on the wire.
 //!
-//! A frame waits for one packet or one other frame, whichever is longer: demands that change while
-//! a frame waits change that frame, so that no two of them wait.
+//! A frame waits for one packet or one other frame, whichever is longer. A demand that changes
+//! while a frame waits changes that frame, so two frames never wait at once.
 
 use crate::{BitRate, Time};
 
-/// A pause or resume frame (bytes on the wire).
+/// Length of a pause or resume frame (bytes on the wire).
 pub const PAUSE_FRAME_BYTES: u32 = 64;
-/// A quantum of 512 bit times (bytes).
+/// Length of a pause quantum of 512 bit times (bytes).
 pub const QUANTUM_BYTES: u64 = 64;
 
-/// What packets a queue gets, and what memory they occupy.
+/// Sizes of a queue's packets, and the memory that they occupy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketMemory {
-    /// The smallest packet on the wire (bytes), at least 1.
+    /// Smallest packet on the wire (bytes), at least 1.
     pub smallest: u32,
-    /// The largest (bytes), at least `smallest`.
+    /// Largest packet on the wire (bytes), at least `smallest`.
     pub largest: u32,
-    /// Bytes of each that are not stored.
+    /// Bytes of each packet that are not stored.
     pub uncharged: u32,
-    /// Bytes that each costs besides, before it is rounded to cells.
+    /// Overhead bytes of each packet, added before the size is rounded to cells.
     pub overhead: u32,
-    /// Bytes of a cell; 0 or 1: memory is counted in bytes.
+    /// Size of a cell (bytes); 0 or 1: memory is allocated in bytes.
     pub cell: u32,
 }
 
 impl PacketMemory {
-    /// What a packet of so many bytes on the wire occupies (bytes).
+    /// Memory that a packet of `wire` bytes on the wire occupies (bytes).
     #[must_use]
     pub const fn occupied(&self, wire: u32) -> u64 {
         let stored = wire.saturating_sub(self.uncharged) as u64 + self.overhead as u64;
@@ -42,8 +42,9 @@ impl PacketMemory {
         if cell <= 1 { stored } else { stored.div_ceil(cell) * cell }
     }
 
-    /// The packet that occupies most per byte on the wire (bytes): the smallest one, the first one
-    /// that begins another cell, the last such, or the largest.
+    /// Packet size that occupies most memory per byte on the wire (bytes). Candidates are the
+    /// smallest packet, the first size that begins another cell, the last such size, and the
+    /// largest packet.
     #[must_use]
     pub fn worst(&self) -> u32 {
         let (smallest, largest) = (self.smallest.max(1), self.largest.max(self.smallest).max(1));
@@ -65,7 +66,7 @@ impl PacketMemory {
         worst
     }
 
-    /// Most memory that packets take whose bytes on the wire are at most `wire` together (bytes).
+    /// Maximum memory of packets that have at most `wire` bytes on the wire together (bytes).
     #[must_use]
     pub fn most_occupied(&self, wire: u64) -> u64 {
         let worst = self.worst();
@@ -81,24 +82,24 @@ pub struct PausedCable {
     pub arrivals: BitRate,
     /// Rate at which the receiver sends frames back.
     pub frames: BitRate,
-    /// Propagation, one way.
+    /// Propagation delay, one way.
     pub delay: Time,
-    /// From a frame's arrival to the moment at which its receiver starts no more packets.
+    /// Time from a frame's arrival until its receiver starts no more packets.
     pub reaction: Time,
     /// Packets of the priority.
     pub packets: PacketMemory,
-    /// The largest packet that may be on its way back when a frame is due (bytes on the wire); 0:
-    /// the way is free.
+    /// Largest packet that may delay a frame on the way back (bytes on the wire); 0: the way is
+    /// free.
     pub largest_back: u32,
 }
 
 /// A part of the headroom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadroomTerm {
-    /// What it is for, in words.
+    /// Purpose of the part, in words.
     pub name: &'static str,
-    /// How it is computed: C rate of arrivals, F of frames, m largest packet, b largest packet
-    /// back.
+    /// Formula of the part: C rate of arrivals, F rate of frames, m largest packet, b largest
+    /// packet back.
     pub formula: &'static str,
     /// Bytes of memory.
     pub bytes: u64,
@@ -107,15 +108,15 @@ pub struct HeadroomTerm {
 /// The headroom of one ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Its parts, whose sum it is.
+    /// Parts of the headroom; `bytes` is their sum.
     pub terms: [HeadroomTerm; 7],
-    /// The smallest number of quanta with which a pause outlives its refresh, which waits as the
-    /// first frame may.
+    /// Smallest number of quanta for which a pause lasts until its refresh. The refresh may wait as
+    /// long as the first frame.
     pub least_quanta: u64,
 }
 
 impl Headroom {
-    /// What is needed (bytes).
+    /// Total headroom (bytes).
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.terms.iter().map(|term| term.bytes).fold(0, u64::saturating_add)
@@ -123,11 +124,11 @@ impl Headroom {
 }
 
 impl PausedCable {
-    /// What arrives after a pause was decided, at most, in memory: with so much nothing is lost,
-    /// whatever comes.
+    /// Maximum memory of packets that arrive after a pause was decided: with this headroom no
+    /// packet is lost.
     ///
-    /// Links that fail are left out: when one is up again, its sender does not know of a pause for
-    /// one more round trip.
+    /// Link failures are not covered: when a link is up again, its sender does not know of a pause
+    /// for one more round trip.
     ///
     /// # Panics
     /// If a rate is zero.
@@ -136,8 +137,8 @@ impl PausedCable {
         let largest = self.packets.occupied(self.packets.largest);
         let frame = self.frames.serialization(u64::from(PAUSE_FRAME_BYTES));
         let waits = self.frames.serialization(u64::from(self.largest_back.max(PAUSE_FRAME_BYTES)));
-        // Bytes on the wire by the end of each span: their differences sum up without a rounding of
-        // their own.
+        // Cumulative bytes on the wire at the end of each span: their differences add up without
+        // further rounding.
         let mut end = Time::ZERO;
         let mut in_span = |span: Time| {
             let before = self.arrivals.bytes_in(end);
@@ -147,8 +148,8 @@ impl PausedCable {
         let wire = [waits, frame, Time(self.delay.0.saturating_mul(2)), self.reaction].map(&mut in_span);
         let on_wire = wire.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
         let rounded = self.packets.most_occupied(on_wire);
-        // Where less is stored than sent, the surplus is nobody's: it is taken off the longest
-        // part.
+        // If less is stored than sent, the surplus belongs to no single part: subtract it from the
+        // longest part.
         let mut wire = wire;
         let mut surplus = on_wire.saturating_sub(rounded);
         for part in wire.iter_mut().rev() {
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn headroom_is_three_packets_a_frame_and_the_way_there_and_back() {
         assert_eq!(bytes(CABLE), 3 * 1_500 + 64 + 2_500);
-        // Where no packet goes back, another frame may.
+        // If no packet goes back, the frame may still wait for another frame.
         assert_eq!(bytes(PausedCable { largest_back: 0, ..CABLE }), 2 * 1_500 + 2 * 64 + 2_500);
         let slow = PausedCable { reaction: Time::from_us(3), ..CABLE };
         assert_eq!(bytes(slow), 3 * 1_500 + 64 + 2_500 + 3_750);
@@ -254,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_pause_outlives_a_refresh_that_waits_behind_a_packet() {
-        // Half of the pause must be as long as 1,500 B on the way back: 46.9 quanta of 64 B in all.
+        // Half of the pause must last for 1,500 B on the way back: 46.9 quanta of 64 B in total.
         assert_eq!(CABLE.headroom().least_quanta, 47);
         assert_eq!(PausedCable { arrivals: BitRate::gbps(100), ..CABLE }.headroom().least_quanta, 469);
         assert_eq!(PausedCable { largest_back: 0, ..CABLE }.headroom().least_quanta, 2);

@@ -1,5 +1,5 @@
-//! Time, sizes and rates: the three quantities that every other crate speaks in; named random
-//! streams, on which the promise of determinism rests; and what a cable still delivers after a
+//! Time, sizes and rates: the three quantities used by every other crate. Also named random
+//! streams, the basis of deterministic runs, and the bytes that a cable still delivers after a
 //! pause ([`headroom`]).
 //!
 //! * [`Time`] is an instant or a span, an integer number of **picoseconds**;

@@ -1,20 +1,20 @@
-//! Text of an input becomes text for a terminal or a page here, and nowhere else: whoever wrote the
-//! input must not steer what shows it.
+//! Conversion of input text for a terminal or a page: input must not control the program that
+//! displays it. All such conversions are here.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character does something instead of being shown: control characters, separators of
-/// lines and paragraphs, and those that turn the direction of the text around them.
+/// Whether a character acts instead of being shown: control characters, separators of lines and
+/// paragraphs, and characters that change the text direction.
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// `text` with every hidden character but line breaks and tabs written as its escape: `\u` and four
-/// hexadecimal digits, as in JSON, where such characters stand in strings only. So JSON keeps its
-/// meaning.
+/// `text` with every hidden character except line breaks and tabs written as an escape: `\u` and
+/// four hexadecimal digits, as in JSON. In JSON such characters occur only in strings, so its
+/// meaning does not change.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_escaped = |character: char| is_hidden(character) && character != '\n' && character != '\t';
@@ -24,7 +24,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 8);
     for character in text.chars() {
         if is_escaped(character) {
-            // All of them are below U+10000.
+            // All hidden characters are below U+10000.
             let _ = write!(shown, "\\u{:04x}", u32::from(character));
         } else {
             shown.push(character);

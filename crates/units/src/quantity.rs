@@ -1,12 +1,12 @@
 //! Quantities with units, as text: `"80 us"`, `"3.84 MB"`, `"10 Gb/s"`.
 //!
-//! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes, and a value that is finer than
-//! the smallest unit (1 ps, 1 B, 1 b/s) is refused instead of rounded.
+//! Arithmetic is decimal and exact: `3.84 MB` is 3,840,000 bytes, and a value finer than the
+//! smallest unit (1 ps, 1 B, 1 b/s) is refused, not rounded.
 
 use crate::{BitRate, Time};
 use std::fmt;
 
-/// What a quantity measures.
+/// Dimension of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// A span of time.
@@ -18,7 +18,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// "a time", "a size", "a rate".
+    /// Noun with its article: "a time", "a size", "a rate".
     #[must_use]
     pub const fn article(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Dimension {
         }
     }
 
-    /// "time", "size", "rate".
+    /// Noun: "time", "size", "rate".
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Dimension {
         }
     }
 
-    /// The units that are accepted, for people.
+    /// Accepted units, as text for messages.
     #[must_use]
     pub const fn units(self) -> &'static str {
         match self {
@@ -48,16 +48,16 @@ impl Dimension {
         }
     }
 
-    /// A regular expression for the JSON Schema.
+    /// Regular expression for the JSON Schema.
     #[must_use]
     pub fn pattern(self) -> String {
         let units: Vec<_> = UNITS.iter().filter(|unit| unit.1 == self).map(|unit| unit.0).collect();
         format!("^\\s*[0-9][0-9_]*(\\.[0-9]+)?\\s*({})\\s*$", units.join("|"))
     }
 
-    /// The largest quantity that is accepted, in the base unit: 100,000 s, 100,000 GB, 100 Tb/s.
-    /// Far beyond any network, and far enough below 2^64 that sums over all ports, queues and links
-    /// of one hold.
+    /// Largest accepted quantity in the base unit: 100,000 s, 100,000 GB, 100 Tb/s. Far beyond any
+    /// network, and so far below 2^64 that a sum over all ports, queues and links does not
+    /// overflow.
     #[must_use]
     pub const fn largest(self) -> u64 {
         match self {
@@ -67,7 +67,7 @@ impl Dimension {
         }
     }
 
-    /// The same for people.
+    /// The largest accepted quantity, as text for messages.
     #[must_use]
     pub fn at_most(self) -> String {
         let largest = match self {
@@ -116,7 +116,7 @@ const UNITS: &[(&str, Dimension, u128)] = &[
     ("Mbps", Dimension::Rate, 1_000_000),
     ("Gbps", Dimension::Rate, 1_000_000_000),
     ("Tbps", Dimension::Rate, 1_000_000_000_000),
-    // As switches and standards write them.
+    // Spelling used by switches and standards.
     ("M", Dimension::Rate, 1_000_000),
     ("G", Dimension::Rate, 1_000_000_000),
     ("T", Dimension::Rate, 1_000_000_000_000),
@@ -126,27 +126,27 @@ const UNITS: &[(&str, Dimension, u128)] = &[
     ("Tbit/s", Dimension::Rate, 1_000_000_000_000),
 ];
 
-/// Why a text is not the quantity that was asked for.
+/// Reason why a text is not a quantity of the expected dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuantityError {
-    /// No number at the beginning.
+    /// The text does not begin with a number.
     NotANumber,
-    /// A number below zero.
+    /// The number is below zero.
     Negative,
-    /// A number without a unit.
+    /// The number has no unit.
     MissingUnit,
-    /// A unit that does not exist.
+    /// The unit does not exist.
     UnknownUnit(String),
-    /// A unit of something else.
+    /// The unit belongs to another dimension.
     WrongDimension {
-        /// The unit that was written.
+        /// Unit in the text.
         unit: String,
-        /// What it measures.
+        /// Dimension of that unit.
         found: Dimension,
     },
-    /// Finer than the smallest unit.
+    /// The value is finer than the smallest unit.
     TooFine(Dimension),
-    /// More than [`Dimension::largest`].
+    /// The value exceeds [`Dimension::largest`].
     TooLarge(Dimension),
 }
 
@@ -249,7 +249,8 @@ pub fn format_time(time: Time) -> String {
     )
 }
 
-/// The canonical text of a size: exact, in powers of 1000; below 2 KB, where packets are, in bytes.
+/// The canonical text of a size: exact, in powers of 1000; below 2 KB, the range of packets, in
+/// bytes.
 #[must_use]
 pub fn format_size(bytes: u64) -> String {
     if bytes < 2_000 {

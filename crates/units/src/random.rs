@@ -3,9 +3,9 @@
 /// A seeded stream of random numbers (SplitMix64), derived from the run's seed, a name and an
 /// index.
 ///
-/// Every component draws from its own stream, so that two runs that differ in one component (say,
-/// the policy) see the same numbers everywhere else: common random numbers. The sequence is part of
-/// the determinism promise; changing it changes every result and needs a changelog entry.
+/// Every component draws from a separate stream (common random numbers). So two runs that differ in
+/// one component, such as the policy, have equal numbers in all others. Changing the sequence
+/// changes every result and needs a changelog entry.
 #[derive(Clone, Debug)]
 pub struct RandomStream {
     state: u64,
@@ -22,14 +22,14 @@ impl RandomStream {
         Self { state: mix(state ^ mix(index)) }
     }
 
-    /// 64 uniform bits.
+    /// Next 64 uniform bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.state)
     }
 
-    /// Uniform in `[0, 1)`, a multiple of 2⁻⁵³.
+    /// Next number, uniform in `[0, 1)`, a multiple of 2⁻⁵³.
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
@@ -75,8 +75,8 @@ mod tests {
         }
     }
 
-    /// The sequence that Vigna's `splitmix64.c` gives for the seed 1234567, as Rosetta Code
-    /// ("Pseudo-random numbers/Splitmix64") lists it.
+    /// The sequence of Vigna's `splitmix64.c` for the seed 1234567, as listed by Rosetta Code
+    /// ("Pseudo-random numbers/Splitmix64").
     #[test]
     fn a_stream_is_the_published_sequence() {
         let mut stream = RandomStream { state: 1_234_567 };

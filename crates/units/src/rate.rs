@@ -11,13 +11,13 @@ const PS_PER_S_TIMES_8: u64 = 8_000_000_000_000;
 pub struct BitRate(pub u64);
 
 impl BitRate {
-    /// `n` Gb/s.
+    /// A rate of `n` Gb/s.
     #[must_use]
     pub const fn gbps(n: u64) -> Self {
         Self(n * 1_000_000_000)
     }
 
-    /// `n` Mb/s.
+    /// A rate of `n` Mb/s.
     #[must_use]
     pub const fn mbps(n: u64) -> Self {
         Self(n * 1_000_000)
@@ -58,11 +58,11 @@ impl fmt::Debug for BitRate {
     }
 }
 
-/// The serialization time of one link, prepared so that the hot path multiplies and never divides
-/// at the usual rates.
+/// The serialization time of one link, prepared so that at the usual rates the hot path multiplies
+/// and never divides.
 ///
-/// One word, so that a link has room for it beside what else its packets touch: the picoseconds per
-/// byte where they are a whole number, else the rate, with the lowest bit set.
+/// One word, so that a link can store it next to the other data used per packet. It contains the
+/// picoseconds per byte if they are a whole number, otherwise the rate with the lowest bit set.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer(u64);
 

@@ -5,8 +5,8 @@ use core::ops::{Add, AddAssign, Mul, Sub};
 
 /// An instant since the start of the run, or a span between two instants, in picoseconds.
 ///
-/// 2⁶⁴ ps are 213 days, so no run overflows. One type serves instants and spans: the few places
-/// that could confuse them name their variables (`deadline`, `interval`).
+/// 2⁶⁴ ps are 213 days, so no run overflows. One type serves instants and spans: where they could
+/// be confused, variables have clear names (`deadline`, `interval`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 pub struct Time(pub u64);
@@ -17,19 +17,19 @@ impl Time {
     /// Later than any event: "never".
     pub const MAX: Self = Self(u64::MAX);
 
-    /// `ns` nanoseconds.
+    /// A time of `ns` nanoseconds.
     #[must_use]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * 1_000)
     }
 
-    /// `us` microseconds.
+    /// A time of `us` microseconds.
     #[must_use]
     pub const fn from_us(us: u64) -> Self {
         Self(us * 1_000_000)
     }
 
-    /// `ms` milliseconds.
+    /// A time of `ms` milliseconds.
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms * 1_000_000_000)
@@ -47,7 +47,7 @@ impl Time {
         (self.0 + 500) / 1_000
     }
 
-    /// Seconds, for statistics and people.
+    /// Seconds as a float, for statistics and display.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-12
@@ -59,7 +59,7 @@ impl Time {
         Self(self.0.saturating_sub(earlier.0))
     }
 
-    /// `self + span`, stopping at [`Time::MAX`].
+    /// `self + span`, at most [`Time::MAX`].
     #[must_use]
     pub const fn saturating_add(self, span: Self) -> Self {
         Self(self.0.saturating_add(span.0))
@@ -97,7 +97,7 @@ impl Mul<u64> for Time {
     }
 }
 
-/// The largest unit in which the value stays readable: `80 us`, `1.25 ms`, `3 s`.
+/// Writes the value in the largest unit in which it stays readable: `80 us`, `1.25 ms`, `3 s`.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (unit, scale) = match self.0 {

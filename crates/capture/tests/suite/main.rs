@@ -1,4 +1,4 @@
-//! A capture as the programs of Wireshark, and the library, read it.
+//! Reads a capture with the programs of Wireshark and with the library.
 
 use bufferlab_capture::{Capture, Direction, Frame, Interface, Remark, Totals};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;

@@ -1,5 +1,5 @@
-//! The elephant trap of Intelligent Buffer and Dynamic Packet Prioritization: flows are short until
-//! they have sent so much.
+//! The elephant trap of Intelligent Buffer and Dynamic Packet Prioritization: a flow is short until
+//! it has sent a limit of packets or bytes.
 
 use super::{Classifier, ClassifierInfo, existing_queue};
 use crate::flows::{FLOW_ENTRIES, FLOW_IDLE, FlowKey, FlowTable, Sent, ShortLimit};
@@ -12,20 +12,20 @@ pub(super) static INFO: ClassifierInfo = ClassifierInfo {
     name: "elephant-trap",
     aliases: &["dpp"],
     title: "Elephant trap",
-    summary: "Packets of a flow are marked `small` until it has sent so much, and may have a queue of their own until then.",
+    summary: "Marks the first packets or bytes of every flow `small`, and may send them to a separate queue.",
     source: "Cisco, Intelligent Buffer Management on Nexus 9000 (Dynamic Packet Prioritization); FAB (BS 2019) in ABM's public artifact.",
     params: &[
         ParamInfo::with_default(
             "short_packets",
             ParamKind::at_least(0),
             ParamValue::Count(15),
-            "A flow is short while it has sent fewer packets than this; 0: packets do not matter.",
+            "A flow is short while it has sent fewer packets than this; 0: no limit on packets.",
         ),
         ParamInfo::with_default(
             "short_bytes",
             ParamKind::Bytes { min: 0 },
             ParamValue::Bytes(0),
-            "A flow is short while it has sent fewer bytes than this; 0: bytes do not matter.",
+            "A flow is short while it has sent fewer bytes than this; 0: no limit on bytes.",
         ),
         ParamInfo::computed(
             "short_queue",
@@ -48,26 +48,26 @@ fn build(params: &Params, queues_per_port: usize) -> Result<Classifier, BuildErr
     Ok(Classifier::identity(queues_per_port).with_trap(trap))
 }
 
-/// Tells short flows from elephants by what they have sent: a flow is short until it reaches a
-/// limit, and again after silence.
+/// Separates short flows from elephants by the packets and bytes sent: a flow is short until it
+/// reaches a limit, and again after silence.
 ///
-/// Packets of short flows get [`Tags::SMALL`], those of elephants lose it: where a trap is, marks
-/// of hosts do not count. Short flows may be redirected to a queue of their own (Dynamic Packet
-/// Prioritization). When a flow turns into an elephant, its packets change the queue and may
-/// overtake or be overtaken.
+/// Packets of short flows get [`Tags::SMALL`], packets of elephants lose it: the trap overrides
+/// marks of hosts. Short flows may be redirected to a separate queue (Dynamic Packet
+/// Prioritization). When a flow turns into an elephant, its packets change the queue and may be
+/// reordered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ElephantTrap {
     flows: FlowTable<Sent>,
     limit: ShortLimit,
     short_queue: Option<u8>,
-    /// The flow of the last packet and the queue that it was sent to.
+    /// Flow of the last packet, and the queue chosen for it.
     last: Option<(FlowKey, u8)>,
 }
 
 impl ElephantTrap {
-    /// A table of `entries` flows, each short up to `limit` and forgotten after being silent for
-    /// longer than `idle`. Short flows keep the queue of the map unless `short_queue` names another
-    /// one.
+    /// A trap with a table of `entries` flows, each short up to `limit` and forgotten after being
+    /// silent for longer than `idle`. Short flows keep the queue of the map unless `short_queue`
+    /// names another queue.
     #[must_use]
     pub fn new(entries: usize, idle: Time, limit: ShortLimit, short_queue: Option<u8>) -> Self {
         Self { flows: FlowTable::new(entries, idle), limit, short_queue, last: None }

@@ -1,4 +1,4 @@
-//! The plain map: the priority of the header says which queue.
+//! The plain map: the priority in the header selects the queue.
 
 use super::{CODE_POINTS, Classifier, ClassifierInfo, existing_queue};
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, Params};
@@ -8,14 +8,14 @@ pub(super) static INFO: ClassifierInfo = ClassifierInfo {
     name: "priority",
     aliases: &["map"],
     title: "Priority",
-    summary: "The priority in the header says which queue a packet joins.",
+    summary: "The priority in the packet's header selects its queue.",
     source: "IEEE 802.1Q, section 8.6.6 (traffic class table).",
     params: &[ParamInfo::computed(
         "queues",
         ParamKind::List(&QUEUE),
         "priority p joins queue p, or the last queue",
         "[0, 0, 1]",
-        "Queue of each priority, from 0; the last one holds for all that follow.",
+        "Queue of each priority, from 0; the last one applies to all further priorities.",
     )],
     build: &build,
 };

@@ -1,27 +1,27 @@
-//! How a chip accounts lossless traffic: what differs between families, measured in
+//! Accounting of lossless traffic: differences between chip families, measured in
 //! docs/evidence/silicon.md.
 
 use bufferlab_params::choices;
 
-/// How a chip accounts lossless traffic. Policies that divide pools of ingress queues heed it
-/// ([`crate::Policy::heeds_accounting`]); the others know nothing of pauses.
+/// Accounting of lossless traffic in a chip. Policies that divide pools of ingress queues follow it
+/// ([`crate::Policy::heeds_accounting`]); other policies never pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounting {
-    /// Parts of the memory, each of which takes the packets of its own consecutive ingress ports:
-    /// an ingress queue has its pool and its headroom there, an egress queue an account in each. At
-    /// least 1.
+    /// Parts of the memory, at least 1. Each part stores the packets from its own consecutive
+    /// ingress ports. An ingress queue has its pool and its headroom in its part, an egress queue
+    /// an account in each.
     pub slices: u16,
-    /// Where a paused ingress queue resumes.
+    /// Point at which a paused ingress queue resumes.
     pub resume_below: ResumeBelow,
-    /// Where the minimums of egress queues come from.
+    /// Memory that the minimums of egress queues are taken from.
     pub queue_minimums: QueueMinimums,
-    /// Thresholds are rounded down to so many significant bits; 0: exact.
+    /// Significant bits of a threshold, which is rounded down; 0: exact.
     pub threshold_bits: u8,
 }
 
 impl Accounting {
-    /// That of the papers and of SONiC's documents: one memory, a moving threshold, minimums of the
-    /// lossy pool.
+    /// Accounting of the papers and of SONiC's documents: one memory, a moving threshold, minimums
+    /// from the lossy pool.
     pub const IDEAL: Self = Self {
         slices: 1,
         resume_below: ResumeBelow::Threshold,
@@ -46,19 +46,20 @@ impl Default for Accounting {
 }
 
 choices! {
-    /// What the resume offset (`xon_offset`) is counted from.
+    /// Base of the resume offset (`xon_offset`).
     pub enum ResumeBelow {
-        Threshold = "threshold": "below the threshold, which moves: the more the queue drains, the higher it is",
-        PausePoint = "pause-point": "below the threshold that it exceeded when it paused, as chips do",
+        Threshold = "threshold": "below the current threshold, which rises as the queue drains",
+        PausePoint = "pause-point": "below the threshold that the queue exceeded when it paused, as in chips",
     }
 }
 
 choices! {
-    /// Where the minimums of egress queues (`reserved` of egress profiles) come from.
+    /// Source of the minimums of egress queues (`reserved` of egress profiles).
     pub enum QueueMinimums {
         LossyPool = "lossy-pool": "from the egress lossy pool only",
         EverySlice = "every-slice":
-            "from what the ingress pool shares, in every slice, since any slice may feed a queue; what a minimum holds needs no pool",
+            "from the shared part of the ingress pool, in every slice, since any slice may feed a queue; \
+             bytes within a minimum need no pool",
     }
 }
 

@@ -1,13 +1,13 @@
-//! Which ports a slice of the memory serves.
+//! Assignment of ports to the slices of a memory.
 
 use std::ops::Range;
 
 /// Consecutive ports spread over the slices of a memory as evenly as possible: six ports on four
-/// slices are 2, 2, 1 and 1.
+/// slices give 2, 2, 1 and 1.
 ///
-/// The public configurations of chips do not say which port is in which slice; the slices of a chip
-/// serve equal numbers of lanes. So no slice stays without ports unless there are more slices than
-/// ports.
+/// The public configurations of chips do not state which port is in which slice, but the slices of
+/// a chip serve equal numbers of lanes. So every slice has a port, unless there are more slices
+/// than ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortSpread {
     ports: usize,
@@ -15,7 +15,7 @@ pub struct PortSpread {
 }
 
 impl PortSpread {
-    /// Of so many ports over so many slices, at least one.
+    /// Spreads `ports` ports over `slices` slices, at least one.
     #[must_use]
     pub const fn new(ports: usize, slices: usize) -> Self {
         Self { ports, slices: if slices == 0 { 1 } else { slices } }
@@ -27,12 +27,12 @@ impl PortSpread {
         self.slices
     }
 
-    /// Ports that every slice has, and the number of slices that have one more.
+    /// Ports of every slice, and the number of slices that have one port more.
     const fn shares(self) -> (usize, usize) {
         (self.ports / self.slices, self.ports % self.slices)
     }
 
-    /// Ports of a slice: those of the first slice come first.
+    /// Ports of a slice; the first slice has the lowest ports.
     #[must_use]
     pub fn ports_of(self, slice: usize) -> Range<usize> {
         let (few, larger) = self.shares();

@@ -1,5 +1,5 @@
-//! Buffer-aware marking (BCC): a step, and on departure a condition on what the shared buffer has
-//! left.
+//! Buffer-aware marking (BCC): a step, and on departure a condition on the free space of the shared
+//! buffer.
 
 use super::step::Step;
 use super::watch::{AT, LENGTH, SCOPE, Watch};
@@ -13,8 +13,9 @@ use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 pub(super) static INFO: MarkerInfo = MarkerInfo {
     name: "bcc",
     title: "Buffer-aware marking",
-    summary: "BCC's buffer-aware marking: a step, and on departure every packet that leaves behind more than `floor` and \
-              more than `share` of the threshold that Dynamic Thresholds with `alpha` give (`docs/concepts/marking.md`).",
+    summary: "BCC's buffer-aware marking: a step, and on departure every packet whose remaining queue \
+          exceeds `floor` and `share` of the threshold of Dynamic Thresholds with `alpha` \
+          (`docs/concepts/marking.md`).",
     source: "Bai, Hu, Chen, Tan, Xiong, APNet 2017, ToN 2021, as its public precursor does it",
     params: &[
         SCOPE,
@@ -56,25 +57,26 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
     }))
 }
 
-/// Marks a packet if a step does, or if it leaves behind more than `max(floor, factor · (B − Q))`.
+/// Marks a packet if a step does, or if the length that remains at its departure exceeds
+/// `max(floor, factor · (B − Q))`.
 ///
 /// With Dynamic Thresholds `T = α (B − Q)` and `factor = h·α`, h < 1, senders are notified before
-/// the queue meets its threshold, however little of the buffer is left: the step alone knows only
+/// the queue reaches its threshold, however little of the buffer is free. A step alone is tuned for
 /// an empty buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferAware {
-    /// The step, which also says whose length the condition on the buffer compares.
+    /// The step, which also selects the length that the condition on the buffer compares.
     pub step: Step,
-    /// No mark by that condition up to this length (bytes): it keeps the link busy when the buffer
+    /// Length up to which the condition does not mark (bytes): keeps the link busy when the buffer
     /// is nearly full.
     pub floor: u64,
-    /// h·α: share of the free space.
+    /// Factor of the free space: h·α.
     pub factor: Weight,
 }
 
 impl BufferAware {
     /// Whether `packet` is marked.
-    #[inline(never)] // Apart from the common step, which is a comparison.
+    #[inline(never)] // Rarer than the plain step, which is inlined.
     #[must_use]
     pub fn marks(&self, packet: &Markable, buffer: &Buffer) -> bool {
         let lacks_buffer = packet.moment == Moment::Dequeue && {
@@ -84,7 +86,7 @@ impl BufferAware {
         lacks_buffer || self.step.marks(packet, buffer)
     }
 
-    /// [`super::MarkingRule::least_length`].
+    /// Length up to which no packet is marked: [`super::MarkingRule::least_length`].
     pub(super) fn least_length(&self) -> u64 {
         self.step.least_length().min(self.floor)
     }

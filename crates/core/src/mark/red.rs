@@ -53,7 +53,7 @@ pub(super) static INFO: MarkerInfo = MarkerInfo {
 
 static RAMP: TableInfo = TableInfo {
     title: "an entry of switch.ecn.by_priority",
-    doc: "Where the probability of a priority begins to rise, and where it is `pmax`.",
+    doc: "Lengths at which the marking probability of a priority starts to rise and reaches `pmax`.",
     params: &[
         ParamInfo::required("kmin", LENGTH, "\"50 KB\"", "No mark up to this length."),
         ParamInfo::required("kmax", LENGTH, "\"200 KB\"", "Every packet above this length."),
@@ -104,7 +104,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Marking, BuildError> {
     Ok(Marking::Red(Red { watch: Watch::of(params), ramp, by_priority, pmax: params.ratio("pmax"), stream }))
 }
 
-/// Between which lengths the probability rises.
+/// Range of lengths over which the probability rises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ramp {
     /// No mark up to this length (bytes).
@@ -116,22 +116,22 @@ pub struct Ramp {
 /// Marks with a probability that rises with the length.
 #[derive(Clone, Debug)]
 pub struct Red {
-    /// Which length, and when.
+    /// Length that the rule compares, and when.
     pub watch: Watch,
-    /// Where the probability rises.
+    /// Range over which the probability rises.
     pub ramp: Ramp,
-    /// The same for every priority where they differ; the last entry repeats. Empty: `ramp` holds
-    /// for all.
+    /// Ranges by priority where they differ; the last entry repeats. Empty: `ramp` applies to all
+    /// priorities.
     pub by_priority: Vec<Ramp>,
-    /// Probability when the length reaches `kmax`, 0..=1; linear from 0 at `kmin`.
+    /// Probability when the length reaches `kmax`, 0..=1; rises linearly from 0 at `kmin`.
     pub pmax: f64,
-    /// Drawn from between `kmin` and `kmax` only.
+    /// Random numbers, drawn only for lengths between `kmin` and `kmax`.
     stream: RandomStream,
 }
 
 impl Red {
     /// Whether `packet` is marked.
-    #[inline(never)] // Apart from the common step, which is a comparison.
+    #[inline(never)] // Rarer than the plain step, which is inlined.
     pub fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool {
         if self.watch.at != packet.moment {
             return false;
@@ -149,7 +149,7 @@ impl Red {
         self.stream.next_f64() < p
     }
 
-    /// [`super::MarkingRule::least_length`].
+    /// Length up to which no packet is marked: [`super::MarkingRule::least_length`].
     pub(super) fn least_length(&self) -> u64 {
         self.by_priority.iter().map(|ramp| ramp.kmin).min().unwrap_or(self.ramp.kmin)
     }

@@ -1,4 +1,4 @@
-//! A step: every packet above a length K, one for all priorities or one for each.
+//! A step: marks every packet above a length K, one for all priorities or one for each.
 
 use super::watch::{AT, LENGTH, SCOPE, Watch};
 use super::{Markable, MarkerInfo, Marking};
@@ -26,7 +26,7 @@ pub(super) static INFO: MarkerInfo = MarkerInfo {
             "thresholds",
             ParamKind::List(&ParamKind::Bytes { min: 1 }),
             "[\"30 KB\", \"300 KB\"]",
-            "K of every priority, from 0; the last one holds for all that follow.",
+            "K of every priority, from 0; the last one applies to all further priorities.",
         ),
     ],
     check,
@@ -55,23 +55,23 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
 /// Marks every packet above a length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which length, and when.
+    /// Length that the rule compares, and when.
     pub watch: Watch,
-    /// K: no mark up to this length (bytes).
+    /// Threshold K: no mark up to this length (bytes).
     pub threshold: u64,
-    /// K of every priority where they differ, as in LossPass's selective marking; the last entry
-    /// repeats. Empty: `threshold` holds for all.
+    /// Threshold K of each priority where they differ, as in LossPass's selective marking; the last
+    /// entry repeats. Empty: `threshold` applies to all priorities.
     pub by_priority: Vec<u64>,
 }
 
 impl Step {
-    /// DCTCP's: above `threshold` bytes in the packet's queue when it arrives.
+    /// DCTCP's step: marks above `threshold` bytes in the packet's queue on arrival.
     #[must_use]
     pub fn new(threshold: u64) -> Self {
         Self { watch: Watch::default(), threshold, by_priority: Vec::new() }
     }
 
-    /// K of `priority` (bytes).
+    /// Threshold K of `priority` (bytes).
     #[inline]
     #[must_use]
     pub fn threshold_of(&self, priority: u8) -> u64 {
@@ -89,7 +89,7 @@ impl Step {
             && self.watch.length(packet, buffer) > self.threshold_of(packet.priority)
     }
 
-    /// [`super::MarkingRule::least_length`].
+    /// Length up to which no packet is marked: [`super::MarkingRule::least_length`].
     pub(super) fn least_length(&self) -> u64 {
         self.by_priority.iter().copied().min().unwrap_or(self.threshold)
     }

@@ -1,10 +1,10 @@
-//! Which length a rule compares, and when: what the built-in rules have in common.
+//! The length that a built-in rule compares, and when.
 
 use super::{Markable, Moment, Scope};
 use crate::buffer::Buffer;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Parameter `scope`.
+/// Parameter `scope`: queue or port whose length is compared.
 pub(super) const SCOPE: ParamInfo = ParamInfo::with_default(
     "scope",
     ParamKind::Choice(Scope::WORDS),
@@ -12,33 +12,33 @@ pub(super) const SCOPE: ParamInfo = ParamInfo::with_default(
     "Whose length counts.",
 );
 
-/// Parameter `at`.
+/// Parameter `at`: moment of the comparison.
 pub(super) const AT: ParamInfo = ParamInfo::with_default(
     "at",
     ParamKind::Choice(Moment::WORDS),
     ParamValue::word("enqueue"),
-    "When it is looked at. Default: DCTCP (SIGCOMM 2010) section 3.1.",
+    "Moment at which the length is compared. Default: DCTCP (SIGCOMM 2010) section 3.1.",
 );
 
-/// A length that counts without any lower bound of its own.
+/// A length without a lower bound.
 pub(super) const LENGTH: ParamKind = ParamKind::Bytes { min: 0 };
 
-/// Which length a rule compares, and when.
+/// The length that a rule compares, and when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// Whose length is compared.
+    /// Queue or port whose length is compared.
     pub scope: Scope,
-    /// When it is compared.
+    /// Moment of the comparison.
     pub at: Moment,
 }
 
 impl Watch {
-    /// What [`SCOPE`] and [`AT`] say.
+    /// The settings from the parameters [`SCOPE`] and [`AT`].
     pub(super) fn of(params: &Params) -> Self {
         Self { scope: params.choice("scope"), at: params.choice("at") }
     }
 
-    /// The length that counts for `packet` (bytes).
+    /// The length compared for `packet` (bytes).
     #[inline]
     #[must_use]
     pub fn length(self, packet: &Markable, buffer: &Buffer) -> u64 {

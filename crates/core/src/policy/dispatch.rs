@@ -1,8 +1,8 @@
-//! Which policies are called without a pointer.
+//! Static dispatch of the most common policies.
 //!
-//! A call through a pointer costs more than Dynamic Thresholds decide in, because the compiler
-//! cannot look into it: arguments go through memory, and hooks that do nothing are called. So the
-//! schemes that most runs use are variants, and every other one is behind a pointer as before.
+//! A call through a pointer takes longer than a decision of Dynamic Thresholds, because the
+//! compiler cannot inline it: arguments go through memory, and empty hooks are called. So the
+//! schemes of most runs are variants of an enum, and all other schemes are boxed.
 
 use super::interface::{Arrival, Bound, Departure, DropReason, Hooks, PauseDemand, Policy, Tags, Verdict};
 use super::schemes::{DynamicThreshold, SonicDt};
@@ -14,13 +14,13 @@ use std::any::Any;
 
 /// A policy: one of the most common ones, or any other behind a pointer.
 #[derive(Debug)]
-#[repr(u8)] // Its own byte is asked for each packet: a niche would have to be decoded.
+#[repr(u8)] // Read for each packet: a separate byte needs no decoding, a niche does.
 pub enum Dispatched {
     /// Dynamic Thresholds.
     DynamicThreshold(DynamicThreshold),
-    /// SONiC's own, with headroom.
+    /// Dynamic Thresholds on SONiC, with headroom.
     SonicDt(Box<SonicDt>),
-    /// Any other.
+    /// Any other policy.
     Boxed(Box<dyn Policy>),
 }
 
@@ -40,14 +40,14 @@ impl From<Box<dyn Policy>> for Dispatched {
 }
 
 impl Dispatched {
-    /// It never asks for a timer, so nobody needs to ask it.
+    /// Whether the policy never asks for a timer, so that the switch need not poll it.
     #[must_use]
     pub fn is_timeless(&self) -> bool {
         matches!(self, Self::DynamicThreshold(_) | Self::SonicDt(_))
     }
 }
 
-/// The same call of whichever it is.
+/// Makes one call on whichever variant is present.
 macro_rules! each {
     ($this:expr, $policy:ident => $call:expr) => {
         match $this {
@@ -58,26 +58,25 @@ macro_rules! each {
     };
 }
 
-/// By value and apart: the arrival is put together in memory only for policies that look at it
-/// there.
+/// Separate and by value: the arrival is built in memory only for policies that read it there.
 #[inline(never)]
 fn ask<P: Policy>(policy: &mut P, arrival: Arrival, buffer: &Buffer) -> Verdict {
     policy.admit(&arrival, buffer)
 }
 
-/// The same through a pointer.
+/// [`ask`] through a pointer.
 #[inline(never)]
 fn ask_boxed(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) -> Verdict {
     policy.admit(&arrival, buffer)
 }
 
-/// By value, as in [`ask`].
+/// Calls `lets_pass`; by value, as in [`ask`].
 #[inline(never)]
 fn asks_to_pass<P: Policy>(policy: &P, arrival: Arrival, buffer: &Buffer) -> bool {
     policy.lets_pass(&arrival, buffer)
 }
 
-/// The same through a pointer.
+/// [`asks_to_pass`] through a pointer.
 #[inline(never)]
 fn asks_boxed_to_pass(policy: &dyn Policy, arrival: Arrival, buffer: &Buffer) -> bool {
     policy.lets_pass(&arrival, buffer)
@@ -126,7 +125,7 @@ impl Policy for Dispatched {
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         each!(self, policy => policy.pause_demand(now, ingress, buffer))
     }
-    #[inline(always)] // As above.
+    #[inline(always)] // On the hot path, as `admit`.
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         match self {
             Self::DynamicThreshold(policy) => policy.lets_pass(arrival, buffer),

@@ -1,5 +1,5 @@
-//! Everything that a policy is made of: what it sees, what it answers, what it says of itself.
-//! Schemes import nothing else of `policy`, but for the parts that several of them share.
+//! The interface of a policy: its inputs, its answers and its description. Schemes import nothing
+//! else of `policy`, except the parts that several schemes share.
 
 mod bound;
 mod hooks;

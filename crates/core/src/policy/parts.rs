@@ -1,4 +1,4 @@
-//! What several schemes share.
+//! Parts shared by several schemes.
 
 pub(crate) mod common_pool;
 pub(crate) mod congestion;

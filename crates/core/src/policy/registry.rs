@@ -1,4 +1,4 @@
-//! Which policies are there: those of this crate, and those that a program brings along.
+//! Registry of policies: the built-in ones, and the custom ones of a program.
 //!
 //! ```
 //! use bufferlab_core::*;
@@ -35,17 +35,17 @@ use super::interface::PolicyInfo;
 use super::schemes::POLICIES;
 use bufferlab_params::{RegisterError, Registry};
 
-/// [`POLICIES`], and what a program brings along.
+/// All policies: [`POLICIES`], and the custom policies of a program.
 pub static REGISTRY: Registry<PolicyInfo> = Registry::new(POLICIES);
 
-/// Every policy of this process: the built-in ones, then a program's own in the order of their
+/// All policies of this process: the built-in ones, then the custom ones in the order of
 /// registration.
 #[must_use]
 pub fn policies() -> Vec<&'static PolicyInfo> {
     REGISTRY.all()
 }
 
-/// The policies that this process has registered, in that order.
+/// The custom policies of this process, in the order of registration.
 #[must_use]
 pub fn own_policies() -> Vec<&'static PolicyInfo> {
     REGISTRY.own()
@@ -57,17 +57,16 @@ pub fn find_policy(name: &str) -> Option<&'static PolicyInfo> {
     REGISTRY.find(name)
 }
 
-/// Adds a policy from outside of this crate
-/// ([`Registry::register`](bufferlab_params::Registry::register)).
+/// Registers a custom policy ([`Registry::register`](bufferlab_params::Registry::register)).
 ///
 /// # Errors
-/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default
-/// lies outside its domain.
+/// If a name is taken or invalid, a text is missing, or a parameter's default is outside its
+/// domain.
 pub fn register_policy(info: PolicyInfo) -> Result<&'static PolicyInfo, RegisterError> {
     REGISTRY.register(info)
 }
 
-/// Like [`register_policy`], but takes the place of an own policy of the same name
+/// Registers a policy like [`register_policy`], but replaces a custom policy of the same name
 /// ([`Registry::replace`](bufferlab_params::Registry::replace)).
 ///
 /// # Errors

@@ -1,7 +1,8 @@
-//! The policies of bufferlab, a file each, and the list of them.
+//! The built-in policies, a file each, and their list.
 //!
 //! To add one, write a file in `schemes/` and add its module and its `INFO` here
-//! (`CONTRIBUTING.md`). A program's own policies stay in the program: [`crate::register_policy`].
+//! (`CONTRIBUTING.md`). Custom policies of a program stay in the program:
+//! [`crate::register_policy`].
 
 mod abm;
 mod abm_dt;
@@ -52,9 +53,9 @@ pub use sonic_dt::SonicDt;
 pub use static_partition::StaticPartition;
 pub use traffic_aware::TrafficAware;
 
-/// Every policy of bufferlab: the one list behind the command line, the scenario schema, the
-/// documentation, the reports and the conformance tests. What a program brings along joins it in
-/// [`crate::policies`].
+/// All built-in policies: the single list behind the command line, the scenario schema, the
+/// documentation, the reports and the conformance tests. [`crate::policies`] adds the custom
+/// policies of a program.
 pub static POLICIES: &[&PolicyInfo] = &[
     &complete_sharing::INFO,
     &static_partition::COMPLETE_PARTITIONING,

@@ -1,8 +1,8 @@
-//! A packet that need not wait: it finds its port idle and goes on at once.
+//! Bypass for a packet that finds its port idle: the switch sends it immediately.
 //!
-//! In most networks that is most packets. Storing and removing it would lead back to the same
-//! ledger at the same instant, so where nobody would notice, only what remains is done: counts, and
-//! the turn of the scheduler.
+//! Most packets in most networks bypass the queue. Storing and removing such a packet would restore
+//! the ledger at the same instant. So where no one can observe the difference, the switch only
+//! updates the counters and the scheduler's round robin.
 
 use super::{Counters, Packet, Switch};
 use crate::buffer::QueueId;
@@ -10,8 +10,8 @@ use crate::mark::Marker;
 use crate::policy::{Hooks, Policy};
 use bufferlab_units::Time;
 
-/// Packets that went through a queue without waiting: 24 bytes, where [`Counters`] have 64, so that
-/// fewer cache lines are touched.
+/// Packets that went through a queue without waiting. 24 bytes instead of the 64 of [`Counters`],
+/// so that fewer cache lines are touched.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Passages {
     packets: u64,
@@ -21,7 +21,7 @@ pub(super) struct Passages {
 }
 
 impl Passages {
-    /// What was counted of packets that were stored, and these.
+    /// Counters of stored packets plus these packets.
     pub(super) fn added_to(self, stored: Counters) -> Counters {
         Counters {
             arrived: stored.arrived + self.packets,
@@ -34,16 +34,16 @@ impl Passages {
 }
 
 impl<P: Policy> Switch<P> {
-    /// [`Self::handle_arrival`] and [`Self::poll_transmit`] in one, for a packet whose egress port
-    /// is idle: the queue that it went through, unmarked, with nothing behind it. `None`: nothing
-    /// has happened, and the packet has to take the long way. That is so where something waits at
-    /// the port, a priority of it is paused, the policy does not let it pass
-    /// ([`Policy::lets_pass`]), or somebody looks at packets in between: own marking rules,
-    /// classifiers that count, deficit round robin, what deviates from an ideal chip.
+    /// [`Self::handle_arrival`] and [`Self::poll_transmit`] in one call, for a packet whose egress
+    /// port is idle. Returns the queue; the packet is unmarked and no other packet waits. `None`:
+    /// the state is unchanged, and the packet must take the normal path. Reasons are a packet
+    /// waiting at the port, a paused priority, a policy that refuses the bypass
+    /// ([`Policy::lets_pass`]), custom marking rules, classifiers that count, deficit round robin,
+    /// and deviations from an ideal chip.
     ///
-    /// No [`super::Observer`] hears of it: the packet is in [`Self::counters`] and
-    /// [`Self::largest_passed`], and a driver that wants to see it takes the long way.
-    #[inline(always)] // Into the one place where packets arrive.
+    /// The [`super::Observer`] is not called: the packet is in [`Self::counters`] and
+    /// [`Self::largest_passed`]. A driver that must see every packet takes the normal path.
+    #[inline(always)] // Called from the one place where packets arrive.
     pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<QueueId> {
         if !self.lets_pass {
             return None;
@@ -66,7 +66,7 @@ impl<P: Policy> Switch<P> {
         Some(arrival.queue)
     }
 
-    /// Whether any packet may pass.
+    /// Whether the configuration allows any packet to bypass its queue.
     pub(super) fn may_let_pass(&self) -> bool {
         let marks = self.marker.as_ref().is_some_and(Marker::may_mark_at_empty_port);
         let looks = marks || self.scheduler.looks_at_packets() || !self.classifier.is_a_map();
@@ -83,7 +83,7 @@ mod tests {
     use bufferlab_params::ParamValue;
     use bufferlab_units::{BitRate, RandomStream};
 
-    /// The long way.
+    /// The normal path through the queue.
     fn wait<P: Policy>(
         switch: &mut Switch<P>,
         now: Time,
@@ -112,8 +112,8 @@ mod tests {
         switch.buffer().queue_ids().map(|queue| switch.counters(queue)).collect()
     }
 
-    /// Sends random packets through two switches, one of which lets pass what it can; returns how
-    /// many passed.
+    /// Sends random packets through two switches, one of which bypasses queues where it can.
+    /// Returns the number of bypasses.
     fn compare(config: &SwitchConfig, policy: &str, params: &[(String, ParamValue)]) -> usize {
         let build = || config.build_dispatched(policy, params).expect("it fits");
         let (mut long, mut short) = (build(), build());
@@ -122,7 +122,7 @@ mod tests {
         for step in 0..20_000_u64 {
             let now = Time::from_ns(step);
             let packet = packet(&mut stream);
-            // Other ports fill and drain, so that verdicts and turns depend on the past.
+            // Other ports fill and drain, so that verdicts and round robin depend on the past.
             match stream.below(3) {
                 0 => {
                     let found = [&mut long, &mut short].map(|it| it.handle_arrival(now, &packet, &mut ()));

@@ -1,20 +1,20 @@
-//! Chips with several memories: does each account by the ports that packets come from, to the cell?
+//! Tests of chips with several memories: accounting by ingress port, exact to the cell.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
 
-/// Cells of 254 B (Tomahawk 5).
+/// Cell size of Tomahawk 5 (bytes).
 const CELL: u64 = 254;
 /// Shared cells of a slice.
 const SHARED: u64 = 10_000;
-/// Of a lossless group (cells).
+/// Minimum of a lossless group (cells).
 const MINIMUM: u64 = 18;
 const HEADROOM: u64 = 300;
-/// Of a lossy queue, in every slice (cells).
+/// Minimum of a lossy queue, in every slice (cells).
 const QUEUE_MINIMUM: u64 = 7;
 const OFFSET: u64 = 14;
 const PORTS: u16 = 4;
-/// Priority 1 is lossless.
+/// Queues per port; priority 1 is lossless.
 const QUEUES: u16 = 2;
 
 const CHIP: Accounting = Accounting {
@@ -40,7 +40,7 @@ struct Chip {
     senders: Senders,
 }
 
-/// Two slices of two ports, whose shared parts are [`SHARED`].
+/// Two slices of two ports; the shared part of each is [`SHARED`].
 fn config(accounting: Accounting) -> SwitchConfig {
     let of_ports = u64::from(PORTS) * (MINIMUM + HEADROOM);
     let of_queues = u64::from(accounting.slices) * u64::from(PORTS) * QUEUE_MINIMUM;
@@ -91,7 +91,8 @@ impl Chip {
         self.senders.0[usize::from(port * QUEUES + 1)]
     }
 
-    /// Packets that a lossless group holds with the one that pauses it.
+    /// Fills a lossless group until it pauses. Returns its packets, including the one that pauses
+    /// it.
     fn fill_to_pause(&mut self, from: u16) -> u64 {
         let mut stored = 0;
         while !self.is_paused(from) {
@@ -109,7 +110,7 @@ impl Chip {
         stored
     }
 
-    /// Packets that leave until the group may go on.
+    /// Sends packets until the group may resume, and returns their number.
     fn release_to_resume(&mut self, from: u16) -> u64 {
         let mut sent = 0;
         while self.is_paused(from) {
@@ -120,19 +121,19 @@ impl Chip {
     }
 }
 
-/// The cell with which a lone group reaches alpha of what is free of `shared` cells.
+/// Cells of a lone group when it reaches alpha times the free part of `shared` cells.
 fn reached(alpha: f64, shared: u64) -> u64 {
     (1..).find(|&cells| cells as f64 >= alpha * (shared - cells) as f64).expect("it reaches its threshold")
 }
 
-/// Cells of a lone group that the pool takes: each fits within alpha of what is free before it.
+/// Cells of a lone group that the pool admits: each is within alpha times the free cells before it.
 fn taken(alpha: f64, shared: u64) -> u64 {
     (0..)
         .find(|&cells| (cells + 1) as f64 > alpha * (shared - cells) as f64)
         .expect("it exceeds its threshold")
 }
 
-/// ⌊alpha S / (1 + alpha)⌋.
+/// Steady share ⌊alpha S / (1 + alpha)⌋ (cells).
 fn share(alpha: f64, cells: u64) -> u64 {
     (cells as f64 * alpha / (1.0 + alpha)) as u64
 }
@@ -146,7 +147,7 @@ fn a_group_sees_its_slice_only_and_resumes_below_its_pause_point() {
         let stored = lone + chip.fill_to_loss(0, 3, 1);
         let in_pool = taken(alpha, SHARED);
         assert_eq!(stored, MINIMUM + in_pool + HEADROOM, "alpha {alpha}");
-        // Ports 0 and 1 are one slice, 2 and 3 the other one.
+        // Ports 0 and 1 are in one slice, ports 2 and 3 in the other.
         let next = chip.fill_to_pause(1);
         assert_eq!(next, MINIMUM + reached(alpha, SHARED - in_pool), "alpha {alpha}: the next one");
         assert_eq!(chip.fill_to_pause(2), lone, "alpha {alpha}: in the other slice");
@@ -156,8 +157,8 @@ fn a_group_sees_its_slice_only_and_resumes_below_its_pause_point() {
     }
 }
 
-/// The reproduction of a chip with a minimum of 6 cells and alpha 1/2: pause and first loss, the
-/// latter as before.
+/// Reproduces a chip with a minimum of 6 cells and alpha 1/2: pause and first loss, the latter as
+/// before.
 #[test]
 fn a_group_pauses_with_the_packet_that_reaches_its_threshold() {
     let one = Accounting { slices: 1, ..CHIP };
@@ -196,7 +197,8 @@ fn a_group_pauses_with_the_packet_that_reaches_its_threshold() {
     assert_eq!(points(&mut group(12_332, 352, 704), 0), (4_117, 4_470));
     let mut full = group(15_105, 352, 352);
     assert_eq!(points(&mut full, 0), (5_041, 5_394));
-    // The headroom pool is full: the second group pauses where it would, and loses the next packet.
+    // The headroom pool is full: the second group pauses at its usual point and loses the next
+    // packet.
     assert_eq!(points(&mut full, 1), (3_363, 3_364));
 }
 
@@ -215,7 +217,7 @@ fn a_lossy_queue_has_its_minimum_and_its_share_in_every_slice() {
     assert_eq!(chip.fill_to_loss(0, 3, 0), own, "from one slice");
     assert_eq!(chip.fill_to_loss(1, 3, 0), 0, "from the same one");
     assert_eq!(chip.fill_to_loss(2, 3, 0), own, "from the other one");
-    // A minimum is there although lossless groups have taken what they may.
+    // A minimum is available even after lossless groups have used their maximum.
     let mut chip = Chip::new("sonic-dt", 64.0, &[], CHIP);
     chip.fill_to_pause(0);
     chip.fill_to_pause(1);
@@ -260,7 +262,7 @@ fn thresholds_of_few_bits_are_lower_by_less_than_their_last_bit() {
     assert!(found < exact && found * 8 >= exact * 7, "{found} of {exact}");
 }
 
-/// Every count, made again from the packets that are stored, after every change.
+/// Recomputes every count from the stored packets, after every change.
 #[test]
 fn accounts_of_slices_are_those_of_the_packets_stored() {
     for policy in ["sonic-dt", "sonic-abm"] {
@@ -268,7 +270,7 @@ fn accounts_of_slices_are_those_of_the_packets_stored() {
         let mut random = RandomStream::new(7, "accounts", 0);
         for step in 0..60_000 {
             let (from, to) = (random.below(4) as u16, random.below(4) as u16);
-            // Rather full than empty, and at times empty.
+            // Nearly full most of the time, and empty at times.
             if (step / 6_000) % 2 == 0 || random.below(3) == 0 {
                 chip.send(from, to, random.below(2) as u8);
             } else {
@@ -342,8 +344,8 @@ fn what_cannot_be_accounted_is_refused_with_a_reason() {
     assert!(refused("sonic-dt", with(many)).contains("5 slices for 4 ports"));
 }
 
-/// Whatever the number of ports, every slice serves some of them, and a group of every port finds
-/// the whole pool of its slice.
+/// For any number of ports, every slice serves a port, and a group of every port can use the whole
+/// pool of its slice.
 #[test]
 fn every_slice_has_ports_and_every_port_its_slice_of_the_memory() {
     for (ports, slices) in [(5_u16, 2), (5, 4), (6, 4), (9, 4), (11, 5), (11, 7), (11, 8), (13, 4)] {

@@ -1,5 +1,5 @@
-//! Do bursts get as far as TDT (ToN 2022) section VI-A and its formulas say? Packet by packet: 16
-//! ports of 1 Gb/s, 1 MB, 1500 B, open-loop sources of constant rate.
+//! Tests of burst absorption against TDT (ToN 2022) section VI-A and its formulas. Packet by
+//! packet: 16 ports of 1 Gb/s, 1 MB, 1500 B, open-loop sources of constant rate.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, Time};
@@ -8,7 +8,7 @@ const MTU: u64 = 1_500;
 const BUFFER: u64 = 1_000_000;
 const PORTS: usize = 16;
 const LINE: BitRate = BitRate::gbps(1);
-/// When the burst starts; the overloads start at 0.
+/// Start of the burst; the overloads start at 0.
 const BURST: Time = Time::from_ms(150);
 
 /// Packets of 1500 B at a constant rate, from `start` up to but not at `end`.
@@ -29,21 +29,21 @@ impl Source {
         Self { port, rate: BitRate::mbps(mbps), start: BURST, end: BURST + duration }
     }
 
-    /// Arrival of packet k, exact to a picosecond: no error adds up.
+    /// Arrival of packet k, exact to a picosecond: no rounding error accumulates.
     fn arrival(&self, k: u64) -> Option<Time> {
         let at = self.start + self.rate.serialization(k * MTU);
         (at < self.end).then_some(at)
     }
 }
 
-/// What happens first when a packet arrives at the instant in which a transmission ends.
+/// Event processed first when a packet arrives at the instant at which a transmission ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     Arrival,
     Departure,
 }
 
-/// A drop, and what the switch looked like.
+/// A drop, and the state of the switch.
 #[derive(Clone, Copy, Debug)]
 struct Loss {
     at: Time,
@@ -56,13 +56,13 @@ struct Loss {
 struct Bench {
     switch: Switch<Box<dyn Policy>>,
     sources: Vec<Source>,
-    /// By source: packets sent so far.
+    /// Packets sent so far, by source.
     sent: Vec<u64>,
-    /// By port: when its transmission ends.
+    /// End of the current transmission, by port.
     busy_until: Vec<Option<Time>>,
     first: First,
     now: Time,
-    /// By port.
+    /// Losses by port.
     losses: Vec<Vec<Loss>>,
     longest: Vec<u64>,
     departed: Vec<u64>,
@@ -139,8 +139,7 @@ impl Bench {
         }
     }
 
-    /// Everything that happens before `end`. Simultaneous arrivals come in the order of the
-    /// sources.
+    /// Runs all events before `end`. Simultaneous arrivals come in the order of the sources.
     fn run_until(&mut self, end: Time) {
         loop {
             let arrival = (0..self.sources.len())
@@ -180,14 +179,14 @@ impl Bench {
     }
 }
 
-/// Ports 0 to N - 1 at 2 Gb/s, then a burst on port N.
+/// Overload of 2 Gb/s on ports 0 to N - 1, then a burst on port N.
 fn overloads_and_burst(n: u16, mbps: u64, duration: Time) -> Vec<Source> {
     let mut sources: Vec<_> = (0..n).map(|port| Source::overload(port, 2_000)).collect();
     sources.push(Source::burst(n, mbps, duration));
     sources
 }
 
-/// The burst's first loss, counted from its start.
+/// First loss of the burst; times count from the burst's start.
 fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) -> (Time, Loss) {
     let mut bench = Bench::new(policy, params, &overloads_and_burst(n, mbps, Time::from_ms(20)));
     bench.run_until(BURST + Time::from_ms(20));
@@ -197,7 +196,7 @@ fn first_loss(policy: &str, params: &[(&str, ParamValue)], n: u16, mbps: u64) ->
 }
 
 /// Closed forms (seconds) of TDT Eq. 4, 5, 8 and 13 with alpha 1, C = 1 Gb/s and one bursting port;
-/// and what evacuated ports leave.
+/// and the bytes that evacuated ports do not use.
 struct Closed {
     dt: f64,
     edt: f64,
@@ -222,8 +221,8 @@ fn assert_near(found: Time, expected: f64, share: f64, what: &str) {
     assert!(deviation <= share, "{what}: found {found}, expected {:.1} us", expected * 1e6);
 }
 
-/// The longest burst without a loss is as long as the formula says, within 3 % as the claims of the
-/// paper are checked, and a burst that ends there is stored as a whole.
+/// Checks that the longest burst without a loss is as long as the formula predicts, and is stored
+/// completely. The tolerance is the 3 % used for the paper's claims.
 fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
     let (at, loss) = first_loss(policy, &[], n, mbps);
     assert_near(at, expected, 0.03, &format!("{policy}, {n} overloaded ports, burst of {mbps} Mb/s"));
@@ -235,8 +234,8 @@ fn assert_absorbs(policy: &str, n: u16, mbps: u64, expected: f64) -> Loss {
 
 #[test]
 fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
-    // 222 us, 533 us; TDT's own 1.14 ms forgets what evacuated ports keep (erratum E-TDT-2): 1.00
-    // ms.
+    // 222 us, 533 us. TDT's own value of 1.14 ms ignores the bytes that evacuated ports keep
+    // (erratum E-TDT-2): 1.00 ms.
     let c = closed(2, 8_000);
     let (dt, edt, tdt) = (
         assert_absorbs("dt", 2, 8_000, c.dt),
@@ -246,7 +245,7 @@ fn beside_two_overloaded_ports_the_first_loss_comes_where_the_paper_says() {
     // 0.19 MB, 0.47 MB and 0.875 MB stored at the first loss.
     assert_eq!([dt, edt, tdt].map(|loss| loss.queue_packets), [130, 312, 584]);
     // Dynamic Thresholds cut the burst although a sixth of the buffer is free and the overloaded
-    // ports hold more than it; the others lose by overflow.
+    // ports use more than the burst. The other policies lose by overflow.
     assert_eq!(
         [dt, edt, tdt].map(|loss| loss.reason),
         [DropReason::OverThreshold, DropReason::BufferFull, DropReason::BufferFull]
@@ -266,7 +265,7 @@ fn the_formulas_hold_with_fewer_overloaded_ports_and_for_slow_bursts() {
     }
 }
 
-/// What the paper prints for TDT is the bound of a switch whose other ports hold nothing.
+/// The value that the paper prints for TDT assumes that the other ports are empty.
 #[test]
 fn traffic_aware_thresholds_reach_the_ideal_only_when_no_port_is_overloaded() {
     let (alone, _) = first_loss("tdt", &[], 0, 8_000);
@@ -277,7 +276,7 @@ fn traffic_aware_thresholds_reach_the_ideal_only_when_no_port_is_overloaded() {
 
 #[test]
 fn evacuated_ports_hold_their_even_share_and_a_burst_of_a_millisecond_is_stored() {
-    // TDT Fig. 7c.
+    // Figure 7c of TDT.
     let mut bench = Bench::new("tdt", &[], &overloads_and_burst(2, 8_000, Time::from_ms(1)));
     bench.run_until(BURST);
     for port in [0, 1] {
@@ -293,12 +292,12 @@ fn evacuated_ports_hold_their_even_share_and_a_burst_of_a_millisecond_is_stored(
         (0, 0.0),
         "three departures in a row end absorption"
     );
-    // The overloaded ports sent all the time.
+    // The overloaded ports never stop sending.
     let sent_at_line_rate = Time::from_ms(200).0 / LINE.serialization(MTU).0;
     assert!(bench.departed[0] >= sent_at_line_rate && bench.departed[1] >= sent_at_line_rate);
 }
 
-/// Fig. 7d: what arrives of a burst of 1 ms, 667 packets.
+/// Figure 7d of TDT: packets delivered of a burst of 1 ms, 667 packets.
 #[test]
 fn traffic_aware_thresholds_deliver_the_whole_burst_and_the_others_about_a_half_and_a_third() {
     for (policy, expected) in [("dt", 0.37), ("edt", 0.53), ("tdt", 1.0)] {
@@ -311,7 +310,7 @@ fn traffic_aware_thresholds_deliver_the_whole_burst_and_the_others_about_a_half_
 
 #[test]
 fn with_dec_as_printed_evacuation_ends_itself_and_the_gain_is_lost() {
-    // Erratum E-TDT-1.
+    // See erratum E-TDT-1.
     let literal = [("literal_dec", ParamValue::Flag(true))];
     let mut bench = Bench::new("tdt", &literal, &overloads_and_burst(2, 8_000, Time::from_ms(1)));
     bench.run_until(BURST);
@@ -323,8 +322,8 @@ fn with_dec_as_printed_evacuation_ends_itself_and_the_gain_is_lost() {
     assert_eq!(found, first_loss("edt", &[], 2, 8_000).0, "no better than EDT");
 }
 
-/// When a port with a constant overload is first in `state` (1 absorption, 2 evacuation), to a
-/// microsecond.
+/// Time at which a port with a constant overload first enters `state` (1 absorption, 2 evacuation),
+/// to a microsecond.
 fn first_in(state: f64, mbps: u64, first: First) -> Option<Time> {
     let mut bench = Bench::new("tdt", &[], &[Source::overload(0, mbps)]);
     bench.first = first;
@@ -337,9 +336,9 @@ fn first_in(state: f64, mbps: u64, first: First) -> Option<Time> {
     None
 }
 
-/// A queue that gets k = 2 times what it sends reaches NEC and OC1 at the same instant: whether
-/// that happens in the first period or in the second depends on the order of simultaneous packets.
-/// Just below k a port never absorbs.
+/// A queue with twice its service rate (k = 2) reaches NEC and OC1 at the same instant. The order
+/// of simultaneous packets decides whether that happens in the first period or in the second. Just
+/// below k a port never absorbs.
 #[test]
 fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
     assert_eq!(first_in(1.0, 1_900, First::Arrival), None);
@@ -348,9 +347,9 @@ fn a_rate_of_twice_the_line_is_on_the_edge_of_being_a_burst() {
     assert_eq!(first_in(1.0, 2_200, First::Departure), Some(Time::from_us(415)));
 }
 
-/// The queue fills, then DC = 333 packets are dropped. 1.5 and 1.9 Gb/s are no bursts: the queue
-/// stops at half of the buffer and what exceeds the line is dropped; 2 and 3 Gb/s fill the buffer,
-/// and everything is dropped while the queue is above half.
+/// The queue fills, then DC = 333 packets are dropped. At 1.5 and 1.9 Gb/s there is no burst: the
+/// queue stops at half of the buffer, and the excess over the line rate is dropped. 2 and 3 Gb/s
+/// fill the buffer, and every arrival is dropped while the queue is above half.
 #[test]
 fn a_single_overloaded_port_evacuates_when_333_packets_are_lost() {
     for (mbps, milliseconds) in [(1_500, 16.0), (1_900, 8.9), (2_000, 10.0), (3_000, 5.33)] {
@@ -359,8 +358,8 @@ fn a_single_overloaded_port_evacuates_when_333_packets_are_lost() {
     }
 }
 
-/// One port at 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms: the delay of the second flow's first
-/// packet and the mean (TDT Fig. 8a).
+/// Delay of the second flow's first packet, and mean delay (TDT Fig. 8a): one port at 2 Gb/s for
+/// 0.2 s, then 0.8 Gb/s for 10 ms.
 fn delays(policy: &str) -> (Time, f64) {
     let second =
         Source { port: 0, rate: BitRate::mbps(800), start: Time::from_ms(200), end: Time::from_ms(210) };
@@ -379,7 +378,7 @@ fn delays(policy: &str) -> (Time, f64) {
 #[test]
 fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     let first = |policy| delays(policy).0.as_secs_f64() * 1e3;
-    // 41 packets, half of the buffer, all of it, at 12 us each.
+    // Delays of 41 packets, half of the buffer, and all of it, at 12 us per packet.
     for (policy, milliseconds) in [("es", 0.49), ("tdt", 0.49), ("dt", 4.0), ("edt", 4.0), ("cs", 8.0)] {
         assert!((first(policy) / milliseconds - 1.0).abs() < 0.02, "{policy}: {} ms", first(policy));
     }
@@ -388,10 +387,10 @@ fn after_an_overload_the_next_flow_waits_as_briefly_as_with_a_fixed_share() {
     assert!((mean("dt") - 3.0).abs() < 0.1, "{} ms", mean("dt"));
 }
 
-/// A steep burst meets its threshold before the long queues could drain: Dynamic Thresholds cut it
-/// at 130 packets (TDT Eq. 8). When their heads are expelled while it grows, it gets what Eq. 4
-/// gives to slow bursts, a fair share of B / 4, whatever its rate; when the memory has nothing to
-/// spare it is cut as before.
+/// A steep burst reaches its threshold before the long queues can drain: Dynamic Thresholds cut it
+/// at 130 packets (TDT Eq. 8). If the heads of long queues are expelled while it grows, it gets the
+/// fair share of B / 4 that Eq. 4 gives to slow bursts, at any rate. Without spare memory bandwidth
+/// it is cut as before.
 #[test]
 fn expulsion_lets_a_burst_take_what_long_queues_hold() {
     let params = |cell_rate| {

@@ -1,9 +1,9 @@
-//! Does the switch say what is wrong with a policy, where and when, and does it stay sound?
+//! Tests that the switch reports the failure of a policy with place and time, and stays sound.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, Time};
 
-/// Answers as the test wants, and asks for expulsions from a queue.
+/// Answers as the test requires, and demands expulsions from a queue.
 #[derive(Debug)]
 struct Scripted {
     answer: fn(&Arrival) -> Verdict,

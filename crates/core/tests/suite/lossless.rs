@@ -1,5 +1,5 @@
-//! Lossless and lossy queues in one buffer: do packets settle where Reverie's formulas say, and do
-//! the accounts agree?
+//! Tests of lossless and lossy queues in one buffer: steady lengths against Reverie's formulas, and
+//! consistency of the accounts.
 
 use bufferlab_core::policy::Reverie;
 use bufferlab_core::*;
@@ -7,10 +7,10 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 
 const MTU: u64 = 1_500;
 const SLOT: Time = Time::from_ns(1_200);
-/// Of each lossless ingress queue.
+/// Headroom of each lossless ingress queue (bytes).
 const HEADROOM: u64 = 4 * MTU;
 
-/// Whether each ingress queue is paused, as its sender knows it at once.
+/// Whether each ingress queue is paused, as its sender knows without delay.
 #[derive(Default)]
 struct Senders {
     paused: Vec<bool>,
@@ -26,14 +26,13 @@ impl Observer for Senders {
     }
 }
 
-/// Priority 0 is lossy, priority 1 lossless; queue k of a class comes from port k and leaves
-/// through port k.
+/// Priority 0 is lossy, priority 1 lossless; queue k of a class uses port k for ingress and egress.
 struct Load {
     lossless: usize,
     lossy: usize,
 }
 
-/// Time-averaged length of every queue (bytes), headroom left out.
+/// Time-averaged length of every queue (bytes), without headroom.
 #[derive(Debug)]
 struct Settled {
     lossless: Vec<f64>,
@@ -58,14 +57,14 @@ impl Load {
         self.ports() as u64 * HEADROOM
     }
 
-    /// `pool`: the buffer less headroom.
+    /// Configuration with a pool of `pool` bytes: the buffer less headroom.
     fn config(&self, pool: u64) -> SwitchConfig {
         let config = SwitchConfig::new(pool + self.headroom(), vec![BitRate::gbps(10); self.ports()]);
         SwitchConfig { max_packet: MTU, lossless: 0b10, ..config.with_queues(2) }
     }
 
-    /// In every slot each port sends one packet and gets two for each of its queues, unless they
-    /// are paused.
+    /// Runs to the steady state. In every slot each port sends one packet and gets two for each of
+    /// its queues, unless they are paused.
     fn settle(&self, policy: &str, pool: u64, params: &[(&str, ParamValue)], slots: u64) -> Settled {
         let mut params: Vec<_> =
             params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -121,7 +120,7 @@ fn loads() -> impl Iterator<Item = Load> {
     (1..=20).flat_map(|n| (1..=20).map(move |m| Load { lossless: n, lossy: m }))
 }
 
-/// A subset that has 1 to 20 queues of each class, for longer runs.
+/// Loads with 1 to 20 queues of each class, a subset for longer runs.
 fn few_loads() -> impl Iterator<Item = Load> {
     loads().filter(|load| load.lossless == load.lossy || load.lossless == 1 || load.lossy == 1)
 }
@@ -149,8 +148,8 @@ fn sonic_abm_holds_one_alpha_share_per_class_however_many_queues_there_are() {
     let pool = 3_000 * MTU;
     for load in few_loads() {
         let (n, m) = (load.lossless as f64, load.lossy as f64);
-        // As equations 10 and 11 with alpha / n per queue: gamma is taken out by `computed` on
-        // ports with one queue of each direction.
+        // Equations 10 and 11 with alpha / n per queue. `computed` removes gamma on ports with one
+        // queue of each direction.
         let (b_in, b_eo) = (pool as f64, 0.8 * pool as f64);
         let lossy = b_eo / 2.0;
         let expected = ((b_in - lossy) / 2.0 / n, lossy / m);
@@ -163,7 +162,7 @@ fn sonic_abm_holds_one_alpha_share_per_class_however_many_queues_there_are() {
     }
 }
 
-/// A filter that is quick in comparison with what a threshold holds.
+/// A filter that is fast compared with the time to drain a threshold.
 fn gamma(gamma: f64) -> (&'static str, ParamValue) {
     ("gamma", ParamValue::Ratio(gamma))
 }
@@ -174,7 +173,8 @@ fn reverie_settles_where_equations_13_to_15_say() {
     let cases = [([1.0, 1.0], 0.9), ([1.0, 2.0], 0.9), ([0.5, 4.0], 0.9), ([1.0, 1.0], 0.999)];
     for ((alphas, factor), load) in
         cases.into_iter().flat_map(|case| few_loads().map(move |load| (case, load))).filter(|(case, load)| {
-            // The paper's slow filter settles where all queues drain alike: see the next test.
+            // The paper's slow filter settles only where all queues drain equally: see the next
+            // test.
             case.1 < 0.99 || load.lossless == load.lossy
         })
     {
@@ -192,9 +192,9 @@ fn reverie_settles_where_equations_13_to_15_say() {
 
 #[test]
 fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_settles() {
-    // Ten lossless queues, of which one shares its port with the only lossy one and so drains half
-    // as fast. The filter needs 400 slots of 2.5 packets for what a threshold of 100 packets
-    // grants: lengths swing, and what swings up fast and down slowly is long on average.
+    // Ten lossless queues, one of which shares its port with the only lossy queue and drains half
+    // as fast. The filter needs 400 slots of 2.5 packets for a threshold of 100 packets, so lengths
+    // oscillate. A length that rises fast and falls slowly is long on average.
     let pool = 3_000 * MTU;
     let load = Load { lossless: 10, lossy: 1 };
     let found = load.settle("reverie", pool, &[gamma(0.999)], 24_000);
@@ -205,8 +205,8 @@ fn with_the_papers_filter_a_queue_that_drains_more_slowly_than_the_others_never_
 
 #[test]
 fn one_class_alone_holds_alpha_of_one_plus_alpha() {
-    // While a queue is paused its filter moves with departures only: the lag is longer than on the
-    // way up, and with 0.9 a threshold of 23 packets is exceeded by 8 on average.
+    // While a queue is paused, only departures move its filter, so the lag is longer than on the
+    // way up. With 0.9 a threshold of 23 packets is exceeded by 8 on average.
     let pool = 3_000 * MTU;
     for count in 1..=20 {
         let each = pool as f64 / 2.0 / count as f64;
@@ -219,7 +219,7 @@ fn one_class_alone_holds_alpha_of_one_plus_alpha() {
     }
 }
 
-/// Reverie whose filter is moved by `filter`.
+/// Reverie with the filter updates `filter`.
 fn reverie(gamma: f64, filter: &'static str, capacity: u64) -> Switch<Reverie> {
     let config = SwitchConfig {
         max_packet: MTU,
@@ -249,7 +249,7 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
             } else {
                 let _ = switch.handle_arrival(Time(step), &packet(0, 0, 0), &mut ());
             }
-            // In units of 16^-8 bytes.
+            // Lengths in units of 16^-8 bytes.
             let length = u128::from(switch.buffer().queue_bytes(QueueId(0))) << 32;
             expected = (numerator * expected + (16 - numerator) * length) / 16;
             let found = switch.policy().filtered_lossy(QueueId(0));
@@ -268,14 +268,14 @@ fn reveries_filter_follows_its_recurrence_to_the_last_bit() {
         }
         expected = 0.999 * expected + 0.001 * switch.buffer().queue_bytes(QueueId(0)) as f64;
         let found = switch.policy().filtered_lossy(QueueId(0));
-        // The factor itself is rounded to 2^-32, and that weighs 1 / (1 - gamma).
+        // The factor is rounded to 2^-32, and this error is amplified by 1 / (1 - gamma).
         assert!((found - expected).abs() <= 1e-6 * expected, "step {step}: {found} for {expected}");
     }
     assert!(expected > 0.0);
 }
 
-/// Claim: REV-F9-3. There is no pool of lossy traffic: a limit depends on what is held in all, not
-/// on who holds it.
+/// Claim: REV-F9-3. There is no pool of lossy traffic: a limit depends on the total occupancy, not
+/// on the division among queues.
 #[test]
 fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
     let params = find_policy("reverie").expect("registered").params;
@@ -292,8 +292,8 @@ fn reveries_limit_does_not_depend_on_how_the_pool_is_divided() {
     assert!(limits.iter().all(|limit| *limit == limits[0]), "{limits:?}");
 }
 
-/// Eq. 5 with the time of the largest packet as its step: whatever happens at multiples of it, and
-/// while nothing happens.
+/// Eq. 5 with the time of the largest packet as its step, for events at multiples of the step and
+/// for silence.
 #[test]
 fn reveries_filter_in_time_follows_its_recurrence_with_every_step_of_time() {
     let step = BitRate::gbps(10).serialization(MTU).0;
@@ -391,7 +391,7 @@ fn ingress_and_egress_accounts_agree_on_random_traffic_and_obedient_senders_lose
                 while let Some(due) = switch.poll_timeout().filter(|&due| due <= now) {
                     switch.handle_timeout(due, &mut senders);
                 }
-                // Overloaded and draining in turn.
+                // Periods of overload and of draining alternate.
                 if draw(10) < if step / 4_000 % 2 == 0 { 3 } else { 7 } {
                     let _ = switch.poll_transmit(now, draw(u64::from(PORTS)) as u16, &mut senders);
                 } else {
@@ -467,7 +467,7 @@ fn a_sender_that_does_not_obey_loses_packets_once_its_headroom_is_full() {
         };
         assert_eq!((lost, senders.pauses), (DropReason::HeadroomFull, 1), "{policy}");
         assert_eq!(switch.buffer().used(Account::Headroom), HEADROOM, "{policy}");
-        // Chips pause with the last packet of the pool, Reverie with the first one beyond.
+        // Chips pause with the last packet of the pool, Reverie with the first packet beyond it.
         assert_eq!(paused_with, Some(if policy == "reverie" { MTU } else { 0 }), "{policy}");
     }
 }
@@ -542,9 +542,8 @@ fn insurances_of_ports_leave_what_headroom_of_queues_takes_and_a_burst_passes_wi
         }
         (packets, senders.paused.iter().filter(|paused| **paused).count())
     };
-    // Static: half of 400 - 320. Dynamic: half of 400 - 40 less what is free for headroom: q =
-    // (360 - q)
-    // - 10.
+    // Static: half of 400 - 320. Dynamic: half of 400 - 40 less the headroom in the pool: q =
+    // (360 - q) - 10.
     assert_eq!((burst("static"), burst("dsh-like")), ((40, 1), (176, 1)));
 }
 
@@ -554,8 +553,8 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
     let headroom = 10 * MTU;
     let mut switch = eight_priorities("dsh-like", 400 * MTU, headroom).expect("it fits");
     let mut senders = Senders { paused: vec![false; 32], pauses: 0 };
-    // Senders that never obey, in turn, until the insurance is in use: then the whole port is
-    // paused.
+    // Senders that ignore pauses, one after another, until the insurance is in use; then the whole
+    // port is paused.
     let mut sent = 0;
     while switch.buffer().used(Account::Headroom) == 0 {
         assert_eq!(
@@ -565,7 +564,7 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
         sent += 1;
     }
     assert_eq!(senders.paused, [[true; 8], [false; 8], [false; 8], [false; 8]].concat());
-    // What comes within the headroom after that is stored, and what comes beyond it is lost.
+    // Later arrivals within the headroom are stored, arrivals beyond it are lost.
     for _ in 1..10 {
         assert_eq!(
             switch.handle_arrival(Time::ZERO, &packet(0, 1, 0), &mut senders),
@@ -576,7 +575,7 @@ fn a_port_whose_queues_exceed_their_thresholds_together_pauses_all_its_lossless_
         switch.handle_arrival(Time::ZERO, &packet(0, 1, 0), &mut senders),
         Admission::dropped(DropReason::HeadroomFull)
     );
-    // Other ports are not concerned, and an empty switch pauses nobody.
+    // Other ports are not affected, and an empty switch pauses no sender.
     assert_eq!(
         switch.handle_arrival(Time::ZERO, &packet(1, 2, 0), &mut senders),
         Admission::Stored { marked: false }
@@ -612,9 +611,9 @@ fn ports_have_their_own_headroom_and_the_last_of_the_list_holds_for_the_others()
     }
 }
 
-/// A switch of two ports whose thresholds see the pool as it was up to 50 us ago: a lossy queue
-/// first takes what the pool has at one instant, then the lossless queue is sent `packets` more
-/// than the pool takes. What happened to the last ones.
+/// Outcomes at a switch of two ports whose thresholds lag by up to 50 us. A lossy queue first uses
+/// its maximum of the pool at one instant. Then the lossless queue receives `packets` packets more
+/// than the pool has room for; their outcomes are returned.
 fn behind_a_stale_pool(policy: &str, packets: u32) -> Vec<Admission> {
     let pool = 20 * MTU;
     let config = SwitchConfig {

@@ -1,5 +1,5 @@
-//! Does the corrected Algorithm 1 keep what LossPass's text promises, in random states? And what
-//! does the printed one do?
+//! Tests of LossPass in random states: the corrected Algorithm 1 keeps the promises of the text,
+//! and the printed one breaks them.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -14,7 +14,7 @@ fn word(text: &'static str) -> ParamValue {
     ParamValue::Choice(text.into())
 }
 
-/// What an arrival cost.
+/// Evictions for an arrival.
 #[derive(Default)]
 struct Evicted {
     packets: usize,
@@ -31,9 +31,9 @@ impl Observer for Evicted {
     }
 }
 
-/// One arrival: the state of its port before, the packet, and what became of it.
+/// One arrival: the state of its port before, the packet, and its outcome.
 struct Event<'a> {
-    /// Q_s and Q_l of the port, and its B.
+    /// Bytes Q_s and Q_l of the port, and its buffer B.
     small: u64,
     large: u64,
     limit: u64,
@@ -142,8 +142,8 @@ fn a_hard_reserve_holds_at_all_times() {
     assert!(evictions > 1_000, "{evictions}");
 }
 
-/// Erratum E-LP-1: with B_l = 0, P.len + Q_s >= B can hold only where Q_l is a single packet as
-/// long as the arriving one and the port is exactly full.
+/// Erratum E-LP-1: with B_l = 0, P.len + Q_s >= B is true only if Q_l is a single packet as long as
+/// the arriving one and the port is exactly full.
 #[test]
 fn line_4_as_printed_never_evicts_but_in_a_tie() {
     let params = [static_port(), vec![set("printed_line_4", ParamValue::Flag(true))]].concat();

@@ -1,4 +1,4 @@
-//! The switch and its policies, from outside.
+//! Tests of the switch and its policies through their public interface.
 
 mod accounting;
 mod bursts;

@@ -1,4 +1,4 @@
-//! The parameters of the registered policies: declared well, and resolved as declared.
+//! Tests of the parameters of registered policies: valid declarations, resolved as declared.
 
 use bufferlab_core::{POLICIES, ParamInfo, ParamValue, Params, Profile, find_policy};
 use bufferlab_params::ResolveError;

@@ -1,25 +1,25 @@
-//! Plasticine's figures by packets: a buffer of 60 packets, a port sends one packet per unit of
-//! time. Packets of the figures are sent as 100 small ones each, so that whole packets are no
-//! coarser than the numbers.
+//! Plasticine's figures by packets: a buffer of 60 packets; a port sends one packet per unit of
+//! time. Each packet of the figures becomes 100 small ones, so that the resolution is as fine as
+//! the paper's numbers.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
 
-/// Bytes of a packet of the figures, in packets of ten bytes.
+/// Size of a packet of the figures (bytes), sent as packets of ten bytes.
 const PACKET: u64 = 1_000;
 const GRAIN: u32 = 10;
 /// Rounds per unit of time: in each, a port sends one grain.
 const ROUNDS: u64 = PACKET / GRAIN as u64;
-/// A grain at 10 Gb/s.
+/// Time to send a grain at 10 Gb/s.
 const ROUND: Time = Time::from_ns(8);
 
-/// Ports that send one grain per round and queues that get `rate` of them.
+/// Ports that send one grain per round, with queues that receive `rate` grains per round.
 struct Figure {
     switch: Switch<Box<dyn Policy>>,
-    /// Queue and grains per round.
+    /// Queue, and grains that it receives per round.
     load: Vec<(u16, u64)>,
     now: Time,
-    /// By queue, arrivals refused since the last call of [`Self::forget_drops`].
+    /// Arrivals refused since the last call of [`Self::forget_drops`], by queue.
     dropped: Vec<u64>,
     ports: u16,
 }
@@ -60,7 +60,7 @@ impl Figure {
         }
     }
 
-    /// Runs for so many units of time.
+    /// Runs for `units` units of time.
     fn run(&mut self, units: u64) {
         for _ in 0..units * ROUNDS {
             self.round();
@@ -72,8 +72,8 @@ impl Figure {
         self.switch.buffer().queue_bytes(QueueId(queue)) as f64 / PACKET as f64
     }
 
-    /// Adds a load of `rate` packets per unit of time to `queue`; returns when its first packet is
-    /// dropped and what it stores then.
+    /// Adds a load of `rate` packets per unit of time to `queue`. Returns the time of its first
+    /// drop, and its length at that time.
     fn burst_until_first_drop(&mut self, queue: u16, rate: u64) -> (f64, f64) {
         self.load.push((queue, rate));
         self.dropped.fill(0);
@@ -91,12 +91,12 @@ fn alphas(list: &[f64]) -> (&'static str, ParamValue) {
     ("alpha", ParamValue::RatioPerPriority(list.to_vec().into()))
 }
 
-/// Red is queue 0 of a port (alpha 2), yellow are the others (alpha 1).
+/// Alphas of the figures: red is queue 0 of a port (alpha 2), yellow are the others (alpha 1).
 fn red_and_yellow() -> (&'static str, ParamValue) {
     alphas(&[2.0, 1.0])
 }
 
-/// N and gamma follow within a tenth of a unit of time.
+/// Updates N and gamma within a tenth of a unit of time.
 fn prompt() -> (&'static str, ParamValue) {
     ("update_interval", ParamValue::Time(Time::from_ns(80)))
 }
@@ -171,8 +171,8 @@ fn figure_3_the_burst_meets_its_threshold_at_6_and_the_steady_state_at_15() {
     }
 }
 
-/// Five yellow queues of port 0 and a burst of rate 5 to red of port 1: time and length at the
-/// first drop, red's steady length, yellow's lengths before and after.
+/// Runs five yellow queues of port 0 and a burst of rate 5 to red of port 1. Returns time and
+/// length at the first drop, red's steady length, and yellow's lengths before and after.
 fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
     let mut figure = Figure::new(policy, params, 60, 2, 6);
     figure.load = (1..6).map(|queue| (queue, 1)).collect();
@@ -185,7 +185,8 @@ fn five_to_one(policy: &str, params: &[(&str, ParamValue)]) -> [f64; 5] {
 
 #[test]
 fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
-    // Erratum E-PLA-1: the text says about 17 in the steady state, 9 less; it is 15, 7 less.
+    // Erratum E-PLA-1: the text states about 17 in the steady state, 9 less; the value is 15, 7
+    // less.
     let [before, t1, stored, red, yellow] = five_to_one("dt", &[red_and_yellow()]);
     near(before, 10.0, 0.1);
     near(t1, 2.0, 0.1);
@@ -196,7 +197,7 @@ fn figure_5_dynamic_thresholds_cut_the_burst_at_8_of_15() {
 
 #[test]
 fn seventeen_is_the_steady_state_with_four_low_queues_not_with_five() {
-    // Erratum E-PLA-1: 60 x 2 / (1 + 4 + 2) = 17.14, and there the first drop is at 9.6.
+    // Erratum E-PLA-1: 60 x 2 / (1 + 4 + 2) = 17.14, and then the first drop is at 9.6.
     let mut figure = Figure::new("dt", &[red_and_yellow()], 60, 2, 6);
     figure.load = (1..5).map(|queue| (queue, 1)).collect();
     figure.run(400);
@@ -220,7 +221,8 @@ fn figure_5_with_five_ports_dynamic_thresholds_absorb_the_burst() {
 
 #[test]
 fn figure_6b_and_6c_by_equation_3_yellow_hold_2_each_and_the_burst_is_absorbed_whole() {
-    // Erratum E-PLA-2: the figure shows 6 each. Case 1: the first drop comes with the steady state.
+    // Erratum E-PLA-2: the figure shows 6 each. Case 1: the first drop coincides with the steady
+    // state.
     let [before, t1, stored, red, yellow] = five_to_one("plasticine", &[red_and_yellow(), prompt()]);
     near(before, 2.0, 0.1);
     near(t1, 9.375, 0.2);
@@ -288,19 +290,18 @@ fn random_overloads_settle_at_equations_17_to_19_and_within_the_bounds() {
         let weights: Vec<_> = congested.iter().map(|q| q.alpha * q.gamma / in_group(q.group)).collect();
         let sum: f64 = weights.iter().sum();
         let smallest = weights.iter().copied().fold(f64::INFINITY, f64::min);
-        // The shortest steady queue holds a whole packet of a hundred grains.
+        // The shortest steady queue is at least a whole packet of a hundred grains.
         let packets = ((1.0 + sum) / smallest).ceil() as u64;
         let params = [alphas(&all), prompt(), ("high_priorities", ParamValue::Count(high))];
         let mut figure = Figure::new("plasticine", &params, packets, ports, queues);
-        // Twice what each can drain, at the least.
+        // At least twice the service rate of each queue.
         figure.load = congested.iter().map(|q| (q.queue, 2)).collect();
         figure.run(2 * packets + 20);
         for (q, weight) in congested.iter().zip(&weights) {
             let expected = packets as f64 * weight / (1.0 + sum);
             near(figure.length(q.queue), expected, 0.02 * expected + 0.03);
         }
-        // Eq. 21: what stays free, whatever the number of queues; Eq. 14: what a priority holds at
-        // most.
+        // Eq. 21: free space for any number of queues; Eq. 14: maximum bytes of a priority.
         let largest =
             |group| congested.iter().filter(|q| q.group == group).map(|q| q.alpha).fold(0.0, f64::max);
         let free = figure.switch.buffer().shared_free() as f64 / PACKET as f64;

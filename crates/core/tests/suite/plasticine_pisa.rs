@@ -1,17 +1,18 @@
-//! Plasticine on a programmable switch: what shifts and stale registers cost, by packets.
+//! Tests of Plasticine on a programmable switch: the cost of shifts and stale registers, by
+//! packets.
 
 use bufferlab_core::policy::shift;
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
 
 const MTU: u32 = 1_500;
-/// An MTU at 10 Gb/s.
+/// Time to send an MTU at 10 Gb/s.
 const SLOT: Time = Time::from_ns(1_200);
 const PORTS: usize = 8;
 const QUEUES: usize = 3;
 const CAPACITY: u64 = 600_000;
 const ALPHAS: [f64; QUEUES] = [4.0, 0.5, 0.5];
-/// What the policy derives: B / (2 x queues).
+/// Limit that the policy derives: B / (2 x queues).
 const CONGESTED_ABOVE: u64 = CAPACITY / (2 * (PORTS * QUEUES) as u64);
 
 fn switch(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> {
@@ -27,14 +28,14 @@ fn switch(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> {
     config.build("plasticine-pisa", &params).expect("it fits")
 }
 
-/// Lets all passes up to `now` happen.
+/// Runs all passes up to `now`.
 fn advance(switch: &mut Switch<Box<dyn Policy>>, now: Time) {
     while let Some(due) = switch.poll_timeout().filter(|&due| due <= now) {
         switch.handle_timeout(due, &mut ());
     }
 }
 
-/// Congested queues of the priority and active queues of the port, as they are.
+/// Current number of congested queues of the priority, and of active queues of the port.
 fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     let (port, priority) = buffer.port_and_priority(queue);
     let long = |queue: QueueId| buffer.queue_bytes(queue) > CONGESTED_ABOVE;
@@ -44,18 +45,18 @@ fn counts(buffer: &Buffer, queue: QueueId) -> (u64, u64) {
     (congested.max(1) as u64, active.max(1) as u64)
 }
 
-/// Shares of arrivals with the same verdict: by the registers and by Plasticine's threshold of the
-/// instant; by that threshold with and without shift.
+/// Shares of arrivals with equal verdicts in two comparisons: registers with Plasticine's current
+/// threshold, and this threshold with and without shift.
 struct Agreement {
     registers: f64,
     shift_only: f64,
-    /// The verdict is also Plasticine's for a threshold up to a factor of the root of two larger or
-    /// smaller.
+    /// Share of verdicts that Plasticine would also give with a threshold up to a factor of the
+    /// root of two larger or smaller.
     within_shift_error: f64,
 }
 
-/// A random open loop: every queue is switched on and off at random and then gets up to twice what
-/// its port can send.
+/// Shares of agreement in a random open loop. Every queue is switched on and off at random; while
+/// on, it receives up to twice its port's rate.
 fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     let mut switch = switch(pass, egress_length);
     let mut stream = RandomStream::new(7, "test/pisa", 0);
@@ -64,7 +65,7 @@ fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     let mut now = Time::ZERO;
     for slot in 0..12_000 {
         for port in 0..PORTS as u16 {
-            // Ports are not in step.
+            // Ports send at staggered times.
             now = Time(slot * SLOT.0 + u64::from(port) * SLOT.0 / PORTS as u64);
             advance(&mut switch, now);
             let _ = switch.poll_transmit(now, port, &mut ());
@@ -103,7 +104,7 @@ fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     Agreement { registers: share(same), shift_only: share(same_by_shift), within_shift_error: share(within) }
 }
 
-/// What a policy tells of itself at a queue, in its order.
+/// Probe values of a policy for a queue, in the order of the policy.
 fn registers(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> Vec<(&'static str, f64)> {
     let mut found = Vec::new();
     switch.policy().probe(queue, switch.buffer(), &mut |name, value| found.push((name, value)));
@@ -111,8 +112,8 @@ fn registers(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> Vec<(&'static 
 }
 
 /// Figure 7: four register arrays (Remaining, Qlength, N_Priority, N_Port) and two tables, Routing
-/// (which queue, class and port an arrival is of) and Shift. A verdict follows from one entry of
-/// each, and the end of the memory; nothing else is asked.
+/// (queue, class and port of an arrival) and Shift. A verdict follows only from one entry of each,
+/// and from the end of the memory.
 ///
 /// Claim: PLA-HW-1
 #[test]
@@ -125,12 +126,11 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
         advance(&mut switch, now);
         for port in 0..PORTS as u16 {
             let _ = switch.poll_transmit(now, port, &mut ());
-            // Up to three arrivals per packet time and port, as many as fill the buffer now and
-            // then.
+            // Up to three arrivals per packet time and port, enough to fill the buffer at times.
             for _ in 0..stream.below(4) {
                 let priority = stream.below(QUEUES as u64) as u8;
                 let packet = Packet { size: MTU, egress_port: port, priority, ..Packet::default() };
-                // Routing: the arrival's entries.
+                // Routing: the entries of the arrival.
                 let queue = switch.buffer().queue_of(port, priority);
                 let found = registers(&switch, queue);
                 let names: Vec<_> = found.iter().map(|(name, _)| *name).collect();
@@ -152,8 +152,8 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
     assert!(admitted > 10_000 && refused > 10_000, "{admitted} admitted, {refused} refused");
 }
 
-/// What a burst of five times the port's rate stores before its first drop, alone in the switch, as
-/// a multiple of what the shifted threshold of the instant allows.
+/// Bytes stored of a burst of five times the port's rate before its first drop, with no other
+/// traffic, as a multiple of the current shifted threshold.
 fn burst(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = switch(pass, egress_length);
     let packet = Packet { size: MTU, priority: 1, ..Packet::default() };
@@ -163,7 +163,7 @@ fn burst(pass: Time, egress_length: &'static str) -> f64 {
         let _ = switch.poll_transmit(now, 0, &mut ());
         for _ in 0..5 {
             if let Admission::Refused(_) = switch.handle_arrival(now, &packet, &mut ()) {
-                // alpha 1/2, alone: q = (B - q) / 2.
+                // alpha 1/2 without other traffic: q = (B - q) / 2.
                 return switch.buffer().occupancy() as f64 / (CAPACITY as f64 / 3.0);
             }
         }
@@ -179,11 +179,11 @@ const PASSES: [(&str, Time); 5] = [
     ("100 us", Time::from_us(100)),
 ];
 
-/// Convergence, stated: over a random open loop, the share of verdicts that Plasticine's threshold
-/// of the instant would have given rises as P falls, to within four points of what shifts with
-/// fresh registers would reach; and 98 % of all verdicts are then right for a threshold within the
-/// shift's factor of the root of two. The rest is the egress register, which only a departing
-/// packet writes: no P repairs it.
+/// Convergence: over a random open loop, the share of verdicts that agree with Plasticine's current
+/// threshold rises as P falls. It comes within four points of the share of shifts with fresh
+/// registers. 98 % of all verdicts are then right for a threshold within the shift's factor of the
+/// root of two. The rest is caused by the egress register, which only a departing packet writes: no
+/// P corrects it.
 #[test]
 fn decisions_converge_to_plasticines_as_passes_get_faster_up_to_the_error_of_the_shift() {
     let mut last = 0.0;
@@ -225,11 +225,11 @@ fn a_burst_overshoots_by_what_arrives_before_its_length_is_known() {
     let prompt = burst(Time::from_ns(10), "dequeue");
     assert!((1.0..1.1).contains(&prompt), "{prompt}");
     assert!(burst(Time::from_us(1), "dequeue") < 1.3);
-    // A round of 24 queues x 10 us: four times 200 packets arrive in it, the whole buffer.
+    // A round of 24 queues x 10 us: four times 200 packets arrive in it, which fills the buffer.
     assert!(burst(Time::from_us(10), "dequeue") > 2.9);
-    // The packet that leaves came when the queue was a fifth of what it is now (arrivals are five
-    // times departures): the register would reach its share when the queue is 5/3 of the buffer. No
-    // P prevents it.
+    // The departing packet arrived when the queue was a fifth of its present length (arrivals are
+    // five times departures). So the register would reach its share at 5/3 of the buffer, with any
+    // P.
     assert!(burst(Time::from_ns(10), "enqueue") > 2.9);
 }
 

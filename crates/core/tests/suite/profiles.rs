@@ -1,4 +1,4 @@
-//! Do buffer profiles give each queue what they say, with the values of a SONiC configuration?
+//! Tests that buffer profiles give each queue their values, with a SONiC configuration.
 
 use bufferlab_core::{
     Admission, Buffer, BufferProfile, BuildError, Direction, DropReason, IngressId, Observer, Packet,
@@ -7,13 +7,13 @@ use bufferlab_core::{
 use bufferlab_units::{BitRate, Time};
 
 const PORTS: usize = 4;
-/// A PG's `size` in SONiC's examples, and here the size of every packet.
+/// Size of a priority group in SONiC's examples, and here the size of every packet (bytes).
 const CELLED: u64 = 1_248;
-/// SONiC's example pools: ingress, and the shared headroom pool.
+/// Pools of SONiC's example: ingress, and the shared headroom pool (bytes).
 const INGRESS: u64 = 10_875_072;
 const HEADROOM_POOL: u64 = 4_194_112;
 
-/// What senders were told.
+/// Pauses and resumes sent to the senders.
 #[derive(Default)]
 struct Told(Vec<(IngressId, bool)>);
 
@@ -25,8 +25,8 @@ impl Observer for Told {
     }
 }
 
-/// SONiC's `pg_lossless_*` profiles: 100 G over 40 m, 300 m at port 1, 40 G at port 2; queues of
-/// lossy priorities.
+/// SONiC's `pg_lossless_*` profiles: 100 G over 40 m, 300 m at port 1, 40 G at port 2; also queues
+/// of lossy priorities.
 fn sonic() -> Vec<BufferProfile> {
     let lossless = BufferProfile {
         priorities: vec![3, 4],
@@ -85,8 +85,8 @@ fn packet(from: u16, to: u16, priority: u8) -> Packet {
     Packet { size: CELLED as u32, ingress_port: from, egress_port: to, priority, ..Packet::default() }
 }
 
-/// How many packets are stored until the first pause, and from there to the first loss; and why
-/// that.
+/// Number of packets stored until the first pause, and from then until the first loss; and the
+/// reason of the loss.
 fn fill(switch: &mut Switch<Box<dyn Policy>>, packet: &Packet) -> (u64, u64, DropReason) {
     let mut told = Told::default();
     let (mut before, mut after) = (0, 0);
@@ -115,7 +115,7 @@ fn sonics_profiles_pause_at_a_ninth_of_the_pool_and_each_cable_has_its_headroom(
     // k packets: k <= 8 (9,243,811 / 1248 - (k - 1)).
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
     assert_eq!(fill(&mut switch, &packet(0, 1, 0)), (6_584, 0, DropReason::OverThreshold));
-    // The other lossy priorities keep alpha = 1: a half.
+    // The other lossy priorities still have alpha = 1, half of the pool.
     let mut switch = build("sonic-dt", &config(vec![]), sonic()).expect("it fits");
     assert_eq!(fill(&mut switch, &packet(0, 1, 1)), (3_703, 0, DropReason::OverThreshold));
 }
@@ -128,9 +128,8 @@ fn a_paused_queue_resumes_its_own_offset_below_its_own_threshold() {
         switch.handle_arrival(Time::ZERO, &packet(0, 0, 3), &mut told);
     }
     assert_eq!(told.0, [(IngressId(3), true)]);
-    // With j packets left j - 1 are in the pool: resume at 1248 (j - 1) + 2288 <= (10,875,072 -
-    // 1248 (j - 1)) / 8, so j
-    // - 1 <= 966.6.
+    // With j packets left, j - 1 are in the pool. The queue resumes at 1248 (j - 1) + 2288 <=
+    // (10,875,072 - 1248 (j - 1)) / 8, so j - 1 <= 966.6.
     for left in (0..970).rev() {
         switch.poll_transmit(Time::ZERO, 0, &mut told).expect("it has packets");
         if told.0.len() > 1 {
@@ -149,7 +148,8 @@ fn a_static_threshold_of_one_priority_leaves_the_others_dynamic() {
         ..BufferProfile::default()
     };
     let profiles = [sonic(), vec![fixed]].concat();
-    // Before the one that pauses: the eleventh, with one in the reserve.
+    // Packets before the one that pauses. For priority 4 this is the eleventh, with one packet in
+    // the reserve.
     for (priority, expected) in [(3, 969), (4, 10)] {
         let mut switch = build("sonic-dt", &config(vec![]), profiles.clone()).expect("it fits");
         assert_eq!(fill(&mut switch, &packet(0, 0, priority)).0, expected);
@@ -164,14 +164,14 @@ fn a_priority_that_is_lossless_on_some_ports_is_dropped_and_never_paused_on_the_
     let of_port = BufferProfile { ports: vec![0], ..sonic().remove(0) };
     let mut switch = build("sonic-dt", &config, vec![of_port]).expect("it fits");
     let mut told = Told::default();
-    // Lossless packets in the egress queue do not count against the lossy ones there.
+    // Lossless packets in the egress queue do not count for the lossy packets there.
     for _ in 0..500 {
         switch.handle_arrival(Time::ZERO, &packet(0, 2, 3), &mut told);
     }
     assert_eq!(switch.threshold(QueueId(2 * 8 + 3), bufferlab_core::Tags::NONE), Some(9_243_811));
     let (stored, paused, reason) = fill(&mut switch, &packet(1, 2, 3));
     assert_eq!((stored, paused, reason), (3_703, 0, DropReason::OverThreshold));
-    // The lossless queue beside it pauses, and loses nothing before its headroom is full.
+    // The lossless queue beside it pauses, and loses no packet before its headroom is full.
     let (_, headroom, reason) = fill(&mut switch, &packet(0, 2, 3));
     assert_eq!((headroom, reason), (142, DropReason::HeadroomFull));
     while switch.poll_transmit(Time::ZERO, 2, &mut told).is_some() {}

@@ -1,4 +1,4 @@
-//! Do the reference policies of the literature do what their definitions say, in random states?
+//! Tests of the reference policies of the literature against their definitions, in random states.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -50,8 +50,8 @@ fn harmonic_keeps_all_its_inequalities_and_refuses_only_what_breaks_one() {
     }
 }
 
-/// By definition, with packets of one size: a packet is refused only by a full buffer whose longest
-/// queue is its own, and a victim comes from a longest queue.
+/// By definition, with packets of one size: a packet is refused only if the buffer is full and its
+/// own queue is the longest, and a victim is in a longest queue.
 #[test]
 fn longest_queue_drop_takes_from_a_longest_queue_and_from_no_other() {
     #[derive(Default)]

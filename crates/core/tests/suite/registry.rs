@@ -1,5 +1,5 @@
-//! Can a program bring its own policies along, and are bad ones refused? A test binary of its own:
-//! what it registers stays.
+//! Tests of custom policies: valid ones are registered, invalid ones refused. Registered policies
+//! stay registered for all tests of the binary.
 
 use bufferlab_core::policy::CompleteSharing;
 use bufferlab_core::policy::REGISTRY;

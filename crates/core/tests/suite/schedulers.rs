@@ -1,4 +1,4 @@
-//! Do the schedulers send what they promise? Seen from outside, through `Switch`.
+//! Tests of the schedulers' order and shares through `Switch`.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -115,7 +115,7 @@ fn deficit_round_robin_shares_bytes_and_not_packets() {
     }
     for (sent, quantum) in bytes.iter().zip(quanta) {
         let wanted = rounds * u64::from(quantum);
-        // Within one quantum and one packet, however long it runs.
+        // Within one quantum and one packet, for any duration.
         assert!(sent.abs_diff(wanted) <= u64::from(quantum) + 9_216, "{bytes:?}");
     }
 }
@@ -134,7 +134,7 @@ fn a_queue_that_empties_takes_no_credit_into_its_next_burst() {
     let mut bench = one_port(&[group(&[0, 1], Discipline::DeficitRoundRobin(vec![3_000, 3_000]))], 2);
     bench.fill(1, 100, 1_000);
     for _ in 0..10 {
-        // Uses a third of its quantum and leaves.
+        // Uses a third of its quantum and becomes empty.
         bench.arrive(0, 1_000);
         while bench.send().expect("queue 1 is backlogged").0 != 0 {}
     }
@@ -207,7 +207,7 @@ fn a_paused_priority_is_skipped_and_goes_on_afterwards() {
 
 #[test]
 fn a_pause_elsewhere_does_not_cost_a_queue_its_deficit() {
-    // The second group's cursor stands on queue 0 or 3, which are not its own.
+    // The second group's cursor is at queue 0 or 3, which belong to another group.
     let groups = [
         group(&[0, 3], Discipline::DeficitRoundRobin(vec![1_000, 1_000])),
         group(&[1, 2], Discipline::DeficitRoundRobin(vec![1_000, 1_000])),
@@ -218,7 +218,7 @@ fn a_pause_elsewhere_does_not_cost_a_queue_its_deficit() {
         bench.fill(3, 20, 600);
         bench.fill(1, 20, 600);
         bench.fill(2, 20, 600);
-        // 400 B of deficit are left to queue 0.
+        // Queue 0 has 400 B of deficit left.
         let mut order = bench.order(1);
         if pause {
             bench.switch.handle_pause(0, 0, true);
@@ -253,7 +253,7 @@ fn a_queue_that_joins_late_gets_its_share_and_no_more() {
     }
 }
 
-/// Remembers the empty visits that it is told of.
+/// Records the empty visits reported to it.
 #[derive(Debug, Default)]
 struct Visits(Arc<Mutex<Vec<u16>>>);
 
@@ -296,7 +296,7 @@ fn a_scheduler_that_forgets_a_queue_is_refused() {
 }
 
 /// Between two departures of a backlogged, unpaused queue of a group, the group's other queues send
-/// no more than one round; random packet sizes, joins, leaves and pauses.
+/// at most one round. Random packet sizes, joins, leaves and pauses.
 #[test]
 fn no_queue_of_a_group_starves() {
     for seed in 0..60 {
@@ -309,7 +309,7 @@ fn no_queue_of_a_group_starves() {
         for (discipline, round_packets, round_bytes) in [
             (Discipline::RoundRobin, queues as u64, u64::MAX),
             (Discipline::WeightedRoundRobin(shares.clone()), u64::from(total), u64::MAX),
-            // Every queue may add one quantum and what was left of the one before, less than a
+            // Every queue may add one quantum and a remainder of the previous one, less than a
             // packet.
             (
                 Discipline::DeficitRoundRobin(quanta),
@@ -319,7 +319,7 @@ fn no_queue_of_a_group_starves() {
         ] {
             let mut bench = one_port(&[group(&all, discipline.clone())], queues);
             let mut paused = vec![false; queues];
-            // Packets and bytes that others sent while this queue was ready.
+            // Packets and bytes sent by other queues while this queue was ready.
             let mut waits = vec![(0_u64, 0_u64); queues];
             for _ in 0..3_000 {
                 let queue = stream.below(queues as u64) as u8;

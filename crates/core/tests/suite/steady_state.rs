@@ -1,5 +1,5 @@
-//! Do packets settle where the papers' fluid formulas say? Open-loop overload, one packet per port
-//! and slot.
+//! Tests of steady lengths against the papers' fluid formulas. Open-loop overload, one packet per
+//! port and slot.
 
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -7,8 +7,8 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 const MTU: u64 = 1_500;
 /// Serialization time of an MTU at 10 Gb/s: one slot.
 const SLOT: Time = Time::from_ns(1_200);
-/// 840 slots: whole rounds for ports with 1 to 8 congested queues, so that a count of packets is a
-/// drain rate without rounding: 840/k packets in an interval.
+/// 840 slots: a whole number of rounds for ports with 1 to 8 congested queues. So a packet count
+/// gives the drain rate without rounding: 840/k packets in an interval.
 const WHOLE_ROUNDS: Time = Time::from_us(1_008);
 
 /// A switch on which queue p of port i is congested for every p below `congested[i]`.
@@ -16,12 +16,12 @@ const WHOLE_ROUNDS: Time = Time::from_us(1_008);
 struct Overload {
     queues_per_port: usize,
     congested: Vec<usize>,
-    /// By priority.
+    /// Alpha by priority.
     alphas: Vec<f64>,
 }
 
 impl Overload {
-    /// `n` congested queues on as few ports as hold them.
+    /// `n` congested queues on as few ports as possible.
     fn spread(n: usize, queues_per_port: usize, alpha: f64) -> Self {
         let ports = n.div_ceil(queues_per_port);
         let congested = (0..ports).map(|port| queues_per_port.min(n - port * queues_per_port)).collect();
@@ -45,23 +45,23 @@ impl Overload {
         })
     }
 
-    /// n_p.
+    /// Number of congested queues n_p.
     fn congested_of(&self, priority: usize) -> usize {
         self.congested.iter().filter(|&&k| k > priority).count()
     }
 
-    /// omega of every congested queue under ABM (Eq. 13): alpha_p gamma / n_p.
+    /// Weight omega of every congested queue under ABM (Eq. 13): alpha_p gamma / n_p.
     fn abm_weights(&self) -> Vec<f64> {
         self.queues().map(|(_, p, gamma)| self.alphas[p] * gamma / self.congested_of(p) as f64).collect()
     }
 
-    /// The same for Dynamic Thresholds: alpha_p.
+    /// Weight of every congested queue under Dynamic Thresholds: alpha_p.
     fn dt_weights(&self) -> Vec<f64> {
         self.queues().map(|(_, p, _)| self.alphas[p]).collect()
     }
 
-    /// A buffer in which the shortest steady queue holds `packets`: below about ten, 0.9 T is no
-    /// longer apart from T, and ABM takes a queue at its threshold for uncongested.
+    /// Buffer size at which the shortest steady queue has `packets` packets. Below about ten, 0.9 T
+    /// and T differ by less than a packet, and ABM takes a queue at its threshold for uncongested.
     fn capacity(weights: &[f64], packets: u64) -> u64 {
         let smallest = weights.iter().copied().fold(f64::INFINITY, f64::min);
         ((packets * MTU) as f64 * (1.0 + weights.iter().sum::<f64>()) / smallest) as u64
@@ -69,8 +69,8 @@ impl Overload {
 
     /// Time-averaged length of every congested queue (bytes).
     ///
-    /// In every slot each port sends one packet and gets two, for its congested queues in turn:
-    /// each receives twice what it drains.
+    /// In every slot each port sends one packet and gets two, for its congested queues in round
+    /// robin: each receives twice its service rate.
     fn average_lengths(&self, policy: &str, capacity: u64, params: &[(&str, ParamValue)]) -> Vec<f64> {
         let ports = self.congested.len();
         let config =
@@ -82,7 +82,7 @@ impl Overload {
         let mut next = vec![0; ports];
         let queues: Vec<_> = self.queues().map(|(queue, ..)| QueueId(queue as u16)).collect();
         let mut sums = vec![0_u64; queues.len()];
-        // Long enough to fill the buffer twice through one port, and for some updates.
+        // Long enough to fill the buffer twice through one port, and for several updates.
         let warm_up = 2 * capacity / MTU + 12 * WHOLE_ROUNDS.0 / SLOT.0;
         let measured = 4 * WHOLE_ROUNDS.0 / SLOT.0;
         let mut now = Time::ZERO;
@@ -112,7 +112,7 @@ impl Overload {
     }
 }
 
-/// ABM Eq. 15–17: T_i = B omega_i / (1 + sum omega).
+/// Steady lengths of ABM Eq. 15–17: T_i = B omega_i / (1 + sum omega).
 fn steady(capacity: u64, weights: &[f64]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     weights.iter().map(|weight| capacity as f64 * weight / (1.0 + sum)).collect()
@@ -130,7 +130,7 @@ fn within_a_percent_and_a_packet(lengths: &[f64], expected: &[f64]) -> bool {
     lengths.iter().zip(expected).all(|(q, t)| (q - t).abs() <= 0.01 * t + MTU as f64)
 }
 
-/// 1 to 32 congested queues on ports of 1 to 8 queues.
+/// Layouts of 1 to 32 congested queues on ports of 1 to 8 queues.
 fn every_layout() -> impl Iterator<Item = Overload> {
     (1..=32).flat_map(|n| (1..=8).map(move |queues| Overload::spread(n, queues, 0.5)))
 }
@@ -191,7 +191,7 @@ fn abm_on_dynamic_thresholds_that_never_updates_is_dynamic_thresholds() {
     }
 }
 
-/// The check above can fail: the formula of one policy does not describe the other.
+/// Shows that the check above can fail: the formula of one policy does not describe the other.
 #[test]
 fn neither_closed_form_describes_the_other_policy() {
     let load = Overload::spread(16, 4, 0.5);
@@ -203,17 +203,17 @@ fn neither_closed_form_describes_the_other_policy() {
     assert!(!within_a_percent_and_a_packet(&by_dt, &steady(capacity, &abm)));
 }
 
-/// A fact to know when measured rates are used with the paper's interval of 80 us: 66.7 packets of
-/// 1500 B pass at 10 Gb/s, so a queue of k on a port sends 66.7/k of them, rounded to a whole
-/// packet: gamma is off by up to k/66.7 in one interval. On average the lengths are off by up to
-/// 2.7 %, more than the 1 % that is accepted above.
+/// Accuracy of measured rates at the paper's interval of 80 us. 66.7 packets of 1500 B pass at 10
+/// Gb/s, so one of k queues on a port sends 66.7/k of them, rounded to a whole packet. Gamma is off
+/// by up to k/66.7 in one interval. On average the lengths are off by up to 2.7 %, more than the 1
+/// % accepted above.
 #[test]
 fn measured_drain_rates_at_80_us_are_off_by_two_to_three_percent() {
     let (mut worst, mut exact) = (0.0_f64, 0.0_f64);
     for queues in 1..=8 {
         let load = Overload::spread(queues, queues, 0.5);
         let weights = load.abm_weights();
-        // Long queues, so that a packet is 0.2 %.
+        // Long queues, in which a packet is 0.2 %.
         let capacity = Overload::capacity(&weights, 500);
         let expected = steady(capacity, &weights);
         let error = |interval_of: Time| {
@@ -229,8 +229,8 @@ fn measured_drain_rates_at_80_us_are_off_by_two_to_three_percent() {
     assert!(exact < 0.003, "{exact}");
 }
 
-/// Bytes and number of congested queues of every priority that has any, and the smallest gamma
-/// among them.
+/// Bytes and number of congested queues of every priority with such queues, and their smallest
+/// gamma.
 fn by_priority(load: &Overload, lengths: &[f64]) -> Vec<(f64, f64, f64, f64)> {
     (0..load.queues_per_port)
         .filter(|&p| load.congested_of(p) > 0)
@@ -252,11 +252,11 @@ fn no_priority_holds_more_than_theorem_2_allows_or_less_than_the_corrected_theor
         let (b, priorities) = (capacity as f64, by_priority(&load, &lengths));
         let all_alphas: f64 = priorities.iter().map(|(alpha, ..)| alpha).sum();
         for &(alpha, n, total, gamma) in &priorities {
-            // One packet per queue: lengths come in packets.
+            // Tolerance of one packet per queue, because lengths are whole packets.
             let packets = n * MTU as f64;
             let upper = b * alpha / (1.0 + alpha);
             assert!(total <= upper + packets, "seed {seed}: {total:.0} B > {upper:.0} B of Theorem 2");
-            // Erratum E-ABM-1: gamma belongs into the lower bound.
+            // Erratum E-ABM-1: the lower bound must include gamma.
             let lower = b * alpha * gamma / (1.0 + alpha * gamma + all_alphas - alpha);
             assert!(total >= lower - packets, "seed {seed}: {total:.0} B < {lower:.0} B of Theorem 1");
         }
@@ -265,8 +265,8 @@ fn no_priority_holds_more_than_theorem_2_allows_or_less_than_the_corrected_theor
 
 #[test]
 fn theorem_1_as_printed_promises_more_than_a_priority_gets() {
-    // Erratum E-ABM-1: two priorities, alpha 1/2 each, on one port. Printed: B/4 each; packets:
-    // B/6.
+    // Erratum E-ABM-1: two priorities, alpha 1/2 each, on one port. The paper prints B/4 each; the
+    // simulated packets give B/6.
     let load = Overload::spread(2, 2, 0.5);
     let capacity = 1_500_000;
     let lengths = load.average_lengths("abm", capacity, &[drain_rate("computed")]);
@@ -278,8 +278,8 @@ fn theorem_1_as_printed_promises_more_than_a_priority_gets() {
 
 #[test]
 fn dynamic_thresholds_have_no_bound_per_priority() {
-    // What Theorem 2 forbids ABM: with 16 congested queues one priority holds 8/9 of the buffer,
-    // not 1/3.
+    // Dynamic Thresholds break the bound of ABM's Theorem 2: with 16 congested queues one priority
+    // uses 8/9 of the buffer, under ABM 1/3.
     let load = Overload::spread(16, 1, 0.5);
     let capacity = 3_840_000;
     let share = |policy, params: &[(&str, ParamValue)]| {

@@ -1,4 +1,4 @@
-//! A fault says where it is and what to do.
+//! A fault states its place and advice.
 
 use bufferlab_params::{Fault, Place};
 

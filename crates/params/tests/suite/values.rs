@@ -1,4 +1,4 @@
-//! Parameters come back as they were given, by default, or not at all.
+//! Parameters return the given value, the default, or nothing.
 
 use bufferlab_params::{
     BufferProfile, Choice, Direction, ParamInfo, ParamKind, ParamValue, Params, Profile, choices,
@@ -6,7 +6,7 @@ use bufferlab_params::{
 use bufferlab_units::{BitRate, Time};
 
 choices! {
-    /// A test's.
+    /// An enumeration for the tests.
     enum End {
         Tail = "tail": "the last",
         Head = "head": "the first",
@@ -112,7 +112,7 @@ fn a_value_outside_of_its_domain_or_of_another_kind_is_refused_by_name() {
     );
 }
 
-/// The two open bounds: `min` itself is no value, `max` is.
+/// Tests the half-open range: `min` itself is refused, `max` is accepted.
 #[test]
 fn a_ratio_above_its_bound_may_be_the_largest_and_not_the_bound() {
     let kind = ParamKind::RatioAbove { min: 0.0, max: 2.0 };

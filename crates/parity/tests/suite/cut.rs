@@ -1,4 +1,4 @@
-//! Records without their end: what is compared of them must not depend on packets that are missing.
+//! Records without their end: the comparison must not depend on the missing packets.
 
 use bufferlab_parity::{verify, verify_until};
 use bufferlab_switch::{Pipeline, RecordWriter, SwitchFile, load_text, read_record};
@@ -31,7 +31,7 @@ fn frame(from: u8, class: u8, bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// Overload of port 2 until the switch is killed: its record is written into `folder`, with a mark
+/// Overloads port 2 until the switch is killed, and writes its record into `folder`, with a mark
 /// every 5 ms.
 fn killed(file: &SwitchFile, folder: &Path) {
     let record = RecordWriter::create(folder, file.names(), &file.text).expect("writable");
@@ -85,7 +85,8 @@ fn what_is_compared_of_a_record_that_is_cut_anywhere_never_differs() {
             largest = largest.max(found.compared);
         }
         assert!(naive > 0, "{rest}: no packet that is missing mattered");
-        // Most of each is compared: a bound that is never reached would make this test empty.
+        // Most packets of each record are compared: a limit that is never reached would make this
+        // test empty.
         assert!(largest > 2_000 && compared > 20_000, "{rest}: {largest}, {compared}");
     }
 }

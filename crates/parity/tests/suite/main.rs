@@ -1,4 +1,4 @@
-//! The switch and the simulator give the same answers.
+//! Tests that the switch and the simulator give equal answers.
 
 mod cut;
 mod synthetic;

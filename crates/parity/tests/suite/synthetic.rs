@@ -1,11 +1,11 @@
-//! Made-up arrivals under every policy that does not follow flows.
+//! Synthetic arrivals under every policy that does not follow flows.
 
 use bufferlab_core::policies;
 use bufferlab_parity::{ParityError, drive, synthetic, verify};
 use bufferlab_switch::{SwitchFile, load_text};
 use std::path::Path;
 
-/// Four ports at two rates, of which one does not divide a nanosecond.
+/// Four ports at two rates; at one of them, a byte takes no whole number of nanoseconds.
 fn switch(rest: &str) -> SwitchFile {
     let ports = [100, 100, 100, 300].iter().enumerate();
     let ports: String = ports
@@ -15,7 +15,7 @@ fn switch(rest: &str) -> SwitchFile {
         .unwrap_or_else(|error| panic!("{}", error.in_lines()))
 }
 
-/// What the issue names: each with 10^5 packets, marking and evictions included.
+/// Main policies, each with 10^5 packets, marking and evictions included.
 #[test]
 fn the_named_policies_answer_alike() {
     let low = "ecn = { kind = \"step\", threshold = \"2 KB\" }";
@@ -83,7 +83,7 @@ fn a_classifier_that_follows_flows_is_compared_too() {
     assert_eq!(comparison.differences, 0, "{:#?}", comparison.first);
 }
 
-/// The comparison sees every kind of difference.
+/// Checks that the comparison detects every kind of difference.
 #[test]
 fn a_record_that_was_changed_is_caught() {
     use bufferlab_core::Refusal;

@@ -4,29 +4,28 @@ use super::packet::Arrival;
 use super::verdict::DropReason;
 use crate::buffer::{Buffer, IngressId, QueueId};
 
-/// What had no room for a packet: `held + size > limit`.
+/// A comparison that refused a packet: `held + size > limit`.
 ///
-/// All three are what was compared: `size` is what the packet is charged with (whole cells, or none
-/// of it where a scheme compares the length without it), and `held` may be a filtered or an old
-/// length.
+/// The three fields are the compared values. `size` is what the packet adds: whole cells, or 0 if
+/// the scheme compares the length without the packet. `held` may be a filtered or an old length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// What was compared.
+    /// Place whose bytes were compared.
     pub place: BoundPlace,
-    /// What it held (bytes).
+    /// Bytes in that place.
     pub held: u64,
-    /// What the packet adds (bytes).
+    /// Bytes that the packet adds.
     pub size: u64,
-    /// What it may hold (bytes).
+    /// Limit of that place (bytes).
     pub limit: u64,
 }
 
-/// What a [`Bound`] is about.
+/// The place that a [`Bound`] concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundPlace {
-    /// The memory, or what reserves leave of it.
+    /// The memory, less all reserves.
     Buffer,
-    /// What the scheme lets all queues share, of which something is set aside.
+    /// The pool that the scheme lets all queues share, less space that the scheme reserves.
     SharedPool,
     /// The pool of ingress queues.
     IngressPool,
@@ -51,40 +50,40 @@ pub enum BoundPlace {
 }
 
 impl Bound {
-    /// Whether the packet was too much.
+    /// Whether the packet exceeds the limit.
     #[must_use]
     pub fn binds(&self) -> bool {
         self.held.saturating_add(self.size) > self.limit
     }
 
-    /// The bound if it binds.
+    /// The bound, if the packet exceeds its limit.
     #[must_use]
     pub fn if_binding(self) -> Option<Self> {
         self.binds().then_some(self)
     }
 
-    /// The shared pool as it is, whatever policies are shown of it.
+    /// Bound of the shared pool at its current occupancy, even if policies see an older one.
     #[must_use]
     pub fn buffer(arrival: &Arrival, buffer: &Buffer) -> Self {
         let (held, limit) = (buffer.pool_occupancy(), buffer.shared_capacity());
         Self { place: BoundPlace::Buffer, held, size: arrival.size.into(), limit }
     }
 
-    /// The packet's queue, which may hold `limit`.
+    /// Bound of the packet's queue with the limit `limit`.
     #[must_use]
     pub fn queue(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Self {
         let held = buffer.shared_queue_bytes(arrival.queue);
         Self { place: BoundPlace::Queue(arrival.queue), held, size: arrival.size.into(), limit }
     }
 
-    /// The packet's egress port, which may hold `limit`.
+    /// Bound of the packet's egress port with the limit `limit`.
     #[must_use]
     pub fn port(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Self {
         let held = buffer.shared_port_bytes(arrival.port);
         Self { place: BoundPlace::Port(arrival.port), held, size: arrival.size.into(), limit }
     }
 
-    /// What most schemes compare: the pool, and the queue with its `threshold`. `None` for other
+    /// Bound of most schemes: the pool, or the queue with its `threshold`. `None` for other
     /// reasons.
     #[must_use]
     pub fn usual(

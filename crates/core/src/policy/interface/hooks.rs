@@ -1,56 +1,57 @@
-//! The calls that a policy may leave out.
+//! The optional calls of a policy.
 
-/// Which optional hooks a policy wants called: what it does not ask for costs nothing per packet.
+/// Optional hooks that the switch calls on a policy. A hook that is not set costs nothing per
+/// packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Hooks(u16);
 
 impl Hooks {
-    /// Only [`crate::Policy::admit`].
+    /// No optional hook: only [`crate::Policy::admit`].
     pub const NONE: Self = Self(0);
-    /// [`crate::Policy::on_enqueue`].
+    /// Hook [`crate::Policy::on_enqueue`].
     pub const ENQUEUE: Self = Self(1);
-    /// [`crate::Policy::on_dequeue`].
+    /// Hook [`crate::Policy::on_dequeue`].
     pub const DEQUEUE: Self = Self(1 << 1);
-    /// [`crate::Policy::on_drop`] and [`crate::Policy::on_evict`].
+    /// Hooks [`crate::Policy::on_drop`] and [`crate::Policy::on_evict`].
     pub const DROP: Self = Self(1 << 2);
-    /// [`crate::Policy::on_empty_visit`].
+    /// Hook [`crate::Policy::on_empty_visit`].
     pub const EMPTY_VISIT: Self = Self(1 << 3);
-    /// [`crate::Policy::poll_expulsion`].
+    /// Hook [`crate::Policy::poll_expulsion`].
     pub const EXPEL: Self = Self(1 << 4);
-    /// [`crate::Policy::pause_demand`].
+    /// Hook [`crate::Policy::pause_demand`].
     pub const PAUSE: Self = Self(1 << 5);
-    /// [`crate::Policy::pause_demand`] of every ingress queue of a port whenever that of one is
-    /// asked for.
+    /// Hook [`crate::Policy::pause_demand`], for all ingress queues of a port whenever the switch
+    /// calls it for one of them.
     pub const PAUSE_PORT: Self = Self(1 << 6);
 
-    /// [`crate::Policy::lets_pass`], where a packet finds its port idle.
+    /// Hook [`crate::Policy::lets_pass`], for a packet that finds its port idle.
     pub const PASS: Self = Self(1 << 7);
-    /// [`crate::Policy::pause_demand`] after a refusal, too: a sender whose packets are lost must
-    /// stop.
+    /// Hook [`crate::Policy::pause_demand`], also after a refusal: a sender whose packets are lost
+    /// must stop.
     pub const PAUSE_REFUSED: Self = Self(1 << 8);
-    /// Set by a switch, not by policies: some ingress queues pause and are empty, and the policy is
-    /// asked about them after every event.
+    /// Set by a switch, not by policies: some empty ingress queues have paused their senders, and
+    /// the switch polls the policy about them after every event.
     pub(crate) const PAUSE_EMPTY: Self = Self(1 << 9);
 
-    /// Both.
+    /// Union of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Without those of `other`.
+    /// Difference of the sets: hooks that are not in `other`.
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether all of `other` are wanted.
+    /// Whether all hooks of `other` are set.
     #[inline]
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any of `other` are wanted.
+    /// Whether any hook of `other` is set.
     #[inline]
     #[must_use]
     pub const fn meets(self, other: Self) -> bool {

@@ -1,4 +1,4 @@
-//! What a policy is called, which parameters it has and how it is built.
+//! Registry entry of a policy: its names, its parameters and its constructor.
 
 use super::policy::Policy;
 use super::shape::SwitchShape;
@@ -8,30 +8,30 @@ use std::fmt;
 
 bufferlab_params::entry!(PolicyInfo, "policy");
 
-/// Builds a policy for a switch. It may hold state of its own: what a program brings along is not
-/// always a plain function.
+/// Builds a policy for a switch. A boxed closure, because constructors of custom policies may need
+/// state.
 pub type PolicyConstructor =
     &'static (dyn Fn(&Params, &SwitchShape) -> Result<Box<dyn Policy>, BuildError> + Send + Sync);
 
-/// A registry entry: of this crate in [`crate::POLICIES`], of a program's own through
+/// Registry entry of a policy: built-in in [`crate::POLICIES`], custom through
 /// [`crate::register_policy`].
 pub struct PolicyInfo {
     /// Short name: scenario files, columns, reports (`dt`).
     pub name: &'static str,
     /// Other accepted names (`dynamic-threshold`).
     pub aliases: &'static [&'static str],
-    /// Name in full.
+    /// Full name.
     pub title: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where it comes from: authors, venue, equation.
+    /// Source: authors, venue, equation.
     pub source: &'static str,
-    /// Work per decision, and of what: "O(1)".
+    /// Work per decision, and what it depends on: "O(1)".
     pub cost: &'static str,
-    /// Its parameters.
+    /// Parameters of the policy.
     pub params: &'static [ParamInfo],
-    /// The constructor. `Params` is complete and every value is in its domain; the constructor
-    /// refuses only what depends on the switch.
+    /// The constructor. `Params` is complete and every value is in its domain. The constructor
+    /// refuses only values that do not fit the switch.
     pub build: PolicyConstructor,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Debug for PolicyInfo {
 }
 
 impl PolicyInfo {
-    /// Builds the policy for a switch, after the checks that hold for every policy.
+    /// Builds the policy for a switch, after the checks that apply to every policy.
     ///
     /// # Errors
     /// The parameter that does not fit the switch.

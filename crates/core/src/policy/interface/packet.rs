@@ -1,15 +1,15 @@
-//! What a policy sees of a packet.
+//! Packets as policies see them.
 
 use crate::buffer::{IngressId, QueueId};
 use crate::tags::Tags;
 use bufferlab_units::Time;
 
-/// One packet asking for space, after classification.
+/// A packet that asks for space, after classification.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When.
+    /// Time of arrival.
     pub now: Time,
-    /// The egress queue that it wants to join.
+    /// Egress queue of the packet.
     pub queue: QueueId,
     /// Egress port of `queue`.
     pub port: u16,
@@ -17,33 +17,33 @@ pub struct Arrival {
     pub priority: u8,
     /// Marks set by hosts and classifiers.
     pub tags: Tags,
-    /// Bytes that it would occupy.
+    /// Bytes that the packet would occupy.
     pub size: u32,
-    /// Its flow, stable over the flow's life.
+    /// Flow of the packet, constant over the flow's life.
     pub flow: u32,
-    /// The ingress queue (arrival port × priority) that it is charged to.
+    /// The ingress queue (arrival port × priority) to which the packet is charged.
     pub ingress: IngressId,
-    /// Stored packets that have been evicted for it so far: the policy is asked again after each.
+    /// Packets evicted for this arrival so far: the policy is called again after each eviction.
     pub evictions: u32,
 }
 
-/// A packet that leaves its queue for the wire.
+/// A packet that leaves its queue for transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
-    /// When its transmission starts.
+    /// Time at which the transmission starts.
     pub now: Time,
-    /// The queue that it leaves.
+    /// Queue that the packet leaves.
     pub queue: QueueId,
     /// Egress port of `queue`.
     pub port: u16,
-    /// Priority.
+    /// Priority (queue within the port).
     pub priority: u8,
     /// Bytes released.
     pub size: u32,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: u32,
-    /// The ingress queue that it was charged to.
+    /// Ingress queue to which the packet was charged.
     pub ingress: IngressId,
-    /// When it had been admitted.
+    /// Time of admission.
     pub enqueued_at: Time,
 }

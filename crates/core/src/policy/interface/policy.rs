@@ -14,21 +14,21 @@ use std::fmt;
 
 /// Decides who may occupy a shared buffer.
 ///
-/// Called by [`crate::Switch`], which owns packets and ledger; a policy owns judgement only.
-/// `buffer` always shows the state *before* the event that is reported, except where a hook says
+/// [`crate::Switch`] calls the policy and owns packets and ledger; the policy only decides.
+/// `buffer` always shows the state *before* the reported event, except where a hook states
 /// otherwise.
 ///
-/// Calls are dynamic: one registry serves the command line and Python, and policies may come from
-/// other crates; the most common schemes are the exception ([`crate::Dispatched`]).
-/// `benches/policies.rs` in `bufferlab-conformance` measures the price against the statically
-/// dispatched form ([`crate::Switch`] is generic).
+/// Calls are dynamic: one registry serves the command line and Python, and policies may be in other
+/// crates. The most common schemes are the exception ([`crate::Dispatched`]). `benches/policies.rs`
+/// in `bufferlab-conformance` compares their cost with the statically dispatched form
+/// ([`crate::Switch`] is generic).
 pub trait Policy: fmt::Debug + Send + Any {
-    /// Decides on one arrival. Called again after each eviction that it asked for
-    /// ([`Arrival::evictions`]); nothing may be remembered for that from one call to the next,
-    /// because [`crate::Panel`] asks policies whose evictions never happen.
+    /// Decides on one arrival. The switch calls this again after each eviction that the policy
+    /// demanded ([`Arrival::evictions`]). A policy must not store state between these calls,
+    /// because [`crate::Panel`] never carries out the evictions.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict;
 
-    /// The optional hooks that this policy needs.
+    /// Optional hooks that this policy needs.
     fn hooks(&self) -> Hooks {
         Hooks::NONE
     }
@@ -48,79 +48,80 @@ pub trait Policy: fmt::Debug + Send + Any {
     /// A round-robin scheduler passed `queue` because it was empty.
     fn on_empty_visit(&mut self, _now: Time, _queue: QueueId) {}
 
-    /// When [`Self::handle_timeout`] wants to be called next. Polled when the switch is built,
-    /// after every `handle_timeout`, and after every arrival for as long as the answer is `None`;
-    /// so an arrival may start the first timer but must not make a deadline earlier.
+    /// Time at which [`Self::handle_timeout`] must be called next. The switch polls when it is
+    /// built and after every `handle_timeout`. While the answer is `None`, it also polls after
+    /// every arrival. So an arrival may start the first timer but must not make a deadline earlier.
     fn next_timeout(&self) -> Option<Time> {
         None
     }
 
-    /// Time has reached [`Self::next_timeout`]. Early calls do nothing; a call that is late
-    /// advances the deadline, and is repeated until it lies ahead of `now`.
+    /// Handles the deadline of [`Self::next_timeout`]. Early calls do nothing. A late call advances
+    /// the deadline, and is repeated until the deadline is later than `now`.
     fn handle_timeout(&mut self, _now: Time, _buffer: &Buffer) {}
 
-    /// A queue to shorten now although nothing has arrived. Polled after a packet was stored or
-    /// left and after [`Self::handle_timeout`], until it answers `None`.
+    /// A queue to shorten now, without an arrival. The switch polls after a packet was stored or
+    /// left and after [`Self::handle_timeout`], until the answer is `None`.
     fn poll_expulsion(&mut self, _now: Time, _buffer: &Buffer) -> Option<(QueueId, End)> {
         None
     }
 
-    /// What the sender behind `ingress` must do. Polled after a packet of that ingress queue was
-    /// stored or left, and with [`Hooks::PAUSE_REFUSED`] after one was refused. A queue that pauses
-    /// and is empty is polled after every event of the switch, since no packet of its own will
-    /// leave.
+    /// Demand on the sender behind `ingress`. The switch polls after a packet of that ingress queue
+    /// was stored or left, and with [`Hooks::PAUSE_REFUSED`] after one was refused. For an empty
+    /// queue that has paused its sender, it polls after every event, since no packet of that queue
+    /// will leave.
     fn pause_demand(&mut self, _now: Time, _ingress: IngressId, _buffer: &Buffer) -> PauseDemand {
         PauseDemand::Keep
     }
 
-    /// Whether it divides the pools of ingress queues as
-    /// [`SwitchShape::accounting`](super::SwitchShape::accounting) says. With another policy,
-    /// slices by ingress port and thresholds of few bits are refused; the rest of the accounting
-    /// concerns what such a policy does not have.
+    /// Whether the policy divides the pools of ingress queues according to
+    /// [`SwitchShape::accounting`](super::SwitchShape::accounting). Other policies cannot be built
+    /// with slices by ingress port or with thresholds of few bits. The rest of the accounting does
+    /// not concern them.
     fn heeds_accounting(&self) -> bool {
         false
     }
 
-    /// Whether [`Self::admit`] would charge `arrival` to the shared pool, and storing it and
-    /// sending it at this very instant would leave no trace: the hooks would lead back to the state
-    /// of now, and nothing would be demanded. Then it passes without any of these calls
-    /// ([`crate::Switch::pass`]). Asked only with [`Hooks::PASS`], where the packet finds its port
-    /// idle and its queue empty. "No" is never wrong.
+    /// Whether an arrival may bypass its queue ([`crate::Switch::pass`]), so that none of these
+    /// calls is made. Condition: [`Self::admit`] would charge `arrival` to the shared pool, and
+    /// storing and sending the packet at this instant would leave no trace. That is, the hooks
+    /// would restore the present state, without any demand. Called only with [`Hooks::PASS`], if
+    /// the port is idle and the queue empty. `false` is always safe.
     fn lets_pass(&self, _arrival: &Arrival, _buffer: &Buffer) -> bool {
         false
     }
 
-    /// The classifier that comes with the scheme: an elephant trap, a redirection of short flows.
-    /// `None`: priority p joins queue p. Taken once, when the switch is built;
-    /// [`crate::SwitchConfig::classifier`] takes its place.
+    /// The classifier that belongs to the scheme: an elephant trap, a redirection of short flows.
+    /// `None`: priority p joins queue p. Taken once, when the switch is built; a
+    /// [`crate::SwitchConfig::classifier`] replaces it.
     fn take_classifier(&mut self) -> Option<Classifier> {
         None
     }
 
-    /// The limit in force for a packet with `tags` in `queue` (bytes): a packet is admitted iff the
-    /// queue's length with it stays within the limit, and the packet fits into the memory. `None`
-    /// where the policy has no such notion. For traces, reports and `explain`; never called in the
-    /// hot path.
+    /// The limit in force for a packet with `tags` in `queue` (bytes). A packet is admitted iff the
+    /// queue's length including the packet is within the limit, and the packet fits into the
+    /// memory. `None` if the policy has no such limit. For traces, reports and `explain`; never
+    /// called in the hot path.
     fn threshold(&self, _queue: QueueId, _tags: Tags, _buffer: &Buffer) -> Option<u64> {
         None
     }
 
     /// The comparison for which [`Self::admit`] has just refused `arrival` with `reason`, in the
-    /// same state. `None`: it does not follow from a comparison (a probability, a prediction). A
-    /// scheme that compares something else than the pool, and its queue with [`Self::threshold`],
-    /// says so here. Never in the hot path.
+    /// unchanged state. `None`: the refusal does not follow from a comparison (a probability, a
+    /// prediction). Override this if the scheme compares anything other than the pool, or its queue
+    /// with [`Self::threshold`]. Never called in the hot path.
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer)
     }
 
-    /// An error inside the policy, once: what makes every later verdict meaningless. A policy that
-    /// has one says so by refusing with [`DropReason::PolicyFault`]; whoever drives the switch then
-    /// asks, and asks again when the run ends, because hooks can fail, too.
+    /// An error inside the policy, returned once: it makes every later verdict meaningless. A
+    /// policy reports an error by refusing with [`DropReason::PolicyFault`]; drivers then call
+    /// this. They also call it when the run ends, because hooks can fail too.
     fn take_failure(&mut self) -> Option<PolicyFailure> {
         None
     }
 
-    /// Internal state worth plotting for `queue`: counters, states, shares. Never in the hot path.
+    /// Reports internal state worth plotting for `queue`: counters, states, shares. Never called in
+    /// the hot path.
     fn probe(&self, _queue: QueueId, _buffer: &Buffer, _sink: &mut dyn FnMut(&'static str, f64)) {}
 }
 

@@ -1,20 +1,20 @@
-//! What a policy may know of its switch.
+//! The shape of a switch, as policies see it.
 
 use crate::hardware::{Accounting, PortSpread};
 use bufferlab_params::Profile;
 use bufferlab_units::BitRate;
 use std::ops::Range;
 
-/// What a policy may know of the switch when it is built.
+/// Properties of the switch that a policy sees when it is built.
 #[derive(Clone, Debug)]
 pub struct SwitchShape {
-    /// The shared buffer B (bytes): what is set aside for queues and ports is not part of it.
+    /// The shared buffer B (bytes), without the reserves of queues and ports.
     pub capacity: u64,
     /// Rate of every port.
     pub port_rates: Vec<BitRate>,
     /// Queues (priorities) per port.
     pub queues_per_port: usize,
-    /// Largest packet that will be charged (bytes).
+    /// Largest size charged for a packet (bytes).
     pub max_packet: u64,
     /// The reading of under-specified details.
     pub profile: Profile,
@@ -22,13 +22,13 @@ pub struct SwitchShape {
     pub seed: u64,
     /// Bit p: priority p is lossless (PFC).
     pub lossless: u32,
-    /// The same by port, where ports differ: what of `lossless` holds for packets that arrive
-    /// there. Empty: all of it everywhere.
+    /// Lossless priorities of packets that arrive at each port, where ports differ; a subset of
+    /// `lossless`. Empty: `lossless` applies to every port.
     pub lossless_by_port: Vec<u32>,
-    /// Ports of the switch whose packets are stored here although their own egress queues are in
-    /// another memory (slices). Ingress queues count all ports of the switch.
+    /// Ports of the switch whose packets may be stored here although their own egress queues are in
+    /// another memory (slices). Ingress queues cover all ports of the switch.
     pub foreign_ports: usize,
-    /// How the chip accounts lossless traffic.
+    /// Accounting of lossless traffic in the chip.
     pub accounting: Accounting,
 }
 
@@ -45,20 +45,20 @@ impl SwitchShape {
         self.lossless_by_port.get(port).map_or(self.lossless, |mask| self.lossless & mask)
     }
 
-    /// Parts of the memory by ingress port.
+    /// Number of memory slices by ingress port.
     #[must_use]
     pub fn slices(&self) -> usize {
         usize::from(self.accounting.slices).max(1)
     }
 
-    /// Ingress queues of each of them.
+    /// Ingress queues of each slice.
     pub fn ingress_queues_by_slice(&self) -> impl Iterator<Item = Range<usize>> {
         let queues = self.queues_per_port;
         let ports = PortSpread::new(self.ingress_ports(), self.slices()).ranges();
         ports.map(move |ports| ports.start * queues..ports.end * queues)
     }
 
-    /// By ingress queue: its slice.
+    /// Slice of each ingress queue.
     #[must_use]
     pub fn slices_of_ingress_queues(&self) -> Vec<u16> {
         let slices = self.ingress_queues_by_slice().enumerate();

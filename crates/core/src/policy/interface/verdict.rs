@@ -1,4 +1,4 @@
-//! What a policy answers: verdicts with their reasons, and demands to pause.
+//! Answers of a policy: verdicts with their reasons, and demands to pause.
 
 use crate::buffer::{Account, End, QueueId};
 use crate::event::Refusal;
@@ -7,15 +7,15 @@ use crate::event::Refusal;
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Store it and charge this account.
+    /// Store the packet and charge this account.
     Admit(Account),
-    /// Refuse it.
+    /// Refuse the packet.
     Drop(DropReason),
-    /// Drop one stored packet of `victim` first, then ask again.
+    /// Drop one stored packet of `victim`, then call the policy again.
     Evict {
         /// The queue to shorten.
         victim: QueueId,
-        /// From which end.
+        /// End of the queue that loses a packet.
         end: End,
     },
 }
@@ -33,14 +33,14 @@ impl Verdict {
 
 macro_rules! drop_reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// Why a packet was lost: which limit bound.
+        /// Reason for the loss of a packet: the limit that was exceeded.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum DropReason { $($(#[$doc])* $variant,)* }
 
         impl DropReason {
-            /// Every reason, in the order of their discriminants.
+            /// All reasons, in the order of their discriminants.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
             /// The name in tables, vectors and reports.
@@ -57,36 +57,36 @@ drop_reasons! {
     BufferFull = "buffer-full",
     /// The queue would exceed its threshold: q + len > T.
     OverThreshold = "over-threshold",
-    /// A limit of the port bound.
+    /// A limit of the port would be exceeded.
     OverPortLimit = "over-port-limit",
-    /// A limit of the ingress queue bound.
+    /// A limit of the ingress queue would be exceeded.
     OverIngressLimit = "over-ingress-limit",
-    /// A lossless packet found its headroom full: a configuration error.
+    /// A lossless packet found its headroom full, which indicates a configuration error.
     HeadroomFull = "headroom-full",
     /// Dropped early with a probability (AFD, RED).
     Early = "early",
-    /// A predictor said that it would be lost anyway (Credence).
+    /// A predictor expected that the packet would be lost anyway (Credence).
     Predicted = "predicted",
     /// Evicted for another arrival (push-out, LossPass).
     PushedOut = "pushed-out",
     /// Expelled although nothing arrived (Occamy).
     Expelled = "expelled",
-    /// Arrived for a link that is down, or was on it.
+    /// The link was down when the packet arrived for it, or failed while sending it.
     LinkDown = "link-down",
-    /// The policy failed or asked for something impossible: a defect of the policy, see
+    /// The policy failed or made an impossible demand: a defect of the policy, see
     /// [`crate::Switch::take_failure`].
     PolicyFault = "policy-fault",
-    /// Discarded by the PFC watchdog while its queue was stormed by pauses.
+    /// Discarded by the PFC watchdog during a pause storm of its queue.
     Watchdog = "pfc-watchdog",
 }
 
-/// What a policy wants of the sender behind an ingress queue.
+/// Demand of a policy on the sender behind an ingress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PauseDemand {
-    /// As it is.
+    /// No change.
     Keep,
     /// Stop sending this priority.
     Pause,
-    /// Go on.
+    /// Resume sending this priority.
     Resume,
 }

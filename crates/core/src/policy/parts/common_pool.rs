@@ -1,26 +1,25 @@
-//! A pool that all queues share, beside memory that is set aside for reserved packets: `abm` and
-//! `ib`.
+//! A pool shared by all queues, beside memory reserved for some packets: used by `abm` and `ib`.
 
 use crate::buffer::Buffer;
 use crate::policy::interface::{Account, Bound, BoundPlace};
 
-/// The memory without what is set aside.
+/// The memory without the reserved part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommonPool {
-    /// Its size (bytes).
+    /// Size of the pool (bytes).
     pub(crate) bytes: u64,
 }
 
 impl CommonPool {
-    /// What thresholds see of the free part (bytes).
+    /// Free part of the pool (bytes), as thresholds see it.
     #[inline]
     pub(crate) fn remaining(self, buffer: &Buffer) -> u64 {
         let used = buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Reserved));
         self.bytes.saturating_sub(used)
     }
 
-    /// Whether `size` bytes fit into the pool as it is: what is set aside is never judged by old
-    /// numbers.
+    /// Whether `size` bytes fit into the pool at its current occupancy. Reserved memory requires
+    /// current numbers.
     #[inline]
     pub(crate) fn has_room(self, size: u64, buffer: &Buffer) -> bool {
         Self::held(buffer) + size <= self.bytes

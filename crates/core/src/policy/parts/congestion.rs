@@ -1,5 +1,5 @@
-//! Which queues are congested and how fast each one drains: what ABM and Plasticine divide and
-//! scale alpha by.
+//! Number of congested queues and drain rate of each queue, by which ABM and Plasticine scale
+//! alpha.
 //!
 //! A [`Tracker`] counts the congested queues of every *group* of queues and knows the drain rate of
 //! every queue. Both are refreshed at intervals; between updates the weight `α·γ/n` of a queue is
@@ -13,44 +13,43 @@ use crate::weight::Weight;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 use bufferlab_units::{BitRate, Time};
 
-/// Bytes that a queue must have sent for [`DrainRate::Unbounded`] to measure it.
+/// Bytes that a queue must have sent before [`DrainRate::Unbounded`] measures it.
 const MEASURED_BYTES: u64 = 2_048;
 
-/// What the artifact's round robin adds for a visit to an empty queue (bytes).
+/// Credit of the artifact's round robin for a visit to an empty queue (bytes).
 const EMPTY_VISIT_CREDIT: u64 = 1_472;
 
-/// The share of its threshold from which a queue is congested; the same in every policy that has
-/// it.
+/// Share of its threshold above which a queue is congested; equal for all policies that use it.
 pub(crate) const CONGESTED_SHARE: ParamInfo = ParamInfo {
     name: "congested_share",
     kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
     default: ParamValue::Ratio(0.9),
     artifact_default: None,
-    doc: "Share of its threshold from which a queue is congested, for `congestion = \"threshold\"`.",
+    doc: "Share of its threshold above which a queue is congested, for `congestion = \"threshold\"`.",
 };
 
-/// The drain rates that a control loop without the artifact's credits can know.
+/// Drain rates available to a control loop without the artifact's credits.
 pub(crate) const fn drain_rate_param(default: DrainRateSource) -> ParamInfo {
     ParamInfo {
         name: "drain_rate",
         kind: ParamKind::Choice(DrainRateSource::WORDS),
         default: ParamValue::word(default.word()),
         artifact_default: None,
-        doc: "How fast a queue drains, as a fraction of the fastest port's rate.",
+        doc: "Drain rate of a queue, as a fraction of the fastest port's rate.",
     }
 }
 
 choices! {
-    /// How a control loop without the artifact's credits knows drain rates.
+    /// Source of drain rates for a control loop without the artifact's credits.
     pub(crate) enum DrainRateSource {
         Measured = "measured":
-            "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
+            "bytes sent in the last interval, if packets waited (otherwise the port's rate); at least the port's rate / queues",
         Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
     }
 }
 
-/// The parameter `congestion` of policies whose queues count in whole or in part; `doc` says what
-/// is compared and when.
+/// The parameter `congestion` of policies that count queues in whole or in part; `doc` describes
+/// the comparison and its time.
 pub(crate) const fn congestion_param(doc: &'static str) -> ParamInfo {
     ParamInfo {
         name: "congestion",
@@ -62,34 +61,35 @@ pub(crate) const fn congestion_param(doc: &'static str) -> ParamInfo {
 }
 
 choices! {
-    /// When, and as how much, a queue counts as congested.
+    /// Condition for a queue to count as congested, and its weight in the count.
     pub(crate) enum CongestionRule {
         Threshold = "threshold":
-            "a queue counts as one when it reaches `congested_share` of its threshold (the paper)",
-        Fraction = "fraction": "it counts as min(1, q / `congested_bytes`) (the artifact)",
+            "a queue counts as 1 when it reaches `congested_share` of its threshold (the paper)",
+        Fraction = "fraction": "a queue counts as min(1, q / `congested_bytes`) (the artifact)",
     }
 }
 
-/// When a queue counts as congested.
+/// Condition for a queue to count as congested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Criterion {
-    /// It reaches this share of its threshold.
+    /// The queue reaches this share of its threshold.
     Share(Weight),
-    /// It is longer than so many bytes.
+    /// The queue is longer than this (bytes).
     Longer(u64),
-    /// It counts as min(1, q / `full`), as of the last arrival.
+    /// The queue counts as min(1, q / `full`), as of the last arrival.
     Fraction {
-        /// Bytes that count in full.
+        /// Length that counts in full (bytes).
         full: u64,
-        /// Of its threshold: from here it shares its port, when the drain rate is computed.
+        /// Share of the threshold above which the queue competes for its port when drain rates are
+        /// computed.
         share: Weight,
     },
 }
 
-/// Where γ comes from.
+/// Source of the drain rate γ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DrainRate {
-    /// Always one.
+    /// Constant one.
     One,
     /// Bytes sent in the last interval.
     Measured,
@@ -97,18 +97,19 @@ pub(crate) enum DrainRate {
     Computed,
     /// Measured, with the artifact's credits for visits to empty queues.
     Credited,
-    /// Measured where a queue is longer than so many bytes and has sent more than 2,048 B, relative
-    /// to its own port and without bounds: an ingress queue may leave through several ports. The
-    /// last port of a switch is never measured: ns-3 counts ports from 1 and updates those whose
-    /// number is below their count (inferred: only so do pauses of spines come out).
+    /// Measured for a queue that is longer than `longer` and has sent more than 2,048 B. The rate
+    /// is relative to the queue's own port and unbounded: packets of an ingress queue may leave
+    /// through several ports. The last port of a switch is never measured: ns-3 counts ports from 1
+    /// and updates the ports whose number is below their count. This is inferred: only then do the
+    /// pauses of spines match.
     Unbounded {
-        /// The length (bytes).
+        /// Length above which a queue is measured (bytes).
         longer: u64,
     },
 }
 
 impl Criterion {
-    /// As the parameters of [`congestion_param`] say.
+    /// The criterion from the parameters of [`congestion_param`].
     pub(crate) fn from_params(params: &Params) -> Self {
         let share = Weight::from_f64(params.ratio(CONGESTED_SHARE.name));
         match params.choice("congestion") {
@@ -119,7 +120,7 @@ impl Criterion {
 }
 
 impl DrainRate {
-    /// As the parameter of [`drain_rate_param`] says.
+    /// The drain rate from the parameter of [`drain_rate_param`].
     pub(crate) fn from_params(params: &Params) -> Self {
         match params.choice("drain_rate") {
             DrainRateSource::Measured => Self::Measured,
@@ -127,7 +128,7 @@ impl DrainRate {
         }
     }
 
-    /// The events that it needs.
+    /// Hooks needed to measure the drain rate.
     pub(crate) fn hooks(self) -> Hooks {
         match self {
             Self::One | Self::Computed => Hooks::NONE,
@@ -137,27 +138,27 @@ impl DrainRate {
     }
 }
 
-/// How a [`Tracker`] works.
+/// Settings of a [`Tracker`].
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// α by priority. Congestion is judged by this threshold.
+    /// Alpha by priority. Its threshold decides whether a queue is congested.
     pub(crate) alphas: Vec<Weight>,
-    /// α by priority for packets that the policy favours (`unscheduled`, short).
+    /// Alpha by priority for packets that the policy favours (`unscheduled`, short).
     pub(crate) favoured_alphas: Vec<Weight>,
-    /// By priority: in which group its queues count. Groups are numbered from 0.
+    /// Group in which the queues of each priority count, numbered from 0.
     pub(crate) group_of: Vec<usize>,
     /// Time between updates.
     pub(crate) interval: Time,
-    /// When a queue is congested.
+    /// Condition for a queue to count as congested.
     pub(crate) criterion: Criterion,
-    /// Where γ comes from.
+    /// Source of the drain rate γ.
     pub(crate) drain_rate: DrainRate,
-    /// Congestion looks at the longest length that an arrival met since the last update, not at
-    /// that of the instant.
+    /// Whether congestion uses the peak length met by arrivals since the last update instead of the
+    /// current length.
     pub(crate) watermark: bool,
-    /// Weights are rounded to powers of two.
+    /// Whether weights are rounded to powers of two.
     pub(crate) powers_of_two: bool,
-    /// n follows every arrival at once ([`Criterion::Fraction`] only), not at the next update.
+    /// Whether n changes with every arrival ([`Criterion::Fraction`] only), not at the next update.
     pub(crate) at_once: bool,
 }
 
@@ -167,8 +168,8 @@ impl Settings {
     }
 }
 
-/// Refuses a `congested_bytes` that no queue can reach, where congestion is counted as a fraction
-/// of it.
+/// Refuses a `congested_bytes` that no queue can reach, if congestion is counted as a fraction of
+/// it.
 pub(crate) fn refuse_unreachable_congestion(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
     match params.choice("congestion") {
         CongestionRule::Threshold => Ok(()),
@@ -179,7 +180,7 @@ pub(crate) fn refuse_unreachable_congestion(params: &Params, shape: &SwitchShape
     }
 }
 
-/// `params`' ratio per priority as weights.
+/// Ratios per priority of the parameter `name`, as weights.
 pub(crate) fn weights(params: &Params, name: &str, priorities: usize) -> Vec<Weight> {
     params.ratio_per_priority(name, priorities).into_iter().map(Weight::from_f64).collect()
 }
@@ -187,50 +188,50 @@ pub(crate) fn weights(params: &Params, name: &str, priorities: usize) -> Vec<Wei
 /// State of one queue.
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// α·γ/n, in force since the last update.
+    /// Weight α·γ/n of the queue, in force since the last update.
     weight: Weight,
-    /// The same with the α of favoured packets.
+    /// Weight α·γ/n with the α of favoured packets.
     favoured_weight: Weight,
-    /// γ, in force since the last update.
+    /// Drain rate γ of the queue, in force since the last update.
     gamma: Weight,
     /// Bytes sent, or credited, since the last update.
     sent: u64,
-    /// A packet has waited behind another one since the last update: the drain rate is a
-    /// measurement.
+    /// Whether a packet has waited behind another one since the last update, so that the measured
+    /// drain rate is valid.
     waited: bool,
-    /// The longest length that an arrival met since the last update.
+    /// Peak length met by arrivals since the last update.
     peak: u64,
-    /// min(q, `full` of [`Criterion::Fraction`]) when a packet last arrived.
+    /// min(q, `full` of [`Criterion::Fraction`]) at the last arrival.
     level: u64,
 }
 
-/// What a queue holds.
+/// Length of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
-    /// Of the shared pool (bytes).
+    /// Bytes of the shared pool.
     pub(crate) bytes: u64,
-    /// Also where all of it is reserved.
+    /// Whether the queue has packets; true even if all its bytes are reserved.
     pub(crate) holds_packets: bool,
 }
 
-/// Counts congested queues, knows drain rates, keeps the weights that follow.
+/// Counts congested queues, tracks drain rates, and stores the resulting weights.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
     settings: Settings,
-    /// b: what drain rates are relative to.
+    /// Rate b of the fastest port, the base of drain rates.
     fastest: BitRate,
     port_rates: Vec<BitRate>,
     queues_per_port: usize,
     queues: Vec<QueueState>,
-    /// n, by group, as of the last update, or at once; at least one.
+    /// Congested queues n by group, as of the last update or the last arrival; at least one.
     congested: Vec<Weight>,
-    /// Sums of levels, by group, where n follows them at once.
+    /// Sums of levels by group, if n changes with every arrival.
     levels: Vec<u64>,
     next_update: Time,
 }
 
 impl Tracker {
-    /// Before anything has arrived: n is one, and a queue may drain as fast as its port.
+    /// State before the first arrival: n is one, and a queue may drain as fast as its port.
     pub(crate) fn new(settings: Settings, shape: &SwitchShape) -> Self {
         let queues_per_port = shape.queues_per_port;
         let groups = settings.group_of.iter().max().map_or(0, |last| last + 1);
@@ -260,7 +261,7 @@ impl Tracker {
         tracker
     }
 
-    /// α·γ/n of `queue`.
+    /// Weight α·γ/n of `queue`.
     #[inline]
     pub(crate) fn weight(&self, queue: QueueId, favoured: bool) -> Weight {
         if self.settings.at_once {
@@ -277,7 +278,7 @@ impl Tracker {
         self.settings.rounded(alphas[priority].times(self.queues[queue].gamma.divided_by(n)))
     }
 
-    /// A packet has arrived for `queue`, which holds `bytes`.
+    /// Records an arrival for `queue`, which has `bytes` bytes.
     #[inline]
     pub(crate) fn arrived(&mut self, queue: QueueId, bytes: u64) {
         let state = &mut self.queues[usize::from(queue.0)];
@@ -294,24 +295,24 @@ impl Tracker {
         }
     }
 
-    /// `size` bytes of `queue` left for the wire.
+    /// Records that `size` bytes of `queue` left for transmission.
     #[inline]
     pub(crate) fn sent(&mut self, queue: QueueId, size: u32) {
         self.queues[usize::from(queue.0)].sent += u64::from(size);
     }
 
-    /// A round robin passed `queue` because it was empty.
+    /// Records that a round robin skipped the empty `queue`.
     pub(crate) fn passed_empty(&mut self, queue: QueueId) {
         self.queues[usize::from(queue.0)].sent += EMPTY_VISIT_CREDIT;
     }
 
-    /// When [`Self::update`] is due.
+    /// Time at which [`Self::update`] is due.
     pub(crate) fn next_update(&self) -> Time {
         self.next_update
     }
 
-    /// Refreshes n, γ and the weights if that is due; `remaining` is what thresholds are fractions
-    /// of.
+    /// Updates n, γ and the weights if due; `remaining` is the free space that thresholds are
+    /// fractions of.
     pub(crate) fn update(&mut self, now: Time, remaining: u64, buffer: &Buffer) {
         let length = |queue: usize| {
             let queue = QueueId(queue as u16);
@@ -320,12 +321,12 @@ impl Tracker {
         self.update_from(now, remaining, &length);
     }
 
-    /// The same for queues whose lengths are known to the caller (ingress queues).
+    /// [`Self::update`] with the lengths of the queues from the caller (ingress queues).
     pub(crate) fn update_from(&mut self, now: Time, remaining: u64, length: &dyn Fn(usize) -> Length) {
         if now < self.next_update {
             return;
         }
-        // Both look at the thresholds in force before the update.
+        // Congestion and drain rates both use the thresholds in force before the update.
         self.count_congested(remaining, length);
         for queue in 0..self.queues.len() {
             self.queues[queue].gamma = self.drain_rate_of(queue, remaining, length);
@@ -341,7 +342,7 @@ impl Tracker {
         self.next_update = now + self.settings.interval;
     }
 
-    /// α·γ/n of a queue, from now on.
+    /// Sets α·γ/n of a queue.
     fn set_weights(&mut self, queue: usize) {
         let priority = queue % self.queues_per_port;
         let n = self.congested[self.settings.group_of[priority]];
@@ -351,18 +352,18 @@ impl Tracker {
         state.favoured_weight = self.settings.rounded(self.settings.favoured_alphas[priority].times(scale));
     }
 
-    /// What round robin gives one of `n` queues of the port of `queue`, as a fraction of the
-    /// fastest port (ABM section 3.2, footnote 2: where ports differ, b is the rate of the
-    /// fastest).
+    /// Share of round robin for one of `n` queues of the port of `queue`, as a fraction of the
+    /// fastest port. Source: ABM section 3.2, footnote 2: if ports differ, b is the rate of the
+    /// fastest.
     fn share_of(&self, queue: usize, n: usize) -> Weight {
         let port_rate = self.port_rates[queue / self.queues_per_port];
         Weight::from_fraction(port_rate.0, self.fastest.0 * n as u64)
     }
 
-    /// γ of a queue in which nothing waited: a burst may have all of its port.
+    /// Drain rate γ of a queue in which no packet waited: a burst may have all of its port.
     fn unknown_drain_rate(&self, queue: usize) -> Weight {
         match self.settings.drain_rate {
-            // The artifact does not look at the port's rate.
+            // The artifact ignores the port's rate.
             DrainRate::One | DrainRate::Credited | DrainRate::Unbounded { .. } => Weight::ONE,
             DrainRate::Measured | DrainRate::Computed => self.share_of(queue, 1),
         }
@@ -372,7 +373,7 @@ impl Tracker {
         let length = length(queue).bytes;
         let bytes = if self.settings.watermark { length.max(self.queues[queue].peak) } else { length };
         let reaches = |share: Weight| share.is_reached_by(bytes, self.queues[queue].weight.of(remaining));
-        // An empty queue is never congested, also not when the threshold is 0.
+        // An empty queue is never congested, not even with a threshold of 0.
         bytes > 0
             && match self.settings.criterion {
                 Criterion::Share(share) => reaches(share),
@@ -403,7 +404,7 @@ impl Tracker {
         };
         match self.settings.drain_rate {
             DrainRate::One => self.unknown_drain_rate(queue),
-            // Without a queue nothing is measured.
+            // Without a waiting packet there is no measurement.
             DrainRate::Measured if !state.waited => self.unknown_drain_rate(queue),
             DrainRate::Measured => {
                 measured().clamp(self.share_of(queue, self.queues_per_port), self.share_of(queue, 1))
@@ -431,7 +432,7 @@ impl Tracker {
         }
     }
 
-    /// What plots want to know of `queue`.
+    /// Reports values of `queue` for plots.
     pub(crate) fn probe(&self, queue: QueueId, sink: &mut dyn FnMut(&'static str, f64)) {
         let queue = usize::from(queue.0);
         let group = self.settings.group_of[queue % self.queues_per_port];

@@ -1,14 +1,14 @@
-//! A first-order low-pass filter in time: what it held fades by a factor with every step of time,
-//! also over parts of a step.
+//! A first-order low-pass filter in time: its value fades by a factor per step of time, and
+//! proportionally within a step.
 
 use bufferlab_units::Time;
 
-/// Parts of a step.
+/// Binary digits of the parts of a step.
 const PARTS: u32 = 10;
-/// Fixed point of the powers.
+/// Fractional bits of the fixed-point powers.
 const BITS: u32 = 63;
 
-/// The powers of a factor.
+/// Powers of a factor.
 #[derive(Clone, Debug)]
 pub(crate) struct Decay {
     /// `factor^(2^j / 2^PARTS)` in 2⁻⁶³.
@@ -16,10 +16,10 @@ pub(crate) struct Decay {
 }
 
 impl Decay {
-    /// Of a factor from 0 to below 1.
+    /// Powers of a factor in 0..1.
     pub(crate) fn new(factor: f64) -> Self {
-        // Square roots and products round in the same way everywhere, powers of floating-point
-        // numbers do not.
+        // Square roots and products round identically everywhere, powers of floating-point numbers
+        // do not.
         let root = (0..PARTS).fold(factor, |root, _| root.sqrt());
         let mut powers = [(root * (1_u64 << BITS) as f64) as u64; 48];
         for j in 1..powers.len() {
@@ -28,9 +28,9 @@ impl Decay {
         Self { powers }
     }
 
-    /// How far a value of 2⁻³² bytes fades towards `target` bytes while `elapsed` passes, `step`
-    /// being one step; and how much of the time that took: less than a part of a step is left for
-    /// the next time.
+    /// Fades `value` (2⁻³² bytes) towards `target` (bytes) over `elapsed` in steps of length
+    /// `step`. Returns the new value, and the time used: a remainder shorter than a part of a step
+    /// is left for the next call.
     #[inline]
     pub(crate) fn follow(&self, value: u64, target: u64, elapsed: Time, step: Time) -> (u64, Time) {
         let parts = (u128::from(elapsed.0) << PARTS) / u128::from(step.0);

@@ -1,12 +1,12 @@
-//! Headroom out of the shared pool, insured by a small one per port: after DSH (dynamic and shared
+//! Headroom from the shared pool, with a small insurance per port, after DSH (dynamic and shared
 //! headroom).
 //!
-//! Known of DSH is its idea: a port keeps headroom for one pause of all its priorities, and that
-//! guarantee lets each queue take its own from the shared pool. *Reconstructed* here are the
-//! thresholds: with T the queue's threshold and η the headroom, a queue pauses its sender beyond T
-//! − η and goes on taking shared memory; the port pauses all its lossless priorities when its
-//! queues hold more than N T together (N: lossless priorities), or when the pool has no room; what
-//! then comes goes into the port's insurance of η.
+//! The idea of DSH is known: a port keeps headroom for one pause of all its priorities, and with
+//! that guarantee each queue takes its own headroom from the shared pool. The thresholds here are
+//! *reconstructed*. With T the queue's threshold and η the headroom, a queue pauses its sender
+//! beyond T − η and continues to use shared memory. The port pauses all its lossless priorities
+//! when its queues use more than N T together (N: lossless priorities), or when the pool has no
+//! room. Later packets go into the port's insurance of η.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::policy::interface::{
@@ -14,39 +14,40 @@ use crate::policy::interface::{
 };
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, choices};
 
-/// Whether headroom is set aside for every queue.
+/// Whether every queue has separate headroom.
 pub(crate) const HEADROOM_MODE: ParamInfo = ParamInfo {
     name: "headroom_mode",
     kind: ParamKind::Choice(HeadroomMode::WORDS),
     default: ParamValue::word(HeadroomMode::Static.word()),
     artifact_default: None,
-    doc: "What `headroom` is set aside for.",
+    doc: "Unit for which `headroom` is reserved.",
 };
 
 choices! {
-    /// What headroom is set aside for.
+    /// Unit for which headroom is reserved.
     pub(crate) enum HeadroomMode {
         Static = "static": "every lossless priority of every port",
         DshLike = "dsh-like":
-            "every port only, as an insurance; a queue pauses `headroom` below its threshold and takes what comes from the shared pool; \
-             a port whose queues exceed their thresholds together, or that finds the pool full, pauses all its lossless priorities and \
-             uses its insurance (after DSH; thresholds reconstructed)",
+            "every port only, as an insurance: a queue pauses `headroom` below its threshold and stores \
+             later packets in the shared pool; if the queues of a port together exceed their thresholds, or \
+             the pool is full, the port pauses all its lossless priorities and uses its insurance (after \
+             DSH; thresholds reconstructed)",
     }
 }
 
-/// What is remembered of all ports.
+/// State of all ports.
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicHeadroom {
-    /// η by port: of its queues, and of its insurance (bytes).
+    /// Headroom η of each port: of its queues, and of its insurance (bytes).
     headroom: Vec<u64>,
     xon: u64,
     xon_offset: u64,
     queues_per_port: u16,
-    /// By port: bit p: priority p is lossless.
+    /// Bit p of a port: its priority p is lossless.
     lossless: Vec<u32>,
-    /// By ingress queue: its own pause.
+    /// Whether the ingress queue itself pauses its sender.
     paused: Vec<bool>,
-    /// By port: the pause of all its queues.
+    /// Whether the port pauses all its lossless priorities.
     port_paused: Vec<bool>,
 }
 
@@ -71,7 +72,7 @@ impl DynamicHeadroom {
         usize::from(ingress.0 / self.queues_per_port)
     }
 
-    /// Bytes that the lossless queues of a port hold of the pool, and of the insurance.
+    /// Bytes of a port's lossless queues in the pool, and in the insurance.
     fn held(&self, port: usize, buffer: &Buffer) -> (u64, u64) {
         let first = port as u16 * self.queues_per_port;
         let queues = (0..self.queues_per_port).filter(|queue| self.lossless[port] >> queue & 1 != 0);
@@ -81,13 +82,13 @@ impl DynamicHeadroom {
         })
     }
 
-    /// N T.
+    /// Bytes N T above which a port pauses all its lossless priorities.
     fn port_limit(&self, port: usize, limit: u64) -> u64 {
         limit.saturating_mul(u64::from(self.lossless[port].count_ones()))
     }
 
-    /// Where a lossless arrival goes; `length`: what its queue holds of the pool with it, `limit`:
-    /// T, `room`: it fits into the pool.
+    /// Decides on a lossless arrival. `length`: bytes of its queue in the pool with the arrival;
+    /// `limit`: T; `room`: whether the arrival fits into the pool.
     pub(crate) fn admit(
         &mut self,
         arrival: &Arrival,
@@ -125,8 +126,8 @@ impl DynamicHeadroom {
         Bound { place: BoundPlace::PortHeadroom(port as u16), held, size, limit }.if_binding()
     }
 
-    /// What the sender behind `ingress` must do, whose queue holds `length` bytes of the pool and
-    /// may hold `limit`.
+    /// Demand on the sender behind `ingress`; the queue has `length` bytes in the pool, and `limit`
+    /// is its threshold.
     pub(crate) fn demand(
         &mut self,
         ingress: IngressId,

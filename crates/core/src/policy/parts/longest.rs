@@ -1,5 +1,5 @@
-//! Which queue is the longest? A tournament among all queues: O(log queues) per change, O(1) per
-//! question.
+//! Search for the longest queue by a tournament among all queues: O(log queues) per change, O(1)
+//! per query.
 
 use crate::buffer::QueueId;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
@@ -11,29 +11,30 @@ pub(crate) const TIES: ParamInfo = ParamInfo {
     kind: ParamKind::Choice(TieBreak::WORDS),
     default: ParamValue::word(TieBreak::Random.word()),
     artifact_default: None,
-    doc: "Which of several longest queues is taken.",
+    doc: "Choice among several longest queues.",
 };
 
 choices! {
-    /// Which of several longest queues is taken.
+    /// Choice among several longest queues.
     enum TieBreak {
         Random = "random":
-            "every queue draws a ticket (seeded) when its length changes, the highest one is taken, so none is favoured",
-        First = "first": "the one with the lowest number",
+            "every queue draws a seeded random ticket when its length changes; the highest ticket wins, so \
+             no queue is favoured",
+        First = "first": "the queue with the lowest number",
     }
 }
 
-/// How ties between queues of one length are broken.
+/// Tie-breaking among queues of equal length.
 #[derive(Clone, Debug)]
 pub(crate) enum Ties {
-    /// A ticket, drawn at every change of a length; the highest is the longest.
+    /// A random ticket, drawn at every change of a length; the highest wins.
     Random(RandomStream),
-    /// The lowest number.
+    /// The lowest queue number wins.
     First,
 }
 
 impl Ties {
-    /// As the parameter [`TIES`] says; random tickets come from the stream `name` of `seed`.
+    /// Tie-breaking from the parameter [`TIES`]; random tickets use the stream `name` of `seed`.
     pub(crate) fn new(params: &Params, seed: u64, name: &str) -> Self {
         match params.choice(TIES.name) {
             TieBreak::Random => Self::Random(RandomStream::new(seed, name, 0)),
@@ -50,26 +51,26 @@ impl Ties {
     }
 }
 
-/// A length and the ticket that breaks ties, in the order of precedence.
+/// A length and the ticket that breaks ties, in the order of comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     bytes: u64,
     ticket: u32,
 }
 
-/// A length for every queue, and the longest of them.
+/// The length of every queue, and the longest queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Longest {
     ties: Ties,
-    /// By queue, padded to a power of two with entries that lose against every queue.
+    /// Keys by queue, padded to a power of two with entries that lose against every queue.
     keys: Vec<Key>,
-    /// `winners[1]` is the longest of all; the children of node n are 2n and 2n + 1; leaves are the
-    /// queues themselves.
+    /// Winners of the tournament. `winners[1]` is the longest queue; the children of node n are 2n
+    /// and 2n + 1; the queues are the leaves.
     winners: Vec<u16>,
 }
 
 impl Longest {
-    /// All `queues` are empty.
+    /// State with all `queues` empty.
     pub(crate) fn new(queues: usize, mut ties: Ties) -> Self {
         let leaves = queues.next_power_of_two();
         let mut keys = vec![Key::default(); leaves];
@@ -101,14 +102,14 @@ impl Longest {
         self.keys[usize::from(queue.0)].bytes
     }
 
-    /// Changes the length of a queue.
+    /// Sets the length of a queue.
     pub(crate) fn set(&mut self, queue: QueueId, bytes: u64) {
         let ticket = self.ties.ticket(queue.0);
         self.keys[usize::from(queue.0)] = Key { bytes, ticket };
         let mut node = (self.keys.len() + usize::from(queue.0)) / 2;
         while node > 0 {
             let winner = self.winner_of(node);
-            // Where another queue won and still wins, nothing changes further up.
+            // If another queue won before and still wins, nodes further up do not change.
             if winner == self.winners[node] && winner != queue.0 {
                 break;
             }
@@ -123,7 +124,7 @@ impl Longest {
         QueueId(self.winners[1])
     }
 
-    /// The longest of all queues but one; that one itself if there is no other.
+    /// The longest queue other than `queue`; `queue` if there is no other.
     pub(crate) fn longest_other_than(&self, queue: QueueId) -> QueueId {
         let mut best: Option<u16> = None;
         let mut node = self.keys.len() + usize::from(queue.0);
@@ -137,8 +138,8 @@ impl Longest {
         best.map_or(queue, QueueId)
     }
 
-    /// Whether `queue` would be the longest with `bytes`, in place of `longest`; draws a ticket in
-    /// a tie.
+    /// Whether `queue` with `bytes` bytes would be the longest instead of `longest`; draws a ticket
+    /// in a tie.
     pub(crate) fn would_lead(&mut self, queue: QueueId, bytes: u64, longest: QueueId) -> bool {
         let leader = self.key(longest.0);
         match bytes.cmp(&leader.bytes) {

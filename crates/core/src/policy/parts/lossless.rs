@@ -1,8 +1,7 @@
-//! Headroom, pause and resume of lossless ingress queues: what SONiC's model and Reverie have in
-//! common.
+//! Headroom, pause and resume of lossless ingress queues, shared by SONiC's model and Reverie.
 //!
-//! [`PauseWith`] says which packet pauses: chips decide after a packet is stored, Reverie when one
-//! arrives, its public code when headroom takes one.
+//! [`PauseWith`] selects the packet that pauses the sender. Chips decide after a packet is stored,
+//! Reverie when one arrives, Reverie's public code when headroom takes one.
 
 use crate::buffer::{Buffer, IngressId};
 use crate::hardware::ResumeBelow;
@@ -14,88 +13,93 @@ use crate::policy::parts::queue_profiles::{refuse_at_lossy_ingress, resolve};
 use bufferlab_params::profiles::{BufferProfile, Direction};
 use bufferlab_params::{AUTO, Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
-/// Space for what is on its way when a queue pauses its sender.
+/// Space for packets in flight when a queue pauses its sender.
 pub(crate) const HEADROOM: ParamInfo = ParamInfo {
     name: "headroom",
     kind: ParamKind::BytesPerPort { min: 0 },
     default: ParamValue::word(AUTO),
     artifact_default: None,
-    doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables differ), \
-          taken out of the buffer: at least what its sender puts on the wire before a pause takes effect. `auto`: that, \
-          from the scenario's cables and packets (`docs/concepts/lossless.md`). Without lossless priorities it has no effect.",
+    doc: "Headroom of each lossless ingress queue, for all ports or a list with one value per port (cables \
+          differ), taken from the buffer: at least the bytes that its sender sends before a pause takes \
+          effect. `auto`: computed from the scenario's cables and packets (`docs/concepts/lossless.md`). \
+          Without lossless priorities it has no effect.",
 };
 
-/// The pool that all headroom comes from.
+/// The pool of all headroom.
 pub(crate) const HEADROOM_POOL: ParamInfo = ParamInfo {
     name: "headroom_pool",
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "Bytes of headroom of all ingress queues together (SONiC's shared headroom pool). 0: `headroom` for every \
+    doc: "Headroom of all ingress queues together (SONiC's shared headroom pool). 0: `headroom` for every \
           lossless priority of every port.",
 };
 
-/// Below this a paused queue resumes at any threshold.
+/// Length below which a paused queue resumes at any threshold.
 pub(crate) const XON: ParamInfo = ParamInfo {
     name: "xon",
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: Some(ParamValue::Bytes(1_248)),
-    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than this, whatever its threshold. \
-          An empty one always resumes.",
+    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than this, at any \
+          threshold. An empty queue always resumes.",
 };
 
-/// The hysteresis.
+/// Hysteresis between pause and resume.
 pub(crate) const XON_OFFSET: ParamInfo = ParamInfo {
     name: "xon_offset",
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: Some(ParamValue::Bytes(2_496)),
-    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than its threshold by so much.",
+    doc: "A paused ingress queue whose headroom is empty resumes when it is shorter than its threshold by \
+          this distance.",
 };
 
-/// Where packets of a paused queue go when its headroom has drained.
+/// Account for packets of a paused queue whose headroom has drained.
 pub(crate) const HEADROOM_UNTIL: ParamInfo = ParamInfo {
     name: "headroom_until",
     kind: ParamKind::Choice(HeadroomUntil::WORDS),
     default: ParamValue::word(HeadroomUntil::Resumed.word()),
     artifact_default: Some(ParamValue::word(HeadroomUntil::Drained.word())),
-    doc: "How long a queue that has used headroom charges its packets there; not with `headroom_mode = \"dsh-like\"`.",
+    doc: "Period for which a queue that has used headroom charges its packets to it; not with `headroom_mode \
+          = \"dsh-like\"`.",
 };
 
 choices! {
-    /// How long packets of a queue go to headroom.
+    /// Period during which packets of a queue go to headroom.
     enum HeadroomUntil {
-        Resumed = "resumed": "until its sender may go on: a packet of a paused queue is never charged to the pool",
+        Resumed = "resumed": "until its sender may resume: a packet of a paused queue is never charged to \
+              the pool",
         Drained = "drained": "until its headroom is empty: then a packet within the threshold is charged to the pool, although the sender is still paused (the artifact)",
     }
 }
 
-/// Which packet pauses its sender; by default as `default` says, in the artifact when headroom
-/// takes it.
+/// Selects the packet that pauses its sender: `default`, or in the artifact the packet that
+/// headroom takes.
 pub(crate) const fn pause_with(default: PauseWith) -> ParamInfo {
     ParamInfo {
         name: "pause_with",
         kind: ParamKind::Choice(PauseWith::WORDS),
         default: ParamValue::word(default.word()),
         artifact_default: Some(ParamValue::word(PauseWith::Headroom.word())),
-        doc: "Which packet of an ingress queue pauses its sender.",
+        doc: "Packet of an ingress queue that pauses its sender.",
     }
 }
 
 choices! {
-    /// Which packet of an ingress queue pauses its sender.
+    /// The packet of an ingress queue that pauses its sender.
     pub(crate) enum PauseWith {
-        Reaching = "reaching": "the packet that brings the queue to its threshold, which the pool still takes; and every packet that goes to headroom or is refused (chips)",
-        Exceeding = "exceeding": "the first packet that its threshold or the pool does not admit, whether headroom takes it or it is refused (Reverie's text)",
-        Headroom = "headroom": "the first packet that headroom takes; a refused packet pauses nobody (the artifact)",
+        Reaching = "reaching": "the packet that brings the queue to its threshold and still fits the pool; also every packet that goes to headroom or is refused (chips)",
+        Exceeding = "exceeding": "the first packet that its threshold or the pool does not admit, whether it goes to headroom or is refused (Reverie's text)",
+        Headroom = "headroom": "the first packet that goes to headroom; a refused packet pauses no sender \
+              (the artifact)",
     }
 }
 
-/// What pauses of one ingress queue go by.
+/// Pause state of one ingress queue.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
-    /// Bytes.
+    /// Limit of the queue's headroom (bytes).
     headroom: u64,
     xon: u64,
     xon_offset: u64,
@@ -105,46 +109,46 @@ struct Gate {
     must_pause: bool,
     /// Whether the packet that reaches the threshold pauses the sender.
     pauses_early: bool,
-    /// Size of the packet that was refused while the queue was empty (bytes); 0: none. It resumes
-    /// when that one fits.
+    /// Size of the packet that was refused while the queue was empty (bytes); 0: none. The sender
+    /// resumes when that packet fits.
     refused: u32,
-    /// What it held when it paused, or the threshold if that was lower (bytes).
+    /// Length at the pause, or the threshold if that was lower (bytes).
     pause_point: u64,
 }
 
-/// What an ingress queue is compared with (bytes).
+/// Quantities compared for an ingress queue (bytes).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
-    /// What the threshold is compared with; of an arrival: with it.
+    /// Length compared with the threshold; includes the arriving packet, if any.
     pub(crate) length: u64,
-    /// The threshold.
+    /// Threshold of the ingress queue.
     pub(crate) limit: u64,
-    /// What the pool has room for.
+    /// Free space of the pool.
     pub(crate) room: u64,
-    /// Headroom of the queue's slice in use.
+    /// Used headroom of the queue's slice.
     pub(crate) used: u64,
 }
 
 /// State of all lossless ingress queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Lossless {
-    /// By ingress queue.
+    /// Pause state by ingress queue.
     gates: Vec<Gate>,
-    /// By port, of the parameter (bytes).
+    /// Headroom parameter by port (bytes).
     headroom_of_ports: Vec<u64>,
-    /// Of all queues of a slice together, by slice (bytes).
+    /// Headroom of all queues together, by slice (bytes).
     pools: Vec<u64>,
-    /// By ingress queue.
+    /// Slice by ingress queue.
     slices: Vec<u16>,
     resume_below: ResumeBelow,
-    /// Of the parameters.
+    /// Length below which queues resume, from the parameters (bytes).
     xon: u64,
     xon_offset: u64,
     until_resumed: bool,
     pause_with: PauseWith,
 }
 
-/// Whether headroom is set aside for whole ports, which leaves no room for profiles of queues.
+/// Whether headroom is reserved for whole ports, which excludes profiles of queues.
 fn insures_ports(params: &Params) -> Result<bool, BuildError> {
     let insured = params.iter().any(|(name, value)| {
         name == "headroom_mode" && matches!(value, ParamValue::Choice(mode) if mode == "dsh-like")
@@ -157,7 +161,8 @@ fn insures_ports(params: &Params) -> Result<bool, BuildError> {
     Ok(insured)
 }
 
-/// Headroom by slice (bytes): what all queues have, or an equal part of what they share.
+/// Headroom by slice (bytes): the sum over its queues, or an equal part of the shared headroom
+/// pool.
 fn pools(gates: &[Gate], params: &Params, shape: &SwitchShape, insured: bool) -> Vec<u64> {
     let of_port = |gates: &[Gate]| {
         let held = gates.iter().filter(|gate| gate.lossless).map(|gate| gate.headroom);
@@ -190,7 +195,7 @@ fn refuse_too_much(pools: &[u64], shape: &SwitchShape) -> Result<(), BuildError>
     Err(BuildError { param: HEADROOM.name, message })
 }
 
-/// `headroom` of every port (bytes).
+/// Parameter `headroom` by port (bytes).
 fn headroom_of_ports(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, BuildError> {
     if params.value(HEADROOM.name) != &ParamValue::word(AUTO) {
         return Ok(params.bytes_per_port(HEADROOM.name, shape.ingress_ports()));
@@ -202,7 +207,7 @@ fn headroom_of_ports(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, B
     Ok(vec![0; shape.ingress_ports()])
 }
 
-/// Refuses a lossless ingress queue whose headroom holds no packet.
+/// Refuses a lossless ingress queue whose headroom is smaller than a packet.
 fn refuse_too_little(
     gates: &[Gate],
     headroom_of_ports: &[u64],
@@ -224,7 +229,7 @@ fn refuse_too_little(
 }
 
 impl Lossless {
-    /// From the parameters above and the profiles.
+    /// State from the parameters above and the profiles.
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let headroom_of_ports = headroom_of_ports(params, shape)?;
         let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
@@ -282,12 +287,12 @@ impl Lossless {
         })
     }
 
-    /// What replaces the headroom of queues where ports are insured.
+    /// Port insurances, which replace the headroom of queues.
     pub(crate) fn insurances(&self, shape: &SwitchShape) -> DynamicHeadroom {
         DynamicHeadroom::new(self.headroom_of_ports.clone(), self.xon, self.xon_offset, shape)
     }
 
-    /// Bytes of the buffer that are headroom, by slice.
+    /// Bytes of the buffer reserved as headroom, by slice.
     pub(crate) fn pools(&self) -> &[u64] {
         &self.pools
     }
@@ -320,15 +325,15 @@ impl Lossless {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }
 
-    /// Whether packets of `ingress` may be charged to the pool: those of a queue with headroom in
-    /// use, and of a paused one, are not.
+    /// Whether packets of `ingress` may be charged to the pool. Not if the queue uses headroom or
+    /// is paused.
     #[inline]
     pub(crate) fn uses_pool(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         let gate = &self.gates[usize::from(ingress.0)];
         !(gate.paused && self.until_resumed) && buffer.ingress_headroom_bytes(ingress) == 0
     }
 
-    /// Where a lossless arrival goes that its threshold or the pool does not admit, or whose queue
+    /// Decides on a lossless arrival that its threshold or the pool does not admit, or whose queue
     /// does not [use the pool](Self::uses_pool).
     pub(crate) fn admit_beyond(&mut self, arrival: &Arrival, with_it: Standing, buffer: &Buffer) -> Verdict {
         let pool = self.pools[self.slice_of(arrival.ingress)];
@@ -347,7 +352,7 @@ impl Lossless {
         Verdict::Drop(refused)
     }
 
-    /// A lossless arrival that its threshold or the pool does not admit is refused.
+    /// Records the refusal of a lossless arrival that its threshold or the pool does not admit.
     #[cold]
     pub(crate) fn pause_refused(&mut self, arrival: &Arrival, with_it: Standing, buffer: &Buffer) {
         let gate = &mut self.gates[usize::from(arrival.ingress.0)];
@@ -363,22 +368,21 @@ impl Lossless {
         self.gates.iter().any(|gate| gate.pauses_early)
     }
 
-    /// Whether `ingress` would pause with the packet that reaches its threshold, and does not pause
-    /// yet.
+    /// Whether `ingress` is not paused and would pause with the packet that reaches its threshold.
     #[inline]
     pub(crate) fn may_reach(&self, ingress: IngressId) -> bool {
         let gate = &self.gates[usize::from(ingress.0)];
         gate.pauses_early && !gate.paused
     }
 
-    /// `ingress` has stored a packet and reached its threshold with `length` (bytes).
+    /// Pauses `ingress`, which has stored a packet and reached its threshold with `length` (bytes).
     #[cold]
     pub(crate) fn reach(&mut self, ingress: IngressId, length: u64) {
         let gate = &mut self.gates[usize::from(ingress.0)];
         (gate.paused, gate.must_pause, gate.pause_point) = (true, true, length);
     }
 
-    /// Whether a queue is paused and nothing of it is in headroom: its length decides when it
+    /// Whether a queue is paused without headroom in use, so that its length decides when it
     /// resumes.
     pub(crate) fn may_resume(&self, ingress: IngressId, buffer: &Buffer) -> bool {
         self.gates[usize::from(ingress.0)].paused && buffer.ingress_headroom_bytes(ingress) == 0
@@ -404,7 +408,7 @@ impl Lossless {
         own.if_binding().or_else(|| pool.if_binding())
     }
 
-    /// What the sender behind `ingress` must do.
+    /// Demand on the sender behind `ingress`.
     pub(crate) fn demand(&mut self, ingress: IngressId, now: Standing, buffer: &Buffer) -> PauseDemand {
         let pool = self.pools[self.slice_of(ingress)];
         let gate = &mut self.gates[usize::from(ingress.0)];
@@ -433,7 +437,7 @@ impl Gate {
     fn pause(&mut self, size: u64, with_it: Standing) {
         if !self.paused {
             let Standing { length, limit, .. } = with_it;
-            // A chip's offset counts from what the queue holds with the packet that pauses.
+            // A chip's offset counts from the queue's length including the packet that pauses.
             let crosses = self.pauses_early && limit < length && length <= limit + size;
             self.pause_point = if crosses { length } else { limit };
         }
@@ -446,7 +450,7 @@ impl Gate {
             ResumeBelow::Threshold => now.limit,
             ResumeBelow::PausePoint => self.pause_point,
         };
-        // What reaches the threshold pauses, so it cannot resume at the same length.
+        // A queue that reaches the threshold pauses, so it cannot resume at that length.
         let may_equal = !self.pauses_early || self.xon_offset > 0;
         let enough = now.length + self.xon_offset;
         now.length < self.xon || enough < limit || may_equal && enough == limit
@@ -455,7 +459,7 @@ impl Gate {
 
 impl Standing {
     /// Whether an empty queue could store a packet of `size` bytes now: in the pool, or in the
-    /// headroom of its slice, which is `headroom` in all.
+    /// headroom of its slice, which is `headroom` in total.
     fn has_place_for(&self, size: u32, headroom: u64, buffer: &Buffer) -> bool {
         let bytes = u64::from(size);
         let in_pool = bytes <= self.limit.min(self.room);
@@ -464,21 +468,22 @@ impl Standing {
     }
 }
 
-/// Bytes of an ingress queue that are not in headroom.
+/// Bytes of an ingress queue outside headroom.
 #[inline]
 pub(crate) fn outside_headroom(ingress: IngressId, buffer: &Buffer) -> u64 {
     buffer.ingress_bytes(ingress) - buffer.ingress_headroom_bytes(ingress)
 }
 
-/// Bytes that all packets outside headroom hold of the shared pool, as thresholds see them: of the
-/// last refresh, where those grow stale.
+/// Bytes of the shared pool used by packets outside headroom, as thresholds see them: as of the
+/// last refresh if thresholds lag.
 #[inline]
 pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
     buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Headroom))
 }
 
-/// The same as it is. The border between pool and headroom is drawn by this: with an old number,
-/// packets of the pool would take memory that is set aside for what comes after a pause.
+/// Current bytes of the shared pool used by packets outside headroom. They define the border
+/// between pool and headroom: with an old number, packets of the pool would take memory that is
+/// reserved for arrivals after a pause.
 #[inline]
 pub(crate) fn pool_held(buffer: &Buffer) -> u64 {
     buffer.pool_occupancy().saturating_sub(buffer.used(Account::Headroom))

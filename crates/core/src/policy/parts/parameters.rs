@@ -1,18 +1,18 @@
-//! Parameters that many schemes have, and checks of them.
+//! Parameters shared by many schemes, and their checks.
 
 use crate::policy::interface::{BuildError, SwitchShape};
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Smallest and largest factor of the free space; a larger one never binds.
+/// Smallest and largest factor of the free space; larger factors never limit a queue.
 const FACTORS: (f64, f64) = (1e-6, 65_536.0);
 
-/// α by priority in the `alphas` file of the public ns-3 artifact (`docs/concepts/algorithms.md`
-/// section 10, row 12).
+/// Alpha by priority in the `alphas` file of the public ns-3 artifact
+/// (`docs/concepts/algorithms.md` section 10, row 12).
 pub(crate) const ARTIFACT_ALPHAS: [f64; 8] = [1.0, 0.5, 0.5, 0.5, 0.125, 0.0625, 0.03125, 0.015625];
 
-/// `alpha`: a factor of the free space by priority. `artifact`: the default where the artifact has
-/// another one.
+/// `alpha`: a factor of the free space by priority. `artifact`: the default of the artifact, if it
+/// differs.
 pub(crate) const fn alpha(
     default: &'static [f64],
     artifact: Option<&'static [f64]>,
@@ -30,7 +30,7 @@ pub(crate) const fn alpha(
     }
 }
 
-/// A factor of the free space, the same for all priorities.
+/// A factor of the free space for all priorities.
 pub(crate) const fn factor(
     name: &'static str,
     default: f64,
@@ -49,7 +49,7 @@ pub(crate) const fn factor(
     }
 }
 
-/// `update_interval`: time between two updates of what a scheme derives from all queues.
+/// `update_interval`: time between two updates of values that a scheme derives from all queues.
 pub(crate) const fn update_interval(default: Time, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name: "update_interval",
@@ -60,7 +60,7 @@ pub(crate) const fn update_interval(default: Time, doc: &'static str) -> ParamIn
     }
 }
 
-/// A limit in bytes that was chosen and that nothing in the buffer ever exceeds is a mistake.
+/// Refuses a limit in bytes that was set explicitly and exceeds the buffer: it could never apply.
 pub(crate) fn refuse_beyond_buffer(
     params: &Params,
     shape: &SwitchShape,

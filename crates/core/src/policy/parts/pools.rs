@@ -1,7 +1,8 @@
 //! The pools of SONiC's buffer model: every packet is counted at ingress and at egress.
 //!
-//! A chip may have several memories, and a packet is in that of its ingress port ([`Slices`]): then
-//! there are as many pools of each kind, and an egress queue has an account in each memory.
+//! A chip may have several memories and store a packet in the memory of its ingress port
+//! ([`Slices`]). Each memory then has pools of every kind, and an egress queue has an account in
+//! each memory.
 
 mod build;
 
@@ -15,57 +16,58 @@ use crate::policy::parts::lossless::{self, Lossless, Standing};
 use crate::policy::parts::queue_profiles::Limit;
 use crate::policy::parts::slices::Slices;
 
-/// Pools, headroom and who holds what of them.
+/// Pools and headroom, with the bytes of each queue in them.
 #[derive(Clone, Debug)]
 pub(crate) struct Pools {
     pub(crate) lossless: Lossless,
-    /// In place of headroom of every queue.
+    /// Dynamic headroom, instead of separate headroom per queue.
     dynamic: Option<DynamicHeadroom>,
-    /// By slice.
+    /// Pool sizes by slice.
     sizes: Vec<Sizes>,
-    /// By slice.
+    /// Sums over queues by slice.
     sums: Vec<Sums>,
-    /// By ingress queue: where it is lossy, how much of the pool it may hold.
+    /// Limit of each lossy ingress queue in the pool.
     lossy_ingress: Vec<Limit>,
-    /// By egress queue: how long it may be with a lossless packet.
+    /// Limit of each egress queue that has a lossless packet.
     lossless_egress_limits: Vec<Limit>,
-    /// By ingress queue: bytes it has for itself.
+    /// Reserve of each ingress queue (bytes).
     reserved: Vec<u64>,
-    /// By egress queue: lossy bytes that the pool does not count, in every slice.
+    /// Lossy bytes of each egress queue that the pool does not count, in every slice.
     egress_reserved: Vec<u64>,
     minimums: QueueMinimums,
     /// Bit p: packets of priority p are lossy from some port.
     lossy_somewhere: u32,
-    /// Where egress queues may hold packets of both classes, or of several slices.
+    /// Bytes by slice and class, if egress queues may have packets of both classes or of several
+    /// slices.
     split: Option<Slices>,
     queues_per_port: usize,
-    /// By egress queue: bytes of the shared pool when it was counted last.
+    /// Bytes of each egress queue in the shared pool at its last count.
     counted: Vec<u64>,
-    /// By ingress queue: bytes of its reserve in use when it was counted last.
+    /// Reserve in use of each ingress queue at its last count (bytes).
     counted_reserve: Vec<u64>,
 }
 
 /// The pools of a slice (bytes).
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
-    /// b_in, without what is reserved.
+    /// Ingress pool b_in, without reserves.
     ingress: u64,
-    /// b_eo.
+    /// Lossy egress pool b_eo.
     lossy: u64,
-    /// b_el.
+    /// Lossless egress pool b_el.
     lossless_egress: u64,
 }
 
 /// Sums over all queues of a slice (bytes).
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    /// q_eo.
+    /// Lossy egress bytes q_eo.
     lossy: u64,
-    /// q_el.
+    /// Lossless egress bytes q_el.
     lossless: u64,
-    /// In reserves of ingress queues.
+    /// Bytes in reserves of ingress queues.
     reserved: u64,
-    /// In minimums of egress queues, where those come from every slice.
+    /// Bytes in minimums of egress queues, if every slice provides these minimums.
     minimums: u64,
 }
 
@@ -75,7 +77,7 @@ fn is_lossless(shape: &SwitchShape, port: usize, priority: usize) -> bool {
 }
 
 impl Pools {
-    /// Whether lossy packets may come for an egress queue.
+    /// Whether an egress queue may receive lossy packets.
     pub(crate) fn takes_lossy(&self, queue: QueueId) -> bool {
         self.lossy_somewhere >> (usize::from(queue.0) % self.queues_per_port) & 1 != 0
     }
@@ -86,12 +88,12 @@ impl Pools {
         self.lossless.slice_of(ingress)
     }
 
-    /// How many slices there are.
+    /// Number of slices.
     pub(crate) fn slices(&self) -> usize {
         self.sizes.len()
     }
 
-    /// Who holds what of each slice, if there is more than one.
+    /// Bytes of each queue by slice, if there is more than one slice.
     #[inline]
     fn sliced(&self) -> Option<&Slices> {
         self.split.as_ref().filter(|slices| slices.number() > 1)
@@ -106,19 +108,19 @@ impl Pools {
         }
     }
 
-    /// Bytes of lossy packets in an egress queue for which its threshold in a slice counts.
+    /// Lossy bytes of an egress queue in a slice that count towards the queue's threshold.
     #[inline]
     pub(crate) fn lossy_length(&self, slice: usize, queue: QueueId, buffer: &Buffer) -> u64 {
         self.lossy_bytes(slice, queue, buffer).saturating_sub(self.egress_reserved[usize::from(queue.0)])
     }
 
-    /// What packets of a slice hold of reserves and minimums, and not of its ingress pool.
+    /// Bytes of a slice in reserves and minimums, outside its ingress pool.
     #[inline]
     fn outside_pool(&self, slice: usize) -> u64 {
         self.sums[slice].reserved + self.sums[slice].minimums
     }
 
-    /// b_in − q_in of a slice, of which thresholds are a part.
+    /// Free ingress pool b_in − q_in of a slice; thresholds are fractions of it.
     #[inline]
     pub(crate) fn ingress_free(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held =
@@ -126,8 +128,8 @@ impl Pools {
         self.sizes[slice].ingress.saturating_sub(held.saturating_sub(self.outside_pool(slice)))
     }
 
-    /// What the ingress pool of a slice has room for: never an old number, because headroom begins
-    /// where it ends.
+    /// Current free space of a slice's ingress pool. Never stale, because headroom begins where the
+    /// pool ends.
     #[inline]
     fn ingress_room(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held =
@@ -135,26 +137,26 @@ impl Pools {
         self.sizes[slice].ingress.saturating_sub(held.saturating_sub(self.outside_pool(slice)))
     }
 
-    /// Headroom of a slice that is in use.
+    /// Headroom in use of a slice.
     #[inline]
     fn headroom_used(&self, slice: usize, buffer: &Buffer) -> u64 {
         self.sliced().map_or_else(|| buffer.used(Account::Headroom), |slices| slices.held(slice).headroom)
     }
 
-    /// b_eo − q_eo of a slice.
+    /// Free lossy pool b_eo − q_eo of a slice.
     #[inline]
     pub(crate) fn lossy_free(&self, slice: usize) -> u64 {
         self.sizes[slice].lossy.saturating_sub(self.sums[slice].lossy)
     }
 
-    /// What a lossless ingress queue holds beyond its reserve, without headroom: what its threshold
-    /// is compared with.
+    /// Bytes of a lossless ingress queue beyond its reserve, without headroom; its threshold limits
+    /// them.
     #[inline]
     pub(crate) fn ingress_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
         lossless::outside_headroom(ingress, buffer).saturating_sub(self.reserved[usize::from(ingress.0)])
     }
 
-    /// The same of all lossless ingress queues of its port.
+    /// Bytes of [`Self::ingress_length`], summed over all lossless ingress queues of the port.
     pub(crate) fn ingress_port_length(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
         let queues = self.queues_per_port as u16;
         let first = ingress.0 / queues * queues;
@@ -162,9 +164,9 @@ impl Pools {
         of_port.filter(|id| self.lossless.is_lossless(*id)).map(|id| self.ingress_length(id, buffer)).sum()
     }
 
-    /// What a lossy arrival takes of the ingress pool, and of the lossy pool, if its queue may hold
-    /// it: what reserves and minimums hold needs no pool. With it: what its ingress and egress
-    /// queues would hold beyond those.
+    /// Bytes that a lossy arrival needs of the ingress pool and of the lossy pool, if its queue
+    /// admits it. Bytes within reserves and minimums need no pool. Also the lengths of its ingress
+    /// and egress queue beyond those, with the arrival.
     #[inline]
     fn needs_lossy(&self, arrival: &Arrival, buffer: &Buffer) -> Needs {
         let size = u64::from(arrival.size);
@@ -182,7 +184,7 @@ impl Pools {
         Needs { at_ingress, at_egress, ingress, egress }
     }
 
-    /// Judges a lossy arrival whose egress queue may hold `limit` bytes.
+    /// Decides on a lossy arrival whose egress queue has the threshold `limit` (bytes).
     #[inline]
     pub(crate) fn admit_lossy(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
         let slice = self.slice_of(arrival.ingress);
@@ -219,7 +221,7 @@ impl Pools {
         let needs = self.needs_lossy(arrival, buffer);
         let pool =
             |place, limit: u64, free: u64, needed| Bound { place, held: limit - free, size: needed, limit };
-        // What would be held, less what of the packet needs its pool, is held.
+        // Bytes before the packet: the length with it, less the part of it that needs the pool.
         let queue = |place, with: u64, limit| {
             let size = u64::from(arrival.size).min(with);
             Bound { place, held: with - size, size, limit }
@@ -255,7 +257,7 @@ impl Pools {
         }
     }
 
-    /// Judges a lossless arrival whose ingress queue may hold `limit` bytes of the pool.
+    /// Decides on a lossless arrival whose ingress queue may use `limit` bytes of the pool.
     pub(crate) fn admit_lossless(&mut self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
         let (beyond, room) = self.needs(arrival, buffer);
         let within = beyond <= limit && room;
@@ -271,13 +273,13 @@ impl Pools {
         self.admit_beyond(arrival, (beyond, limit), buffer)
     }
 
-    #[inline(never)] // Most packets are within their thresholds: what those need is inlined.
+    #[inline(never)] // Rare: most packets are within their thresholds.
     fn admit_beyond(&mut self, arrival: &Arrival, (beyond, limit): (u64, u64), buffer: &Buffer) -> Verdict {
         let with_it = self.standing(arrival.ingress, beyond, limit, buffer);
         self.lossless.admit_beyond(arrival, with_it, buffer)
     }
 
-    /// The egress queue of a lossless arrival is too long. Its sender is paused if its ingress
+    /// Refuses a lossless arrival whose egress queue is too long. Pauses its sender if the ingress
     /// queue is too long, too.
     #[cold]
     fn refuse_at_egress(
@@ -294,15 +296,15 @@ impl Pools {
         Verdict::Drop(DropReason::OverThreshold)
     }
 
-    /// What an ingress queue of `length` bytes beyond its reserve is compared with.
+    /// Quantities compared for an ingress queue with `length` bytes beyond its reserve.
     fn standing(&self, ingress: IngressId, length: u64, limit: u64, buffer: &Buffer) -> Standing {
         let slice = self.slice_of(ingress);
         let (room, used) = (self.ingress_room(slice, buffer), self.headroom_used(slice, buffer));
         Standing { length, limit, room, used }
     }
 
-    /// `ingress`, which [may reach](Lossless::may_reach) its threshold `limit`, has stored a
-    /// packet: it pauses if it has. The reserve is used first.
+    /// Pauses `ingress` if the packet just stored reached the threshold `limit`. Call it only if
+    /// the queue [may reach](Lossless::may_reach) the threshold. Packets use the reserve first.
     #[inline]
     pub(crate) fn pause_if_reached(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) {
         let held = lossless::outside_headroom(ingress, buffer);
@@ -312,7 +314,7 @@ impl Pools {
         }
     }
 
-    /// Whether the egress queue of a lossless arrival may hold it, too.
+    /// Whether the egress queue of a lossless arrival may store it, too.
     #[inline]
     fn fits_egress(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let slice = self.slice_of(arrival.ingress);
@@ -321,8 +323,8 @@ impl Pools {
         length <= self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free)
     }
 
-    /// What the ingress queue of a lossless arrival would hold beyond its reserve, and whether
-    /// there is room for that.
+    /// Bytes that the ingress queue of a lossless arrival would use beyond its reserve, and whether
+    /// there is room for them.
     #[inline]
     fn needs(&self, arrival: &Arrival, buffer: &Buffer) -> (u64, bool) {
         let size = u64::from(arrival.size);
@@ -332,7 +334,7 @@ impl Pools {
         (beyond, size.min(beyond) <= room && buffer.fits(arrival.size))
     }
 
-    /// What the sender behind `ingress` must do, whose queue may hold `limit` bytes of the pool.
+    /// Demand on the sender behind `ingress`, whose queue may use `limit` bytes of the pool.
     pub(crate) fn demand(&mut self, ingress: IngressId, limit: u64, buffer: &Buffer) -> PauseDemand {
         if !self.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
@@ -345,14 +347,14 @@ impl Pools {
         self.lossless.demand(ingress, standing, buffer)
     }
 
-    /// Whether a lossy arrival that finds its queue empty passes: all counts lead back to where
-    /// they were.
+    /// Whether a lossy arrival with an empty queue may bypass it, so that all counts return to
+    /// their present values.
     #[inline]
     pub(crate) fn lets_lossy_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
         let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.size));
         let at_ingress = buffer.ingress_bytes(arrival.ingress) + size;
-        // What of the packet reserves and minimums would hold counts for the pools here: where that
-        // decides, the packet waits and is judged exactly.
+        // Counts the packet in full, although reserves and minimums may cover a part of it. If that
+        // part decides, the packet waits and is decided exactly.
         self.keeps_headroom(buffer)
             && size <= limit
             && size <= self.lossy_free(slice)
@@ -372,14 +374,15 @@ impl Pools {
             && matches!(self.needs(arrival, buffer), (beyond, true) if beyond < limit)
     }
 
-    /// Whichever packet leaves gives back headroom first: it must not, so nothing may be there.
+    /// Whether no headroom is in use. Any departure releases headroom first, so a bypass requires
+    /// this.
     #[inline]
     fn keeps_headroom(&self, buffer: &Buffer) -> bool {
         self.dynamic.is_none() && buffer.used(Account::Headroom) == 0
     }
 
-    /// The largest length that the pools allow a lossy queue, in all slices together; `limit`: its
-    /// threshold, where so much is free of a lossy pool.
+    /// Maximum length that the pools allow a lossy queue, in all slices together. `limit` returns
+    /// its threshold for a given free space of a lossy pool.
     pub(crate) fn lossy_limit(&self, queue: QueueId, limit: &dyn Fn(usize) -> u64, buffer: &Buffer) -> u64 {
         let reserve = self.egress_reserved[usize::from(queue.0)];
         let of_slice = |slice: usize| {
@@ -389,7 +392,7 @@ impl Pools {
         (0..self.slices()).map(of_slice).fold(0, u64::saturating_add)
     }
 
-    /// Both queues of a packet have changed.
+    /// Recounts both queues of a packet after a change.
     #[inline]
     pub(crate) fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if self.split.is_some() {
@@ -412,7 +415,7 @@ impl Pools {
         *sum = *sum + bytes - before;
     }
 
-    /// What has changed in `ingress` came into `queue` or left it.
+    /// Recounts `ingress` after a packet entered or left `queue`.
     fn recount_split(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         let Some(slices) = &mut self.split else { return };
         let (slice, lossless) = (slices.of(ingress), self.lossless.is_lossless(ingress));
@@ -439,8 +442,8 @@ impl Pools {
         *sum = *sum + bytes - before;
     }
 
-    /// A packet of `evicted` was removed without being sent (another policy's doing): whose ingress
-    /// queue it was is not known.
+    /// Recounts after an eviction from `evicted` (by another policy): the packet's ingress queue is
+    /// unknown.
     pub(crate) fn recount_all(&mut self, evicted: QueueId, buffer: &Buffer) {
         for queue in buffer.queue_ids() {
             let egress = if self.split.is_some() { evicted } else { queue };
@@ -462,7 +465,7 @@ impl Pools {
         if self.dynamic.is_some() { hooks.and(Hooks::PAUSE_PORT) } else { hooks }
     }
 
-    /// What plots want to know of `queue`; `pause_limit`: the threshold of its priority's ingress
+    /// Reports values of `queue` for plots; `pause_limit`: the threshold of its priority's ingress
     /// queues.
     pub(crate) fn probe(
         &self,
@@ -484,15 +487,15 @@ impl Pools {
     }
 }
 
-/// What a lossy arrival needs (bytes).
+/// Bytes that a lossy arrival needs.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
-    /// Of its ingress queue beyond the reserve, with it.
+    /// Length of its ingress queue beyond the reserve, with the arrival.
     at_ingress: u64,
-    /// Of its egress queue beyond the reserve, with it.
+    /// Length of its egress queue beyond the reserve, with the arrival.
     at_egress: u64,
-    /// Of the ingress pool.
+    /// Part taken from the ingress pool.
     ingress: u64,
-    /// Of the lossy pool.
+    /// Part taken from the lossy pool.
     egress: u64,
 }

@@ -3,8 +3,7 @@
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{Account, Arrival, Bound, DropReason, Verdict};
 
-/// What a limit of a whole port leaves to `queue`: the limit less what the port's other queues
-/// hold.
+/// Remainder of a port's limit for `queue`: the limit less the bytes of the port's other queues.
 pub(crate) fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
     let (port, _) = buffer.port_and_priority(queue);
     limit.saturating_sub(buffer.shared_port_bytes(port).saturating_sub(buffer.shared_queue_bytes(queue)))

@@ -1,5 +1,5 @@
-//! Which profile each queue has: the parameter `profiles` of the policies for lossless traffic,
-//! resolved for a switch.
+//! Profiles of queues: the parameter `profiles` of the policies for lossless traffic, resolved for
+//! a switch.
 
 use crate::policy::interface::{BuildError, SwitchShape};
 use crate::weight::Weight;
@@ -13,23 +13,23 @@ pub(crate) const PROFILES: ParamInfo = ParamInfo {
     kind: ParamKind::Profiles,
     default: ParamValue::Profiles(Cow::Borrowed(&[])),
     artifact_default: None,
-    doc: "Queues that differ from the other parameters, by `ports` and `priorities` (each: all, if left out) and \
-          `direction` (`ingress` or `egress`): `alpha`, `dynamic_th` (alpha = 2^n) or `static_threshold`; `reserved`; \
-          at ingress `headroom`, `xon`, `xon_offset`. Of two profiles for the same queue the later one counts, key by \
-          key (`docs/concepts/lossless.md`).",
+    doc: "Exceptions to the other parameters for some queues, by `ports` and `priorities` (default: all) and \
+          `direction` (`ingress` or `egress`): `alpha`, `dynamic_th` (alpha = 2^n) or `static_threshold`; \
+          `reserved`; at ingress `headroom`, `xon`, `xon_offset`. If several profiles cover a queue, the \
+          last one applies, key by key (`docs/concepts/lossless.md`).",
 };
 
-/// How long a queue may become.
+/// Limit of a queue's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
-    /// A part of what is left of its pool.
+    /// A factor of the free space of its pool.
     Dynamic(Weight),
-    /// Bytes.
+    /// A fixed length (bytes).
     Static(u64),
 }
 
 impl Limit {
-    /// In bytes, where `free` are left of the pool.
+    /// The limit in bytes, for `free` free bytes of the pool.
     #[inline]
     pub(crate) fn of(self, free: u64) -> u64 {
         match self {
@@ -48,8 +48,8 @@ impl From<ThresholdRule> for Limit {
     }
 }
 
-/// The value that the last profile with one gives each queue of a side, else `general(port,
-/// priority)`.
+/// The value for each queue of a side: from the last profile that gives one, otherwise
+/// `general(port, priority)`.
 pub(crate) fn resolve<T>(
     params: &Params,
     shape: &SwitchShape,
@@ -70,7 +70,7 @@ pub(crate) fn resolve<T>(
     queues.map(value).collect()
 }
 
-/// Refuses profiles with a value that this policy has no use for; `unfit` says why.
+/// Refuses profiles with a value that this policy does not use; `unfit` describes the reason.
 pub(crate) fn refuse(
     params: &Params,
     unfit: impl Fn(&BufferProfile) -> Option<&'static str>,
@@ -84,8 +84,7 @@ pub(crate) fn refuse(
     }
 }
 
-/// Refuses a profile that covers a lossy ingress queue with a value that only lossless ones have a
-/// use for.
+/// Refuses a profile that covers a lossy ingress queue with a value that only lossless queues use.
 pub(crate) fn refuse_at_lossy_ingress(
     params: &Params,
     shape: &SwitchShape,
@@ -96,7 +95,7 @@ pub(crate) fn refuse_at_lossy_ingress(
         for port in 0..shape.ports() {
             let is_lossy = |priority: &usize| shape.lossless_at(port) >> priority & 1 == 0;
             let mut queues = (0..shape.queues_per_port).filter(is_lossy);
-            // A profile for all priorities is meant for those that can use it.
+            // A profile for all priorities applies only to the priorities that can use it.
             if let Some(priority) =
                 queues.find(|&priority| profile.covers(Direction::Ingress, port, priority))
                 && !profile.priorities.is_empty()

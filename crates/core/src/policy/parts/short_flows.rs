@@ -1,45 +1,44 @@
-//! How a policy comes to know short flows: parameters that several schemes share, and the trap that
-//! follows from them.
+//! Detection of short flows: parameters shared by several schemes, and the resulting elephant trap.
 
 use crate::classify::ElephantTrap;
 use crate::flows::ShortLimit;
 use crate::policy::interface::BuildError;
 use bufferlab_params::{Choice, ParamInfo, ParamKind, ParamValue, Params, choices};
 
-/// Who knows short flows.
+/// Source of the knowledge which flows are short.
 pub(crate) const SHORT_FLOWS: ParamInfo = ParamInfo {
     name: "short_flows",
     kind: ParamKind::Choice(Knowledge::WORDS),
     default: ParamValue::word(Knowledge::Trap.word()),
     artifact_default: None,
-    doc: "Who knows short flows.",
+    doc: "Source that identifies short flows.",
 };
 
 choices! {
-    /// Who knows short flows.
+    /// Source of the knowledge which flows are short.
     pub(crate) enum Knowledge {
-        Trap = "trap": "the switch, by a flow table; marks of hosts do not count",
+        Trap = "trap": "the switch, with a flow table; marks of hosts are ignored",
         Tag = "tag": "hosts, which mark packets `small`",
     }
 }
 
-/// Packets up to which a flow is short. The default is FAB's in ABM's public artifact.
+/// Packets up to which a flow is short. The default is that of FAB in ABM's public artifact.
 pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),
     default: ParamValue::Count(15),
     artifact_default: None,
-    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter.",
+    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: no limit on packets.",
 };
 
-/// The same where a public artifact exists.
+/// Packets up to which a flow is short, for a policy with a public artifact.
 pub(crate) const SHORT_PACKETS_OF_FAB: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),
     default: ParamValue::Count(15),
     artifact_default: Some(ParamValue::Count(14)),
-    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: packets do not matter. The \
-          artifact's limit is 15 too, but it counts the packet itself before it compares.",
+    doc: "For `trap`: a flow is short while it has sent fewer packets than this; 0: no limit on packets. The \
+          artifact's limit is 15 too, but it counts the packet before it compares.",
 };
 
 /// Bytes up to which a flow is short.
@@ -48,10 +47,11 @@ pub(crate) const SHORT_BYTES: ParamInfo = ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "For `trap`: a flow is short while it has sent fewer bytes than this; 0: bytes do not matter.",
+    doc: "For `trap`: a flow is short while it has sent fewer bytes than this; 0: no limit on bytes.",
 };
 
-/// The trap of the parameters above; `None` where hosts mark short flows.
+/// Elephant trap for the `short_packets` and `short_bytes` of a policy; `None` if hosts mark short
+/// flows.
 pub(crate) fn trap(params: &Params) -> Result<Option<ElephantTrap>, BuildError> {
     match params.choice("short_flows") {
         Knowledge::Trap => {}

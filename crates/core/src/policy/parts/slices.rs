@@ -1,37 +1,38 @@
-//! Memory in slices that take packets by the port they come from: who holds what of which slice.
+//! Memory slices that store packets by ingress port: bytes of each queue in each slice.
 //!
-//! Chips with several memories store a packet in that of its ingress port. Its ingress queue is
-//! accounted there; an egress queue may be fed from all slices, and has an account in each.
+//! Chips with several memories store a packet in the memory of its ingress port and account its
+//! ingress queue there. All slices may feed an egress queue, which has an account in each.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::SwitchShape;
 
-/// What ingress queues hold (bytes).
+/// Bytes of ingress queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Outside headroom.
+    /// Bytes outside headroom.
     pub(crate) pool: u64,
     pub(crate) headroom: u64,
 }
 
-/// Who holds what where packets of an egress queue are of several slices, or of both classes.
+/// Bytes by queue and slice, if packets of an egress queue are in several slices or of both
+/// classes.
 #[derive(Clone, Debug)]
 pub(crate) struct Slices {
     number: usize,
-    /// By ingress queue: its slice.
+    /// Slice of each ingress queue.
     of_queues: Vec<u16>,
     /// Egress queues of the switch.
     queues: usize,
-    /// By ingress queue, when it was counted last.
+    /// Bytes of each ingress queue at its last count.
     counted: Vec<Held>,
-    /// By slice: of all its ingress queues.
+    /// Bytes of all ingress queues of each slice.
     held: Vec<Held>,
-    /// By slice, then by egress queue: bytes of lossy packets.
+    /// Lossy bytes by slice, then by egress queue.
     lossy: Vec<u64>,
 }
 
 impl Slices {
-    /// All of a switch, empty.
+    /// Empty slices of a switch.
     pub(crate) fn new(shape: &SwitchShape) -> Self {
         let number = shape.slices();
         Self {
@@ -44,7 +45,7 @@ impl Slices {
         }
     }
 
-    /// How many there are.
+    /// Number of slices.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
@@ -55,7 +56,7 @@ impl Slices {
         usize::from(self.of_queues[usize::from(ingress.0)])
     }
 
-    /// What all ingress queues of a slice hold.
+    /// Bytes of all ingress queues of a slice.
     #[inline]
     pub(crate) fn held(&self, slice: usize) -> Held {
         self.held[slice]
@@ -67,8 +68,8 @@ impl Slices {
         self.lossy[slice * self.queues + usize::from(queue.0)]
     }
 
-    /// What has changed in `ingress` came into `queue` or left it; answers what the ingress queue
-    /// held more before, and what it holds more now (bytes, one of them 0).
+    /// Attributes the change of ingress queue `ingress` to egress queue `queue`. Returns the
+    /// decrease and the increase of the ingress queue (bytes, one of them 0).
     pub(crate) fn recount(
         &mut self,
         queue: QueueId,

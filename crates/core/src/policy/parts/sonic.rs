@@ -2,30 +2,30 @@
 
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
 
-/// Largest factor: a limit that never binds before its pool is full.
+/// Largest factor: the limit never applies before the pool is full.
 const UNLIMITED: f64 = 65_536.0;
 
-/// α of the two limits that count.
+/// Alpha of the two main limits.
 pub(crate) const ALPHA: ParamInfo = ParamInfo {
     name: "alpha",
     kind: ParamKind::RatioPerPriority { min: 1e-6, max: UNLIMITED },
     default: ParamValue::ratios(&[1.0]),
     artifact_default: None,
-    doc: "Factor of what is left of the pool, by priority: of the ingress pool for lossless priorities (where they \
-          pause), of the egress lossy pool for lossy ones (where they drop). SONiC writes dynamic_th = log2 alpha.",
+    doc: "Factor of the free pool, by priority. For lossless priorities, which pause, of the ingress pool; \
+          for lossy ones, which drop, of the egress lossy pool. SONiC writes dynamic_th = log2 alpha.",
 };
 
-/// b_eo.
+/// Size of the lossy egress pool, b_eo.
 pub(crate) const LOSSY_POOL: ParamInfo = ParamInfo {
     name: "lossy_pool",
     kind: ParamKind::Ratio { min: 1e-6, max: 64.0 },
     default: ParamValue::Ratio(0.8),
     artifact_default: None,
-    doc: "Egress lossy pool as a multiple of the ingress pool (Reverie section 4.1: 80 %; at most all of it, heuristic \
-          3). Device files with an egress pool of the whole memory need more than 1.",
+    doc: "Egress lossy pool as a multiple of the ingress pool (Reverie section 4.1: 80 %; at most all of it, \
+          heuristic 3). Device files whose egress pool is the whole memory need more than 1.",
 };
 
-/// H3.
+/// Limit H3 of the model.
 pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossy_ingress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },
@@ -34,42 +34,41 @@ pub(crate) const LOSSY_INGRESS_ALPHA: ParamInfo = ParamInfo {
     doc: "Factor of a lossy ingress queue: large, so that lossy packets are lost at egress only (heuristic 3).",
 };
 
-/// H2.
+/// Limit H2 of the model.
 pub(crate) const LOSSLESS_EGRESS_ALPHA: ParamInfo = ParamInfo {
     name: "lossless_egress_alpha",
     kind: ParamKind::Ratio { min: 1e-6, max: UNLIMITED },
     default: ParamValue::Ratio(UNLIMITED),
     artifact_default: None,
-    doc: "Factor of a lossless egress queue, whose pool is the whole buffer: large, so that it never binds (heuristic \
-          2). A packet beyond it is lost.",
+    doc: "Factor of a lossless egress queue, whose pool is the whole buffer: large, so that the limit is \
+          never reached (heuristic 2). A packet beyond it is lost.",
 };
 
-/// A PG's `size`.
+/// Reserve of an ingress queue, the `size` of a priority group.
 pub(crate) const RESERVED: ParamInfo = ParamInfo {
     name: "reserved",
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "Bytes of the buffer that each lossless ingress queue has for itself, below its threshold (SONiC's `size` of \
-          a priority group).",
+    doc: "Reserve of each lossless ingress queue, below its threshold (SONiC's `size` of a priority group).",
 };
 
-/// b_in, where it is not all that is left.
+/// Size of the ingress pool b_in, if it is not all remaining memory.
 pub(crate) const INGRESS_POOL: ParamInfo = ParamInfo {
     name: "ingress_pool",
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "Bytes that ingress queues share, of all slices together, as where a configuration gives a pool less than the \
-          chip has. 0: what reserves and headroom leave of the buffer.",
+    doc: "Size of the ingress pool, all slices together, for configurations whose pool is smaller than the \
+          chip's memory. 0: the buffer less reserves and headroom.",
 };
 
-/// The limit of a port within the pool.
+/// Limit of a port within the pool.
 pub(crate) const PORT_ALPHA: ParamInfo = ParamInfo {
     name: "port_alpha",
     kind: ParamKind::Ratio { min: 0.0, max: UNLIMITED },
     default: ParamValue::Ratio(0.0),
     artifact_default: None,
-    doc: "Two levels (Spectrum 4): the lossless ingress queues of a port may hold this factor of what is left of the \
-          ingress pool, and `alpha` of each is a factor of what they leave of that. 0: one level.",
+    doc: "Two levels (Spectrum 4): this factor of the free ingress pool limits all lossless ingress queues \
+          of a port together, and `alpha` of each queue is a factor of the rest of that limit. 0: one level.",
 };

@@ -1,8 +1,9 @@
-//! The queue lengths that Longest Queue Drop would have on the same arrivals, followed by counters
+//! Virtual queue lengths: those of Longest Queue Drop on the same arrivals, tracked by counters
 //! alone.
 //!
-//! A counter per queue: an arrival adds its bytes to its queue's, and what exceeds the buffer is
-//! taken from the largest. Packets are not followed, so that the state is O(queues).
+//! Each queue has a counter. An arrival adds its bytes to the counter of its queue, and any excess
+//! over the buffer is taken from the largest counter. Packets are not tracked, so the state is
+//! O(queues).
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{Arrival, Departure, SwitchShape};
@@ -16,26 +17,26 @@ pub(crate) const IDLE: ParamInfo = ParamInfo {
     kind: ParamKind::Choice(Idle::WORDS),
     default: ParamValue::word(Idle::Drain.word()),
     artifact_default: Some(ParamValue::word(Idle::Zero.word())),
-    doc: "How a threshold changes while its real queue is empty.",
+    doc: "Change of a threshold while its real queue is empty.",
 };
 
 choices! {
-    /// How a threshold changes while its real queue is empty.
+    /// Change of a threshold while its real queue is empty.
     enum Idle {
         Drain = "drain":
-            "it falls at the port's rate while the port is idle, as the queue of Longest Queue Drop would (the paper, where every \
-             port serves its threshold in every slot)",
-        Zero = "zero": "it is set to 0 when the real queue empties (the artifact)",
-        Keep = "keep": "only real departures lower it",
+            "the threshold falls at the port's rate while the port is idle, like the queue of Longest Queue \
+             Drop (the paper: every port serves its threshold in every slot)",
+        Zero = "zero": "the threshold is set to 0 when the real queue empties (the artifact)",
+        Keep = "keep": "only real departures lower the threshold",
     }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Port {
     rate: BitRate,
-    /// Up to when the virtual port has worked.
+    /// Time up to which the virtual port has sent.
     served_to: Time,
-    /// It is in the list of idle ports.
+    /// Whether the port is in the list of idle ports.
     is_listed: bool,
 }
 
@@ -43,18 +44,18 @@ struct Port {
 #[derive(Clone, Debug)]
 pub(crate) struct VirtualLqd {
     lengths: Longest,
-    /// Sum of all lengths, at most `capacity`.
+    /// Sum of all virtual lengths, at most `capacity`.
     total: u64,
     capacity: u64,
     queues_per_port: u16,
     idle: Idle,
     ports: Vec<Port>,
-    /// Ports without a real packet but with a virtual one.
+    /// Ports with virtual packets but no real ones.
     idle_ports: Vec<u16>,
 }
 
 impl VirtualLqd {
-    /// For a policy with the parameters [`IDLE`] and [`super::longest::TIES`].
+    /// State for a policy with the parameters [`IDLE`] and [`super::longest::TIES`].
     pub(crate) fn new(params: &Params, shape: &SwitchShape, stream: &str) -> Self {
         let port = |&rate: &BitRate| Port { rate, served_to: Time::ZERO, is_listed: false };
         Self {
@@ -68,7 +69,7 @@ impl VirtualLqd {
         }
     }
 
-    /// T of a queue.
+    /// Threshold T of a queue: its virtual length (bytes).
     #[inline]
     pub(crate) fn bytes(&self, queue: QueueId) -> u64 {
         self.lengths.bytes(queue)
@@ -79,8 +80,8 @@ impl VirtualLqd {
         self.lengths.set(queue, bytes);
     }
 
-    /// A packet arrives. Returns whether Longest Queue Drop would refuse it: whether its own queue
-    /// is the longest in a full buffer.
+    /// Records an arrival. Returns whether Longest Queue Drop would refuse it, because its own
+    /// queue is the longest in a full buffer.
     pub(crate) fn arrive(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let size = u64::from(arrival.size);
         if size > self.capacity {
@@ -103,7 +104,7 @@ impl VirtualLqd {
         is_refused
     }
 
-    /// A real packet left.
+    /// Records the departure of a real packet.
     pub(crate) fn depart(&mut self, departure: &Departure, buffer: &Buffer) {
         let rest = match self.idle {
             Idle::Zero if buffer.queue_packets(departure.queue) == 0 => 0,
@@ -136,9 +137,9 @@ impl VirtualLqd {
         self.idle_ports.push(port);
     }
 
-    /// Lets the ports that have no real packet work on their virtual queues, in the order of
-    /// priority. A packet leaves the buffer when its transmission starts; its virtual bytes leave
-    /// evenly while the packet before it is on the wire.
+    /// Serves the virtual queues of ports that have no real packet, in the order of priority. A
+    /// packet leaves the buffer when its transmission starts; its virtual bytes leave evenly while
+    /// the packet before it is on the wire.
     fn serve_idle_ports(&mut self, now: Time, buffer: &Buffer) {
         for index in (0..self.idle_ports.len()).rev() {
             let port = self.idle_ports[index];

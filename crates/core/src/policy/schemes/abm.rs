@@ -1,9 +1,9 @@
-//! Active Buffer Management: Dynamic Thresholds that know how many queues are congested and how
-//! fast each one drains.
+//! Active Buffer Management: Dynamic Thresholds scaled by the number of congested queues and by
+//! each queue's drain rate.
 //!
 //! Limits queue i of priority p to `T = α_p · γ_i / n_p · (B − Q)`: n_p is the number of congested
 //! queues of the priority, γ_i the queue's drain rate as a fraction of the fastest port. Packets
-//! that hosts sent before any feedback (`unscheduled`) use a large α of their own. n_p and γ are
+//! that hosts sent before any feedback (`unscheduled`) use a separate, large α. n_p and γ are
 //! refreshed at intervals.
 
 use crate::buffer::{Buffer, QueueId};
@@ -37,14 +37,14 @@ const PARAMS: &[ParamInfo] = &[
         "unscheduled_alpha",
         64.0,
         Some(1_024.0),
-        "Takes the place of alpha_p for packets tagged `unscheduled` (ABM section 3.3). The artifact uses 1024.",
+        "Replaces alpha_p for packets tagged `unscheduled` (ABM section 3.3). The artifact uses 1024.",
     ),
     update_interval(
         Time::from_us(80),
-        "How often n_p and the drain rates are refreshed; one base round-trip time in the paper.",
+        "Interval at which n_p and the drain rates are updated; one base round-trip time in the paper.",
     ),
     congestion::congestion_param(
-        "When a queue counts in n_p; its fraction is seen only when a packet arrives for it.",
+        "Condition for a queue to count in n_p; its fraction changes only when a packet arrives for it.",
     ),
     congestion::CONGESTED_SHARE,
     ParamInfo {
@@ -59,35 +59,35 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(DrainRates::WORDS),
         default: ParamValue::word(DrainRates::Measured.word()),
         artifact_default: Some(ParamValue::word(DrainRates::Credited.word())),
-        doc: "How fast a queue drains, as a fraction of the fastest port's rate.",
+        doc: "Drain rate of a queue, as a fraction of the fastest port's rate.",
     },
     ParamInfo {
         name: "headroom_per_port",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Bytes that every port may use before the shared test, taken out of the pool. The paper mentions such a \
-              headroom without its size; the artifact's scripts set it to 0.",
+        doc: "Bytes that every port may use before the shared test, taken from the pool. The paper mentions \
+              such a headroom but not its size; the artifact's scripts set it to 0.",
     },
     ParamInfo {
         name: "factor_steps",
         kind: ParamKind::Choice(AlphaSteps::WORDS),
         default: ParamValue::word(AlphaSteps::Exact.word()),
         artifact_default: None,
-        doc: "Which factors alpha gamma / n of the free space there are: a circuit that shifts has powers of two only \
-              (`hardware/rtl/abm_threshold.sv`).",
+        doc: "Supported factors alpha gamma / n of the free space: a circuit that shifts supports only \
+              powers of two (`hardware/rtl/abm_threshold.sv`).",
     },
 ];
 
 choices! {
-    /// How drain rates are known.
+    /// Source of drain rates.
     enum DrainRates {
         Measured = "measured":
-            "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
+            "bytes sent in the last interval, if packets waited (otherwise the port's rate); at least the port's rate / queues",
         Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
         Credited = "credited":
-            "measured, every visit of the round robin to an empty queue adds 1472 B, and values below 1/queues or above 1 become 1 \
-             (the artifact)",
+            "measured; every round-robin visit to an empty queue adds 1472 B, and values below 1/queues or \
+             above 1 become 1 (the artifact)",
     }
 }
 
@@ -112,12 +112,12 @@ pub struct Abm {
     tracker: Tracker,
     drain_rate: DrainRate,
     headroom_per_port: u64,
-    /// B less all headroom.
+    /// The common pool: B less all headroom.
     pool: CommonPool,
 }
 
 impl Abm {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let priorities = shape.queues_per_port;
@@ -130,7 +130,7 @@ impl Abm {
         let settings = Settings {
             alphas: congestion::weights(params, "alpha", priorities),
             favoured_alphas: vec![Weight::from_f64(params.ratio("unscheduled_alpha")); priorities],
-            // Queue p of every port is priority p.
+            // Priority p is queue p of every port.
             group_of: (0..priorities).collect(),
             interval: params.time("update_interval"),
             criterion: Criterion::from_params(params),

@@ -1,9 +1,8 @@
-//! ABM approximated by a control plane on a switch that only knows Dynamic Thresholds.
+//! ABM approximated by a control plane on a switch that only has Dynamic Thresholds.
 //!
 //! Every interval I the control plane reads the queues' lengths and byte counters and sets `α_i :=
-//! α_p · γ_i / n_p`; in between the data plane admits by `T = α_i (B − Q)`. Helps where the
-//! hardware cannot be changed: the paper finds most of ABM's benefit at intervals of up to 100
-//! round trips.
+//! α_p · γ_i / n_p`; in between the data plane admits by `T = α_i (B − Q)`. Useful if the hardware
+//! cannot be changed: the paper finds most of ABM's benefit at intervals of up to 100 round trips.
 //!
 //! Source: ABM, sections 3.4 and 4.4.
 
@@ -26,7 +25,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "abm-dt",
     aliases: &["abm-on-dt"],
     title: "ABM approximated on Dynamic Thresholds",
-    summary: "Dynamic Thresholds whose alphas a control plane sets by ABM's formula every so often.",
+    summary: "Dynamic Thresholds whose alphas a control plane sets periodically by ABM's formula.",
     source: "Addanki, Apostolaki, Ghobadi, Schmid, Vanbever, SIGCOMM 2022, sections 3.4 and 4.4.",
     cost: "O(1) per packet, O(queues) per update interval",
     params: PARAMS,
@@ -37,7 +36,8 @@ const PARAMS: &[ParamInfo] = &[
     alpha(&[0.5], Some(&ARTIFACT_ALPHAS), "alpha_p, by priority."),
     update_interval(
         Time::from_us(800),
-        "I, how often the control plane sets the alphas. The paper tries 1, 10, 100 and 1000 round trips of 80 us.",
+        "Interval I at which the control plane sets the alphas. The paper tries 1, 10, 100 and 1000 round \
+         trips of 80 us.",
     ),
     CONGESTED_SHARE,
     ParamInfo {
@@ -45,7 +45,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Length::WORDS),
         default: ParamValue::word(Length::Sample.word()),
         artifact_default: None,
-        doc: "What the control plane compares with the thresholds.",
+        doc: "Length that the control plane compares with the thresholds.",
     },
     congestion::drain_rate_param(DrainRateSource::Measured),
     ParamInfo {
@@ -53,30 +53,30 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: Some(ParamValue::Flag(true)),
-        doc: "Whether packets tagged `unscheduled` have an alpha of their own, frozen likewise. Not stated in the \
-              paper; a switch with one alpha per queue cannot do it. The artifact's sweep is ABM itself with a longer \
-              interval, so there it is on.",
+        doc: "Whether packets tagged `unscheduled` have a separate alpha, also frozen between updates. Not \
+              stated in the paper; a switch with one alpha per queue cannot do this. The artifact runs ABM \
+              with a longer interval, so there it is on.",
     },
     factor(
         "unscheduled_alpha",
         64.0,
         Some(1_024.0),
-        "Takes the place of alpha_p for packets tagged `unscheduled`, if `unscheduled` is true.",
+        "Replaces alpha_p for packets tagged `unscheduled`, if `unscheduled` is true.",
     ),
     ParamInfo {
         name: ALPHA_STEPS,
         kind: ParamKind::Choice(AlphaSteps::WORDS),
         default: ParamValue::word(AlphaSteps::Exact.word()),
         artifact_default: None,
-        doc: "Which alphas the switch accepts.",
+        doc: "Alphas that the switch supports.",
     },
 ];
 
 choices! {
-    /// What the control plane compares with the thresholds.
+    /// Length that the control plane compares with the thresholds.
     enum Length {
-        Sample = "sample": "the queues' lengths when it looks",
-        Watermark = "watermark": "the longest that an arrival met since it looked last",
+        Sample = "sample": "the queue's length at the time of the update",
+        Watermark = "watermark": "the peak length met by an arrival since the last update",
     }
 }
 
@@ -89,12 +89,12 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 pub struct AbmOnDt {
     tracker: Tracker,
     drain_rate: DrainRate,
-    /// Whether unscheduled packets have an alpha of their own.
+    /// Whether unscheduled packets have a separate alpha.
     unscheduled: bool,
 }
 
 impl AbmOnDt {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let priorities = shape.queues_per_port;

@@ -1,14 +1,15 @@
-//! BShare-like (reconstructed): a limit on queueing delay, the same for all queues, in place of one
+//! BShare-like (reconstructed): a limit on queueing delay, equal for all queues, instead of a limit
 //! on length.
 //!
-//! A packet is admitted iff its queue, with it, drains within a limit D: (q + len)/μ ≤ D, μ the
-//! queue's drain rate. D shrinks as the buffer fills: α_p · (B − Q) over the rate of the fastest
-//! port; or it is a fixed time. A queue that shares its port, or whose port is slow, gets space in
-//! proportion to what it drains.
+//! A packet is admitted iff its queue, with the packet, drains within a limit D: (q + len)/μ ≤ D,
+//! where μ is the queue's drain rate. D shrinks as the buffer fills: α_p · (B − Q) over the rate of
+//! the fastest port; or it is a fixed time. A queue that shares its port, or whose port is slow,
+//! gets space in proportion to its drain rate.
 //!
-//! Known of BShare (2026) is that thresholds are on queueing delay and not on length. Everything
-//! else is reconstructed: the form of D, how μ is measured and its lower bound. With D in
-//! proportion to the free space this is ABM's threshold without the number of congested queues.
+//! Of BShare (2026) only the idea is known: thresholds limit queueing delay instead of length.
+//! Everything else is reconstructed: the form of D, the measurement of μ and its lower bound. With
+//! D in proportion to the free space this is ABM's threshold without the number of congested
+//! queues.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -36,26 +37,27 @@ const PARAMS: &[ParamInfo] = &[
     alpha(
         &[0.5],
         None,
-        "The delay limit is alpha_p times the time in which the fastest port would send the free space.",
+        "The delay limit is alpha_p times the time that the fastest port takes to send as many bytes as are \
+         free.",
     ),
     ParamInfo {
         name: "delay_limit",
         kind: ParamKind::Time { min: Time::ZERO },
         default: ParamValue::Time(Time::ZERO),
         artifact_default: None,
-        doc: "A fixed delay limit, in place of the one from `alpha`. 0: none.",
+        doc: "A fixed delay limit instead of the one from `alpha`. 0: none.",
     },
     update_interval(
         Time::from_us(80),
-        "Over which drain rates are measured (reconstructed: one base round-trip time).",
+        "Interval over which drain rates are measured (reconstructed: one base round-trip time).",
     ),
     ParamInfo {
         name: "least_rate",
         kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
         default: ParamValue::Ratio(0.0625),
         artifact_default: None,
-        doc: "A drain rate is at least this share of its port's rate (reconstructed): else a queue that waits for \
-              others could never hold a packet.",
+        doc: "A drain rate is at least this share of its port's rate (reconstructed). Otherwise a queue that \
+              waits for others could never store a packet.",
     },
 ];
 
@@ -76,27 +78,27 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// μ as a fraction of the fastest port, in force since the last update.
+    /// Drain rate μ as a fraction of the fastest port, in force since the last update.
     rate: Weight,
-    /// α·μ.
+    /// Factor α·μ of the free space.
     factor: Weight,
     /// Bytes sent since the last update.
     sent: u64,
-    /// A packet has waited behind another one since the last update: the drain rate is a
-    /// measurement.
+    /// Whether a packet has waited behind another one since the last update, so that the measured
+    /// drain rate is valid.
     waited: bool,
 }
 
 /// Thresholds on queueing delay.
 #[derive(Clone, Debug)]
 pub struct BshareLike {
-    /// By priority.
+    /// Alpha by priority.
     alphas: Vec<Weight>,
-    /// What the fastest port sends within the fixed delay limit (bytes); 0: there is none.
+    /// Bytes that the fastest port sends within the fixed delay limit; 0: no fixed limit.
     fixed: u64,
     fastest: BitRate,
     least_rate: Weight,
-    /// By port: its rate as a fraction of the fastest.
+    /// Rate of each port as a fraction of the fastest.
     port_rates: Vec<Weight>,
     queues: Vec<QueueState>,
     interval: Time,
@@ -104,7 +106,7 @@ pub struct BshareLike {
 }
 
 impl BshareLike {
-    /// `params` as declared by the registry entry, checked by its constructor.
+    /// The policy with `params`, as declared by the registry entry and checked by its constructor.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let alphas = params.ratio_per_priority("alpha", shape.queues_per_port);
@@ -130,7 +132,7 @@ impl BshareLike {
         }
     }
 
-    /// D·μ.
+    /// Length limit D·μ of a queue (bytes).
     #[inline]
     fn limit_of(&self, queue: QueueId, buffer: &Buffer) -> u64 {
         let state = &self.queues[usize::from(queue.0)];
@@ -175,7 +177,7 @@ impl Policy for BshareLike {
             let queue = QueueId(index as u16);
             let (port, priority) = buffer.port_and_priority(queue);
             let port_rate = self.port_rates[usize::from(port)];
-            // Where nothing waited the drain rate is unknown, and a new burst gets the port's.
+            // If no packet waited, the drain rate is unknown, and a new burst gets the port's rate.
             state.rate = if state.waited {
                 Weight::from_fraction(state.sent, full).clamp(self.least_rate.times(port_rate), port_rate)
             } else {

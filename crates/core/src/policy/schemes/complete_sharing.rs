@@ -1,4 +1,4 @@
-//! Complete Sharing: whoever comes first takes the space.
+//! Complete Sharing: every packet is admitted while the buffer has room.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{

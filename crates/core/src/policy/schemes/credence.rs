@@ -1,9 +1,9 @@
-//! Credence: FollowLQD with a predictor that says which packets Longest Queue Drop would lose.
+//! Credence: FollowLQD with a predictor of the packets that Longest Queue Drop would lose.
 //!
-//! Never evicts. A packet within its threshold is stored unless the predictor says that Longest
-//! Queue Drop would drop it; while all queues are short it is stored in any case, so that a bad
-//! predictor costs little. With perfect predictions the policy has the guarantee of Longest Queue
-//! Drop against the worst case, and with bad ones still that of Complete Sharing.
+//! Credence never evicts. A packet within its threshold is stored unless the predictor expects
+//! Longest Queue Drop to drop it. While all queues are short, Credence stores the packet in any
+//! case, so that a bad predictor costs little. With perfect predictions the policy has the
+//! worst-case guarantee of Longest Queue Drop, and with bad ones still that of Complete Sharing.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -20,7 +20,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "credence",
     aliases: &[],
     title: "Credence",
-    summary: "FollowLQD that drops what a predictor says Longest Queue Drop would lose.",
+    summary: "FollowLQD that drops packets if a predictor expects Longest Queue Drop to lose them.",
     source: "Addanki, Pacut and Schmid, NSDI 2024, arXiv 2401.02801.",
     cost: "O(log queues) per packet, and O(queues per port) for every idle port whose threshold is not 0",
     params: PARAMS,
@@ -33,15 +33,15 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Predictor::WORDS),
         default: ParamValue::word(Predictor::Lqd.word()),
         artifact_default: None,
-        doc: "What predicts. A table of predictions, one per arrival, is given through the programming interface and \
-              takes the place of this.",
+        doc: "Predictor of drops. The programming interface can replace it by a table of predictions, one \
+              per arrival.",
     },
     ParamInfo {
         name: "error_rate",
         kind: ParamKind::Ratio { min: 0.0, max: 1.0 },
         default: ParamValue::Ratio(0.0),
         artifact_default: None,
-        doc: "Probability that a prediction is turned into its opposite, drawn for every arrival from a seeded stream.",
+        doc: "Probability that a prediction is inverted, drawn for every arrival from a seeded stream.",
     },
     IDLE,
     TIES,
@@ -52,11 +52,11 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// What predicts.
+    /// Kind of predictor.
     enum Predictor {
         Lqd = "lqd":
-            "a virtual Longest Queue Drop on the same arrivals, which predicts a drop iff it refuses the packet on arrival; that it \
-             would push the packet out later cannot be known online",
+            "a virtual Longest Queue Drop on the same arrivals, which predicts a drop iff it refuses the \
+             packet on arrival; later push-outs cannot be known online",
         Keep = "keep": "never a drop",
         Drop = "drop": "always a drop",
     }
@@ -66,7 +66,7 @@ choices! {
 enum Oracle {
     Lqd,
     Constant(bool),
-    /// Prediction of every arrival in turn, and how many have arrived.
+    /// Prediction for every arrival in order, and the number of arrivals so far.
     Table(Vec<bool>, usize),
 }
 
@@ -74,19 +74,19 @@ enum Oracle {
 #[derive(Clone, Debug)]
 pub struct Credence {
     thresholds: VirtualLqd,
-    /// Of the real queues.
+    /// Lengths of the real queues.
     lengths: Longest,
     queues: u64,
     oracle: Oracle,
     error_rate: f64,
     errors: RandomStream,
-    /// How often the oracle's answer decided, and how often it was to drop.
+    /// Number of arrivals that the oracle decided, and how many of them it dropped.
     asked: u64,
     predicted: u64,
 }
 
 impl Credence {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         Self {
@@ -105,16 +105,16 @@ impl Credence {
         }
     }
 
-    /// Predicts `drops[k]` for the k-th packet that arrives, whether it is stored or not; beyond
-    /// the list, that it is kept. With the fates of a run of Longest Queue Drop on the same
-    /// arrivals that is the perfect oracle of the paper.
+    /// Predicts `drops[k]` for the k-th arrival, whether it is stored or not; beyond the list, no
+    /// drop. With the drops of a run of Longest Queue Drop on the same arrivals, this is the
+    /// perfect oracle of the paper.
     #[must_use]
     pub fn with_predictions(self, drops: Vec<bool>) -> Self {
         Self { oracle: Oracle::Table(drops, 0), ..self }
     }
 
-    /// The prediction for this arrival: `true` for a drop. Asked once for every arrival, so that
-    /// errors are drawn for arrivals, whatever the policy decides.
+    /// The prediction for this arrival: `true` for a drop. Called once for every arrival, so that
+    /// random errors do not depend on the policy's decisions.
     fn predict(&mut self, is_refused_by_lqd: bool) -> bool {
         let prediction = match &mut self.oracle {
             Oracle::Lqd => is_refused_by_lqd,
@@ -136,7 +136,7 @@ impl Policy for Credence {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        // Longest queue < B/N.
+        // True if the longest queue is shorter than B/N.
         if self.lengths.bytes(self.lengths.longest()) * self.queues < buffer.shared_capacity() {
             return Verdict::Admit(Account::Shared);
         }
@@ -167,12 +167,12 @@ impl Policy for Credence {
         self.thresholds.depart(departure, buffer);
     }
 
-    /// As of the last arrival or departure. The next arrival first adds its own bytes.
+    /// Threshold as of the last arrival or departure. The next arrival first adds its own bytes.
     fn threshold(&self, queue: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
         Some(self.thresholds.bytes(queue))
     }
 
-    /// Of the whole switch.
+    /// Values of the whole switch, for any queue.
     fn probe(&self, _: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("predictions_used", self.asked as f64);
         sink("predicted_drops", self.predicted as f64);

@@ -1,4 +1,4 @@
-//! Dynamic Thresholds: a queue may grow while it is shorter than α times the free space.
+//! Dynamic Thresholds: limits each queue to α times the free space.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -24,8 +24,9 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 const PARAMS: &[ParamInfo] = &[alpha(
     &[0.5],
     Some(&ARTIFACT_ALPHAS),
-    "Factor of the free space, by priority. Switches offer powers of two; above 1 the \
-          physical limit can bind first. The artifact's file gives priority 0 (ACKs) 1 and halves from priority 4 on.",
+    "Factor of the free space, by priority. Switches offer powers of two; above 1 the buffer can be full \
+     before a queue reaches its threshold. The artifact's file gives priority 0 (ACKs) 1 and halves from \
+     priority 4 on.",
 )];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -36,9 +37,9 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Admits iff q + len ≤ α·(B − Q) and Q + len ≤ B, with Q before the packet.
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
-    /// That of all priorities, where it is one: then nothing need be looked up.
+    /// Alpha shared by all priorities, if they are equal; avoids a lookup.
     common: Option<Weight>,
-    /// By priority, in any case.
+    /// Alpha by priority; always filled.
     alphas: Box<[Weight; MAX_QUEUES_PER_PORT]>,
 }
 
@@ -58,20 +59,20 @@ impl DynamicThreshold {
 }
 
 impl DynamicThreshold {
-    #[inline(always)] // As below.
+    #[inline(always)] // On the hot path.
     fn alpha(&self, priority: u8) -> Weight {
         self.common.unwrap_or_else(|| self.alphas[usize::from(priority) % MAX_QUEUES_PER_PORT])
     }
 
-    /// q + len ≤ α·(B − Q), where q is `length`.
-    #[inline(always)] // Into the hot path.
+    /// Whether q + len ≤ α·(B − Q), where q is `length`.
+    #[inline(always)] // On the hot path.
     fn is_within(&self, arrival: &Arrival, length: u64, buffer: &Buffer) -> bool {
         length + u64::from(arrival.size) <= self.alpha(arrival.priority).of(buffer.shared_free())
     }
 }
 
 impl Policy for DynamicThreshold {
-    #[inline(always)] // Into the one hot path that asks it.
+    #[inline(always)] // Called from one place on the hot path.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
@@ -86,9 +87,9 @@ impl Policy for DynamicThreshold {
         Hooks::PASS
     }
 
-    #[inline(always)] // As above.
+    #[inline(always)] // On the hot path.
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        // Its queue is empty.
+        // A bypassing packet finds its queue empty.
         buffer.fits(arrival.size) && self.is_within(arrival, 0, buffer)
     }
 

@@ -1,13 +1,13 @@
-//! Enhanced Dynamic Threshold (reconstructed): a port whose queue begins to grow is freed of the
+//! Enhanced Dynamic Threshold (reconstructed): a port whose queue begins to grow is exempt from the
 //! dynamic threshold for a while.
 //!
 //! A *controlled* port may hold `α (B − Q)`, an *uncontrolled* one `B / (uncontrolled ports)`. A
-//! port becomes uncontrolled when `c2` net packets are stored within `tm1` and none is dropped, and
-//! controlled again when `c1` packets leave in a row, when `tm2` is over, or when the buffer
-//! overflows. Helps short bursts; does nothing about the space that overloaded ports hold.
+//! port becomes uncontrolled when `c2` net packets are stored within `tm1` and none is dropped. It
+//! is controlled again when `c1` packets leave in a row, when `tm2` expires, or when the buffer
+//! overflows. Helps short bursts; does not limit the space of overloaded ports.
 //!
 //! The original paper (Shan, Jiang, Ren, INFOCOM 2015; TPDS 2017) was not available: the rules are
-//! reconstructed from what TDT says of it.
+//! reconstructed from their description in the TDT paper.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -37,43 +37,44 @@ const PARAMS: &[ParamInfo] = &[
         "alpha",
         1.0,
         None,
-        "Factor of the free space for controlled ports. One number, for limits are those of ports.",
+        "Factor of the free space for controlled ports. One number, because the limits apply to ports.",
     ),
     ParamInfo {
         name: "c1",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(3),
         artifact_default: None,
-        doc: "C1: packets sent in a row, with none stored between them, that end a burst.",
+        doc: "C1: number of packets sent in a row, with none stored in between, that ends a burst.",
     },
     ParamInfo {
         name: "c2",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(8),
         artifact_default: None,
-        doc: "C2: net packets stored (stored less sent) within one window of `tm1`, without a drop, that start one.",
+        doc: "C2: net packets stored (stored less sent) within one window of `tm1`, without a drop, that \
+              start a burst.",
     },
     ParamInfo {
         name: "tm1",
         kind: ParamKind::Time { min: Time::ZERO },
         default: ParamValue::Time(Time::ZERO),
         artifact_default: None,
-        doc: "TM1: the window in which the growth is counted; a new one starts with the first packet stored after its \
-              end. 0: the time in which the fastest port sends 262500 B, which is TDT's 2.1 ms at 1 Gb/s (no paper \
-              says how it scales).",
+        doc: "TM1: window in which the growth is counted; the first packet stored after its end starts a new \
+              one. 0: the time in which the fastest port sends 262500 B, which is TDT's 2.1 ms at 1 Gb/s (no \
+              paper states how it scales).",
     },
     ParamInfo {
         name: "tm2",
         kind: ParamKind::Time { min: Time::from_ns(1) },
         default: ParamValue::Time(Time::from_ms(10)),
         artifact_default: None,
-        doc: "TM2: longest time without control. Looked at when a packet of the port is stored, sent or dropped.",
+        doc: "TM2: maximum time without control. Checked when a packet of the port is stored, sent or dropped.",
     },
 ];
 
 /// Smallest frame of Ethernet without its check sequence (bytes), rounded.
 const SMALLEST_PACKET: u64 = 64;
-/// 2.1 ms at 1 Gb/s.
+/// Bytes in 2.1 ms at 1 Gb/s.
 const WINDOW_BYTES: u64 = 262_500;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -89,7 +90,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Port {
-    /// Since when it is uncontrolled.
+    /// Time at which the port became uncontrolled; `None`: it is controlled.
     uncontrolled_since: Option<Time>,
     /// Net packets stored in the window.
     growth: u64,
@@ -112,7 +113,7 @@ pub struct EnhancedDynamicThreshold {
 }
 
 impl EnhancedDynamicThreshold {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let fastest = shape.port_rates.iter().copied().max().unwrap_or(BitRate::gbps(1));
@@ -130,7 +131,7 @@ impl EnhancedDynamicThreshold {
         }
     }
 
-    /// The limit of all queues of `port` together.
+    /// Limit for all queues of `port` together.
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].uncontrolled_since {
@@ -153,7 +154,8 @@ impl EnhancedDynamicThreshold {
         self.uncontrolled -= u64::from(port.uncontrolled_since.take().is_some());
     }
 
-    /// The end of TM2. Nothing calls when it comes: the port's next packet finds it.
+    /// Ends the uncontrolled state when TM2 expires. There is no timer: the port's next packet
+    /// detects it.
     #[inline]
     fn end_if_too_long(&mut self, port: u16, now: Time) {
         let since = self.ports[usize::from(port)].uncontrolled_since;
@@ -220,7 +222,7 @@ impl Policy for EnhancedDynamicThreshold {
         port_bound(arrival, reason, self.port_limit(arrival.port, buffer), buffer)
     }
 
-    /// `state`: 0 controlled, 1 uncontrolled.
+    /// Probe `state`: 0 controlled, 1 uncontrolled.
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (index, _) = buffer.port_and_priority(queue);
         let port = &self.ports[usize::from(index)];

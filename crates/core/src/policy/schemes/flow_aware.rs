@@ -1,12 +1,12 @@
 //! FAB, flow-aware buffer sharing (reconstructed): Dynamic Thresholds with a larger alpha for the
 //! first packets of every flow.
 //!
-//! A flow is short until it has sent so many packets or bytes, and again after some silence. Its
-//! packets are limited to `α_high (B − Q)`, those of longer flows to `α (B − Q)`. Helps short flows
-//! and bursts of them against long flows in the same queues; knows nothing of congestion or drain
-//! rates.
+//! A flow is short until it has sent a given number of packets or bytes, and again after some
+//! silence. Its packets are limited to `α_high (B − Q)`, those of longer flows to `α (B − Q)`.
+//! Protects short flows and their bursts from long flows in the same queues; ignores congestion and
+//! drain rates.
 //!
-//! Source: Apostolaki, Vanbever, Ghobadi, BS 2019, known here from the papers that compare with it
+//! Source: Apostolaki, Vanbever, Ghobadi, BS 2019, reconstructed from papers that compare with it
 //! and from ABM's public artifact.
 
 use crate::buffer::{Buffer, QueueId};
@@ -39,7 +39,8 @@ const PARAMS: &[ParamInfo] = &[
         "short_alpha",
         64.0,
         Some(1_024.0),
-        "Factor for short flows, at any priority. The papers do not state it; the artifact uses its alpha of unscheduled packets, and 64 is ABM's own.",
+        "Factor for short flows, at any priority. The papers do not state it; the artifact uses its alpha of \
+         unscheduled packets, and 64 is the default of ABM.",
     ),
     SHORT_FLOWS,
     SHORT_PACKETS_OF_FAB,
@@ -52,19 +53,19 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(FlowAwareBuffer::new(params, shape, short_flows::trap(params)?)))
 }
 
-/// Dynamic Thresholds with two alphas, chosen by the flow.
+/// Dynamic Thresholds with two alphas, for short and for long flows.
 #[derive(Clone, Debug)]
 pub struct FlowAwareBuffer {
-    /// By priority.
+    /// Alpha by priority.
     alphas: Vec<Weight>,
     short_alpha: Weight,
-    /// Until the switch takes it.
+    /// Elephant trap, until the switch takes it.
     trap: Option<ElephantTrap>,
 }
 
 impl FlowAwareBuffer {
-    /// `params` as declared by the registry entry; with `trap` the switch finds the short flows
-    /// itself.
+    /// The policy with `params`, as declared by the registry entry; with `trap` the switch finds
+    /// the short flows itself.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {
         Self {

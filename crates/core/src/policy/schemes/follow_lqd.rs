@@ -1,9 +1,8 @@
-//! FollowLQD: never evicts, but limits every queue to the length that it would have under Longest
-//! Queue Drop.
+//! FollowLQD: never evicts, but limits every queue to its length under Longest Queue Drop.
 //!
-//! Thresholds imitate the queues of Longest Queue Drop on the same arrivals. A queue that Longest
-//! Queue Drop would have cut to make room for others is thereby refused further packets; what it
-//! already holds stays.
+//! Thresholds imitate the queues of Longest Queue Drop on the same arrivals. If Longest Queue Drop
+//! would have cut a queue to make room for others, FollowLQD refuses further packets of that queue.
+//! Stored packets stay.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -32,14 +31,14 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(FollowLqd::new(params, shape)))
 }
 
-/// Admits iff q + len ≤ T, T the virtual length with the packet, and Q + len ≤ B.
+/// Admits iff q + len ≤ T, where T is the virtual length with the packet, and Q + len ≤ B.
 #[derive(Clone, Debug)]
 pub struct FollowLqd {
     thresholds: VirtualLqd,
 }
 
 impl FollowLqd {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         Self { thresholds: VirtualLqd::new(params, shape, "policy/followlqd") }
@@ -69,7 +68,7 @@ impl Policy for FollowLqd {
         self.thresholds.depart(departure, buffer);
     }
 
-    /// As of the last arrival or departure. The next arrival first adds its own bytes.
+    /// Threshold as of the last arrival or departure. The next arrival first adds its own bytes.
     fn threshold(&self, queue: QueueId, _: Tags, _: &Buffer) -> Option<u64> {
         Some(self.thresholds.bytes(queue))
     }

@@ -1,8 +1,8 @@
 //! Harmonic: the i-th longest queue gets a share of the buffer in proportion to 1/i.
 //!
-//! A few queues may be long, many may not, and whatever the mix a newly active queue finds space.
-//! It never evicts, and its guarantee against the worst case, (2 + ln n), is the best known for
-//! such policies. H_n = 1 + 1/2 + … + 1/n.
+//! A few queues may be long, many may not, and a newly active queue always finds space. Harmonic
+//! never evicts, and its guarantee against the worst case, (2 + ln n), is the best known for such
+//! policies. H_n = 1 + 1/2 + … + 1/n.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{
@@ -16,7 +16,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "harmonic",
     aliases: &[],
     title: "Harmonic",
-    summary: "Limits the i-th longest queue to B/(i H_n), or the i longest together to the sum of these.",
+    summary: "Limits the i-th longest queue to B/(i H_n), or the i longest queues together to the sum of \
+              these limits.",
     source: "Kesselman and Mansour, TCS 2004; Addanki et al., arXiv 2511.06514.",
     cost: "O(queues) per packet",
     params: PARAMS,
@@ -28,7 +29,7 @@ const PARAMS: &[ParamInfo] = &[ParamInfo {
     kind: ParamKind::Choice(Limit::WORDS),
     default: ParamValue::word(Limit::Rank.word()),
     artifact_default: None,
-    doc: "What is limited; sources quote both.",
+    doc: "Quantity that is limited; sources quote both variants.",
 }];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -36,11 +37,11 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// What is limited.
+    /// Quantity that is limited.
     enum Limit {
-        Rank = "rank": "for every i, the i-th longest queue holds at most B/(i H_n)",
+        Rank = "rank": "for every i, the i-th longest queue has at most B/(i H_n)",
         Sum = "sum":
-            "for every i, the i longest queues together hold at most B/H_n + B/(2 H_n) + ... + B/(i H_n), which admits more",
+            "for every i, the i longest queues together have at most B/H_n + B/(2 H_n) + ... + B/(i H_n), which admits more",
     }
 }
 
@@ -50,20 +51,20 @@ pub struct Harmonic {
     limit: Limit,
     /// B/(i·H_n) for i = 1, 2, …, n, rounded down (bytes).
     shares: Vec<u64>,
-    /// Queues by length, the longest first.
+    /// Queues by length, longest first.
     order: Vec<QueueId>,
-    /// By queue: its place in `order`.
+    /// Position of each queue in `order`.
     place: Vec<u16>,
 }
 
 impl Harmonic {
-    /// `params` as declared by the registry entry; n is the number of queues.
+    /// The policy with `params`, as declared by the registry entry; n is the number of queues.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let n = shape.queues();
         let harmonic_number: f64 = (1..=n).map(|i| 1.0 / i as f64).sum();
-        // Sums and quotients of IEEE numbers are the same on every machine. A billionth of a byte
-        // keeps an exact quotient from being rounded to the byte below.
+        // Sums and quotients of IEEE numbers are equal on every machine. Adding a billionth of a
+        // byte keeps an exact quotient from being rounded down to the byte below.
         let share = |i: usize| (shape.capacity as f64 / (i as f64 * harmonic_number) + 1e-9) as u64;
         Self {
             limit: params.choice("limit"),
@@ -73,14 +74,14 @@ impl Harmonic {
         }
     }
 
-    /// The length up to which `queue` may grow, so that all inequalities hold. Larger lengths break
-    /// one and smaller ones none, as every inequality bounds lengths from above.
+    /// Maximum length of `queue` at which all inequalities are true. Every inequality bounds
+    /// lengths from above, so larger lengths break one and smaller lengths break none.
     fn limit_of(&self, queue: QueueId, buffer: &Buffer) -> u64 {
         let others =
             self.order.iter().filter(|&&other| other != queue).map(|&other| buffer.shared_queue_bytes(other));
         match self.limit {
-            // The i-th inequality forbids more than i − 1 queues longer than share i. It binds
-            // where the other queues are that many: where the (i − 1)-th longest of them is longer
+            // The i-th inequality forbids more than i − 1 queues longer than share i. It binds if
+            // the other queues already are that many: if the (i − 1)-th longest of them is longer
             // than share i.
             Limit::Rank => {
                 let mut limit = self.shares[0];
@@ -91,8 +92,8 @@ impl Harmonic {
                 }
                 limit
             }
-            // With the i − 1 longest of the others, the queue must stay within the i-th sum. Where
-            // it is not among the i longest, the inequality holds anyway.
+            // Together with the i − 1 longest other queues, the queue must stay within the i-th
+            // sum. If it is not among the i longest, the inequality is true anyway.
             Limit::Sum => {
                 let (mut allowed, mut held) = (self.shares[0], 0);
                 let mut limit = allowed;
@@ -112,7 +113,7 @@ impl Harmonic {
         self.place[usize::from(self.order[other].0)] = other as u16;
     }
 
-    /// The length of `queue` has changed: moves it to its place.
+    /// Moves `queue` to its new position after a change of its length.
     fn reorder(&mut self, queue: QueueId, buffer: &Buffer) {
         let bytes = buffer.shared_queue_bytes(queue);
         let mut place = usize::from(self.place[usize::from(queue.0)]);
@@ -158,7 +159,7 @@ impl Policy for Harmonic {
         Some(self.limit_of(queue, buffer))
     }
 
-    /// The queue's place among all queues by length, 1 for the longest.
+    /// Probe: position of the queue among all queues by length, 1 for the longest.
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rank", f64::from(self.place[usize::from(queue.0)]) + 1.0);
     }

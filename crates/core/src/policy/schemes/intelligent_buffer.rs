@@ -1,12 +1,12 @@
 //! Cisco's Intelligent Buffer (reconstructed): Dynamic Thresholds, fair early drops for elephants,
 //! a fast lane for the first packets.
 //!
-//! Three parts beside Dynamic Thresholds. *ETRAP* tells elephants from mice by the bytes that a
-//! flow has sent. *AFD* (approximate fair dropping) drops elephants early, each with the
-//! probability by which it exceeds a fair share that a controller adjusts so that queues stay near
-//! a reference length. *DPP* (dynamic packet prioritization) sends the first packets of every flow
-//! to queue 0, which the scheduler should serve with strict priority. Helps mice against elephants
-//! within a queue; knows nothing of the rest of the buffer beyond Dynamic Thresholds.
+//! Three parts extend Dynamic Thresholds. *ETRAP* separates elephants from mice by the bytes that a
+//! flow has sent. *AFD* (approximate fair dropping) drops elephants early, with a probability that
+//! grows with the excess over a fair share. A controller adjusts the fair share so that queues stay
+//! near a reference length. *DPP* (dynamic packet prioritization) sends the first packets of every
+//! flow to queue 0, which the scheduler should serve with strict priority. Protects mice from
+//! elephants within a queue; beyond Dynamic Thresholds it ignores the rest of the buffer.
 //!
 //! Source: AFD by Pan, Breslau, Prabhakar, Shenker, CCR 2003; Cisco white paper c11-738488;
 //! constants also from ABM's public artifact. A loose baseline.
@@ -30,8 +30,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "ib",
     aliases: &["intelligent-buffer", "cisco-ib"],
     title: "Intelligent Buffer (reconstructed)",
-    summary: "Dynamic Thresholds with approximate fair dropping of elephants and, if wanted, a priority queue for the \
-              first packets of flows.",
+    summary: "Dynamic Thresholds with approximate fair dropping of elephants and an optional priority queue \
+              for the first packets of flows.",
     source: "Cisco white paper c11-738488; Pan, Breslau, Prabhakar, Shenker, CCR 2003 (AFD); details from ABM's public \
              artifact.",
     cost: "O(1) per packet (one set of four flows), O(queues) per AFD interval",
@@ -46,29 +46,29 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Afd::WORDS),
         default: ParamValue::word(Afd::PerFlow.word()),
         artifact_default: Some(ParamValue::word(Afd::Swapped.word())),
-        doc: "Whose arrivals are compared with the fair share.",
+        doc: "Arrivals that are compared with the fair share.",
     },
     ParamInfo {
         name: "afd_interval",
         kind: ParamKind::Time { min: Time::from_ns(1) },
         default: ParamValue::Time(Time::from_us(50)),
         artifact_default: None,
-        doc: "How often arrivals are summed up and the fair share is adjusted. The product has profiles of 10, 25 and \
-              50 us.",
+        doc: "Interval at which arrivals are summed and the fair share is adjusted. The product has profiles \
+              of 10, 25 and 50 us.",
     },
     ParamInfo {
         name: "afd_updates",
         kind: ParamKind::Choice(Updates::WORDS),
         default: ParamValue::word(Updates::Timer.word()),
         artifact_default: Some(ParamValue::word(Updates::Arrivals.word())),
-        doc: "When arrivals are summed up and the fair share is adjusted.",
+        doc: "Time at which arrivals are summed and the fair share is adjusted.",
     },
     ParamInfo {
         name: "reference_queue",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(150_000),
         artifact_default: Some(ParamValue::Bytes(100_000)),
-        doc: "Q_ref, the length at which the controller keeps a queue: the white paper's 150 KB at 10 Gb/s, in the \
+        doc: "Q_ref, the target length of the controller. The white paper has 150 KB at 10 Gb/s, the \
               artifact one BDP.",
     },
     ParamInfo {
@@ -83,40 +83,42 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Ratio { min: 0.0, max: 1_024.0 },
         default: ParamValue::Ratio(1.7),
         artifact_default: None,
-        doc: "a2: and rises by a2 (q_old - Q_ref), q_old being the length an interval ago.",
+        doc: "a2: m_fair rises by a2 (q_old - Q_ref) in every interval, where q_old is the length an \
+              interval ago.",
     },
     ParamInfo {
         name: "fair_share_cap",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Largest m_fair (bytes per interval): an idle queue raises it by (a1 - a2) Q_ref in every interval, \
-              without end. 0: derived, for `per_flow` what the port sends in an interval, else none, as in the \
-              artifact. The share starts at the cap, at most 4 MB.",
+        doc: "Largest m_fair (bytes per interval): an idle queue raises m_fair by (a1 - a2) Q_ref in every \
+              interval without bound. 0: derived; for `per_flow` the bytes that the port sends in an \
+              interval, otherwise no limit, as in the artifact. The share starts at this limit, at most 4 \
+              MB.",
     },
     ParamInfo {
         name: "arrival_factor",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(1),
         artifact_default: Some(ParamValue::Count(15)),
-        doc: "Arrivals are multiplied by this before they are compared with the fair share. The artifact has 15, for a \
-              sampling that it does not do.",
+        doc: "Factor for arrivals before they are compared with the fair share. The artifact uses 15, for a \
+              sampling that it does not implement.",
     },
     ParamInfo {
         name: "drop_above",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: Some(ParamValue::Bytes(150 * 1_024)),
-        doc: "AFD drops only where the queue is longer than this. The artifact has 150 KiB, beyond its reference: by \
-              then its fair share has fallen to 0 and everything is dropped.",
+        doc: "AFD drops only if the queue is longer than this. The artifact uses 150 KiB, above its \
+              reference: at that length its fair share has fallen to 0, and every packet is dropped.",
     },
     ParamInfo {
         name: "elephant_bytes",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(1_000_000),
         artifact_default: Some(ParamValue::Bytes(0)),
-        doc: "ETRAP: a flow that has sent this many bytes is an elephant; only elephants are dropped early. 0: every \
-              flow is one, as in the artifact.",
+        doc: "ETRAP: a flow that has sent this many bytes is an elephant; only elephants are dropped early. \
+              0: every flow is an elephant, as in the artifact.",
     },
     FLOW_IDLE,
     FLOW_ENTRIES,
@@ -125,28 +127,28 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "DPP: the first packets of every flow join queue 0 of their port, whatever their priority, and are never \
-              dropped early. Serve queue 0 with strict priority. Off in the artifact's scripts.",
+        doc: "DPP: the first packets of every flow join queue 0 of their port, at any priority, and are \
+              never dropped early. Serve queue 0 with strict priority. Off in the artifact's scripts.",
     },
     ParamInfo {
         name: "dpp_packets",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(120),
         artifact_default: Some(ParamValue::Count(71)),
-        doc: "DPP: this many packets of a flow are its first ones. The artifact counts the packet itself and compares \
-              with one base RTT's 72.",
+        doc: "DPP: number of a flow's first packets. The artifact includes the present packet and uses 72, \
+              one base RTT.",
     },
     ParamInfo {
         name: "short_headroom",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Bytes of the buffer that only mice may use, when the threshold refuses them; taken out of the shared \
-              pool. Plasticine's evaluation has such a headroom without saying its size.",
+        doc: "Bytes of the buffer that only mice may use, when the threshold refuses them; taken from the \
+              shared pool. Plasticine's evaluation uses such a headroom but does not state its size.",
     },
 ];
 
-/// The fair share that the artifact starts with (bytes per interval).
+/// Initial fair share of the artifact (bytes per interval).
 const FIRST_FAIR_SHARE: u64 = 4_000_000;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -186,31 +188,32 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Whose arrivals are compared with the fair share.
+    /// Unit whose arrivals are compared with the fair share.
     enum Afd {
-        PerFlow = "per_flow": "those of the packet's flow (AFD, white paper)",
-        PerQueue = "per_queue": "those of its queue, what the artifact means to do",
+        PerFlow = "per_flow": "arrivals of the packet's flow (AFD, white paper)",
+        PerQueue = "per_queue": "arrivals of the packet's queue, as the artifact intends",
         Swapped = "swapped":
-            "what the artifact does, for two arguments are swapped: outside priority 0 every packet is dropped while the port's queue 0 \
-             (queue 1 when the fair share is 0) is longer than `drop_above`, in priority 0 none",
-        Off = "off": "nobody's: no packet is dropped early",
+            "the artifact's behaviour with two swapped arguments: outside priority 0 every packet is dropped \
+             while the port's queue 0 (queue 1 when the fair share is 0) is longer than `drop_above`; in \
+             priority 0 none is dropped",
+        Off = "off": "none: no packet is dropped early",
     }
 }
 
 choices! {
-    /// When AFD's intervals end.
+    /// Times at which AFD's intervals end.
     enum Updates {
         Timer = "timer": "every `afd_interval`, for all queues (AFD, section 3)",
         Arrivals = "arrivals":
-            "at a port: with the first packet that arrives there `afd_interval` or more after its last update; intervals without packets \
-             count for nothing (the artifact)",
+            "separately for each port, at the first arrival that is `afd_interval` or more after the port's \
+             last update; intervals without packets are skipped (the artifact)",
     }
 }
 
-/// Bytes that arrived in the interval that runs and in the one before it.
+/// Bytes that arrived in the current interval and in the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Arrivals {
-    /// Number of the interval that `current` belongs to.
+    /// Number of the interval of `current`.
     interval: u64,
     current: u64,
     previous: u64,
@@ -228,22 +231,22 @@ impl Arrivals {
     }
 }
 
-/// What is known of a flow.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// Bytes since it was last forgotten.
+    /// Bytes sent since the flow was last forgotten.
     sent: u64,
     arrivals: Arrivals,
 }
 
-/// What AFD knows of a queue.
+/// AFD's state of a queue.
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// Bytes per interval that a flow, or the queue, may bring.
+    /// Bytes per interval that a flow, or the queue, may send.
     fair_share: u64,
-    /// Its upper limit.
+    /// Upper limit of the fair share.
     cap: u64,
-    /// Length at the last update.
+    /// Length of the queue at the last update.
     old_length: u64,
     arrivals: Arrivals,
 }
@@ -255,12 +258,11 @@ pub struct IntelligentBuffer {
     afd: Afd,
     interval: Time,
     updates: Updates,
-    /// By port: the number of the interval that runs.
+    /// Number of the current interval of each port.
     intervals: Vec<u64>,
-    /// With [`Updates::Timer`].
+    /// Time of the next update, with [`Updates::Timer`].
     next_update: Time,
-    /// By port, with [`Updates::Arrivals`]: when the interval began; `None` before the first
-    /// packet.
+    /// Start of each port's interval, with [`Updates::Arrivals`]; `None` before the first packet.
     began: Vec<Option<Time>>,
     reference: u64,
     gain: Weight,
@@ -269,19 +271,19 @@ pub struct IntelligentBuffer {
     drop_above: u64,
     elephant_bytes: u64,
     headroom: u64,
-    /// B less the headroom.
+    /// The common pool: B less the headroom.
     pool: CommonPool,
     flows: FlowTable<Flow>,
     queues: Vec<QueueState>,
     random: RandomStream,
-    /// Whether the mark `small` comes from DPP.
+    /// Whether the mark `small` was set by DPP.
     prioritizes: bool,
-    /// Until the switch takes it.
+    /// Elephant trap of DPP, until the switch takes it.
     first_packets: Option<ElephantTrap>,
 }
 
 impl IntelligentBuffer {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let flow_entries = params.count("flow_entries") as usize;
@@ -328,7 +330,7 @@ impl IntelligentBuffer {
         self.alphas[usize::from(priority)].of(self.pool.remaining(buffer))
     }
 
-    /// With [`Updates::Arrivals`]: an arrival may end its port's interval.
+    /// Ends the port's interval at an arrival if it is over, with [`Updates::Arrivals`].
     #[inline]
     fn begin_interval(&mut self, now: Time, port: u16, buffer: &Buffer) {
         let began = &mut self.began[usize::from(port)];
@@ -345,7 +347,7 @@ impl IntelligentBuffer {
         }
     }
 
-    /// The end of an interval, for a queue's fair share.
+    /// Adjusts a queue's fair share at the end of an interval.
     fn adjust(&mut self, queue: QueueId, buffer: &Buffer) {
         let (reference, gain, old_gain) = (self.reference, self.gain, self.old_gain);
         let state = &mut self.queues[usize::from(queue.0)];
@@ -354,8 +356,8 @@ impl IntelligentBuffer {
         state.old_length = length;
     }
 
-    /// Counts an arrival; whether it belongs to a mouse, and the bytes per interval that AFD holds
-    /// against it.
+    /// Counts an arrival. Returns whether it belongs to a mouse, and the bytes per interval that
+    /// AFD compares with the fair share.
     #[inline]
     fn count(&mut self, arrival: &Arrival) -> (bool, u64) {
         let interval = self.intervals[usize::from(arrival.port)];
@@ -368,7 +370,7 @@ impl IntelligentBuffer {
             Afd::PerFlow => flow.arrivals,
             _ => {
                 let queue = &mut self.queues[usize::from(arrival.queue.0)];
-                // In the artifact packets of the fast lane are not counted.
+                // The artifact does not count packets of the fast lane.
                 if !first {
                     queue.arrivals.count(interval, arrival.size);
                 }
@@ -378,8 +380,8 @@ impl IntelligentBuffer {
         (mouse, arrivals.previous.saturating_mul(self.arrival_factor))
     }
 
-    /// Whether AFD drops an elephant whose flow or queue brought `arrived` bytes in the last
-    /// interval: with probability max(0, 1 − m_fair / m), as a draw among integers.
+    /// Whether AFD drops an elephant whose flow or queue sent `arrived` bytes in the last interval.
+    /// The probability is max(0, 1 − m_fair / m), drawn among integers.
     fn drops_early(&mut self, arrival: &Arrival, arrived: u64, buffer: &Buffer) -> bool {
         let fair_share = self.queues[usize::from(arrival.queue.0)].fair_share;
         match self.afd {
@@ -390,7 +392,8 @@ impl IntelligentBuffer {
                     && self.random.below(arrived) >= fair_share
             }
             Afd::Swapped => {
-                // The probability, as a queue's number, is 0 unless it is exactly 1.
+                // Converts the probability to a queue number: 0 unless the probability is
+                // exactly 1.
                 let watched = u8::from(fair_share == 0 && buffer.queues_per_port() > 1);
                 arrival.priority > 0
                     && buffer.shared_queue_bytes(buffer.queue_of(arrival.port, watched)) > self.drop_above
@@ -457,8 +460,8 @@ impl Policy for IntelligentBuffer {
         Some(Classifier::identity(self.alphas.len()).with_trap(trap))
     }
 
-    /// The limit of Dynamic Thresholds; elephants may be dropped below it, mice admitted beyond it
-    /// to their headroom.
+    /// The limit of Dynamic Thresholds. Elephants may be dropped below it; mice may exceed it by
+    /// their headroom.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.limit(priority, buffer))
@@ -489,7 +492,7 @@ mod tests {
             let state = QueueState { fair_share, cap: 500_000, old_length, arrivals: Arrivals::default() };
             adjusted(&state, length, 100_000, gain, old_gain)
         };
-        // At the reference nothing changes; an empty queue raises the share by a tenth of it.
+        // At the reference the share stays; an empty queue raises it by a tenth of the reference.
         assert_eq!(after(60_000, 100_000, 100_000), 60_000);
         assert!((69_999..=70_001).contains(&after(60_000, 0, 0)));
         // -1.8 x 100 000 + 1.7 x 50 000.

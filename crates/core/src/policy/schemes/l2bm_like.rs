@@ -1,13 +1,14 @@
-//! L2BM-like (reconstructed): Dynamic Thresholds in which queues that keep packets long get less.
+//! L2BM-like (reconstructed): Dynamic Thresholds that give less space to queues with long sojourn
+//! times.
 //!
-//! T = α_p · w_i · (B − Q) with w_i = min_j s_j / s_i: s is a queue's recent mean sojourn time, the
-//! minimum is over all queues that hold a packet. A queue that drains well keeps the threshold of
-//! Dynamic Thresholds, one behind a bottleneck or a pause loses it.
+//! T = α_p · w_i · (B − Q) with w_i = min_j s_j / s_i: s is a queue's recent mean sojourn time, and
+//! the minimum is over all queues with a packet. A queue that drains well keeps the threshold of
+//! Dynamic Thresholds. A queue behind a bottleneck or a pause gets a lower one.
 //!
-//! Known of L2BM (ICDCS 2023) is that a weight multiplies the dynamic threshold and falls with the
-//! recent mean sojourn time relative to the other queues. Reconstructed: the form of w, its lower
-//! bound, the average, when it is computed, and that it applies to egress queues; L2BM sets the
-//! thresholds at which ingress queues pause.
+//! Of L2BM (ICDCS 2023) only the idea is known: a weight multiplies the dynamic threshold and falls
+//! with the recent mean sojourn time relative to the other queues. The form of w, its lower bound,
+//! the average and its update times are reconstructed. Here the weight applies to egress queues;
+//! L2BM sets the thresholds at which ingress queues pause.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{
@@ -35,7 +36,7 @@ const PARAMS: &[ParamInfo] = &[
     alpha(&[0.5], None, "Factor of the free space, by priority, before the weight."),
     update_interval(
         Time::from_us(80),
-        "How often the weights are computed (reconstructed: one base round-trip time).",
+        "Interval at which the weights are computed (reconstructed: one base round-trip time).",
     ),
     ParamInfo {
         name: "gain",
@@ -49,7 +50,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Ratio { min: 1e-3, max: 1.0 },
         default: ParamValue::Ratio(0.0625),
         artifact_default: None,
-        doc: "No weight falls below this (reconstructed): else a queue that does not drain could never hold a packet.",
+        doc: "Lower limit of the weights (reconstructed). Otherwise a queue that does not drain could never \
+              store a packet.",
     },
 ];
 
@@ -59,23 +61,23 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 
 #[derive(Clone, Copy, Debug)]
 struct QueueState {
-    /// Moving average of sojourn times; zero: no packet has left since the queue was last empty at
-    /// an update.
+    /// Moving average of sojourn times. Zero: no packet has left since an update found the queue
+    /// empty.
     sojourn: Time,
-    /// w, in force since the last update.
+    /// Weight w, in force since the last update.
     weight: Weight,
-    /// α·w.
+    /// Factor α·w of the free space.
     factor: Weight,
 }
 
 /// Dynamic Thresholds weighted by sojourn times.
 #[derive(Clone, Debug)]
 pub struct L2bmLike {
-    /// By priority.
+    /// Alpha by priority.
     alphas: Vec<Weight>,
     gain: Weight,
     least_weight: Weight,
-    /// By port: time to send the largest packet, below which sojourn times are alike.
+    /// Time to send the largest packet, by port. Shorter sojourn times count as this time.
     shortest: Vec<Time>,
     queues: Vec<QueueState>,
     interval: Time,
@@ -83,7 +85,7 @@ pub struct L2bmLike {
 }
 
 impl L2bmLike {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let alphas = params.ratio_per_priority("alpha", shape.queues_per_port);
@@ -105,8 +107,8 @@ impl L2bmLike {
         }
     }
 
-    /// s of a queue that holds a packet. The packet that waits at its head counts with its age, so
-    /// that a queue that does not drain at all is seen, too.
+    /// Sojourn time s of a queue with a packet. The age of the packet at the head counts, so that a
+    /// queue that does not drain gets a long sojourn time.
     fn sojourn_of(&self, queue: QueueId, now: Time, buffer: &Buffer) -> Option<Time> {
         let head = buffer.peek(queue, End::Head)?;
         let (port, _) = buffer.port_and_priority(queue);
@@ -159,7 +161,7 @@ impl Policy for L2bmLike {
             state.weight = match (least, own) {
                 (Some(least), Some(own)) => Weight::from_fraction(least.0, own.0).max(self.least_weight),
                 _ => {
-                    // What an idle queue once saw is not recent.
+                    // An old average of an idle queue is not recent.
                     state.sojourn = Time::ZERO;
                     Weight::ONE
                 }

@@ -1,8 +1,9 @@
-//! Longest Queue Drop: everything is accepted, and when the buffer is full the longest queue pays.
+//! Longest Queue Drop: accepts every packet, and drops from the longest queue when the buffer is
+//! full.
 //!
-//! The upper reference among practical policies: no packet is refused while there is space, and no
-//! queue keeps space at the expense of shorter ones. It needs to evict, which few chips can;
-//! policies that never evict are measured against it.
+//! This is the upper reference among practical policies. It refuses no packet while there is space,
+//! and no queue keeps space at the expense of shorter ones. It needs to evict, which few chips can;
+//! policies that never evict are compared with it.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{
@@ -18,7 +19,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "lqd",
     aliases: &["longest-queue-drop", "push-out"],
     title: "Longest Queue Drop",
-    summary: "Accepts while there is space; when the buffer is full, pushes out the tail of the longest queue.",
+    summary: "Accepts every packet while there is space; when the buffer is full, pushes out the tail of the \
+              longest queue.",
     source: "Wei, Coyle and Hsiao (push-out), GLOBECOM 1991; competitive analysis: Hahne, Kesselman and Mansour, SPAA \
              2001.",
     cost: "O(log queues) per packet stored, sent or evicted",
@@ -39,7 +41,7 @@ pub struct LongestQueueDrop {
 }
 
 impl LongestQueueDrop {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let ties = Ties::new(params, shape.seed, "policy/lqd");
@@ -58,9 +60,9 @@ impl LongestQueueDrop {
             if victim == arrival.queue || self.lengths.would_lead(arrival.queue, with_packet, victim) {
                 return Verdict::Drop(DropReason::BufferFull);
             }
-            // Decided once: packets have sizes, so that several may have to go, and if the arriving
-            // packet were dropped in between they would have gone in vain. The victim's queue alone
-            // holds at least `size` bytes.
+            // The victim is decided once. Several packets may have to leave, and if the arriving
+            // packet were dropped in between, the evictions would be useless. The victim's queue
+            // alone has at least `size` bytes.
         }
         Verdict::Evict { victim, end: End::Tail }
     }
@@ -94,8 +96,8 @@ impl Policy for LongestQueueDrop {
         self.lengths.set(queue, buffer.shared_queue_bytes(queue));
     }
 
-    /// The length up to which the queue may grow now: into the free space, and by push-out up to
-    /// the longest of the others.
+    /// Current maximum length of the queue: into the free space, and by push-out up to the longest
+    /// other queue.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let into_free = buffer.shared_queue_bytes(queue) + buffer.shared_free();
         let others = self.lengths.longest_other_than(queue);

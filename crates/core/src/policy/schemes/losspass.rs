@@ -1,10 +1,10 @@
-//! LossPass: a microburst's packet takes the place of a stored packet of a large flow.
+//! LossPass: a packet of a microburst replaces a stored packet of a large flow.
 //!
-//! A port keeps small and large flows in different queues. When its buffer is full and a packet of
-//! a small flow arrives, the newest packet of the large-flow queue is evicted for it, provided that
-//! it is at least as large (so that one eviction suffices and the decision is O(1)) and that the
-//! large flows keep their reserve. Large flows can wait for a retransmission; a burst of small ones
-//! would lose its tail and wait for a timeout.
+//! A port keeps small and large flows in different queues. If a packet of a small flow finds the
+//! port's buffer full, it evicts the newest packet of the large-flow queue, on two conditions. The
+//! evicted packet is at least as large, so that one eviction suffices and the decision is O(1). And
+//! the large flows keep their reserve. Large flows can wait for a retransmission; a burst of small
+//! flows would lose its tail and wait for a timeout.
 
 use crate::buffer::{Buffer, End, QueueId, Stored};
 use crate::policy::interface::{
@@ -34,7 +34,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(PortBuffer::WORDS),
         default: ParamValue::word(PortBuffer::Dynamic.word()),
         artifact_default: None,
-        doc: "The port buffer B of Algorithm 1.",
+        doc: "Port buffer B of Algorithm 1.",
     },
     factor(
         "alpha",
@@ -47,7 +47,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Bytes that the queues of a port may hold together, for `port_limit = \"static\"`; 128 KB in the testbed. \
+        doc: "Limit for the queues of a port together, for `port_limit = \"static\"`; 128 KB in the testbed. \
               0: an equal part of the buffer for every port.",
     },
     ParamInfo {
@@ -63,21 +63,21 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Reserve::WORDS),
         default: ParamValue::word(Reserve::WhenFull.word()),
         artifact_default: None,
-        doc: "When `large_reserve` is kept from small flows.",
+        doc: "Condition under which `large_reserve` is kept from small flows.",
     },
     ParamInfo {
         name: "victim",
         kind: ParamKind::Choice(Victim::WORDS),
         default: ParamValue::word(Victim::Tail.word()),
         artifact_default: None,
-        doc: "Which packet of the large-flow queue is evicted.",
+        doc: "Packet of the large-flow queue that is evicted.",
     },
     ParamInfo {
         name: "classes",
         kind: ParamKind::Choice(Classes::WORDS),
         default: ParamValue::word(Classes::Priority.word()),
         artifact_default: None,
-        doc: "Who may evict.",
+        doc: "Packets that may evict.",
     },
     ParamInfo {
         name: "small_priority",
@@ -91,15 +91,15 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
-        doc: "Priority (queue of the port) of large flows: where victims are found.",
+        doc: "Priority (queue of the port) of large flows, whose packets may be evicted.",
     },
     ParamInfo {
         name: "printed_line_4",
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "Tests line 4 as it is printed, `>=` in place of `<=` (erratum E-LP-1): then nothing is evicted. To show \
-              the erratum.",
+        doc: "Tests line 4 as printed, with `>=` instead of `<=`, which shows erratum E-LP-1: no packet is \
+              evicted.",
     },
 ];
 
@@ -107,36 +107,38 @@ choices! {
     /// The port buffer B of Algorithm 1.
     enum PortBuffer {
         Dynamic = "dynamic":
-            "`alpha` times what the shared buffer has free when a packet arrives (the paper's ns-2 simulations)",
+            "`alpha` times the free space of the shared buffer when a packet arrives (the paper's ns-2 \
+             simulations)",
         Static = "static": "`port_buffer` bytes (its testbed)",
     }
 }
 
 choices! {
-    /// When the reserve of large flows is kept from small ones.
+    /// Condition under which the reserve of large flows is kept from small ones.
     enum Reserve {
         WhenFull = "when-full":
-            "it limits evictions only; small flows may use it while the port buffer has room (Algorithm 1)",
-        Always = "always": "they never may use it",
+            "the reserve limits evictions only; small flows may use it while the port buffer has room \
+             (Algorithm 1)",
+        Always = "always": "small flows may never use the reserve",
     }
 }
 
 choices! {
-    /// Which packet of the large-flow queue is evicted.
+    /// The packet of the large-flow queue that is evicted.
     enum Victim {
-        Tail = "tail": "the one that came last",
-        Head = "head": "the one that would leave next, the variant for singly linked lists (section 4.1)",
+        Tail = "tail": "the packet that arrived last",
+        Head = "head": "the packet that would leave next, the variant for singly linked lists (section 4.1)",
     }
 }
 
 choices! {
-    /// Who may evict.
+    /// Packets that may evict.
     enum Classes {
         Priority = "priority": "packets of the queue `small_priority`",
         Tag = "tag":
-            "packets with the tag `small` for any queue but the large one, and no packet with that tag is a victim",
+            "packets with the tag `small` for any queue except the large one; no packet with that tag is a victim",
         Nobody = "none":
-            "nobody: two queues below one limit by port, which are Droptail-2Q and PIAS (section 5.2.2: the only difference is the packet enqueueing decision)",
+            "no packets: two queues with one limit per port, as in Droptail-2Q and PIAS (section 5.2.2: the only difference is the packet enqueueing decision)",
     }
 }
 
@@ -144,8 +146,8 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     let error = |param, message| Err(BuildError { param, message });
     let (small, large) = (params.count("small_priority"), params.count("large_priority"));
     let queues = shape.queues_per_port as u64;
-    // With one queue per port there are no classes and nothing is evicted: that is how the defaults
-    // are read there.
+    // With one queue per port there are no classes and no evictions; the defaults are interpreted
+    // that way.
     let no_classes = queues == 1 && small == 0 && large <= 1;
     if !no_classes {
         for (param, priority) in [("small_priority", small), ("large_priority", large)] {
@@ -197,35 +199,35 @@ enum PortLimit {
     Dynamic(Weight),
 }
 
-/// What happened at one port.
+/// Counters of one port.
 #[derive(Clone, Copy, Debug, Default)]
 struct PortCounters {
     /// Arrivals for which a packet was evicted.
     evictions: u64,
-    /// Arrivals that were dropped because the victim was smaller than they are.
+    /// Arrivals dropped because the victim was smaller than the arrival.
     missed_chances: u64,
-    /// Arrivals that were dropped to keep the reserve of the large flows.
+    /// Arrivals dropped to keep the reserve of the large flows.
     kept_reserves: u64,
 }
 
-/// Algorithm 1, corrected.
+/// LossPass, with Algorithm 1 corrected.
 #[derive(Clone, Debug)]
 pub struct LossPass {
     limit: PortLimit,
     large_reserve: u64,
     reserve_is_hard: bool,
     victim_end: End,
-    /// Small packets are those with the tag, not those of the queue.
+    /// Whether the tag identifies small packets, instead of the queue.
     by_tag: bool,
     printed_line_4: bool,
     small_priority: u8,
-    /// `None`: ports have one queue, or nobody may evict.
+    /// Priority of large flows; `None`: ports have one queue, or no packet may evict.
     large_priority: Option<u8>,
     ports: Vec<PortCounters>,
 }
 
 impl LossPass {
-    /// `params` as declared by the registry entry, checked by its constructor.
+    /// The policy with `params`, as declared by the registry entry and checked by its constructor.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let port_buffer = match params.bytes("port_buffer") {
@@ -256,7 +258,7 @@ impl LossPass {
         }
     }
 
-    /// B.
+    /// Port buffer B (bytes).
     #[inline]
     fn port_limit(&self, buffer: &Buffer) -> u64 {
         match self.limit {
@@ -265,7 +267,7 @@ impl LossPass {
         }
     }
 
-    /// Whether a packet of `priority` with `tags` may evict, if ports have classes at all.
+    /// Whether a packet of `priority` with `tags` may evict, if ports have classes.
     #[inline]
     fn is_small(&self, priority: u8, tags: Tags) -> bool {
         let Some(large) = self.large_priority else { return false };
@@ -280,7 +282,7 @@ impl LossPass {
         self.large_priority.map(|priority| buffer.queue_of(port, priority))
     }
 
-    /// Q_s: what the port holds outside of its large-flow queue.
+    /// Bytes Q_s of the port outside its large-flow queue.
     fn small_bytes(&self, port: u16, buffer: &Buffer) -> u64 {
         let large = self.large_queue(port, buffer).map_or(0, |queue| buffer.shared_queue_bytes(queue));
         buffer.shared_port_bytes(port).saturating_sub(large)
@@ -292,7 +294,7 @@ impl LossPass {
         (!self.by_tag || !victim.tags.contains(Tags::SMALL)).then_some(victim)
     }
 
-    /// The port buffer is full and `arrival` is small: lines 3 to 6.
+    /// Makes room for a small `arrival` at a full port buffer: lines 3 to 6.
     #[cold]
     fn make_room(&mut self, arrival: &Arrival, limit: u64, full: DropReason, buffer: &Buffer) -> Verdict {
         let Some(queue) = self.large_queue(arrival.port, buffer) else { return Verdict::Drop(full) };
@@ -305,7 +307,7 @@ impl LossPass {
             counters.missed_chances += 1;
             return Verdict::Drop(full);
         }
-        // E-LP-1: printed as >=, which contradicts section 3.2.3 and with B_l = 0 holds only in a
+        // E-LP-1: printed as >=, which contradicts section 3.2.3 and with B_l = 0 is true only in a
         // tie.
         let line_4 = if self.printed_line_4 { grown >= allowed } else { grown <= allowed };
         if !line_4 {
@@ -321,8 +323,8 @@ impl Policy for LossPass {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if arrival.evictions > 0 {
-            // The victim was at least as large: the port holds no more than before, even if a
-            // dynamic limit has fallen below that. E-LP-2: the packet is enqueued and not dropped.
+            // The victim was at least as large, so the port's bytes do not grow, even if a dynamic
+            // limit has fallen below them. E-LP-2: the packet is enqueued and not dropped.
             return Verdict::Admit(Account::Shared);
         }
         let limit = self.port_limit(buffer);
@@ -345,7 +347,7 @@ impl Policy for LossPass {
         if small { self.make_room(arrival, limit, full, buffer) } else { Verdict::Drop(full) }
     }
 
-    /// What the port's other queues leave of the port buffer: beyond it a small packet needs a
+    /// Port buffer less the bytes of the port's other queues: beyond it a small packet needs a
     /// victim.
     fn threshold(&self, queue: QueueId, tags: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, priority) = buffer.port_and_priority(queue);
@@ -369,7 +371,7 @@ impl Policy for LossPass {
             .if_binding()
     }
 
-    /// Of the queue's port.
+    /// Counters of the queue's port.
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (port, _) = buffer.port_and_priority(queue);
         let counters = self.ports[usize::from(port)];

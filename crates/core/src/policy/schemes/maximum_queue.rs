@@ -24,13 +24,13 @@ const PARAMS: &[ParamInfo] = &[ParamInfo {
     kind: ParamKind::Bytes { min: 0 },
     default: ParamValue::Bytes(0),
     artifact_default: None,
-    doc: "T: most that a queue may hold. 0: Irland's square-root rule, B / √N with N the number of queues.",
+    doc: "T: maximum length of a queue. 0: Irland's square-root rule, B / √N with N the number of queues.",
 }];
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
     let (queues, capacity) = (shape.queues() as u64, shape.capacity);
     let limit = match params.bytes("limit") {
-        // ⌊B / √N⌋ = ⌊√(B² / N)⌋, in whole numbers.
+        // Integer arithmetic for ⌊B / √N⌋ = ⌊√(B² / N)⌋.
         0 => (u128::from(capacity) * u128::from(capacity) / u128::from(queues)).isqrt() as u64,
         bytes => bytes,
     };
@@ -52,7 +52,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// Admits iff q + len ≤ T and Q + len ≤ B, with one constant T.
 #[derive(Clone, Copy, Debug)]
 struct MaximumQueue {
-    /// T (bytes).
+    /// Limit T of every queue (bytes).
     limit: u64,
 }
 

@@ -1,14 +1,14 @@
-//! Occamy: generous Dynamic Thresholds for admission, and packets of over-allocated queues are
-//! expelled afterwards.
+//! Occamy: generous Dynamic Thresholds for admission, and later expulsion of packets from
+//! over-allocated queues.
 //!
-//! Dynamic Thresholds must keep space free for queues that are not there yet, for they can only
-//! wait until a long queue drains. Occamy admits with a large α, so that little is kept free, and
-//! takes space back actively: whenever the memory has bandwidth to spare, the head of a queue that
-//! is longer than its threshold is dropped, queue after queue in turn. A token bucket in cell
-//! operations says what is spare. Helps bursts beside long queues at high utilisation; costs
-//! packets that had been admitted.
+//! Dynamic Thresholds must keep space free for queues that become active later, because they can
+//! only wait until a long queue drains. Occamy admits with a large α, so that little is kept free,
+//! and reclaims space actively. Whenever the memory has spare bandwidth, it drops the head of a
+//! queue that is longer than its threshold, in round robin. A token bucket in cell operations
+//! measures the spare bandwidth. Helps bursts beside long queues at high utilisation; loses packets
+//! that had been admitted.
 //!
-//! Source: Occamy, EuroSys 2025, as its public artifact does it.
+//! Source: Occamy, EuroSys 2025, as implemented in its public artifact.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{
@@ -25,8 +25,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "occamy",
     aliases: &["preemptive-buffer-management"],
     title: "Occamy",
-    summary: "Dynamic Thresholds with a large alpha; the heads of queues above their threshold are expelled when the \
-              memory has time.",
+    summary: "Dynamic Thresholds with a large alpha; the heads of queues above their threshold are expelled \
+              when the memory has spare bandwidth.",
     source: "Occamy, EuroSys 2025, and its public artifact (token bucket, round robin, head drop).",
     cost: "O(1) per decision; O(queues) to find a queue to expel from, only while some queue may be above its \
            threshold",
@@ -38,54 +38,54 @@ const PARAMS: &[ParamInfo] = &[
     alpha(
         &[8.0],
         Some(&[8.0, 8.0, 1.0]),
-        "Factor of the free space, by priority, for admission and expulsion. The artifact's prototype gives its two highest \
-              queues 8 and the others 1 when it serves in strict priority.",
+        "Factor of the free space, by priority, for admission and expulsion. The artifact's prototype uses 8 \
+         for its two highest queues and 1 for the others when it serves in strict priority.",
     ),
     ParamInfo {
         name: "cell_bytes",
         kind: ParamKind::Bytes { min: 1 },
         default: ParamValue::Bytes(200),
         artifact_default: None,
-        doc: "A packet takes one operation for every begun cell of this size.",
+        doc: "Cell size. A packet takes one operation for each whole or partial cell.",
     },
     ParamInfo {
         name: "cell_rate",
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(0),
         artifact_default: None,
-        doc: "Cell operations per second that the memory can do; what departures leave of them pays for expulsions. 0: \
-              1.1 times what all ports together send (55 million for 8 ports of 10 Gb/s, the artifact's prototype), \
-              and twice that for `traffic = \"reads-and-writes\"`.",
+        doc: "Cell operations per second of the memory; expulsions use those that departures leave. 0: 1.1 \
+              times the rate of all ports together (55 million for 8 ports of 10 Gb/s, the artifact's \
+              prototype), and twice that for `traffic = \"reads-and-writes\"`.",
     },
     ParamInfo {
         name: "bucket_cells",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(200),
         artifact_default: None,
-        doc: "Operations that can be saved up.",
+        doc: "Maximum number of operations that can accumulate.",
     },
     ParamInfo {
         name: "traffic",
         kind: ParamKind::Choice(Traffic::WORDS),
         default: ParamValue::word(Traffic::Reads.word()),
         artifact_default: None,
-        doc: "What competes with expulsions.",
+        doc: "Traffic that competes with expulsions.",
     },
 ];
 
 choices! {
-    /// What competes with expulsions.
+    /// Traffic that competes with expulsions for memory bandwidth.
     enum Traffic {
         Reads = "reads": "departures (the artifact)",
-        ReadsAndWrites = "reads-and-writes": "departures, and packets that are stored",
+        ReadsAndWrites = "reads-and-writes": "departures and stored packets",
     }
 }
 
-/// One operation in units of the bucket: a rate in operations per second times picoseconds is exact
-/// in them.
+/// One operation in units of the bucket, in which a rate in operations per second times picoseconds
+/// is exact.
 const OPERATION: i128 = 1_000_000_000_000;
 
-/// Largest rate and bucket: far beyond any memory, and no product overflows.
+/// Largest rate and bucket: far beyond any memory, and small enough that no product overflows.
 const LARGEST: u64 = 1_000_000_000_000_000;
 
 fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildError> {
@@ -99,38 +99,38 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(Occamy::new(params, shape)))
 }
 
-/// Admits like Dynamic Thresholds; expels the heads of queues above `α_p (B − Q)` in turn, as far
-/// as the bucket pays.
+/// Admits like Dynamic Thresholds; expels the heads of queues above `α_p (B − Q)` in round robin,
+/// as far as the token bucket allows.
 ///
 /// As in the artifact the bucket may go below zero: a departure always takes its operations, and an
-/// expulsion is begun whenever the bucket is not below zero.
+/// expulsion begins whenever the bucket is not below zero.
 #[derive(Clone, Debug)]
 pub struct Occamy {
-    /// By priority.
+    /// Alpha by priority.
     alphas: Vec<Weight>,
     smallest_alpha: Weight,
     cell_bytes: u64,
-    /// Operations per second.
+    /// Refill rate of the bucket (operations per second).
     cell_rate: u64,
-    /// Limit of `tokens`.
+    /// Maximum of `tokens`.
     bucket: i128,
     charge_writes: bool,
     queues: u16,
-    /// In units of 1 / [`OPERATION`], as of `refilled_at`.
+    /// Tokens as of `refilled_at`, in units of 1 / [`OPERATION`].
     tokens: i128,
     refilled_at: Time,
-    /// The queue where the next search begins.
+    /// Queue at which the next search begins.
     next: u16,
-    /// Some queue may be above its threshold: only a stored packet brings that about.
+    /// Whether a queue may be above its threshold; only a stored packet can cause that.
     suspicious: bool,
-    /// When the bucket is filled up to zero, for as long as something may have to be expelled.
+    /// Time at which the bucket is back at zero, while an expulsion may be pending.
     retry: Option<Time>,
-    /// By queue, for the probe: packets expelled.
+    /// Packets expelled by queue, for the probe.
     expelled: Vec<u64>,
 }
 
 impl Occamy {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let alphas: Vec<_> = params
@@ -147,7 +147,7 @@ impl Occamy {
             0 => {
                 let bits: u128 = shape.port_rates.iter().map(|rate| u128::from(rate.0)).sum();
                 let sides = if charge_writes { 2 } else { 1 };
-                // 1.1 of the line rate in bytes, in cells.
+                // 1.1 times the line rate in bytes, converted to cells.
                 let rate = bits * 11 * sides / (80 * u128::from(cell_bytes));
                 rate.clamp(1, u128::from(LARGEST)) as u64
             }
@@ -189,7 +189,7 @@ impl Occamy {
         self.tokens -= i128::from(u64::from(size).div_ceil(self.cell_bytes)) * OPERATION;
     }
 
-    /// When a bucket below zero, as of the last refill, is back at zero.
+    /// Time at which a bucket that was below zero at the last refill is back at zero.
     fn repaid_at(&self) -> Time {
         let missing = (-self.tokens).max(0) as u128;
         let span = missing.div_ceil(u128::from(self.cell_rate));
@@ -242,7 +242,7 @@ impl Policy for Occamy {
             return None;
         }
         self.refill(now);
-        // All queues together hold no more than the smallest threshold: none is above its own.
+        // All queues together are within the smallest threshold, so none is above its own.
         let mut victim = None;
         if buffer.shared_occupancy() > self.smallest_alpha.of(buffer.shared_free()) {
             if self.tokens < 0 {
@@ -266,14 +266,14 @@ impl Policy for Occamy {
         self.retry
     }
 
-    // The switch asks for expulsions after every timeout: there is nothing else to do.
+    // The switch polls for expulsions after every timeout, so no other action is needed.
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (_, priority) = buffer.port_and_priority(queue);
         Some(self.threshold_of(priority, buffer))
     }
 
-    /// `tokens` in operations, as of the last departure or expulsion.
+    /// Probe: `tokens` in operations, as of the last departure or expulsion.
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("tokens", self.tokens as f64 / OPERATION as f64);
         sink("expelled", self.expelled[usize::from(queue.0)] as f64);

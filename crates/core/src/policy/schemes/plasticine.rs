@@ -2,15 +2,14 @@
 //! scaled by the drain rate.
 //!
 //! Limits queue i of class c to `T = α_c · γ_i / N_p · (B − Q)` (Eq. 3). A priority is a group of
-//! classes: a high one is one class (one queue of every port), the low one is all others; N_p
-//! counts congested queues of the whole group, γ_i is the drain rate of the queue as a fraction of
-//! the fastest port. So a priority is bounded whatever the number of its queues and classes, and
-//! room is left for bursts: helps where a high-priority burst must not suffer from low-priority
-//! queues elsewhere.
+//! classes: a high priority is one class (one queue of every port), the low priority has all other
+//! classes. N_p counts congested queues of the whole group, γ_i is the drain rate of the queue as a
+//! fraction of the fastest port. So a priority is bounded for any number of queues and classes, and
+//! room is left for bursts. This protects a high-priority burst from low-priority queues elsewhere.
 //!
 //! With one queue per port (section 4.1, second entry here) γ is 1, N counts all congested queues,
-//! and α is chosen by packet: short flows have a larger one in the same queue. Short flows are
-//! known by a mark of the host or by an elephant trap.
+//! and α is chosen by packet: short flows have a larger one in the same queue. A mark of the host
+//! or an elephant trap identifies short flows.
 //!
 //! Source: Plasticine, Eq. 3 and section 4.1. Shares counting and drain rates with ABM, which
 //! groups by queue of the port.
@@ -72,8 +71,8 @@ pub(super) static SINGLE_QUEUE: PolicyInfo = PolicyInfo {
 
 const UPDATE_INTERVAL: ParamInfo = update_interval(
     Time::from_us(10),
-    "How often N and the drain rates are refreshed. The paper's N(t) is of the instant; its hardware needs some time for it \
-          (`plasticine-pisa`).",
+    "Interval at which N and the drain rates are updated. The paper's N(t) is instantaneous; its hardware \
+     needs some time (`plasticine-pisa`).",
 );
 
 const CONGESTION: ParamInfo = ParamInfo {
@@ -81,14 +80,14 @@ const CONGESTION: ParamInfo = ParamInfo {
     kind: ParamKind::Choice(Congestion::WORDS),
     default: ParamValue::word(Congestion::Threshold.word()),
     artifact_default: None,
-    doc: "When a queue is congested (\"controlled\"), which the paper does not say.",
+    doc: "Condition for a queue to be congested (\"controlled\"), which the paper does not state.",
 };
 
 choices! {
-    /// When a queue is congested.
+    /// Condition for a queue to be congested.
     enum Congestion {
-        Threshold = "threshold": "when it reaches `congested_share` of its threshold, as in ABM",
-        Bytes = "bytes": "when it is longer than `congested_bytes`, as in the paper's hardware",
+        Threshold = "threshold": "when the queue reaches `congested_share` of its threshold, as in ABM",
+        Bytes = "bytes": "when the queue is longer than `congested_bytes`, as in the paper's hardware",
     }
 }
 
@@ -111,9 +110,9 @@ const MULTI_PARAMS: &[ParamInfo] = &[
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
-        doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; \
-              the others form one group, the low priority. 0: all queues are one group. As many as a port has queues: \
-              every queue of a port is a priority of its own, as in ABM.",
+        doc: "Number of high-priority queues per port, starting with the first; each is a separate group \
+              over all ports. The others form one group, the low priority. 0: all queues are one group. All \
+              queues of a port: every queue is a separate priority, as in ABM.",
     },
     UPDATE_INTERVAL,
     CONGESTION,
@@ -128,10 +127,10 @@ const SINGLE_PARAMS: &[ParamInfo] = &[
         "short_alpha",
         20.0,
         None,
-        "alpha of short flows (alpha_H): packets tagged `small`. The paper's sentence names the two the wrong way round (erratum E-PLA-7).",
+        "alpha of short flows (alpha_H): packets tagged `small`. The paper's sentence swaps the two (erratum E-PLA-7).",
     ),
     SHORT_FLOWS,
-    // Not stated in the paper.
+    // The paper does not state this value.
     SHORT_PACKETS,
     SHORT_BYTES,
     FLOW_IDLE,
@@ -159,20 +158,20 @@ fn criterion(params: &Params) -> Criterion {
     }
 }
 
-/// Plasticine, for several queues per port or for one.
+/// Plasticine, for several queues per port or for one queue per port.
 #[derive(Clone, Debug)]
 pub struct Plasticine {
     tracker: Tracker,
     drain_rate: DrainRate,
     /// Marks of packets that use the second α; none with several queues per port.
     short: Option<Tags>,
-    /// Until the switch takes it.
+    /// Elephant trap, until the switch takes it.
     trap: Option<ElephantTrap>,
     queues_per_port: usize,
 }
 
 impl Plasticine {
-    /// `params` as declared by the registry entry `plasticine`.
+    /// The policy with `params`, as declared by the registry entry `plasticine`.
     #[must_use]
     pub fn multi_queue(params: &Params, shape: &SwitchShape) -> Self {
         let priorities = shape.queues_per_port;
@@ -194,14 +193,14 @@ impl Plasticine {
         Self { tracker, drain_rate, short: None, trap: None, queues_per_port: priorities }
     }
 
-    /// `params` as declared by the registry entry `plasticine-single`; with `trap` the switch finds
-    /// the short flows itself.
+    /// The policy with `params`, as declared by the registry entry `plasticine-single`; with `trap`
+    /// the switch finds the short flows itself.
     #[must_use]
     pub fn single_queue(params: &Params, shape: &SwitchShape, trap: Option<ElephantTrap>) -> Self {
         let priorities = shape.queues_per_port;
         let settings = Settings {
-            // Congestion is judged by the threshold of long flows: no queue of long flows ever
-            // comes near the other one.
+            // The threshold of long flows decides about congestion: no queue of long flows comes
+            // near the threshold of short flows.
             alphas: congestion::weights(params, "alpha", priorities),
             favoured_alphas: vec![Weight::from_f64(params.ratio("short_alpha")); priorities],
             group_of: vec![0; priorities],

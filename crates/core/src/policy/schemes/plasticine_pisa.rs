@@ -1,5 +1,5 @@
-//! Plasticine as its paper builds it on a programmable (PISA) switch: thresholds by shifts, from
-//! register arrays that SYNC packets refresh.
+//! Plasticine as its paper implements it on a programmable (PISA) switch: thresholds by shifts,
+//! from register arrays that SYNC packets refresh.
 //!
 //! The ingress pipeline decides before a packet is stored but cannot see queues; only the egress
 //! pipeline learns a queue's length, from the packets that leave it. SYNC packets carry lengths
@@ -11,9 +11,9 @@
 //! T = s >= 0 ? Remaining >> s : Remaining << -s          admit iff T > Qlength[queue]
 //! ```
 //!
-//! So thresholds are within a factor of √2 of Plasticine's even with fresh registers, and
-//! everything that is read is old: by the time that a packet waits in its queue, and by a whole
-//! round of SYNC passes. Use it to see what that costs.
+//! Even with fresh registers, thresholds are only within a factor of √2 of Plasticine's. All
+//! registers lag: by the time that a packet waits in its queue, and by a whole round of SYNC
+//! passes. Use this policy to measure the cost of the approximation.
 //!
 //! Source: Plasticine, section 5.
 
@@ -32,8 +32,8 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     name: "plasticine-pisa",
     aliases: &["plasticine-hardware"],
     title: "Plasticine on a programmable switch",
-    summary: "Plasticine by shifts and registers that recirculating packets refresh: thresholds within a factor of \
-              1.41, and stale.",
+    summary: "Plasticine with shifts, and registers that recirculating packets update: thresholds are stale \
+              and accurate to a factor of 1.41.",
     source: "Plasticine, section 5 and Figure 7.",
     cost: "O(1) per packet, O(1) per SYNC pass",
     params: PARAMS,
@@ -41,14 +41,14 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
 };
 
 const PARAMS: &[ParamInfo] = &[
-    alpha(&[20.0, 0.5], None, "alpha_c, by class (queue of the port); enters through the Shift table."),
+    alpha(&[20.0, 0.5], None, "alpha_c, by class (queue of the port); part of the Shift table."),
     ParamInfo {
         name: "high_priorities",
         kind: ParamKind::at_least(0),
         default: ParamValue::Count(1),
         artifact_default: None,
-        doc: "So many queues of a port, from the first, are high priorities, each a group of its own over all ports; \
-              the others form one group, the low priority.",
+        doc: "Number of high-priority queues per port, starting with the first; each is a separate group \
+              over all ports. The others form one group, the low priority.",
     },
     ParamInfo {
         name: "pass_period",
@@ -71,39 +71,41 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Length above which SYNC counts a queue as active for its port, which stands for the drain rate. 0: \
-              derived, the same as `congested_above`. Not stated in the paper.",
+        doc: "Length above which SYNC counts a queue as active for its port; the count represents the drain \
+              rate. 0: derived, equal to `congested_above`. Not stated in the paper.",
     },
     ParamInfo {
         name: "counted_queues",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(64),
         artifact_default: None,
-        doc: "Largest N_Priority that the Shift table has entries for; more congested queues count as this many. The \
-              paper says a few tens.",
+        doc: "Largest N_Priority with entries in the Shift table; more congested queues count as this \
+              number. The paper states a few tens.",
     },
     ParamInfo {
         name: "egress_length",
         kind: ParamKind::Choice(EgressLength::WORDS),
         default: ParamValue::word(EgressLength::Enqueue.word()),
         artifact_default: None,
-        doc: "Which length a leaving packet writes to the egress register.",
+        doc: "Length that a departing packet writes to the egress register.",
     },
     ParamInfo {
         name: "zero_when_empty",
         kind: ParamKind::Flag,
         default: ParamValue::Flag(true),
         artifact_default: None,
-        doc: "Whether a packet that leaves its queue empty writes 0. Without it a drained queue keeps its last length, \
-              and counts as congested and as stored bytes, until its next packet. The paper does not treat the case.",
+        doc: "Whether a packet that leaves its queue empty writes 0. Otherwise a drained queue keeps its \
+              last length until its next packet, and counts as congested and as stored bytes. The paper does \
+              not discuss this case.",
     },
 ];
 
 choices! {
-    /// Which length a leaving packet writes to the egress register.
+    /// Length that a departing packet writes to the egress register.
     enum EgressLength {
-        Enqueue = "enqueue": "what it met when it was stored (enq_qdepth), old by its wait",
-        Dequeue = "dequeue": "what it leaves behind (deq_qdepth)",
+        Enqueue = "enqueue": "the length that the packet met when it was stored (enq_qdepth), as old as its \
+              wait",
+        Dequeue = "dequeue": "the length that remains when the packet leaves (deq_qdepth)",
     }
 }
 
@@ -133,22 +135,21 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
     Ok(Box::new(PlasticinePisa::new(params, shape)))
 }
 
-/// The entry of the Shift table: s = round(−log2(α / (n_p · n_o))), the power of two that is
-/// nearest by ratio.
+/// Entry of the Shift table: s = round(−log2(α / (n_p · n_o))), the power of two nearest by ratio.
 ///
-/// The logarithm is not needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o /
-/// α, that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are the
-/// same on every machine; logarithms need not be. `n_p` and `n_o` count as at least one.
+/// No logarithm is needed: s is right iff 2^(s − 1/2) ≤ x < 2^(s + 1/2) with x = n_p · n_o / α,
+/// that is 2^(2s − 1) ≤ x² < 2^(2s + 1). Products, quotients and comparisons of floats are equal on
+/// every machine; logarithms may differ. `n_p` and `n_o` count as at least one.
 #[must_use]
 pub fn shift(alpha: f64, congested: u64, active: u64) -> i8 {
     let ratio = congested.max(1) as f64 * active.max(1) as f64 / alpha;
     let square = ratio * ratio;
-    // The floor of log2(x²) is in the exponent; s is its half, rounded up: 2s − 1 <= e.
+    // The exponent is the floor of log2(x²); s is half of it, rounded up: 2s − 1 <= e.
     let exponent = ((square.to_bits() >> 52) as i32) - 1_023;
     (exponent + 1).div_euclid(2) as i8
 }
 
-/// `remaining` shifted right by `s`, left for a negative `s`, without overflow.
+/// `remaining` shifted right by `s`, or left if `s` is negative, without overflow.
 #[inline]
 const fn shifted(remaining: u64, s: i8) -> u64 {
     if s >= 64 || remaining == 0 {
@@ -162,10 +163,10 @@ const fn shifted(remaining: u64, s: i8) -> u64 {
     }
 }
 
-/// The SYNC packet that counts for N_Port or N_Priority: where it is and what it has counted.
+/// State of the SYNC packet for N_Port or N_Priority: its position and its count.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counting {
-    /// Position in the order in which it visits queues.
+    /// Position in the order in which the packet visits queues.
     position: usize,
     count: u16,
 }
@@ -175,13 +176,13 @@ struct Counting {
 pub struct PlasticinePisa {
     capacity: u64,
     queues_per_port: usize,
-    /// By priority: index in `n_priority`.
+    /// Index in `n_priority` of each priority.
     group_of: Vec<usize>,
     congested_above: u64,
     active_above: u64,
     enqueue_length: bool,
     zero_when_empty: bool,
-    /// By priority, congested queues (from 0) and active queues (from 0).
+    /// Shift of the threshold by priority, congested queues (from 0) and active queues (from 0).
     shift_table: Vec<i8>,
     counted: usize,
     /// Ingress registers: copies of the queues' lengths.
@@ -192,23 +193,23 @@ pub struct PlasticinePisa {
     n_port: Vec<u16>,
     /// Ingress registers: congested queues by group.
     n_priority: Vec<u16>,
-    /// Egress registers: what the last packet of each queue wrote.
+    /// Egress registers: the length that the last packet of each queue wrote.
     egress: Vec<u64>,
-    /// By queue: the lengths that its packets met when they were stored, oldest first; what the
-    /// packets carry as metadata.
+    /// Queue lengths that stored packets met on arrival, by queue, oldest first; packets carry them
+    /// as metadata.
     met: Vec<VecDeque<u64>>,
-    /// The queue that the SYNC packet for lengths reads next, and the sum in its header.
+    /// Queue that the SYNC packet for lengths reads next, and the sum in its header.
     sync_length: (usize, u64),
     sync_port: Counting,
     sync_priority: Counting,
-    /// Queues in the order of SYNC for priorities: group by group.
+    /// Queues in the order of the SYNC packet for priorities: group by group.
     by_group: Vec<usize>,
     pass_period: Time,
     next_pass: Time,
 }
 
 impl PlasticinePisa {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         let (queues, queues_per_port) = (shape.queues(), shape.queues_per_port);
@@ -254,7 +255,7 @@ impl PlasticinePisa {
         }
     }
 
-    /// The threshold that the ingress pipeline computes: T.
+    /// Threshold T computed by the ingress pipeline.
     #[inline]
     fn limit(&self, port: usize, priority: usize) -> u64 {
         let congested = usize::from(self.n_priority[self.group_of[priority]]).min(self.counted);
@@ -263,8 +264,8 @@ impl PlasticinePisa {
         shifted(self.remaining, self.shift_table[row * (self.queues_per_port + 1) + active])
     }
 
-    /// One pass of every SYNC packet: each reads one egress register and writes at most one ingress
-    /// register of each array.
+    /// One pass of every SYNC packet. Each packet reads one egress register and writes at most one
+    /// ingress register of each array.
     fn pass(&mut self) {
         let (queue, sum) = self.sync_length;
         let length = self.egress[queue];
@@ -272,7 +273,7 @@ impl PlasticinePisa {
         let sum = sum + length;
         self.sync_length = (queue + 1, sum);
         if queue + 1 == self.egress.len() {
-            // Copies of different ages may sum up to more than the buffer.
+            // The sum of copies of different ages may exceed the buffer.
             self.remaining = self.capacity.saturating_sub(sum);
             self.sync_length = (0, 0);
         }
@@ -300,13 +301,13 @@ impl PlasticinePisa {
 impl Policy for PlasticinePisa {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        // The traffic manager behind the ingress pipeline knows no threshold, but the end of its
+        // The traffic manager behind the ingress pipeline has no threshold, only the size of its
         // memory.
         if !buffer.fits(arrival.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
-        // "Higher than", and without the packet itself.
+        // The paper compares "higher than", without the size of the packet.
         if limit > self.lengths[usize::from(arrival.queue.0)] {
             Verdict::Admit(Account::Shared)
         } else {
@@ -343,8 +344,8 @@ impl Policy for PlasticinePisa {
         }
     }
 
-    /// What the ingress pipeline computes; it compares it with its copy of the length (`probe`),
-    /// not with the length.
+    /// Threshold computed by the ingress pipeline, which compares it with its copy of the length
+    /// (`probe`) instead of the current length.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let (port, priority) = buffer.port_and_priority(queue);
         Some(self.limit(usize::from(port), usize::from(priority)))
@@ -357,7 +358,7 @@ impl Policy for PlasticinePisa {
         }
         let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
         let held = self.lengths[usize::from(arrival.queue.0)];
-        // "Higher than": at the limit there is no room for a byte.
+        // "Higher than": at the limit there is not room for a single byte.
         Bound { place: BoundPlace::Queue(arrival.queue), held, size: arrival.size.into(), limit }.if_binding()
     }
 

@@ -1,9 +1,8 @@
-//! Reverie: one pool for lossless and lossy traffic, and thresholds that are compared with low-pass
-//! filtered lengths.
+//! Reverie: one pool for lossless and lossy traffic, with thresholds on low-pass filtered lengths.
 //!
 //! Lossless queues are counted at ingress, lossy ones at egress, every packet once. A packet is
-//! admitted iff its queue's filtered length `q̂ ≤ Γ = α_p / n_p (b* − q*)`. A lossy packet beyond
-//! it is lost, a lossless one pauses its sender and goes to headroom.
+//! admitted iff its queue's filtered length `q̂ ≤ Γ = α_p / n_p (b* − q*)`. Beyond it the switch
+//! drops a lossy packet; a lossless packet pauses its sender and goes to headroom.
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::policy::interface::{
@@ -42,10 +41,15 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: Some(ParamValue::Flag(true)),
-        doc: "Whether lossy packets tagged `unscheduled` have an alpha of their own (the artifact; the paper has no \
-              such rule).",
+        doc: "Whether lossy packets tagged `unscheduled` have a separate alpha (the artifact; the paper has \
+              no such rule).",
     },
-    factor("unscheduled_alpha", 1_024.0, None, "With `unscheduled`: takes the place of alpha for those."),
+    factor(
+        "unscheduled_alpha",
+        1_024.0,
+        None,
+        "Replaces alpha for packets tagged `unscheduled`, if `unscheduled` is true.",
+    ),
     ParamInfo {
         name: "gamma",
         kind: ParamKind::Ratio { min: 0.0, max: 0.999_999_9 },
@@ -58,26 +62,30 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(Updates::WORDS),
         default: ParamValue::word(Updates::Time.word()),
         artifact_default: Some(ParamValue::word(Updates::Departures.word())),
-        doc: "What moves the filter.",
+        doc: "Events that update the filter.",
     },
     artifact_rule(
         "headroom_counts",
-        "Whether the length of a lossless queue includes its headroom (the artifact); else it is what the queue holds of the pool.",
+        "Whether the length of a lossless queue includes its headroom (the artifact); otherwise it covers only bytes in the pool.",
     ),
     artifact_rule(
         "size_counts",
-        "Whether the size of a lossy packet counts in its test, q^ + len <= Gamma (the artifact); else Equation 4, q^ <= Gamma.",
+        "Whether the size of a lossy packet counts in its test, q^ + len <= Gamma (the artifact); otherwise \
+         Equation 4, q^ <= Gamma.",
     ),
     artifact_rule(
         "lossless_skips_pool",
-        "Whether a lossless packet that passes its test may exceed the pool, not the buffer (the artifact); else a full pool sends it to headroom.",
+        "Whether a lossless packet that passes its test may exceed the pool, not the buffer (the artifact); \
+         otherwise a full pool sends it to headroom.",
     ),
     artifact_rule(
         "whole_bytes",
-        "Whether q^ and Gamma are rounded to whole bytes before they are compared, q^ up and Gamma down (the artifact); else they are compared exactly.",
+        "Whether q^ and Gamma are rounded to whole bytes before they are compared, q^ up and Gamma down (the \
+         artifact); otherwise they are compared exactly.",
     ),
     congestion::congestion_param(
-        "When a queue counts in n_p: q is the filtered length q^ and the threshold is Gamma, both as of the queue's last update.",
+        "Condition for a queue to count in n_p: q is the filtered length q^ and the threshold is Gamma, both \
+         as of the queue's last update.",
     ),
     congestion::CONGESTED_SHARE,
     ParamInfo {
@@ -96,7 +104,7 @@ const PARAMS: &[ParamInfo] = &[
     PROFILES,
 ];
 
-/// A flag that is off in the paper's reading and on in the artifact's.
+/// A flag that is off in the paper's reading and on in the artifact's reading.
 const fn artifact_rule(name: &'static str, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name,
@@ -108,15 +116,16 @@ const fn artifact_rule(name: &'static str, doc: &'static str) -> ParamInfo {
 }
 
 choices! {
-    /// What moves the filter.
+    /// Events that update the filter.
     enum Updates {
         Events = "events":
-            "every packet that is stored, leaves or is refused (the paper says no more than t - dt)",
+            "every packet that is stored, leaves or is refused (the paper states only t - dt)",
         Time = "time":
-            "time: its step is that of the largest packet at the rate of the queue's port, also while nothing happens. \"t - dt denotes the previous time \
-             instance\", and Property 1 compares with the gradient in time",
+            "time, also without events; a step is the time of the largest packet at the rate of the queue's \
+             port. \"t - dt denotes the previous time instance\", and Property 1 compares with the gradient \
+             in time",
         Departures = "departures":
-            "packets that leave only; it never lies above the length itself (the artifact)",
+            "only packets that leave; the filtered length never exceeds the length itself (the artifact)",
     }
 }
 
@@ -128,34 +137,33 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 /// State of one queue of the single pool.
 #[derive(Clone, Copy, Debug, Default)]
 struct Filter {
-    /// q̂ in 2⁻³² bytes.
+    /// Filtered length q̂ in 2⁻³² bytes.
     length: u64,
-    /// What it contributes to the sum behind n_p.
+    /// Contribution of the queue to the sum behind n_p.
     level: u64,
-    /// With [`Updates::Time`]: the queue's length since its last event (bytes), and up to when the
-    /// filter has followed it.
+    /// Length of the queue since its last event (bytes), and the time up to which the filter has
+    /// followed it, with [`Updates::Time`].
     held: u64,
     at: Time,
 }
 
-/// The filter of [`Updates::Time`].
+/// Clock of the filter with [`Updates::Time`].
 #[derive(Clone, Debug)]
 struct Clock {
     decay: Decay,
-    /// By port: one step of time.
+    /// Length of a time step, by port.
     steps: Vec<Time>,
 }
 
-/// The rules by which the public code deviates from the paper. Each one is a parameter, and profile
+/// Rules in which the public code deviates from the paper. Each one is a parameter, and profile
 /// `artifact` has them all.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// Only departures move the filter, which never lies above the length
-    /// ([`Updates::Departures`]).
+    /// Only departures update the filter, which never exceeds the length ([`Updates::Departures`]).
     departures_only: bool,
     /// The length of a lossless queue includes its headroom.
     headroom_counts: bool,
-    /// The size of a lossy packet counts in its test.
+    /// The test of a lossy packet includes the packet's size.
     size_counts: bool,
     /// A lossless packet that passes its test may exceed the pool.
     lossless_skips_pool: bool,
@@ -175,38 +183,38 @@ impl Rules {
     }
 }
 
-/// Reverie.
+/// Reverie's policy for lossless and lossy queues.
 #[derive(Clone, Debug)]
 pub struct Reverie {
     lossless: Lossless,
-    /// b*, by slice.
+    /// Pool size b* of each slice (bytes).
     pools: Vec<u64>,
-    /// Who holds what of each slice, if there is more than one.
+    /// Bytes of each queue by slice, if there is more than one slice.
     slices: Option<Slices>,
     gamma: Weight,
     rules: Rules,
     clock: Option<Clock>,
     congested_share: Weight,
-    /// With `fraction`: length that counts in full.
+    /// Length that counts in full, with `fraction`.
     full: Option<u64>,
     queues_per_port: usize,
     /// Egress queues of the switch.
     queues: usize,
-    /// By slice and egress queue (lossy), then by ingress queue (lossless).
+    /// Filters by slice and egress queue (lossy), then by ingress queue (lossless).
     filters: Vec<Filter>,
-    /// By priority.
+    /// Alpha by priority.
     alphas: Vec<Weight>,
-    /// By slice and priority: sum of levels.
+    /// Sum of levels by slice and priority.
     levels: Vec<u64>,
-    /// By slice and priority: α/n as of now.
+    /// Current α/n by slice and priority.
     weights: Vec<Weight>,
-    /// α of lossy packets that are tagged `unscheduled`, if they have one of their own, and by
-    /// slice and priority that over n.
+    /// Alpha of lossy packets tagged `unscheduled`, if it differs, and this alpha divided by n, by
+    /// slice and priority.
     unscheduled: Option<(Weight, Vec<Weight>)>,
 }
 
 impl Reverie {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     ///
     /// # Errors
     /// The parameter that leaves no room in the buffer.
@@ -215,7 +223,8 @@ impl Reverie {
             let has = profile.threshold.is_some() || profile.reserved.is_some();
             has.then_some("reverie has one pool without reserves and an `alpha` of every priority: a profile may have headroom, xon and xon_offset")
         })?;
-        // A lossy queue's filter follows its length at egress, where lossless packets must not be.
+        // A lossy queue's filter follows its egress length, which must not include lossless
+        // packets.
         if (0..shape.ports()).any(|port| shape.lossless_at(port) != shape.lossless) {
             let message = "reverie counts a lossy queue as a whole: a priority must be lossless on all ports or on none; use sonic-dt";
             return Err(BuildError { param: "headroom", message: message.to_owned() });
@@ -238,7 +247,7 @@ impl Reverie {
             lossless,
             gamma: Weight::from_f64(params.ratio("gamma")),
             rules: Rules::new(params),
-            // Without a past there is nothing that time could fade.
+            // Without filtering, time has no effect on the filter.
             clock: (updates == Updates::Time && params.ratio("gamma") > 0.0).then(|| Clock {
                 decay: Decay::new(params.ratio("gamma")),
                 steps: shape
@@ -265,19 +274,19 @@ impl Reverie {
         })
     }
 
-    /// Γ of a priority in a slice (bytes), Eq. 6.
+    /// Threshold Γ of a priority in a slice (bytes), Eq. 6.
     #[must_use]
     pub fn limit(&self, slice: usize, priority: u8, buffer: &Buffer) -> u64 {
         self.weights[self.in_slice(slice, priority)].of(self.free(slice, buffer))
     }
 
-    /// Place of what is kept by slice and priority.
+    /// Index of values by slice and priority.
     #[inline]
     fn in_slice(&self, slice: usize, priority: u8) -> usize {
         slice * self.queues_per_port + usize::from(priority)
     }
 
-    /// α/n of a packet of a priority, which differs for lossy ones that are favoured.
+    /// Factor α/n for a packet of a priority; lossy packets that are favoured have a different one.
     #[inline]
     fn weight_of(&self, slice: usize, priority: u8, is_lossless: bool, tags: Tags) -> Weight {
         let place = self.in_slice(slice, priority);
@@ -287,12 +296,12 @@ impl Reverie {
         }
     }
 
-    /// Γ of a packet of a priority in a slice (bytes).
+    /// Threshold Γ for a packet of a priority in a slice (bytes).
     fn limit_of(&self, slice: usize, priority: u8, is_lossless: bool, tags: Tags, buffer: &Buffer) -> u64 {
         self.weight_of(slice, priority, is_lossless, tags).of(self.free(slice, buffer))
     }
 
-    /// b* − q* of a slice.
+    /// Free space b* − q* of a slice.
     fn free(&self, slice: usize, buffer: &Buffer) -> u64 {
         let held = match &self.slices {
             None => lossless::pool_occupancy(buffer),
@@ -301,7 +310,7 @@ impl Reverie {
         self.pools[slice].saturating_sub(held)
     }
 
-    /// q* as it is, whatever thresholds see.
+    /// Current occupancy q*, even if thresholds lag.
     fn held(&self, slice: usize, buffer: &Buffer) -> u64 {
         match &self.slices {
             None => lossless::pool_held(buffer),
@@ -309,7 +318,7 @@ impl Reverie {
         }
     }
 
-    /// Headroom of a slice that is in use.
+    /// Headroom in use of a slice.
     fn headroom_used(&self, slice: usize, buffer: &Buffer) -> u64 {
         match &self.slices {
             None => buffer.used(Account::Headroom),
@@ -317,7 +326,7 @@ impl Reverie {
         }
     }
 
-    #[inline(never)] // Most packets satisfy Eq. 4: what those need is inlined.
+    #[inline(never)] // Rare: most packets satisfy Eq. 4.
     fn admit_beyond(
         &mut self,
         arrival: &Arrival,
@@ -331,7 +340,7 @@ impl Reverie {
         self.lossless.admit_beyond(arrival, with_it, buffer)
     }
 
-    #[inline(never)] // Of lossless packets only: what all packets need is inlined.
+    #[inline(never)] // Rare: lossless packets only.
     fn pause_if_reached(&mut self, arrival: &Arrival, place: usize, buffer: &Buffer) {
         let slice = self.lossless.slice_of(arrival.ingress);
         let weight = self.weights[self.in_slice(slice, arrival.priority)];
@@ -342,7 +351,7 @@ impl Reverie {
         }
     }
 
-    #[inline(never)] // Few ingress queues pause: what all packets need is inlined.
+    #[inline(never)] // Rare: few ingress queues pause.
     fn demand_while_paused(&mut self, ingress: IngressId, place: usize, buffer: &Buffer) -> PauseDemand {
         let priority = (usize::from(ingress.0) % self.queues_per_port) as u8;
         let slice = self.lossless.slice_of(ingress);
@@ -353,38 +362,38 @@ impl Reverie {
         self.lossless.demand(ingress, standing, buffer)
     }
 
-    /// What a lossless queue with the filtered `length` is compared with.
+    /// Quantities compared for a lossless queue with the filtered `length`.
     fn standing(&self, slice: usize, length: u64, limit: u64, buffer: &Buffer) -> Standing {
         let room = self.pools[slice].saturating_sub(self.held(slice, buffer));
         Standing { length, limit, room, used: self.headroom_used(slice, buffer) }
     }
 
-    /// q̂ of a lossy queue (bytes), Eq. 5, of all slices together.
+    /// Filtered length q̂ of a lossy queue (bytes), Eq. 5, of all slices together.
     #[must_use]
     pub fn filtered_lossy(&self, queue: QueueId) -> f64 {
         let of_slice = |slice: usize| self.filters[slice * self.queues + usize::from(queue.0)].length;
         (0..self.pools.len()).map(|slice| Weight(of_slice(slice)).as_f64()).sum()
     }
 
-    /// Place of the first filter of an ingress queue.
+    /// Index of the first filter of an ingress queue.
     #[inline]
     fn first_lossless(&self) -> usize {
         self.pools.len() * self.queues
     }
 
-    /// q̂ of a lossless queue (bytes), Eq. 5.
+    /// Filtered length q̂ of a lossless queue (bytes), Eq. 5.
     #[must_use]
     pub fn filtered_lossless(&self, ingress: IngressId) -> f64 {
         Weight(self.filters[self.first_lossless() + usize::from(ingress.0)].length).as_f64()
     }
 
-    /// n_p of a priority in a slice.
+    /// Number of congested queues n_p of a priority in a slice.
     #[must_use]
     pub fn congested_queues(&self, slice: usize, priority: u8) -> f64 {
         (self.levels[self.in_slice(slice, priority)] as f64 / self.full.unwrap_or(1) as f64).max(1.0)
     }
 
-    /// Place of the filter of a packet's queue, and the queue's length.
+    /// Index of the filter of a packet's queue, and the queue's length.
     #[inline]
     fn place(&self, queue: QueueId, ingress: IngressId, buffer: &Buffer) -> (usize, u64) {
         if !self.lossless.is_lossless(ingress) {
@@ -403,7 +412,7 @@ impl Reverie {
         (self.first_lossless() + usize::from(ingress.0), length)
     }
 
-    /// With [`Updates::Time`]: the filter at `place` follows its queue until now.
+    /// Updates the filter at `place` to the present time, with [`Updates::Time`].
     #[inline]
     fn follow(&mut self, place: usize, now: Time) {
         let Some(clock) = &self.clock else { return };
@@ -414,7 +423,7 @@ impl Reverie {
         (filter.length, filter.at) = (length, filter.at + taken);
     }
 
-    /// The value of the filter at `place` after an event that leaves `length` bytes in its queue.
+    /// Value of the filter at `place` after an event that leaves `length` bytes in its queue.
     #[inline]
     fn moved(&mut self, place: usize, length: u64, now: Time) -> u64 {
         if self.clock.is_some() {
@@ -429,8 +438,8 @@ impl Reverie {
         if self.rules.departures_only { next.min(length << 32) } else { next }
     }
 
-    /// An event of the queue at `place`, of `priority` in `slice`, that leaves `length` bytes in
-    /// it.
+    /// Records an event of the queue at `place`, of `priority` in `slice`, that leaves `length`
+    /// bytes in the queue.
     fn observe(
         &mut self,
         (place, length): (usize, u64),
@@ -441,7 +450,7 @@ impl Reverie {
         let next = self.moved(place, length, now);
         let bytes = next >> 32;
         let level = match self.full {
-            // With time it fades unseen once nothing happens to the queue.
+            // With time, the filter of an idle queue fades without events.
             Some(_) if self.clock.is_some() && length == 0 => 0,
             Some(full) => bytes.min(full),
             None => {
@@ -465,8 +474,9 @@ impl Reverie {
         }
     }
 
-    /// q̂ less what Γ has beyond whole bytes, rounded up: it exceeds ⌊Γ⌋ by a number of bytes
-    /// exactly if q̂ exceeds Γ by more than one less. [`Rules::whole_bytes`] rounds both.
+    /// Filtered length q̂ less the fraction of a byte in Γ, rounded up. It exceeds ⌊Γ⌋ by a number
+    /// of bytes exactly if q̂ exceeds Γ by more than one byte less. [`Rules::whole_bytes`] rounds
+    /// both.
     #[inline]
     fn comparable(&self, place: usize, weight: Weight, free: u64) -> u64 {
         let beyond =
@@ -474,8 +484,8 @@ impl Reverie {
         self.filters[place].length.saturating_sub(beyond).div_ceil(1 << 32)
     }
 
-    /// Eq. 4, exact to the filter's 2⁻³² bytes unless [`Rules`] say otherwise. The size of a
-    /// lossless packet never counts.
+    /// Whether the queue passes the test of Eq. 4, exact to the filter's 2⁻³² bytes unless
+    /// [`Rules`] state otherwise. The size of a lossless packet never counts.
     #[inline]
     fn is_within(&self, place: usize, size: u64, is_lossless: bool, (weight, free): (Weight, u64)) -> bool {
         let bytes = self.comparable(place, weight, free);
@@ -484,7 +494,7 @@ impl Reverie {
 }
 
 impl Reverie {
-    /// Both queues of a packet have changed.
+    /// Recounts both queues of a packet after a change.
     #[inline]
     fn recount(&mut self, queue: QueueId, ingress: IngressId, buffer: &Buffer) {
         if let Some(slices) = &mut self.slices {
@@ -552,7 +562,7 @@ impl Policy for Reverie {
         self.observe(seen, (slice, departure.priority), departure.now, buffer);
     }
 
-    // Else an empty queue with a large q̂ could never take another packet.
+    // Otherwise an empty queue with a large q̂ could never take another packet.
     fn on_drop(&mut self, arrival: &Arrival, _: DropReason, buffer: &Buffer) {
         if self.rules.departures_only {
             return;
@@ -562,7 +572,7 @@ impl Policy for Reverie {
         self.observe(seen, (slice, arrival.priority), arrival.now, buffer);
     }
 
-    // Another policy's doing: whose ingress queue it was is not known.
+    // Another policy evicted the packet, so its ingress queue is unknown.
     fn on_evict(&mut self, _: Time, queue: QueueId, _: u32, buffer: &Buffer) {
         for id in buffer.queue_ids() {
             self.recount(queue, IngressId(id.0), buffer);

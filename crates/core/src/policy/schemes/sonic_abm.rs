@@ -1,8 +1,8 @@
-//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, taken at ingress for
-//! lossless queues and at egress for lossy ones.
+//! ABM on SONiC's buffer model: the thresholds of `sonic-dt` times γ/n, applied at ingress to
+//! lossless queues and at egress to lossy ones.
 //!
 //! Packets tagged `unscheduled` use a large α, lossless ones too: so the pause of a queue depends
-//! on the packet that asks (Reverie's issue 3).
+//! on the arriving packet (Reverie's issue 3).
 
 use crate::buffer::{Buffer, IngressId, QueueId};
 use crate::hardware::Accounting;
@@ -43,11 +43,11 @@ const PARAMS: &[ParamInfo] = &[
         "unscheduled_alpha",
         64.0,
         Some(1_024.0),
-        "Takes the place of alpha for packets tagged `unscheduled`, lossless and lossy. The artifact uses 1024.",
+        "Replaces alpha for packets tagged `unscheduled`, lossless and lossy. The artifact uses 1024.",
     ),
-    update_interval(Time::from_us(80), "How often n_p and the drain rates are refreshed."),
+    update_interval(Time::from_us(80), "Interval at which n_p and the drain rates are updated."),
     congestion::congestion_param(
-        "When a queue counts in n_p; its fraction is seen only when a packet arrives for it.",
+        "Condition for a queue to count in n_p; its fraction changes only when a packet arrives for it.",
     ),
     congestion::CONGESTED_SHARE,
     ParamInfo {
@@ -62,14 +62,14 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(CongestionUpdate::WORDS),
         default: ParamValue::word(CongestionUpdate::Interval.word()),
         artifact_default: Some(ParamValue::word(CongestionUpdate::Arrival.word())),
-        doc: "When n_p follows the fractions of queues, for `congestion = \"fraction\"`.",
+        doc: "Time at which n_p follows the fractions of queues, for `congestion = \"fraction\"`.",
     },
     ParamInfo {
         name: "drain_rate",
         kind: ParamKind::Choice(SonicDrainRate::WORDS),
         default: ParamValue::word(SonicDrainRate::Measured.word()),
         artifact_default: Some(ParamValue::word(SonicDrainRate::Unbounded.word())),
-        doc: "How fast a queue drains, as a fraction of the fastest port's rate.",
+        doc: "Drain rate of a queue, as a fraction of the fastest port's rate.",
     },
     sonic::INGRESS_POOL,
     sonic::LOSSY_POOL,
@@ -87,7 +87,7 @@ const PARAMS: &[ParamInfo] = &[
 ];
 
 choices! {
-    /// When the number of congested queues follows their lengths.
+    /// Time at which the number of congested queues is updated.
     enum CongestionUpdate {
         Interval = "interval": "once per `update_interval`",
         Arrival = "arrival": "with every packet that arrives (the artifact)",
@@ -95,14 +95,15 @@ choices! {
 }
 
 choices! {
-    /// How drain rates are known.
+    /// Source of drain rates.
     enum SonicDrainRate {
         Measured = "measured":
-            "bytes sent in the last interval, where packets waited (elsewhere the port's rate); at least the port's rate / queues",
+            "bytes sent in the last interval, if packets waited (otherwise the port's rate); at least the port's rate / queues",
         Computed = "computed": "an equal share of the port's rate for each of its congested queues (round robin)",
         Unbounded = "unbounded":
-            "bytes sent in the last interval relative to the queue's own port, also more than that can send, where the queue is longer than `congested_bytes` \
-             and has sent more than 2,048 B; elsewhere, and at the last port of the switch, 1 (the artifact)",
+            "bytes sent in the last interval relative to the queue's own port, possibly above 1, if the \
+             queue is longer than `congested_bytes` and has sent more than 2,048 B; otherwise, and at the \
+             last port of the switch, 1 (the artifact)",
     }
 }
 
@@ -120,17 +121,17 @@ fn at_once(params: &Params) -> bool {
 #[derive(Clone, Debug)]
 pub struct SonicAbm {
     pools: Pools,
-    /// By slice, of its ingress queues: lossless ones count.
+    /// Trackers of the ingress queues by slice; lossless queues count.
     ingress: Vec<Tracker>,
-    /// By slice, of egress queues with what they hold there: lossy ones count.
+    /// Trackers of the egress queues by slice, with their bytes in that slice; lossy queues count.
     egress: Vec<Tracker>,
-    /// n follows every arrival.
+    /// Whether n changes with every arrival.
     at_once: bool,
     accounting: Accounting,
 }
 
 impl SonicAbm {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     ///
     /// # Errors
     /// The parameter that leaves no room in the buffer.
@@ -177,8 +178,8 @@ impl SonicAbm {
     }
 }
 
-/// By what an ingress queue counts as congested (bytes): what it holds of the pool; in the artifact
-/// its headroom, too.
+/// Length by which an ingress queue counts as congested (bytes): its bytes in the pool; in the
+/// artifact also its headroom.
 fn counted_length(pools: &Pools, at_once: bool, ingress: IngressId, buffer: &Buffer) -> u64 {
     if at_once { buffer.ingress_bytes(ingress) } else { pools.ingress_length(ingress, buffer) }
 }
@@ -190,7 +191,7 @@ impl Policy for SonicAbm {
         if self.pools.lossless.is_lossless(arrival.ingress) {
             let mut length = counted_length(&self.pools, self.at_once, arrival.ingress, buffer);
             if self.at_once {
-                // The artifact asks when the packet has been counted.
+                // The artifact tests congestion after counting the packet.
                 length += u64::from(arrival.size);
             }
             self.ingress[slice].arrived(QueueId(arrival.ingress.0), length);
@@ -266,7 +267,7 @@ impl Policy for SonicAbm {
             let length = counted_length(&self.pools, self.at_once, ingress, buffer);
             self.ingress[self.pools.slice_of(ingress)].arrived(QueueId(ingress.0), length);
         }
-        // Of a packet that is not favoured: which one comes next is not known.
+        // Threshold for a packet that is not favoured: the next packet is unknown.
         let limit = self.pause_threshold(ingress, Tags::NONE, buffer);
         self.pools.demand(ingress, limit, buffer)
     }

@@ -55,14 +55,15 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Threshold of every lossless ingress queue in place of the dynamic one (SONiC's static_th); 0: dynamic.",
+        doc: "Fixed threshold of every lossless ingress queue instead of the dynamic one (SONiC's \
+              static_th); 0: dynamic.",
     },
     ParamInfo {
         name: "lossy_static_threshold",
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Threshold of every lossy egress queue in place of the dynamic one; 0: dynamic.",
+        doc: "Fixed threshold of every lossy egress queue instead of the dynamic one; 0: dynamic.",
     },
     sonic::LOSSY_INGRESS_ALPHA,
     sonic::LOSSLESS_EGRESS_ALPHA,
@@ -77,17 +78,18 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 #[derive(Clone, Debug)]
 pub struct SonicDt {
     pools: Pools,
-    /// By ingress queue, for lossless packets.
+    /// Limits of ingress queues for lossless packets.
     pause_limits: Vec<Limit>,
-    /// By egress queue, for lossy packets.
+    /// Limits of egress queues for lossy packets.
     drop_limits: Vec<Limit>,
-    /// Of a port's ingress queues within the pool, of which theirs are a part.
+    /// Alpha for a port's ingress queues together in the pool; the queues' own limits are factors
+    /// of the result.
     port_alpha: Option<Weight>,
     accounting: Accounting,
 }
 
 impl SonicDt {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     ///
     /// # Errors
     /// The parameter that leaves no room in the buffer, or a profile that does not fit the switch.
@@ -117,14 +119,14 @@ impl SonicDt {
         })
     }
 
-    /// T of a lossless ingress queue (bytes): where it pauses its sender.
+    /// Threshold T of a lossless ingress queue (bytes), beyond which it pauses its sender.
     #[must_use]
     #[inline]
     pub fn pause_threshold(&self, ingress: IngressId, buffer: &Buffer) -> u64 {
         self.pause_threshold_with(ingress, 0, buffer)
     }
 
-    /// T of a lossless ingress queue that holds `more` bytes more of the pool.
+    /// Threshold T of a lossless ingress queue with `more` additional bytes in the pool.
     #[inline]
     fn pause_threshold_with(&self, ingress: IngressId, more: u64, buffer: &Buffer) -> u64 {
         let slice = self.pools.slice_of(ingress);
@@ -138,26 +140,27 @@ impl SonicDt {
         self.accounting.expressible(self.pause_limits[usize::from(ingress.0)].of(free))
     }
 
-    #[inline(never)] // Of lossless packets only: what all packets need is inlined.
+    #[inline(never)] // Rare: lossless packets only.
     fn pause_if_reached(&mut self, ingress: IngressId, buffer: &Buffer) {
         let limit = self.pause_threshold(ingress, buffer);
         self.pools.pause_if_reached(ingress, limit, buffer);
     }
 
-    #[inline(never)] // Few ingress queues pause: what all packets need is inlined.
+    #[inline(never)] // Rare: few ingress queues pause.
     fn demand_while_paused(&mut self, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         let limit = self.pause_threshold(ingress, buffer);
         self.pools.demand(ingress, limit, buffer)
     }
 
-    /// T of an egress queue for lossy packets from `ingress` (bytes): beyond it, they are lost.
+    /// Threshold T of an egress queue for lossy packets from `ingress` (bytes), beyond which they
+    /// are dropped.
     #[must_use]
     #[inline]
     pub fn drop_threshold(&self, queue: QueueId, ingress: IngressId) -> u64 {
         self.drop_limit(queue, self.pools.lossy_free(self.pools.slice_of(ingress)))
     }
 
-    /// The same, where so much is free of the lossy pool.
+    /// Threshold of an egress queue if `free` bytes of the lossy pool are free.
     #[inline]
     fn drop_limit(&self, queue: QueueId, free: u64) -> u64 {
         self.accounting.expressible(self.drop_limits[usize::from(queue.0)].of(free))
@@ -214,7 +217,7 @@ impl Policy for SonicDt {
 
     #[inline]
     fn pause_demand(&mut self, _: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
-        // First, because most packets are lossy in most networks.
+        // Checked first, because most packets in most networks are lossy.
         if !self.pools.lossless.is_lossless(ingress) {
             return PauseDemand::Keep;
         }

@@ -11,7 +11,7 @@ pub(super) static COMPLETE_PARTITIONING: PolicyInfo = PolicyInfo {
     name: "cp",
     aliases: &["complete-partitioning"],
     title: "Complete Partitioning",
-    summary: "Gives every queue its own B/N, used or not.",
+    summary: "Reserves B/N for every queue, used or not.",
     source: "Folklore. T = B/N with N the number of queues.",
     cost: "O(1)",
     params: &[],
@@ -23,7 +23,7 @@ pub(super) static EVENLY_SPLIT: PolicyInfo = PolicyInfo {
     name: "es",
     aliases: &["evenly-split"],
     title: "Evenly Split",
-    summary: "Gives every port its own B/n, used or not; a port's queues share it.",
+    summary: "Reserves B/n for every port, used or not; a port's queues share it.",
     source: "TDT, section VI-A. T = B/n with n the number of ports, active or not.",
     cost: "O(1)",
     params: &[],
@@ -77,7 +77,7 @@ impl Policy for StaticPartition {
         }
     }
 
-    /// With one part per port, what the port's other queues leave of it.
+    /// With one part per port: the part less the bytes of the port's other queues.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         Some(match self.part {
             Part::Queue => self.limit,

@@ -1,11 +1,11 @@
-//! Traffic-aware Dynamic Thresholds: every port decides from its own packets whether it carries a
-//! burst or a long-lived overload, and changes its limit.
+//! Traffic-aware Dynamic Thresholds: every port detects bursts and long-lived overload from its own
+//! packets, and changes its limit.
 //!
 //! A port is in one of three states. *Normal*: its limit is `α (B − Q)`. *Absorption*, when its
 //! queue grew by `nec` packets without a drop: `B / (ports in absorption)`, so that one burst may
-//! take everything. *Evacuation*, after `dc` drops: `B / n`, so that an overload that no buffer can
-//! absorb leaves the space to others. Helps where short bursts meet ports that are overloaded for
-//! long. No timers: counters of packets stored, sent and dropped.
+//! use the whole buffer. *Evacuation*, after `dc` drops: `B / n`, so that a port with lasting
+//! overload frees space for others. Protects short bursts from ports with lasting overload. The
+//! policy uses no timers, only counters of packets stored, sent and dropped.
 //!
 //! Source: TDT, Huang, Wang, Cui, ToN 2022, section V; DEC as corrected by erratum E-TDT-1
 //! ([`TrafficAware`]).
@@ -32,7 +32,7 @@ pub(super) static INFO: PolicyInfo = PolicyInfo {
     build: &build,
 };
 
-/// A counter's limit, derived when it is 0.
+/// Limit of a counter, derived if it is 0.
 const fn limit(name: &'static str, doc: &'static str) -> ParamInfo {
     ParamInfo {
         name,
@@ -48,23 +48,23 @@ const PARAMS: &[ParamInfo] = &[
         "alpha",
         1.0,
         None,
-        "Factor of the free space in the normal state. One number, for limits are those of ports.",
+        "Factor of the free space in the normal state. One number, because the limits apply to ports.",
     ),
     ParamInfo {
         name: "packet_bytes",
         kind: ParamKind::Bytes { min: 1 },
         default: ParamValue::Bytes(1_500),
         artifact_default: None,
-        doc: "Size of a usual packet: the counters count packets, and their derived limits are the buffer in such \
-              packets (rounded to nearest).",
+        doc: "Size of a typical packet. Counters count packets, and their derived limits are multiples of \
+              the buffer in such packets (rounded to nearest).",
     },
     ParamInfo {
         name: "burst_rate",
         kind: ParamKind::Ratio { min: 1.001, max: 1_000.0 },
         default: ParamValue::Ratio(2.0),
         artifact_default: None,
-        doc: "k: what arrives at k times the port's rate or faster is a burst. Only used to derive `oc1`. A rate of \
-              exactly k is on the edge: the order of simultaneous packets decides.",
+        doc: "k: traffic at k times the port's rate or more is a burst. Only used to derive `oc1`. At a rate \
+              of exactly k, the order of simultaneous packets decides.",
     },
     limit(
         "nec",
@@ -72,20 +72,20 @@ const PARAMS: &[ParamInfo] = &[
     ),
     limit(
         "oc1",
-        "OC1: packets sent after which the net count starts anew, so that slow growth is no burst. 0: `nec` / (k - 1).",
+        "OC1: packets sent after which the net count restarts, so that slow growth is no burst. 0: `nec` / (k - 1).",
     ),
     limit(
         "oc2",
-        "OC2: packets sent after which absorption ends in any case. 0: 2 B packets (1334 in the paper's setting, where it \
-         says 1344; erratum E-TDT-4).",
+        "OC2: packets sent after which absorption always ends. 0: 2 B packets (1334 in the paper's setting, \
+         where it says 1344; erratum E-TDT-4).",
     ),
     ParamInfo {
         name: "dec",
         kind: ParamKind::at_least(1),
         default: ParamValue::Count(3),
         artifact_default: None,
-        doc: "DEC: packets sent in a row, without an arrival between them, that end absorption or evacuation and clear \
-              the count of drops. 3 to 5; more for TCP (TDT section VI-F gives no value).",
+        doc: "DEC: packets sent in a row, without an arrival in between, that end absorption or evacuation \
+              and reset the count of drops. 3 to 5; more for TCP (TDT section VI-F gives no value).",
     },
     limit("dc", "DC: drops in the normal state that start evacuation. 0: B / 2 packets."),
     ParamInfo {
@@ -93,16 +93,16 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Bytes { min: 0 },
         default: ParamValue::Bytes(0),
         artifact_default: None,
-        doc: "Evacuation ends when the port holds less than this, and does not start there. 0: B / (2 n). At 1 B only \
-              an empty port ends it.",
+        doc: "Evacuation ends when the port has fewer bytes than this, and does not start below it. 0: B / \
+              (2 n). At 1 B only an empty port ends it.",
     },
     ParamInfo {
         name: "literal_dec",
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "DEC as printed: only a stored packet interrupts the row, not a dropped one. Evacuation then ends itself \
-              at once (erratum E-TDT-1); to show the difference.",
+        doc: "DEC as printed: only a stored packet interrupts the row, not a dropped one. Evacuation then \
+              ends immediately, which shows erratum E-TDT-1.",
     },
     ParamInfo {
         name: "any_drop_ends_absorption",
@@ -117,8 +117,8 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Flag,
         default: ParamValue::Flag(false),
         artifact_default: None,
-        doc: "Whether the count of drops survives absorption. The paper does not say; by default all counters start at \
-              0 in every state.",
+        doc: "Whether the count of drops survives absorption. The paper does not state this; by default all \
+              counters start at 0 in every state.",
     },
 ];
 
@@ -159,7 +159,7 @@ enum State {
     Evacuation,
 }
 
-/// Limits of the counters (packets), and the comparator's (bytes).
+/// Limits of the counters (packets) and of the comparator (bytes).
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     nec: u64,
@@ -173,7 +173,7 @@ struct Limits {
 impl Limits {
     fn new(params: &Params, shape: &SwitchShape) -> Self {
         let (packet, ports) = (params.bytes("packet_bytes"), shape.ports() as u64);
-        // To nearest, as the paper counts: 1 MB are 667 packets, a sixteenth of them 42.
+        // Rounded to nearest, as in the paper: 1 MB are 667 packets, a sixteenth of them 42.
         let packets = ((shape.capacity + packet / 2) / packet).max(1);
         let given = |name: &str, derived: u64| match params.count(name) {
             0 => derived.max(1),
@@ -213,10 +213,10 @@ struct Port {
 /// TDT's thresholds: `α (B − Q)`, `B / n_A` or `B / n` by the port's state, for all queues of the
 /// port together.
 ///
-/// DEC is said to count packets sent "between two enqueued packets". An evacuating port is above
-/// its limit and drops every arrival, so that nothing is enqueued between three departures, and
-/// evacuation ends before it has begun. Here a dropped arrival interrupts the row as well, unless
-/// `literal_dec` is set.
+/// According to the paper, DEC counts packets sent "between two enqueued packets". An evacuating
+/// port is above its limit and drops every arrival. So no packet is enqueued between three
+/// departures, and evacuation ends immediately. Here a dropped arrival also resets the counter,
+/// unless `literal_dec` is set.
 #[derive(Clone, Debug)]
 pub struct TrafficAware {
     alpha: Weight,
@@ -225,12 +225,12 @@ pub struct TrafficAware {
     any_drop_ends_absorption: bool,
     keep_drop_count: bool,
     ports: Vec<Port>,
-    /// Ports in absorption, n_A.
+    /// Number of ports in absorption, n_A.
     absorbing: u64,
 }
 
 impl TrafficAware {
-    /// `params` as declared by the registry entry.
+    /// The policy with `params`, as declared by the registry entry.
     #[must_use]
     pub fn new(params: &Params, shape: &SwitchShape) -> Self {
         Self {
@@ -244,15 +244,15 @@ impl TrafficAware {
         }
     }
 
-    /// The limits in force, given or derived: NEC, OC1, OC2, DEC and DC (packets), then the lower
-    /// bound (bytes).
+    /// Limits in force, given or derived: NEC, OC1, OC2, DEC and DC (packets), then the lower bound
+    /// (bytes).
     #[must_use]
     pub fn limits(&self) -> [u64; 6] {
         let Limits { nec, oc1, oc2, dec, dc, lb } = self.limits;
         [nec, oc1, oc2, dec, dc, lb]
     }
 
-    /// The limit of all queues of `port` together.
+    /// Limit for all queues of `port` together.
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].state {
@@ -262,7 +262,7 @@ impl TrafficAware {
         }
     }
 
-    /// A new state starts with counters of 0.
+    /// Enters `state` with all counters at 0.
     #[cold]
     fn enter(&mut self, port: u16, state: State) {
         let port = &mut self.ports[usize::from(port)];
@@ -342,8 +342,7 @@ impl Policy for TrafficAware {
         }
         port.dc += 1;
         if port.dc >= self.limits.dc {
-            // A port that holds less than the lower bound has nothing to evacuate: others fill the
-            // buffer.
+            // A port below the lower bound has no excess to evacuate: other ports fill the buffer.
             let evacuates = buffer.shared_port_bytes(arrival.port) >= self.limits.lb;
             port.dc = 0;
             if evacuates {
@@ -361,7 +360,7 @@ impl Policy for TrafficAware {
         port_bound(arrival, reason, self.port_limit(arrival.port, buffer), buffer)
     }
 
-    /// `state`: 0 normal, 1 absorption, 2 evacuation.
+    /// Probe `state`: 0 normal, 1 absorption, 2 evacuation.
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {
         let (index, _) = buffer.port_and_priority(queue);
         let port = &self.ports[usize::from(index)];

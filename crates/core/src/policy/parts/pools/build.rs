@@ -1,4 +1,4 @@
-//! The pools of a switch: how large they are, and what every queue may hold of them.
+//! Construction of the pools of a switch: their sizes, and the limits of every queue.
 
 use super::{Pools, Sizes, Sums, is_lossless};
 use crate::hardware::QueueMinimums;
@@ -15,14 +15,14 @@ use bufferlab_params::Params;
 use bufferlab_params::profiles::Direction;
 use std::ops::Range;
 
-/// Sum of reserves, which may be absurdly large.
+/// Sum of reserves; saturates, because reserves may be absurdly large.
 fn total(reserves: &[u64]) -> u64 {
     reserves.iter().fold(0, |sum, reserve| sum.saturating_add(*reserve))
 }
 
-/// Refuses reserves of lossless egress queues, whose pool is the whole buffer, and of lossy ingress
-/// queues where what minimums of egress queues hold needs no ingress pool: the same packet would
-/// have two.
+/// Refuses reserves that would count a packet twice: reserves of lossless egress queues, whose pool
+/// is the whole buffer. Also refuses reserves of lossy ingress queues if packets in minimums of
+/// egress queues need no ingress pool.
 fn refuse_reserves(params: &Params, shape: &SwitchShape) -> Result<(), BuildError> {
     let minimums = shape.accounting.queue_minimums;
     refuse(params, |profile| {
@@ -45,12 +45,12 @@ fn refuse_reserves(params: &Params, shape: &SwitchShape) -> Result<(), BuildErro
     })
 }
 
-/// What is set aside in a slice (bytes).
+/// Reserved bytes of a slice.
 struct SetAside {
-    /// Of the slice's ingress queues.
+    /// Reserves of the slice's ingress queues.
     reserves: u64,
     headroom: u64,
-    /// Of all egress queues.
+    /// Minimums of all egress queues.
     minimums: u64,
 }
 
@@ -101,8 +101,8 @@ fn sizes(params: &Params, shape: &SwitchShape, aside: &SetAside) -> Result<Sizes
     Ok(Sizes { ingress, lossy: lossy - of_lossy, lossless_egress: capacity })
 }
 
-/// By queue: the threshold of its profile where it is lossless or not, as `for_lossless` says;
-/// elsewhere `general`.
+/// Limit of each queue: the threshold of its profile if its class is `for_lossless`, otherwise
+/// `general`.
 fn limits(
     params: &Params,
     shape: &SwitchShape,
@@ -125,7 +125,7 @@ fn limits(
 }
 
 impl Pools {
-    /// From the parameters of the policies on SONiC's model.
+    /// Builds the pools from the parameters of the policies on SONiC's model.
     ///
     /// # Errors
     /// The parameter that leaves no room in the buffer, or a profile that does not fit the switch.
