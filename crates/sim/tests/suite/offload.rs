@@ -1,4 +1,4 @@
-//! Do the bursts of large send offload leave a host in one piece?
+//! Bursts of large send offload leave a host without interruption.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_units::{BitRate, Time};
@@ -13,13 +13,13 @@ fn lab(keys: &str) -> Lab {
     Lab::new(&star(4, "1 Gb/s", "50 us"), "buffer = \"64 MB\"\npolicy = \"cs\"", &transport)
 }
 
-/// When the `n`-th packet of a train that leaves a host without a gap has arrived (ns).
+/// Arrival (ns) of the `n`-th packet of a train that leaves a host without gaps.
 fn arrival(n: u64) -> u64 {
     let ps = (n + 1) * RATE.serialization(FULL).0 + 2 * DELAY.0;
     Time(ps).as_ns()
 }
 
-/// FCTs (ns) of ten segments each to three hosts, all at once, from one card.
+/// FCTs (ns) of ten segments each to three hosts, all started at once at one NIC.
 fn three(keys: &str) -> Vec<u64> {
     let flows = (1..4).map(|dst| flow(0, dst, 10 * SEGMENT, Time::ZERO)).collect();
     let rows = run(&lab(keys).flows(flows));
@@ -28,7 +28,7 @@ fn three(keys: &str) -> Vec<u64> {
 
 #[test]
 fn without_offload_flows_take_turns_packet_by_packet() {
-    // The first one's first packet leaves before the others start; then 0 1 2 0 1 2 …
+    // The first flow's first packet leaves before the others start; then 0 1 2 0 1 2 …
     assert_eq!(three(""), [arrival(26), arrival(29), arrival(30)]);
 }
 
