@@ -242,7 +242,7 @@ impl SwitchNode {
     }
 
     /// Forwards a packet at once if the policy lets it bypass the queue of the idle `egress_port`.
-    /// If it returns false, nothing has happened, and the caller must call [`Self::receive`].
+    /// If it returns false, nothing has happened, and the caller must call `receive`.
     #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::pass`].
     pub(crate) fn pass(
         &mut self,

@@ -105,7 +105,7 @@ pub(crate) struct Packet {
 impl Packet {
     /// Note on data: switches must add telemetry.
     pub(crate) const WANTS_TELEMETRY: u16 = 1;
-    /// Note on data with [`Self::WANTS_TELEMETRY`]: report the packet's own queue, not all queues
+    /// Note on data with `WANTS_TELEMETRY`: report the packet's own queue, not all queues
     /// of its port.
     pub(crate) const OF_ITS_QUEUE: u16 = 1 << 2;
     /// Note on data: the packet belongs to the first bytes of its flow.

@@ -5,7 +5,7 @@ use bufferlab_scenario::TieOrder;
 use bufferlab_sim::Simulation;
 use bufferlab_units::Time;
 
-/// Hosts that send to one port at the same picosecond. The first arrival goes on the wire at once,
+/// Hosts that send to one port at the same picosecond. The first arrival is sent at once,
 /// the second into the buffer, which has room for one packet. All others are lost and never sent
 /// again.
 fn winners(hosts: u32, instants: u64, seed: u64) -> (Vec<u64>, Vec<u64>) {
