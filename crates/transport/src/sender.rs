@@ -318,8 +318,8 @@ impl Sender {
         Some(Segment { seq, retransmission: !is_new, syn: false })
     }
 
-    /// Sets the send time of the segment after the one that leaves now. A segment that had to wait at
-    /// the NIC, by less than one gap, does not delay later ones.
+    /// Sets the send time of the segment after the one that leaves now. A segment that had to wait
+    /// at the NIC, by less than one gap, does not delay later ones.
     #[cold]
     fn keep_pace(&mut self, now: Time) {
         let gap = self.window.pacing_gap;

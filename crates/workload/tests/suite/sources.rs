@@ -1,4 +1,4 @@
-//! Poisson and incast sources: who sends, when, to whom, and what may change it.
+//! Poisson and incast sources: senders, times, receivers, and independence from other settings.
 
 use bufferlab_units::Time;
 use bufferlab_workload::WORKLOADS;
@@ -74,7 +74,7 @@ fn poisson_flows(params: PoissonParams<'_>) -> Vec<FlowSpec> {
     drain(PoissonSource::new(params).unwrap())
 }
 
-/// The flows of every query, which must come one after another.
+/// Flows of every query, which must be consecutive.
 fn queries(params: IncastParams<'_>) -> Vec<Vec<FlowSpec>> {
     let flows = drain(IncastSource::new(params).unwrap());
     flows.chunk_by(|a, b| a.query == b.query).map(<[FlowSpec]>::to_vec).collect()
@@ -124,7 +124,7 @@ fn hosts_act_independently_of_each_other() {
     let flows = poisson_flows(poisson(&racks));
     assert!(starts_are_apart(flows.iter().map(|flow| flow.start).collect()));
     assert!(starts_are_apart(queries(incast(&racks)).iter().map(|query| query[0].start).collect()));
-    // The first size of every host is a draw of its own.
+    // The first size of every host is an independent draw.
     let sizes: BTreeSet<_> = by_host(&flows).values().map(|flows| flows[0].2).collect();
     assert_eq!(sizes.len(), 12);
 }
