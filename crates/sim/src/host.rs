@@ -224,7 +224,7 @@ impl Hosts {
     }
 
     /// Ends the flow if its sender is done and nothing refers to its slot: no packet of the flow,
-    /// and no place in its host's turn order, which is a linked list of slots.
+    /// and no place in its host's turn order. That order is a linked list of slots.
     fn retire_if_done(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.defer_end(uplink.now(), slot) {
             return;
@@ -313,9 +313,8 @@ impl Hosts {
         }
     }
 
-    /// Whether the flow is a queue pair. The NIC creates a queue pair's packets only when it sends
-    /// them, with every queueing, because a queue pair has no window that could be queued as a
-    /// whole.
+    /// Whether the flow is a queue pair. With every queueing the NIC creates a queue pair's packets
+    /// only when it sends them: a queue pair has no window that could be queued as a whole.
     #[inline]
     fn is_queue_pair(&self, slot: FlowSlot) -> bool {
         matches!(self.flows.senders[slot].sender, FlowSender::Rdma(_))

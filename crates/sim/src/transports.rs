@@ -169,7 +169,7 @@ fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_r
             last_resort: LastResort::Everything,
             states: CongestionStates::Ns3,
             first_flight_limit: UNSCALED_WINDOW_BYTES / spec.segment_bytes,
-            // ns-3 paces and counts a window by payload.
+            // ns-3 counts payload for the pace and the window.
             segment_wire_bytes: spec.segment_bytes,
             uncounted_wire_bytes: if spec.rdma.is_some() { spec.header_bytes } else { 0 },
             ..read_as_rfc

@@ -257,8 +257,8 @@ pub struct AckEvent<'a> {
     /// Segments in the network just before the ACK arrived.
     pub in_flight: u32,
     /// Whether the window may grow: no recovery and no reduction by a mark is in progress, and the
-    /// window was full at some time in the last round trip. Neither the application nor the NIC
-    /// limited the sender then (RFC 7661, RFC 9438 section 5.8).
+    /// window was full within the last round trip. Neither the application nor the NIC limited the
+    /// sender then (RFC 7661, RFC 9438 section 5.8).
     pub may_grow: bool,
     /// Reports of the switches on that segment's path, in order. Empty unless the control requests
     /// telemetry.
@@ -270,7 +270,7 @@ pub struct AckEvent<'a> {
 const NS3_ONCE_PER_ROUND_TRIP: [&str; 2] = [theta_power_tcp::INFO.name, timely::INFO.name];
 
 impl CongestionControlInfo {
-    /// Whether the sender's recovery leaves the window alone.
+    /// Whether the sender's recovery leaves the window to the control.
     pub(crate) fn governs_window_in(&self, states: CongestionStates) -> bool {
         let shares = states == CongestionStates::Ns3 && NS3_ONCE_PER_ROUND_TRIP.contains(&self.name);
         self.governs_window && !shares

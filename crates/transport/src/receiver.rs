@@ -6,9 +6,9 @@ use bufferlab_units::Time;
 
 /// Receiver of one flow.
 ///
-/// Sends an ACK every `ack_every`-th in-order segment. Sends one at once when a segment is out of
-/// order, fills a hole, ends the flow, or has another congestion mark than the previous one (RFC
-/// 8257 section 3.2, so that delayed ACKs do not blur the fraction of marks).
+/// Sends an ACK every `ack_every`-th in-order segment. Sends an ACK at once when a segment is out
+/// of order, fills a hole, or ends the flow. Also sends one when the congestion mark changes, so
+/// that delayed ACKs do not blur the fraction of marks (RFC 8257 section 3.2).
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next: u32,

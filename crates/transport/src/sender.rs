@@ -41,7 +41,7 @@ pub struct Segment {
 pub enum Phase {
     /// The SYN has not been sent yet.
     Closed,
-    /// Waiting for the SYN-ACK.
+    /// The sender waits for the SYN-ACK.
     Opening,
     /// Normal sending.
     Open,
@@ -49,7 +49,7 @@ pub enum Phase {
     Recovery,
     /// After a timeout, until `recovery_point` is acknowledged.
     Loss,
-    /// Reducing the window after a mark, until more than `recovery_point` is acknowledged;
+    /// Reduction of the window after a mark, until more than `recovery_point` is acknowledged;
     /// [`CongestionStates::Ns3`] only.
     Reduction,
 }

@@ -42,7 +42,7 @@ pub enum SourceError {
     /// Fewer than two hosts.
     #[error("traffic needs at least two hosts, there are {hosts}; add hosts to the topology")]
     TooFewHosts {
-        /// Hosts given.
+        /// Number of hosts.
         hosts: usize,
     },
     /// A pattern between racks, with fewer than two racks.
@@ -64,7 +64,7 @@ pub enum SourceError {
     /// A value that is not a valid rate.
     #[error("{rate} arrivals per second and host is not a rate between 0 and 1e12")]
     Rate {
-        /// The rate given [1/s].
+        /// Rejected rate [1/s].
         rate: f64,
     },
     /// More servers per query than some client can reach.
@@ -85,7 +85,7 @@ pub enum SourceError {
     EmptyQuery {
         /// Requested servers per query.
         fan_in: u32,
-        /// Bytes of all answers together.
+        /// Total bytes of all answers of a query.
         request_bytes: u64,
     },
     /// A closed loop without clients, threads, items or bytes.

@@ -252,7 +252,7 @@ mod tests {
         for server in alone.concat() {
             *hits.entry(server).or_insert(0_u32) += 1;
         }
-        // 8,000 each; five standard deviations of a binomial count are 450.
+        // 8,000 hits per server on average; five standard deviations of a binomial count are 450.
         assert_eq!(hits.len(), 5);
         assert!(hits.values().all(|&count| count.abs_diff(8_000) < 450), "{hits:?}");
         let mut gets = MultiGet::new(params).expect("sound");

@@ -70,8 +70,8 @@ pub struct OnOffParams<'a> {
 /// Independent on-off sources. A burst is one flow of whole packets.
 ///
 /// Every source begins silent. Random streams: `workload/<label>/on`, `…/off`, `…/kinds` and
-/// `…/destinations`. Their index is made of the hosts of a pair, or of the sending host, so that
-/// other sources of the workload do not change a source's draws.
+/// `…/destinations`. Their index is made of the hosts of a pair, or of the sending host. Other
+/// sources of the workload therefore do not change a source's draws.
 #[derive(Clone, Debug)]
 pub struct OnOffSource {
     /// Start of the next burst of every source that has one before the end.

@@ -76,7 +76,7 @@ impl Hosts {
         let transport = &self.transports[flow.transport];
         let Some(sender) = flow.sender.tcp() else { return };
         sender.resume(&transport.tcp, idle.connection, uplink.now());
-        // A message with explicit paths keeps them.
+        // A message with explicit paths keeps its paths.
         if !flow.explicit_path {
             flow.path = idle.path;
         }

@@ -1,8 +1,8 @@
 //! Live flows: senders, receivers and their records, in three parallel slabs.
 //!
-//! A slot is reused once the sender is done, no packet of the flow is left in the network and the
-//! flow has left its host's turn order, and not before the current interval is over; see
-//! [`FreeSlots`].
+//! A slot is reused when its flow has ended: the sender is done, no packet of the flow is left in
+//! the network, and the flow has left its host's turn order. The slot becomes free only when the
+//! current interval is over; see [`FreeSlots`].
 
 use super::slots::FreeSlots;
 use super::transport::{Control, Transport};

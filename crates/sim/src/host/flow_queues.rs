@@ -1,9 +1,8 @@
 //! A queue per flow at a NIC, served in turn: a flow's window waits only behind that flow.
 //!
 //! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet and without its
-//! drops: flows that have just begun to wait come first, once; then all others in turn. A flow
-//! that is found empty leaves the order. The ACKs of a flow are queued as a separate
-//! flow.
+//! drops. Flows that have just begun to wait have one turn first; then all others have turns. A
+//! flow that is found empty leaves the order. The ACKs of a flow are queued as a separate flow.
 
 use crate::ids::{FlowHandle, Id, PacketId};
 use std::collections::VecDeque;

@@ -10,7 +10,7 @@ use bufferlab_transport::Ack;
 use bufferlab_transport::rdma::RdmaAck;
 use bufferlab_units::Time;
 
-/// A SACK option with one block: 2 bytes of padding, kind, length, two edges.
+/// Bytes of a SACK option with one block: 2 bytes of padding, kind, length, two edges.
 const SACK_OPTION_BYTES: u16 = 12;
 
 /// ACK that a receiver's timer has released.

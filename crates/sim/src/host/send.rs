@@ -11,8 +11,8 @@ use bufferlab_scenario::{NicQueueing, TelemetryScope};
 use bufferlab_transport::Segment;
 use bufferlab_units::Time;
 
-/// A SYN carries 4 bytes more than a pure ACK: the maximum segment size option (frame of 58 B in
-/// the public ns-3 code).
+/// Bytes by which a SYN is longer than a pure ACK: the maximum segment size option (frame of 58 B
+/// in the public ns-3 code).
 const SYN_EXTRA_BYTES: u16 = 4;
 
 impl Hosts {

@@ -15,10 +15,12 @@ const CUT: u32 = 4;
 ///
 /// On idle cores other threads are seldom late, and spinning saves the time of waking up. Under
 /// other load they may have lost their cores, and spinning then keeps the core from the very thread
-/// that is awaited. With a fixed budget of [`MOST`], a fat tree of 1,024 hosts took 11 to 18 s on
-/// two threads of two cores at a load of 10 and used 5.0 to 6.9 s of CPU. One thread took 5.2 to
-/// 6.5 s and 2.1 to 2.4 s of CPU. With this budget it took 3.3 to 6.8 s and 2.2 to 2.5 s, as with a
-/// fixed budget of 256.
+/// that is awaited.
+///
+/// Measured on a fat tree of 1,024 hosts, with two threads on two cores at a load of 10: a fixed
+/// budget of [`MOST`] took 11 to 18 s and 5.0 to 6.9 s of CPU. One thread took 5.2 to 6.5 s and 2.1
+/// to 2.4 s of CPU. This budget took 3.3 to 6.8 s and 2.2 to 2.5 s of CPU, as a fixed budget of 256
+/// did.
 #[derive(Debug)]
 pub(super) struct Patience {
     spins: AtomicU32,

@@ -1,8 +1,8 @@
 //! PFC watchdogs of the switches: polling, and the reaction to a storm.
 //!
-//! [`QueueWatchdog`] decides when a storm begins and ends. During a storm, action *drop* discards
-//! the packets of the queue, new packets for it, and packets of the priority from its port;
-//! *forward* ignores pauses; *alert* changes nothing.
+//! [`QueueWatchdog`] decides when a storm begins and ends. The action decides what happens in
+//! between. *Drop* discards the packets of the queue, new packets for it, and packets of the
+//! priority from its port; *forward* ignores pauses; *alert* changes nothing.
 
 use super::{Pfc, Target};
 use crate::ids::{SwitchId, Table};

@@ -19,9 +19,9 @@ pub(crate) struct Flags(pub(crate) u8);
 
 impl Flags {
     pub(crate) const ECN_CAPABLE: Self = Self(1 << 2);
-    /// Congestion experienced.
+    /// Mark of congestion experienced (ECN).
     pub(crate) const MARKED: Self = Self(1 << 3);
-    /// An ACK that echoes a mark.
+    /// Flag of an ACK that echoes a mark.
     pub(crate) const ECHO: Self = Self(1 << 4);
     /// `path` contains explicit choices, one byte per branching switch, the next one lowest.
     pub(crate) const EXPLICIT_PATH: Self = Self(1 << 5);

@@ -9,8 +9,8 @@ use bufferlab_conformance::claims::{Finding, assert_page};
 const WIRE: u64 = 1_500;
 const POLICIES: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 
-/// Two packets, the frame, what fills 10 us there and back and 2 us of reaction at 40 Gb/s, and a
-/// packet that the port is sending.
+/// Headroom: two packets, the frame, a packet that the port is sending, and what fills 10 us there
+/// and back and 2 us of reaction at 40 Gb/s.
 const fn headroom() -> u64 {
     2 * WIRE + 64 + 40 * (2 * 10_000 + 2_000) / 8 + WIRE
 }

@@ -304,7 +304,7 @@ fn round_robin_gives_max_min_shares_of_constant_demands() {
 /// Utilisation from the second second on, and lost packets per packet, of one NewReno flow. Its
 /// bottleneck of 1 Gb/s has a buffer of `share` of the bandwidth-delay product.
 fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
-    // 2.4 ms without queues: 200 packets.
+    // The round trip without queues is 2.4 ms, which is 200 packets.
     let product = 200.0 * PACKET as f64;
     let topology = "kind = \"dumbbell\"\nhosts_per_side = 1\nhost_rate = \"10 Gb/s\"\nbottleneck_rate = \"1 Gb/s\"\n\
                     delay = \"1 us\"\nbottleneck_delay = \"1180 us\"";

@@ -59,7 +59,7 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_its_flows_go_on_elsewhere() {
     }
     assert_eq!(healthy.link_losses(), 0);
     let used = |rows: &Rows| tx(rows, "leaf0", "spine1") + tx(rows, "spine1", "leaf0");
-    // 3 of about 15 ms, then nothing; then 2 ms of silence.
+    // In `down` the link carries traffic for 3 of about 15 ms; in `back` it is only down for 2 ms.
     assert!(used(&down) > 1_000 && used(&down) < used(&healthy) / 2, "{} of {}", used(&down), used(&healthy));
     assert!(used(&back) > 2 * used(&down), "{} and {}", used(&back), used(&down));
     for rows in [&down, &back] {

@@ -104,7 +104,7 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
         let accounts = ["sonic-dt", "sonic-abm", "reverie"].contains(&info.name);
         let accounting: &[&str] = if accounts { &ACCOUNTING } else { &[] };
         for (number, hardware) in HARDWARE.iter().chain(accounting).copied().enumerate() {
-            // A memory in slices by egress port cannot pause.
+            // A memory sliced by egress port cannot pause senders.
             let by_egress = hardware.contains("slices") && !hardware.contains("slice_by");
             let lossless = [false, true].into_iter().filter(|lossless| !lossless || pausing && !by_egress);
             for lossless in lossless {
@@ -137,7 +137,8 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
     }
     assert!(evaluated > 10_000, "{evaluated} comparisons");
     for reason in COMPARED {
-        // Lossy ingress limits bind by profile only.
+        // Ingress limits of lossy traffic bind only in some profiles, so their reason may be
+        // missing.
         assert!(
             reasons.contains(&reason) || reason == "over-ingress-limit",
             "{reason} never bound: {reasons:?}"

@@ -35,22 +35,22 @@ fn without_offload_flows_take_turns_packet_by_packet() {
 #[test]
 fn a_burst_leaves_back_to_back_before_the_next_flow() {
     assert_eq!(three("lso = \"64 KB\""), [arrival(10), arrival(20), arrival(30)]);
-    // Bursts of five: 0 1 2 0 1 2.
+    // Bursts of five take turns: 0 1 2 0 1 2.
     assert_eq!(three("lso = \"7 KB\""), [arrival(20), arrival(25), arrival(30)]);
-    // Less than a segment is no burst.
+    // An offload below one segment gives no bursts.
     assert_eq!(three("lso = \"1 KB\""), three(""));
 }
 
 #[test]
 fn acknowledgements_wait_for_the_end_of_a_burst() {
-    // Host 1 sends one segment to host 0, whose burst of 40 is under way when it arrives.
+    // Host 1 sends two segments to host 0, whose burst of 40 is in progress when they arrive.
     let ack_after = |keys: &str| {
         let flows = vec![flow(0, 2, 40 * SEGMENT, Time::ZERO), flow(1, 0, 2 * SEGMENT, Time::ZERO)];
         let rows = run(&lab(&format!("initial_window = 40\n{keys}")).flows(flows));
         rows.flow(0).fct_ns.expect("finished")
     };
-    // The ACKs of two segments, 54 B each, go between the packets without offload, and after them
-    // with it.
+    // Without offload the ACKs of the two segments, 54 B each, go between the packets; with offload
+    // they follow them.
     let two_acks = Time(2 * RATE.serialization(54).0).as_ns();
     assert_eq!(ack_after(""), arrival(40) + two_acks);
     assert_eq!(ack_after("lso = \"64 KB\""), arrival(40));

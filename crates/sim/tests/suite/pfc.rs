@@ -154,8 +154,8 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
             .workloads(&bursts(&[(0, 1)], "300 us")));
     let port = rows.pauses.iter().find(|row| row.switch == 0 && row.sent_pauses > 0);
     let port = port.expect("nobody was paused");
-    // A packet may be what does not fit, and the model's other terms are for the worst moment: two
-    // more.
+    // The peak may be up to three packets below the headroom: one that does not fit, and two
+    // because the model covers the worst moment.
     assert!(port.max_headroom_bytes <= headroom && headroom < port.max_headroom_bytes + 3 * wire, "{port:?}");
     assert_eq!(rows.pauses.iter().map(|row| row.lost_lossless_packets).sum::<u64>(), rows.switch_losses());
     for row in &rows.drops {
@@ -215,9 +215,9 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     }
 }
 
-/// Needed headroom: twice the packet (the one that triggers the pause, the one that the sender is
-/// sending), the frame, and what fills the way there and back and the reaction time. Source:
-/// `docs/concepts/cited.md` section 8.1, for a frame that need not wait.
+/// Needed headroom, for a frame that need not wait (`docs/concepts/cited.md` section 8.1). The sum
+/// of two packets (the one that triggers the pause, the one that the sender is sending), the frame,
+/// and what fills the way there and back and the reaction time.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
     2 * wire + 64 + (rate * (2 * metres * 5 + reaction_ns)).div_ceil(8)
 }

@@ -91,7 +91,8 @@ fn an_ideal_with_headers_gives_an_unloaded_message_a_slowdown_of_one() {
     let plain = slowdown(control);
     let fair = slowdown(&format!("{control}ideal_header_bytes = \"48 B\""));
     assert!((plain / fair - 1.048).abs() < 0.002, "{plain} {fair}");
-    // 17.28 us count four payloads on the way; the network has three frames, and four ACKs back.
+    // The round trip of 17.28 us counts four payloads; the network has three frames, and four ACKs
+    // back.
     assert!((0.999..1.001).contains(&fair), "{fair}");
 }
 

@@ -37,7 +37,7 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |_, _| CongestionControl::boxed(Cubic::new(hystart))))
 }
 
-/// C (segments per s³) and β, RFC 9438 section 5.
+/// Constants C (segments per s³) and β of RFC 9438 section 5.
 const SCALE: f64 = 0.4;
 const DECREASE: f64 = 0.7;
 /// α_cubic = 3 (1 − β)/(1 + β), with which the Reno-friendly window equals NewReno's on average
@@ -165,7 +165,7 @@ impl Cubic {
         now
     }
 
-    /// W_cubic(t), Eq. 1.
+    /// Value of the cubic function, W_cubic(t) (Eq. 1).
     fn at(&self, seconds: f64) -> f64 {
         SCALE * (seconds - self.flat_at).powi(3) + self.plateau
     }
@@ -199,7 +199,7 @@ impl Controller for Cubic {
         self.after_timeout = event == CongestionEvent::Timeout;
         let is_artifact = config.states == CongestionStates::Ns3;
         if is_artifact && self.after_timeout {
-            // ns-3 forgets everything (CubicReset).
+            // ns-3 resets all state (CubicReset).
             (self.plateau, self.prior) = (0.0, 0.0);
         }
         // Section 4.6: the flight after a loss, as in RFC 5681; ns-3 takes the window.

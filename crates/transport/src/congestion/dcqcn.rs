@@ -352,7 +352,7 @@ impl State {
             return;
         }
         while self.next_due(p) <= now {
-            // At one instant alpha comes first, and a cut before an increase.
+            // At one instant the alpha timer runs first, and a cut precedes an increase.
             let due = self.next_due(p);
             if self.alpha_due == due {
                 self.handle_alpha_timer(p, now);

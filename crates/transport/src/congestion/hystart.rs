@@ -14,15 +14,15 @@ bufferlab_params::choices! {
     }
 }
 
-/// RFC 9406 section 4.3: MIN_RTT_THRESH, MAX_RTT_THRESH, MIN_RTT_DIVISOR, N_RTT_SAMPLE,
-/// CSS_GROWTH_DIVISOR, CSS_ROUNDS.
+/// Constants of RFC 9406 section 4.3: MIN_RTT_THRESH, MAX_RTT_THRESH, MIN_RTT_DIVISOR,
+/// N_RTT_SAMPLE, CSS_GROWTH_DIVISOR, CSS_ROUNDS.
 const LEAST_RISE: Time = Time::from_ms(4);
 const MOST_RISE: Time = Time::from_ms(16);
 const RISE_DIVISOR: u64 = 8;
 const SAMPLES: u32 = 8;
 const CONSERVATIVE_DIVISOR: f64 = 4.0;
 const CONSERVATIVE_ROUNDS: u32 = 5;
-/// ns-3: HystartLowWindow (segments), HystartAckDelta, HystartDelayMax.
+/// Constants of ns-3: HystartLowWindow (segments), HystartAckDelta, HystartDelayMax.
 const CLASSIC_LEAST_WINDOW: f64 = 16.0;
 const CLASSIC_ACK_GAP: Time = Time::from_ms(2);
 const CLASSIC_MOST_RISE: Time = Time::from_ms(1_000);

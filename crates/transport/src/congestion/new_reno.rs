@@ -38,7 +38,8 @@ impl NewReno {
     }
 }
 
-/// RFC 5681: one segment per delivered segment in slow start, one per window above.
+/// Grows the window as in RFC 5681: in slow start by one segment per delivered segment, above by
+/// one per window.
 #[inline]
 pub(super) fn grow(window: &mut Window, delivered: u32) {
     let delivered = f64::from(delivered);

@@ -130,7 +130,7 @@ impl PowerLaw {
         ack.acknowledged > self.renewed_at
     }
 
-    /// Eq. 7: w = γ(w_old/Γ + β) + (1 − γ)w.
+    /// Updates the window by Eq. 7: w = γ(w_old/Γ + β) + (1 − γ)w.
     pub(super) fn update(&mut self, config: &TcpConfig, gamma: f64, power: f64) {
         let increase = rate::segments(config, config.line_rate) / f64::from(self.weights.flows);
         let now = match config.states {

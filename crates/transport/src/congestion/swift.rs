@@ -80,9 +80,9 @@ impl Swift {
         this
     }
 
-    /// Target delay: the base target, plus more for smaller windows, so that many small flows do
-    /// not compete for a queue that cannot be kept short (section 3.5). The paper's term per hop is
-    /// left out, because a path's base round trip is part of the base target.
+    /// Target delay: the base target, plus more for smaller windows. Many small flows would
+    /// otherwise compete for a queue that cannot be kept short (section 3.5). The paper's term per
+    /// hop is left out, because a path's base round trip is part of the base target.
     fn target(&self) -> Time {
         let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;

@@ -46,10 +46,10 @@ impl Sender {
     /// handshake. Window, threshold, round-trip estimate and the control's state are those after
     /// the last message.
     ///
-    /// With `idle_restart`, a connection that was idle for longer than its retransmission timeout
-    /// begins with the smaller of its window and the initial one (RFC 5681 section 4.1); its
-    /// threshold stays. Controls that govern their window ignore the restart: they pace their
-    /// packets, so the burst that the restart prevents does not happen.
+    /// `idle_restart` concerns a connection that was idle for longer than its retransmission
+    /// timeout. It begins with the smaller of its window and the initial one (RFC 5681 section
+    /// 4.1); its threshold stays. Controls that govern their window ignore the restart: they pace
+    /// their packets, so the burst that the restart prevents does not happen.
     pub fn resume(&mut self, config: &TcpConfig, connection: Connection, now: Time) {
         debug_assert!(self.next == 0, "a message changes its connection before it is sent");
         let Connection { mut window, rtt, mut congestion, next_send_at, since } = connection;

@@ -318,7 +318,7 @@ fn timely_follows_algorithm_1() {
         near(update(&mut flow, 60 - n), 4_966.0 + 10.0 * n as f64, 0.01);
     }
     near(update(&mut flow, 55), 5_056.0, 0.01);
-    // The pace: 1000 B at 5056 Mb/s.
+    // The gap sends 1000 B at 5056 Mb/s.
     near(flow.window.pacing_gap.0 as f64, 8e6 / 5.056, 200.0);
 }
 
@@ -345,7 +345,7 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     let before = flow.window.size;
     flow.ack(Event { at: Time::from_ms(99), rtt: Time::from_ms(90), ..Event::default() });
     near(flow.window.size, before / 2.0, 1e-9);
-    // Losses halve; below one segment the flow is paced.
+    // A loss halves the window; below one segment the flow is paced.
     for n in 0..5 {
         flow.control.on_congestion(
             &flow.config,
@@ -487,7 +487,8 @@ fn theta_powertcp_reacts_once_per_round_trip_to_the_gradient_of_the_round_trip()
 #[test]
 fn the_artifacts_laws_differ_where_their_code_does() {
     let artifact = TcpConfig { states: CongestionStates::Ns3, ..config() };
-    // Current at least half of the rate, target 0.95, the average with the old window.
+    // The artifact uses a current of at least half the rate, a target of 0.95, and the average with
+    // the old window.
     let mut flow = Flow::with("powertcp", &[("flows", ParamValue::Count(100))], artifact.clone());
     flow.ack(Event { new_round: true, telemetry: &[report(0, 10_000, 0)], ..Event::default() });
     flow.ack(Event { telemetry: &[report(8, 10_000, 0)], ..Event::default() });

@@ -11,7 +11,7 @@ pub enum FlowListError {
     /// A file system error, or a damaged gzip stream.
     #[error("flow list {}: {cause}", path.display())]
     Io {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Underlying error.
         cause: std::io::Error,
@@ -19,7 +19,7 @@ pub enum FlowListError {
     /// Bytes that are not UTF-8 text.
     #[error("flow list {}, line {line}: not UTF-8 text; save the file as UTF-8", path.display())]
     NotUtf8 {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
@@ -31,7 +31,7 @@ pub enum FlowListError {
         path.display()
     )]
     LineTooLong {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
@@ -44,7 +44,7 @@ pub enum FlowListError {
         (2 * FLOW_BYTES as u64 * *most as u64).div_ceil(1_000_000)
     )]
     TooManyFlows {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line of the first flow beyond the limit (after decompression), from 1.
         line: u64,
@@ -58,7 +58,7 @@ pub enum FlowListError {
         path.display()
     )]
     FieldCount {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
@@ -73,7 +73,7 @@ pub enum FlowListError {
         path.display()
     )]
     Empty {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
     },
     /// A required column that is missing.
@@ -83,7 +83,7 @@ pub enum FlowListError {
         quoted(found)
     )]
     MissingColumn {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Name of the missing column.
         column: &'static str,
@@ -93,7 +93,7 @@ pub enum FlowListError {
     /// A column that appears twice.
     #[error("flow list {}, line 1: column `{column}` appears twice; rename or delete one", path.display())]
     DuplicateColumn {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Name of the column.
         column: String,
@@ -101,7 +101,7 @@ pub enum FlowListError {
     /// A field with an invalid value.
     #[error("flow list {}, line {line}, column `{column}`: `{value}` {problem}", path.display())]
     Cell {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
@@ -115,7 +115,7 @@ pub enum FlowListError {
     /// A flow that a list cannot express; nothing has been written.
     #[error("flow list {}: flow {index} {problem}", path.display())]
     NotWritable {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Position of the flow, from 0.
         index: usize,

@@ -14,9 +14,9 @@ use std::path::Path;
 /// folder. Equal flows always give equal bytes.
 ///
 /// # Errors
-/// [`FlowListError::NotWritable`] for a flow that no list can express: without data, to itself,
-/// opened after its start, or of a class outside of `classes` or with a name that would read back
-/// differently. [`FlowListError::Io`] for a file system error.
+/// [`FlowListError::NotWritable`] for a flow that no list can express. Such a flow has no data,
+/// goes to its own sender, or opens after its start. Or its class is outside of `classes`, or has a
+/// name that would read back differently. [`FlowListError::Io`] for a file system error.
 pub fn write_flow_list(path: &Path, flows: &[FlowSpec], classes: &[String]) -> Result<(), FlowListError> {
     for (index, flow) in flows.iter().enumerate() {
         if let Some(problem) = problem(flow, classes) {

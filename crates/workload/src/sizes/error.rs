@@ -28,7 +28,7 @@ pub enum SizeError {
     /// A table without points.
     #[error("sizes {name}: no points; give at least one line `bytes,cumulative`, the last with cumulative 1")]
     NoPoints { name: String },
-    /// A line of a text that is not a pair of numbers.
+    /// A line that is not a pair of numbers.
     #[error("sizes {name}, {place}: expected `bytes,cumulative` (two numbers and a comma), found `{text}`")]
     NotAPair { name: String, place: Place, text: String },
     /// A size that is invalid for flows.

@@ -30,7 +30,7 @@ pub enum TraceError {
     /// A file system error, or a damaged gzip stream.
     #[error("trace {}: {cause}", path.display())]
     Io {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Underlying error.
         cause: std::io::Error,
@@ -38,7 +38,7 @@ pub enum TraceError {
     /// A trace without packets.
     #[error("trace {}: no packets; expected a pcap capture, or CSV with a header and at least one line below it", path.display())]
     Empty {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
     },
     /// A capture in which no frame has an address.
@@ -48,7 +48,7 @@ pub enum TraceError {
         path.display()
     )]
     NoAddresses {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Number of frames in the capture.
         frames: usize,
@@ -59,7 +59,7 @@ pub enum TraceError {
         path.display()
     )]
     NothingToSend {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Number of packets in the trace.
         packets: usize,
@@ -67,7 +67,7 @@ pub enum TraceError {
     /// A required column that is missing.
     #[error("trace {}, line 1: no column {column}; found {found}; rename a column or add it", path.display())]
     MissingColumn {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Name of the missing column.
         column: &'static str,
@@ -81,7 +81,7 @@ pub enum TraceError {
         path.display()
     )]
     LinkType {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Number of the link type in the file's header.
         link_type: u32,
@@ -91,7 +91,7 @@ pub enum TraceError {
     /// More packets or addresses than the limits allow.
     #[error("trace {}, {place}: {beyond}; split the file, or cut out a part of its time", path.display())]
     TooMany {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Place of the first packet beyond the limit.
         place: PacketPlace,
@@ -105,7 +105,7 @@ pub enum TraceError {
         path.display()
     )]
     LineTooLong {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
@@ -113,7 +113,7 @@ pub enum TraceError {
     /// A damaged file.
     #[error("trace {}, {place}: {cause}; the file is damaged, so remove what is behind the packet before", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Place of the damage.
         place: PacketPlace,
@@ -123,7 +123,7 @@ pub enum TraceError {
     /// An invalid packet.
     #[error("trace {}, {place}: {problem}", path.display())]
     Packet {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Place of the packet.
         place: PacketPlace,

@@ -1,4 +1,5 @@
-//! Addresses and priority of a frame, from its first bytes: captures are often cut short.
+//! Parsing of a frame's addresses and priority from its first bytes, because captures are often cut
+//! short.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -108,7 +108,7 @@ fn options_need_no_end() {
 fn every_interface_has_its_own_link_resolution_and_offset() {
     let mut blocks = Blocks::new(false);
     blocks.interface(1, &[(9, &[9])], false);
-    // Units of 2^-10 s, a second and a half later by its offset and its time.
+    // Time units of 2^-10 s. The offset adds a second, and the time half a second.
     blocks.interface(101, &[(9, &[0x8a]), (14, &1_i64.to_le_bytes())], true);
     blocks.interface(113, &[], false);
     // This interface has no packets, so its link type does not matter.

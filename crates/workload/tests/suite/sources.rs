@@ -38,7 +38,7 @@ fn only_the_named_hosts_send_and_receive_and_nobody_sends_to_itself() {
         |senders, receivers| PoissonParams { between: Some((senders, receivers)), ..poisson(&racks) };
     let flows = poisson_flows(between(&[1, 2], &[2, 5, 6]));
     let count = |src, dst| flows.iter().filter(|flow| (flow.src, flow.dst) == (src, dst)).count();
-    // A thousand flows each; five standard deviations of a binomial count are 75 and 80.
+    // A thousand flows per sender; five standard deviations of a binomial count are 75 and 80.
     for (src, dst, expected) in [(1, 2, 333), (1, 5, 333), (1, 6, 333), (2, 5, 500), (2, 6, 500)] {
         assert!(count(src, dst).abs_diff(expected) < 130, "{src} to {dst}: {}", count(src, dst));
     }
@@ -84,7 +84,7 @@ fn queries(params: IncastParams<'_>) -> Vec<Vec<FlowSpec>> {
 fn poisson_hosts_start_as_many_flows_as_their_rate_says() {
     let racks = racks();
     let flows = poisson_flows(poisson(&racks));
-    // 12 hosts × 1000 flows; five standard deviations of the Poisson count.
+    // 12 hosts × 1000 flows; the tolerance is five standard deviations of the Poisson count.
     assert!((flows.len() as f64 - 12_000.0).abs() < 5.0 * 12_000.0_f64.sqrt(), "{}", flows.len());
     for host in 0..12 {
         let count = flows.iter().filter(|flow| flow.src == host).count() as f64;

@@ -114,7 +114,8 @@ fn captures_of_either_byte_order_and_resolution_hold_the_same_packets() {
             found.push(packets(&trace));
         }
     }
-    // In turn 192.0.2.1 is h0 and 192.0.2.2 is h1; 10/8 is h3.
+    // Unknown addresses map to hosts in turn: 192.0.2.1 to h0, 192.0.2.2 to h1. A rule maps 10/8 to
+    // h3.
     assert_eq!(found[0], [(0, 0, 3, 1_400), (1_000_000_000_000 - 7_000_000, 3, 1, 90)]);
     assert!(found.iter().all(|packets| *packets == found[0]));
 }
