@@ -89,7 +89,7 @@ pub(crate) enum Effect {
     Ended(FlowAccount),
 }
 
-/// Ingredients of the hosts.
+/// Configuration from which the hosts are built.
 #[derive(Debug)]
 pub(crate) struct HostsConfig {
     pub(crate) seed: u64,

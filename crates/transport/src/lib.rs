@@ -76,9 +76,9 @@ pub const UNRESPONSIVE: &str = "none";
 pub struct TcpConfig {
     /// Initial window (segments).
     pub initial_window: u32,
-    /// Most segments in flight before the first ACK. The receive window in a SYN-ACK is never
-    /// scaled (RFC 7323 section 2.2), so it is at most 65,535 bytes. [`u32::MAX`] for no limit, as
-    /// if the sender knew the receiver's window.
+    /// Largest number of segments in flight before the first ACK. The receive window in a SYN-ACK
+    /// is never scaled (RFC 7323 section 2.2), so it is at most 65,535 bytes. [`u32::MAX`] for no
+    /// limit, as if the sender knew the receiver's window.
     pub first_flight_limit: u32,
     /// Smallest retransmission timeout (RFC 6298 says 1 s; data centers use milliseconds).
     pub min_rto: Time,

@@ -28,7 +28,8 @@ use bufferlab_units::Time;
 pub struct RdmaConfig {
     /// Repair of losses.
     pub recovery: Recovery,
-    /// Most segments in flight, whatever the congestion control allows; [`u32::MAX`] for no limit.
+    /// Largest number of segments in flight, under every congestion control; [`u32::MAX`] for no
+    /// limit.
     pub window_limit: u32,
     /// Time without acknowledgement after which a message is sent again; doubled with every
     /// repetition. [`Time::MAX`] for never.

@@ -2,8 +2,8 @@
 
 use bufferlab_units::{BitRate, Time};
 
-/// Most switches on a path that report. HPCC's header has room for five; a three-tier network has
-/// five.
+/// Largest number of switches on a path that report. HPCC's header has room for five; a three-tier
+/// network has five.
 pub const MAX_HOPS: usize = 8;
 
 /// Report of one switch when it begins to send a packet (HPCC, SIGCOMM 2019, figure 4; PowerTCP,

@@ -136,7 +136,7 @@ impl IncastSource {
         }
         let racks = Racks::new(params.racks, pattern)?;
         let rack_sizes = (0..racks.rack_count()).map(|rack| racks.slots(rack).len());
-        // Every rack is the next rack of some client and another rack of some client.
+        // Any rack may have to answer some client, so the smallest rack limits `fan_in`.
         let available = match pattern {
             Pattern::NextRack | Pattern::OtherRack => rack_sizes.min().unwrap_or(0),
             Pattern::AllToAll => racks.hosts().len() - 1,

@@ -38,7 +38,7 @@ impl Simulation {
 
     /// Closes all measurements at the end of the run.
     pub(crate) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
-        // Unfinished flows were observed until the end, even after a long silence.
+        // Unfinished flows are measured until the end of the run, even after a long silence.
         if !self.is_over() {
             self.world.advance_to(self.plan.end);
         }

@@ -45,7 +45,8 @@ const DECREASE: f64 = 0.7;
 const FRIENDLY: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
 /// Largest factor by which the window grows per round trip (section 4.4).
 const STEEPEST: f64 = 1.5;
-/// Most ACKs per segment of growth before any loss and after a timeout, in ns-3 (CntClamp).
+/// Largest number of ACKs per segment of growth in ns-3, before any loss and after a timeout
+/// (CntClamp).
 const ARTIFACT_SLOWEST: f64 = 20.0;
 /// On the plateau ns-3 adds one segment per this many windows; `ARTIFACT_FASTEST` is the least
 /// number of ACKs per segment.

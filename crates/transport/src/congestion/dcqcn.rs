@@ -48,7 +48,7 @@ const PARAMS: &[ParamInfo] = &[
     by_set(
         "alpha_interval",
         SPAN,
-        "Time without notification after which alpha falls. With timers alpha also rises after this time.",
+        "Time without notification after which alpha falls. With timers also the time after a notification at which alpha rises.",
     ),
     by_set("decrease_interval", SPAN, "Least time between two cuts."),
     by_set("increase_interval", SPAN, "Time between two increases."),
@@ -110,8 +110,8 @@ bufferlab_params::choices! {
 pub struct DcqcnParameters {
     /// Reaction to notifications.
     pub reaction: DcqcnReaction,
-    /// Time without notification after which alpha falls. With [`DcqcnReaction::Timer`] alpha also
-    /// rises after this time.
+    /// Time without notification after which alpha falls. With [`DcqcnReaction::Timer`] also the
+    /// time after a notification at which alpha rises.
     pub alpha_interval: Time,
     /// Least time between two cuts.
     pub decrease_interval: Time,

@@ -1,4 +1,4 @@
-//! Workload of exactly the flows of a list.
+//! Workload that sends exactly the flows of a list.
 
 use super::parts::counted;
 use crate::context::WorkloadContext;

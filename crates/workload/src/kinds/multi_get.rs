@@ -46,7 +46,7 @@ const PARAMS: &[ParamInfo] = &[
         FEW,
         "all of them",
         "4",
-        "Servers per query; every query draws them if there are more servers.",
+        "Servers per query, drawn anew for every query if there are more.",
     ),
     ParamInfo::computed("items", FEW, "`fan_in`", "16", "Items per query, assigned to its servers in turn."),
     ParamInfo::required("item", ParamKind::SIZE, "\"32 KB\"", "Payload of one item."),
