@@ -1,4 +1,4 @@
-//! From a scenario to a network.
+//! Builds the network of a simulation from a scenario.
 
 mod network;
 mod switches;
@@ -101,7 +101,7 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// What is recorded of single packets.
+    /// Switches on the recording of single packets and the explanation of losses.
     fn look_closely(&mut self, output: &OutputSpec) {
         if let Some(recorded) = output.packets {
             let nodes = self.switches.iter_mut().filter(|node| recorded.contains(node.id.0));
@@ -118,13 +118,12 @@ fn is_down_at_start(topology: &Topology, index: usize) -> bool {
     topology.links[index].down.iter().any(|&(from, _)| from == Time::ZERO)
 }
 
-/// What is due at known times: timers of policies, cables that go down or come up, the end of the
+/// Timers known before the run: timers of policies, cables that go down or come up, the end of the
 /// arrival phase, samples.
 fn first_timers(scenario: &Scenario, switches: &Table<SwitchId, SwitchNode>) -> Timers {
     let mut timers = Timers::default();
     for node in switches.iter() {
-        // Policies without a timer yet may set one with their first packet: they are asked again
-        // then.
+        // A policy without a timer may set one at its first packet; the engine polls it again then.
         if let Some(first) = node.poll_timeout() {
             timers.push(first, Timer::Policy(node.id));
         }

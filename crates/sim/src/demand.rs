@@ -1,5 +1,4 @@
-//! What is asked of the network: flows as they are due, queries in progress, clients that ask
-//! again.
+//! Demand on the network: flows due to start, queries in progress, and closed-loop clients.
 
 pub(crate) mod closed_loops;
 pub(crate) mod jitter;
@@ -18,14 +17,15 @@ pub(crate) struct Demand {
     source: MergeSource,
     jitter: Option<Jitter>,
     next_flow: Option<FlowSpec>,
-    /// When it starts: the engine asks before every event.
+    /// Start of `next_flow`, cached because the engine reads it before every event.
     next_start: Time,
     pub(crate) queries: Queries,
     closed_loops: ClosedLoops,
 }
 
 impl Demand {
-    /// `noise`: how much later flows of open workloads may start, and the run's seed.
+    /// Merges the demand of a run. `noise` is the largest extra delay of an open workload's flow
+    /// start; `seed` is the run's seed.
     pub(crate) fn new(
         mut source: MergeSource,
         queries: Queries,
@@ -45,18 +45,18 @@ impl Demand {
         }
     }
 
-    /// Whether more flows would wait for their jittered start than may be in memory.
+    /// Whether more flows wait for their jittered start than the memory limit allows.
     pub(crate) fn is_overfull(&self) -> bool {
         self.jitter.as_ref().is_some_and(Jitter::is_overfull)
     }
 
-    /// When the next flow of an open workload starts; [`Time::MAX`] if there is none.
+    /// Start of the next flow of an open workload; [`Time::MAX`] if there is none.
     #[inline]
     pub(crate) fn next_start(&self) -> Time {
         self.next_start
     }
 
-    /// Takes the flow that is due.
+    /// Removes and returns the flow that is due.
     pub(crate) fn take_flow(&mut self) -> FlowSpec {
         let flow = self.next_flow.take().expect("a flow is due");
         self.advance();
@@ -68,35 +68,35 @@ impl Demand {
         self.next_start = self.next_flow.as_ref().map_or(Time::MAX, |flow| flow.start);
     }
 
-    /// Nobody will ask for anything any more.
+    /// Whether no flow and no request will start again.
     pub(crate) fn is_over(&self) -> bool {
         self.next_flow.is_none() && self.closed_loops.are_over()
     }
 
-    /// Whether anybody asks again once it is answered.
+    /// Whether the run has closed-loop clients, which ask again after an answer.
     pub(crate) fn has_closed_loops(&self) -> bool {
         self.closed_loops.exist()
     }
 
-    /// Threads of closed loops ask for the first time.
+    /// Schedules the first request of every closed-loop thread.
     pub(crate) fn start_closed_loops(&mut self, world: &mut World) {
         self.closed_loops.start(world.timers());
     }
 
-    /// A thread of a closed loop asks.
+    /// Sends the next request of a closed-loop thread.
     pub(crate) fn handle_ask(&mut self, world: &mut World, thread: ThreadId) {
         if let Some((number, query)) = self.closed_loops.ask(world, thread) {
             self.queries.open(number, query);
         }
     }
 
-    /// The next answer to a request of a thread that has reached its server by now, and the pool of
-    /// its connection.
+    /// Next answer to a request of `thread` that has reached its server, with the connection pool
+    /// to use.
     pub(crate) fn next_answer(&mut self, world: &mut World, thread: ThreadId) -> Option<(FlowSpec, PoolId)> {
         self.closed_loops.next_answer(world, thread)
     }
 
-    /// An answer has arrived as a whole.
+    /// Records that an answer of `query` has arrived completely.
     pub(crate) fn note_answer(&mut self, world: &mut World, query: u32) {
         self.closed_loops.note_answer(world, query);
     }

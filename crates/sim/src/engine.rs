@@ -1,9 +1,9 @@
-//! The run: takes events in the order of time, hands each to the host or switch that it concerns,
-//! and settles what it leads to.
+//! The run: takes events in order of time, hands each to its host or switch, and settles its
+//! effects.
 //!
-//! Only this part sees all others. A host or switch gets an event together with what it may touch
-//! ([`crate::world::Uplink`], [`crate::world::Ports`]) and leaves effects; nothing else happens
-//! before they are settled.
+//! Only this part sees all others. The engine hands a host or switch an event together with the
+//! state that it may touch ([`crate::world::Uplink`], [`crate::world::Ports`]). The host or switch
+//! leaves effects, and the engine settles them before the next event.
 
 mod ending;
 mod pauses;
@@ -29,20 +29,20 @@ use bufferlab_scenario::Topology;
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Simulated time.
     pub now: Time,
-    /// When flows stop arriving.
+    /// Time at which flows stop arriving.
     pub duration: Time,
-    /// When the run ends at the latest.
+    /// Latest end of the run.
     pub end: Time,
     /// Packets that crossed a link so far.
     pub packet_hops: u64,
-    /// Flows started.
+    /// Flows started so far.
     pub flows_started: u64,
-    /// Flows alive.
+    /// Flows alive now.
     pub flows_live: u64,
 }
 
@@ -51,31 +51,32 @@ pub struct Simulation {
     pub(crate) world: World,
     pub(crate) hosts: Hosts,
     pub(crate) switches: Table<SwitchId, SwitchNode>,
-    /// Flow control, where a switch has lossless priorities.
+    /// State of priority flow control; `None` if no switch has lossless priorities.
     pub(crate) pfc: Option<Box<Pfc>>,
     pub(crate) demand: Demand,
     pub(crate) records: Records,
     pub(crate) plan: Plan,
     pub(crate) verify: bool,
-    /// Delays are not measured, and nothing is verified: a packet at a switch is only passed on.
+    /// Whether the run neither measures delays nor verifies. The switch may then forward a packet
+    /// without queueing it.
     pub(crate) is_plain: bool,
     pub(crate) events: u64,
-    /// The timer of the end of the arrival phase has fired.
+    /// Whether the timer for the end of the arrival phase has fired.
     pub(crate) arrivals_are_over: bool,
-    /// Where this is one part of the network.
+    /// The part of the network that this simulation runs, if the run is divided among threads.
     pub(crate) part: Option<PartOf>,
 }
 
-/// What is known of a run beforehand.
+/// Facts of a run that are known beforehand.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) seed: u64,
-    /// When flows stop arriving.
+    /// Time at which flows stop arriving.
     pub(crate) duration: Time,
-    /// When the run ends at the latest.
+    /// Latest end of the run.
     pub(crate) end: Time,
     pub(crate) topology: Topology,
-    /// The two links of each.
+    /// The two links of each cable.
     pub(crate) cables: Table<CableId, (LinkId, LinkId)>,
 }
 
@@ -91,9 +92,9 @@ impl Simulation {
         &self.records.classes
     }
 
-    /// Explains the events that `request` selects: [`bufferlab_metrics::RunSink::explanation`] gets
-    /// them at the end of the run. Every registered policy watches the switches from now on, which
-    /// costs time.
+    /// Explains the events that `request` selects: [`bufferlab_metrics::RunSink::explanation`]
+    /// receives them at the end of the run. From now on every registered policy runs as a shadow on
+    /// the switches, which costs time.
     pub fn explain(&mut self, request: ExplainRequest) {
         for node in self.switches.iter_mut() {
             if request.switch.is_none_or(|wanted| wanted == node.id.0) {
@@ -103,13 +104,13 @@ impl Simulation {
         self.records.explainer = Some(Explainer::new(request));
     }
 
-    /// Runs to the end, writing rows to `sink`; `progress` is called from time to time.
+    /// Runs to the end and writes rows to `sink`; calls `progress` from time to time.
     ///
     /// The run ends when all flows are done, not before `duration`, and at the latest at
     /// `duration + drain`.
     ///
     /// # Errors
-    /// If the sink fails, an own policy, marking rule or congestion control fails, or an identity
+    /// If the sink fails, a custom policy, marking rule or congestion control fails, or an identity
     /// is broken.
     pub fn run(
         self,
@@ -122,11 +123,11 @@ impl Simulation {
         })
     }
 
-    /// [`Self::run`], given up when `go_on`, which is asked from time to time (every 262,144
-    /// events; more often where an event is more work), says no.
+    /// Runs as [`Self::run`] does, but stops when `go_on` returns false. The engine calls `go_on`
+    /// every 262,144 events, and more often where an event is more work.
     ///
     /// # Errors
-    /// As [`Self::run`]; [`SimError::Interrupted`] if it was given up.
+    /// As [`Self::run`]; [`SimError::Interrupted`] if `go_on` returned false.
     pub fn run_while(
         mut self,
         sink: &mut dyn RunSink,
@@ -172,18 +173,19 @@ impl Simulation {
         self.finish(sink)
     }
 
-    /// When the next event comes that is no link's.
+    /// Time of the next event that is not a link event.
     pub(crate) fn next_rare_event(&mut self) -> Time {
         self.demand.next_start().min(self.world.timers().next_time())
     }
 
-    /// Handles events of links, which nearly all events are, until another one is due first, until
-    /// `last` (included), or until there have been `most` events.
+    /// Handles link events (nearly all events are) until another event is due first, until `last`
+    /// (included), or until the run has counted `most` events.
     ///
-    /// At one instant links go first: the events of a packet before the timers that look at them.
-    #[inline(never)] // One copy of the loop that everything is inlined into.
+    /// At one instant link events go first: events of a packet precede the timers that examine
+    /// them.
+    #[inline(never)] // Keeps one copy of the hot loop.
     pub(crate) fn handle_link_events(&mut self, last: Time, most: u64) -> Result<(), SimError> {
-        // Events of links start no flows of their own accord, but they set timers.
+        // Link events never start flows, but they set timers.
         let last = last.min(self.demand.next_start());
         while self.events < most {
             let next = self.world.next_link_event();
@@ -197,8 +199,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Something has happened where packets are recorded or events explained: hands over rows of
-    /// packets; whether all that was to be explained is.
+    /// Hands over rows of packets and returns whether every requested event has been explained.
+    /// Called after each event of a run that records packets or explains events.
     #[cold]
     fn has_seen_enough(&mut self, sink: &mut dyn RunSink) -> Result<bool, SimError> {
         const ROWS: usize = 1_024;
@@ -206,8 +208,8 @@ impl Simulation {
         Ok(self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied))
     }
 
-    /// Where losses are explained the policies that look on have timers of their own, which go on
-    /// while nothing else happens: through long silence in steps, each with a report.
+    /// Advances the shadow policies, whose timers fire even while the network is silent. A long
+    /// silence is split into steps, with a progress report after each.
     fn look_on_until(
         &mut self,
         next_event: Time,
@@ -226,9 +228,9 @@ impl Simulation {
         Ok(())
     }
 
-    /// Events between two reports, so that they come several times in a second: some events look at
-    /// every queue of a switch, with verification all do, and where losses are explained an event
-    /// may be preceded by thousands of timers of the policies that look on.
+    /// Events between two progress reports, chosen so that several reports appear per second. Some
+    /// events visit every queue of a switch; with verification all do. When losses are explained,
+    /// thousands of shadow policy timers may precede an event.
     fn events_per_report(&self) -> u64 {
         const OF_SMALL_SWITCHES: u64 = 1 << 18;
         let most_queues =
@@ -249,12 +251,12 @@ impl Simulation {
         }
     }
 
-    /// Nothing is left to do.
+    /// Whether no work is left in the run.
     pub(crate) fn is_over(&self) -> bool {
         self.arrivals_are_over && self.hosts.flows().live() == 0 && self.demand.is_over()
     }
 
-    #[inline(always)] // Into the loop, which does nothing else.
+    #[inline(always)] // Inlined into the hot loop.
     fn handle_link_event(&mut self, kind: Kind, link: LinkId) -> Result<(), SimError> {
         match kind {
             Kind::Delivery => match self.world.deliver(link) {
@@ -291,7 +293,7 @@ impl Simulation {
         self.flush_rows(self.world.now(), sink)
     }
 
-    /// Hands rows of what ended before `until` to the sink.
+    /// Hands the rows of flows and queries that ended before `until` to the sink.
     pub(crate) fn flush_rows(&mut self, until: Time, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.records.flush(until, &self.world, &mut self.demand.queries, sink)?;
         match &mut self.pfc {
@@ -328,8 +330,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Hands a flow's data to its source, for a connection of `pool` where its transport keeps
-    /// connections.
+    /// Hands a flow's data to its source. A transport with connections takes a connection of
+    /// `pool`.
     pub(crate) fn start_flow(&mut self, spec: FlowSpec, pool: PoolId) -> Result<(), SimError> {
         if self.part.as_ref().is_none_or(|part_of| part_of.part == PartId::FIRST) {
             self.demand.queries.note_start(&spec);
@@ -340,20 +342,20 @@ impl Simulation {
         Ok(())
     }
 
-    /// Something happens to a flow at its source.
+    /// Runs `handle` for a flow at its source host and settles the effects.
     fn at_source(&mut self, slot: FlowSlot, handle: impl FnOnce(&mut Hosts, &mut Uplink<'_>, FlowSlot)) {
         let host = self.hosts.source(slot);
         self.at_host(host, |hosts, uplink| handle(hosts, uplink, slot));
     }
 
-    /// Something happens at a host.
+    /// Runs `handle` at a host and settles the effects.
     #[inline]
     fn at_host(&mut self, host: HostId, handle: impl FnOnce(&mut Hosts, &mut Uplink<'_>)) {
         handle(&mut self.hosts, &mut self.world.uplink(host));
         self.settle_hosts();
     }
 
-    /// The network, to look at.
+    /// Read-only view of the network.
     fn view(&self) -> View<'_> {
         View {
             world: &self.world,

@@ -1,50 +1,50 @@
-//! What can go wrong when a scenario is run.
+//! Errors of a run.
 
 use thiserror::Error;
 
-/// A run that cannot start or cannot go on.
+/// A run that cannot start or cannot continue.
 #[derive(Debug, Error)]
 pub enum SimError {
     /// The policy does not fit a switch.
     #[error("switch {switch}: {source}")]
     Policy {
-        /// The switch's name.
+        /// Name of the switch.
         switch: String,
-        /// Why.
+        /// Reason of the mismatch.
         source: bufferlab_core::BuildError,
     },
     /// The marking rule does not fit a switch.
     #[error("switch {switch}: marking: {source}")]
     Marker {
-        /// The switch's name.
+        /// Name of the switch.
         switch: String,
-        /// Why.
+        /// Reason of the mismatch.
         source: bufferlab_core::BuildError,
     },
     /// The classifier does not fit a switch.
     #[error("switch {switch}: classifier: {source}")]
     Classifier {
-        /// The switch's name.
+        /// Name of the switch.
         switch: String,
-        /// Why.
+        /// Reason of the mismatch.
         source: bufferlab_core::BuildError,
     },
-    /// A policy failed while it ran, or asked for what no switch can do: its verdicts mean nothing
-    /// any more.
+    /// A policy failed during the run, or asked for something that no switch can do. Its later
+    /// verdicts are meaningless.
     #[error(transparent)]
     PolicyFailed(Box<FailedPolicy>),
-    /// An own marking rule failed while it ran: its marks mean nothing any more.
+    /// A custom marking rule failed during the run. Its later marks are meaningless.
     #[error(transparent)]
     MarkingFailed(Box<FailedMarking>),
-    /// A congestion control failed while it ran: what it sends means nothing any more.
+    /// A congestion control failed during the run. Its later packets are meaningless.
     #[error(transparent)]
     ControlFailed(Box<FailedControl>),
     /// The scheduler does not fit the switch's queues.
     #[error("switch {switch}: scheduler: {source}")]
     Scheduler {
-        /// The switch's name.
+        /// Name of the switch.
         switch: String,
-        /// Why.
+        /// Reason of the mismatch.
         source: bufferlab_core::ScheduleError,
     },
     /// A traffic process does not fit the topology.
@@ -56,36 +56,36 @@ pub enum SimError {
     /// A parameter of a congestion control does not fit the path.
     #[error("transport {transport}: congestion control: {source}")]
     ControlParameter {
-        /// The transport's name.
+        /// Name of the transport.
         transport: String,
-        /// Why.
+        /// Reason of the mismatch.
         source: bufferlab_core::BuildError,
     },
-    /// Prescribed routes lead packets in a circle.
+    /// Prescribed routes form a loop.
     #[error("packets for {host} would go round for ever: {switches}; mend [[topology.route]]")]
     RoutingLoop {
-        /// The destination.
+        /// Name of the destination host.
         host: String,
-        /// The switches of the circle, in order.
+        /// Switches of the loop, in order.
         switches: String,
     },
     /// The scenario exceeds a limit of this engine.
     #[error("{what}: {found}, at most {limit}")]
     TooLarge {
-        /// What.
+        /// Kind of item that exceeds the limit, such as "hosts".
         what: &'static str,
-        /// How many there are.
+        /// Number in the scenario.
         found: u64,
-        /// How many are possible.
+        /// Largest number that the engine supports.
         limit: u64,
     },
-    /// Packets that wait at the cards of hosts would fill the memory.
+    /// Packets waiting at the NICs of hosts would fill the memory.
     #[error(transparent)]
     CardFull(Box<FullCard>),
-    /// Whoever watched the run asked for its end.
+    /// The observer of the run (`go_on`) asked for its end.
     #[error("the run was interrupted")]
     Interrupted,
-    /// The sink failed.
+    /// The sink of the rows failed.
     #[error("writing results: {0}")]
     Sink(#[from] std::io::Error),
     /// A conservation law is broken: a bug in bufferlab.
@@ -93,11 +93,11 @@ pub enum SimError {
         "an identity is broken at {time} in switch {switch}: {source}; this is a bug in bufferlab, please report it"
     )]
     Broken {
-        /// When.
+        /// Time of the broken identity.
         time: bufferlab_units::Time,
-        /// Where.
+        /// Name of the switch.
         switch: String,
-        /// What.
+        /// The broken identity.
         source: bufferlab_core::LedgerError,
     },
     /// Packets were lost without a record: a bug in bufferlab.
@@ -105,15 +105,15 @@ pub enum SimError {
         "{alive} packets are alive but {found} were found in queues and on links; this is a bug in bufferlab, please report it"
     )]
     LostTrack {
-        /// Packets alive by the slab.
+        /// Packets alive according to the slab.
         alive: usize,
-        /// Packets in queues and pipes.
+        /// Packets found in queues and pipes.
         found: usize,
     },
 }
 
-/// A host whose network card would have to hold more packets than there may be. Boxed in
-/// [`SimError`] as [`FailedPolicy`] is.
+/// A host whose NIC would have to store more packets than the limit. Boxed in [`SimError`] as
+/// [`FailedPolicy`] is.
 #[derive(Debug, Error)]
 #[error(
     "host {host} had {packets} packets at its network card at {time} ({} MB of memory) and more to come: \
@@ -121,46 +121,46 @@ pub enum SimError {
     (packets * (size_of::<crate::world::packet::Packet>() + size_of::<crate::ids::PacketId>())).div_ceil(1_000_000)
 )]
 pub struct FullCard {
-    /// The host's name.
+    /// Name of the host.
     pub host: String,
-    /// Packets that wait there.
+    /// Packets waiting at the NIC.
     pub packets: usize,
-    /// Since when there is no room for more.
+    /// Time since which the NIC has had no room.
     pub time: bufferlab_units::Time,
 }
 
-/// A congestion control that failed while it ran. Boxed in [`SimError`] as [`FailedPolicy`] is.
+/// A congestion control that failed during the run. Boxed in [`SimError`] as [`FailedPolicy`] is.
 #[derive(Debug, Error)]
 #[error("congestion control {control} failed in flow {flow} ({src} to {dst}) at {time}: {failure}")]
 pub struct FailedControl {
-    /// The control's name.
+    /// Name of the congestion control.
     pub control: String,
-    /// Number of the flow, as in its table.
+    /// Flow number, as in the table of flows.
     pub flow: u64,
-    /// The sending host's name.
+    /// Name of the sending host.
     pub src: String,
-    /// The receiving host's name.
+    /// Name of the receiving host.
     pub dst: String,
-    /// When.
+    /// Time of the failure.
     pub time: bufferlab_units::Time,
-    /// What happened, and the error behind it.
+    /// Kind of failure, with the error behind it.
     pub failure: bufferlab_transport::ControlFailure,
 }
 
-/// A policy that failed while it ran. Boxed in [`SimError`], because the results of hot functions
-/// can hold one.
+/// A policy that failed during the run. Boxed in [`SimError`] to keep the results of hot functions
+/// small.
 #[derive(Debug, Error)]
 #[error("policy {policy} failed in {} at {time}: {failure}", self.place())]
 pub struct FailedPolicy {
-    /// The policy's name.
+    /// Name of the policy.
     pub policy: String,
-    /// The switch's name.
+    /// Name of the switch.
     pub switch: String,
-    /// Port and priority of the queue that it was called for, where the call was about one.
+    /// Port and priority of the queue concerned; `None` if the call concerned no single queue.
     pub queue: Option<(u16, u8)>,
-    /// When.
+    /// Time of the failure.
     pub time: bufferlab_units::Time,
-    /// What happened, and the error behind it.
+    /// Kind of failure, with the error behind it.
     pub failure: bufferlab_core::PolicyFailure,
 }
 
@@ -170,23 +170,23 @@ impl FailedPolicy {
     }
 }
 
-/// A marking rule that failed while it ran. Boxed in [`SimError`] as [`FailedPolicy`] is.
+/// A marking rule that failed during the run. Boxed in [`SimError`] as [`FailedPolicy`] is.
 #[derive(Debug, Error)]
 #[error("marking rule {rule} failed in {} at {time}: {failure}", place(switch, Some(*queue)))]
 pub struct FailedMarking {
-    /// The rule's name.
+    /// Name of the marking rule.
     pub rule: String,
-    /// The switch's name.
+    /// Name of the switch.
     pub switch: String,
-    /// Port and priority of the packet that it was asked about.
+    /// Port and priority of the packet that the rule judged.
     pub queue: (u16, u8),
-    /// When.
+    /// Time of the failure.
     pub time: bufferlab_units::Time,
-    /// What happened, and the error behind it.
+    /// Kind of failure, with the error behind it.
     pub failure: bufferlab_core::MarkingFailure,
 }
 
-/// "switch leaf0 (port 3, priority 1)"
+/// Text such as "switch leaf0 (port 3, priority 1)".
 fn place(switch: &str, queue: Option<(u16, u8)>) -> String {
     match queue {
         Some((port, priority)) => format!("switch {switch} (port {port}, priority {priority})"),

@@ -1,9 +1,9 @@
-//! Hosts: cards, flows with their senders and receivers, connections that stay open.
+//! Hosts: NICs, flows with their senders and receivers, persistent connections.
 //!
-//! A host handles an event (a flow starts, a packet arrives, a timer fires, its link is idle) and
-//! reaches nothing but what is here and its [`Uplink`]. What else an event leads to it leaves in
-//! [`Hosts::effects`]. The two ends of a flow lie in one table, because a slot is the flow's name
-//! for policies.
+//! A host handles an event (a flow starts, a packet arrives, a timer fires, its link is idle). It
+//! reaches only the state in this module and its [`Uplink`]; it leaves all other effects in
+//! [`Hosts::effects`]. Both ends of a flow share one slot, because policies know the flow by its
+//! slot.
 
 mod apart;
 pub(crate) mod card;
@@ -37,9 +37,9 @@ use message::Pacing;
 use streams::HostStreams;
 use transport::{Control, Transport};
 
-/// Most packets that exist at a time, where cards hold packets that are made before they are sent:
-/// some 6 GB of data of a usual size, 0.2 GB of memory. No network of switches holds as many, so
-/// nearly all of them wait at cards, and a window without bounds would go on until memory is full.
+/// Largest number of packets alive at once where NICs queue packets before they are sent: some 6 GB
+/// of data of usual size, 0.2 GB of memory. No network of switches stores as many, so nearly all of
+/// them wait at NICs. Without this limit an unbounded window would fill the memory.
 pub(crate) const PACKETS_MAX: usize = 1 << 22;
 
 /// All hosts of a network.
@@ -47,27 +47,26 @@ pub(crate) const PACKETS_MAX: usize = 1 << 22;
 pub(crate) struct Hosts {
     cards: Table<HostId, Card>,
     flows: Flows,
-    /// By transport of the scenario and kind of host: `transport * kinds + kind`.
+    /// Transports by index in the scenario and kind of host: `transport * kinds + kind`.
     transports: Table<TransportId, Transport>,
-    /// Hosts whose links have one rate are of a kind.
+    /// Kind of every host; hosts of one kind have links of one rate.
     host_kinds: Table<HostId, u8>,
     kinds: usize,
-    /// By class of flows: index of its transport.
+    /// Index of the transport of every flow class.
     class_transports: Vec<u32>,
     nic_queueing: NicQueueing,
-    /// With [`NicQueueing::FlowQueues`].
+    /// Queues per flow, used with [`NicQueueing::FlowQueues`].
     flow_queues: FlowQueues,
     streams: Table<HostId, HostStreams>,
-    /// Every packet draws its path.
+    /// Whether every packet draws its path.
     spray: bool,
     pacing: Pacing,
     connections: Connections,
-    /// A flow whose congestion control had failed has ended.
+    /// First failed congestion control of a flow that has ended.
     failed: Option<FailedFlow>,
-    /// A card would have had to hold more packets than there may be ([`PACKETS_MAX`]): whose, and
-    /// since when.
+    /// First host whose NIC would have exceeded [`PACKETS_MAX`], with the time.
     overfull: Option<(HostId, Time)>,
-    /// Where these are the hosts of one part of the network.
+    /// State that hosts of one part of the network keep for the other parts.
     apart: Option<Box<Apart>>,
     pub(crate) effects: Vec<Effect>,
 }
@@ -81,31 +80,31 @@ pub(crate) struct FailedFlow {
     pub(crate) failure: ControlFailure,
 }
 
-/// What an event at a host leads to beyond the hosts.
+/// Effect of an event at a host beyond the hosts.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// A flow has arrived as a whole, and answers this query.
+    /// A flow has arrived completely and answers this query.
     Answered(u32),
     /// A flow is over, and its slot is free.
     Ended(FlowAccount),
 }
 
-/// What hosts are made of.
+/// Configuration from which the hosts are built.
 #[derive(Debug)]
 pub(crate) struct HostsConfig {
     pub(crate) seed: u64,
-    /// See [`Hosts`].
+    /// Transports, as in [`Hosts`].
     pub(crate) transports: Table<TransportId, Transport>,
-    /// The kind of every host.
+    /// Kind of every host.
     pub(crate) host_kinds: Table<HostId, u8>,
-    /// How many kinds there are.
+    /// Number of kinds of hosts.
     pub(crate) kinds: usize,
-    /// Names of the classes of flows.
+    /// Names of the flow classes.
     pub(crate) classes: Vec<String>,
-    /// See [`Hosts`].
+    /// Index of the transport of every flow class.
     pub(crate) class_transports: Vec<u32>,
     pub(crate) nic_queueing: NicQueueing,
-    /// Every packet draws its path.
+    /// Whether every packet draws its path.
     pub(crate) spray: bool,
 }
 
@@ -113,7 +112,7 @@ impl Hosts {
     pub(crate) fn new(config: HostsConfig) -> Self {
         let HostsConfig { seed, transports, host_kinds, kinds, classes, class_transports, .. } = config;
         let mut cards: Table<HostId, _> = host_kinds.iter().map(|_| Card::new()).collect();
-        // Cards that hold TCP's packets in a queue make those of queue pairs when they send them.
+        // NICs that queue TCP's packets create a queue pair's packet only when they send it.
         let is_rdma = |transport: &Transport| matches!(transport.control, Control::QueuePair(_));
         if config.nic_queueing != NicQueueing::Fair && transports.iter().any(is_rdma) {
             cards.iter_mut().for_each(Card::share);
@@ -141,34 +140,34 @@ impl Hosts {
         }
     }
 
-    /// All flows, to look at.
+    /// Read access to all flows.
     pub(crate) fn flows(&self) -> &Flows {
         &self.flows
     }
 
-    /// The flow of a packet that exists.
+    /// Flow of a live packet.
     pub(crate) fn flow(&self, flow: FlowHandle) -> &FlowInfo {
         self.flows.info(flow.slot())
     }
 
-    /// The host that sends a flow.
+    /// Host that sends a flow.
     #[inline]
     pub(crate) fn source(&self, slot: FlowSlot) -> HostId {
         self.flows.senders[slot].src
     }
 
-    /// The host that receives a flow.
+    /// Host that receives a flow.
     #[inline]
     pub(crate) fn destination(&self, slot: FlowSlot) -> HostId {
         self.flows.receivers[slot].dst
     }
 
-    /// Packets that exist and wait at cards.
+    /// Number of packets that wait at NICs.
     pub(crate) fn waiting_packets(&self) -> usize {
         self.cards.iter().map(Card::waiting_packets).sum()
     }
 
-    /// What is known of a flow now.
+    /// Current account of a flow.
     pub(crate) fn account(&self, slot: FlowSlot) -> FlowAccount {
         let transport = &self.transports[self.flows.senders[slot].transport];
         self.flows.account(slot, transport)
@@ -181,17 +180,18 @@ impl Hosts {
         bytes.min(self.flows.info(slot).spec.size)
     }
 
-    /// Packets of `priority` must wait at the card of `host` (PFC).
+    /// Pauses packets of `priority` at the NIC of `host` (PFC).
     pub(crate) fn pause(&mut self, host: HostId, priority: u8) {
         self.cards[host].pause(priority);
     }
 
-    /// Packets of `priority` may go.
+    /// Allows the NIC of `host` to send packets of `priority` again.
     pub(crate) fn resume(&mut self, host: HostId, priority: u8) {
         self.cards[host].resume(priority, &mut self.flows);
     }
 
-    /// The network has lost a packet. `uplink`: of the host that sends its flow.
+    /// Handles a packet that the network has lost. `uplink` is that of the host that sends the
+    /// flow.
     pub(crate) fn handle_loss(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
         let slot = uplink.packet(id).flow.slot();
         uplink.remove(id);
@@ -202,7 +202,7 @@ impl Hosts {
         self.leave_network(uplink, slot);
     }
 
-    /// A packet of the flow has ceased to exist.
+    /// Counts a packet of the flow that no longer exists.
     #[inline]
     fn leave_network(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.is_counted_elsewhere(slot) {
@@ -215,7 +215,7 @@ impl Hosts {
         }
     }
 
-    /// A receiver has made a packet of the flow.
+    /// Counts a packet of the flow that a receiver has created.
     fn enter_network(&mut self, uplink: &Uplink<'_>, slot: FlowSlot) {
         if self.is_counted_elsewhere(slot) {
             return self.note_packets(uplink.now(), slot, 1, 0);
@@ -223,8 +223,8 @@ impl Hosts {
         self.flows.senders[slot].in_network += 1;
     }
 
-    /// Ends the flow when its sender is done and nothing is left that could ask for its slot: no
-    /// packet, and no place in its host's turn order, which is a list through the slots.
+    /// Ends the flow if its sender is done and nothing refers to its slot: no packet of the flow,
+    /// and no place in its host's turn order. That order is a linked list of slots.
     fn retire_if_done(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.defer_end(uplink.now(), slot) {
             return;
@@ -235,9 +235,9 @@ impl Hosts {
         }
     }
 
-    /// A sender of TCP has just heard that all has arrived: its connection is free for another
-    /// message. What is left of the flow in the network, repetitions, does not matter to it, and
-    /// the source cannot know of it.
+    /// Frees the connection of a TCP sender that has learnt that all data has arrived.
+    /// Retransmissions still in the network do not matter to the connection, and the source cannot
+    /// know of them.
     #[inline]
     fn end_sending(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         if self.transports[self.flows.senders[slot].transport].persistent.is_some() {
@@ -248,7 +248,7 @@ impl Hosts {
         }
     }
 
-    /// Ends a flow and gives its slot back.
+    /// Ends a flow and frees its slot.
     fn retire(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let account = self.account(slot);
         if let Some(failed) = self.failure_of(slot) {
@@ -258,7 +258,7 @@ impl Hosts {
         self.effects.push(Effect::Ended(account));
     }
 
-    /// The failure of a live flow's congestion control, once.
+    /// Failure of a live flow's congestion control; returned once.
     fn failure_of(&mut self, slot: FlowSlot) -> Option<FailedFlow> {
         let flow = &mut self.flows.senders[slot];
         let failure = flow.sender.take_failure()?;
@@ -267,21 +267,19 @@ impl Hosts {
         Some(FailedFlow { control, number: info.number, spec: info.spec.clone(), failure })
     }
 
-    /// A failed congestion control of a flow that has ended or is alive. The earliest, if there are
-    /// several.
+    /// Earliest failure of a congestion control, among flows that have ended or are alive.
     pub(crate) fn take_failure(&mut self) -> Option<FailedFlow> {
         let slots: Vec<_> = self.flows.live_slots().collect();
         let live = slots.into_iter().filter_map(|slot| self.failure_of(slot)).collect::<Vec<_>>();
         self.failed.take().into_iter().chain(live).min_by_key(|failed| failed.failure.now)
     }
 
-    /// A card that would have had to hold more packets than there may be: whose, since when, and
-    /// how many wait there.
+    /// NIC that would have exceeded the limit of packets: host, time, and packets that wait there.
     pub(crate) fn overfull(&self) -> Option<(HostId, Time, usize)> {
         self.overfull.map(|(host, since)| (host, since, self.cards[host].waiting_packets()))
     }
 
-    /// A packet that exists waits at the card of `host`.
+    /// Queues a live packet at the NIC of `host`.
     #[inline]
     fn enqueue(&mut self, host: HostId, flow: FlowHandle, is_ack: bool, packet: PacketId) {
         let card = &mut self.cards[host];
@@ -291,7 +289,7 @@ impl Hosts {
         }
     }
 
-    /// Takes the first packet that waits at the card of an idle link.
+    /// Takes the first packet that waits at the NIC of an idle link.
     #[inline]
     fn dequeue(&mut self, host: HostId) -> Option<PacketId> {
         let card = &mut self.cards[host];
@@ -301,7 +299,7 @@ impl Hosts {
         }
     }
 
-    /// The same, of the priorities that are not paused.
+    /// Takes the first packet that waits at the NIC and whose priority is not paused.
     fn dequeue_unpaused(&mut self, uplink: &Uplink<'_>) -> Option<PacketId> {
         let card = &mut self.cards[uplink.host()];
         let paused = card.paused;
@@ -315,8 +313,8 @@ impl Hosts {
         }
     }
 
-    /// Whether this flow's packets come into being when the card takes them, whatever the order at
-    /// the card: a queue pair has no window that could wait in a queue as a whole.
+    /// Whether the flow is a queue pair. With every queueing the NIC creates a queue pair's packets
+    /// only when it sends them: a queue pair has no window that could be queued as a whole.
     #[inline]
     fn is_queue_pair(&self, slot: FlowSlot) -> bool {
         matches!(self.flows.senders[slot].sender, FlowSender::Rdma(_))

@@ -1,21 +1,21 @@
-//! Names: a host's number is no switch's, and neither is a link's. A table is indexed by the names
-//! of its rows and by nothing else.
+//! Typed ids: a host's number cannot be used as a switch's or a link's. A table is indexed only by
+//! the ids of its rows.
 //!
-//! This is the one place where a count becomes a name. `Simulation::new` has checked the network
-//! against the engine's limits, so a name that does not fit is a defect and says so.
+//! Counts become ids only here. `Simulation::new` has checked the network against the engine's
+//! limits, so an id that does not fit is a defect and panics.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// Names one of many things of a kind, which are numbered from zero.
+/// Id of one item among items of one kind, numbered from zero.
 pub(crate) trait Id: Copy {
-    /// Its number, as an index.
+    /// Number of the item, as an index.
     fn index(self) -> usize;
 
-    /// The thing of this number.
+    /// Id of the item with number `index`.
     ///
     /// # Panics
-    /// If there cannot be so many.
+    /// If the number exceeds the range of the id.
     fn from_index(index: usize) -> Self;
 }
 
@@ -40,40 +40,40 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A host. Of half the size of other names, because packets and flows carry two of them.
+    /// A host. Half the size of other ids, because packets and flows contain two of them.
     HostId(u16);
     /// A switch.
     SwitchId(u32);
-    /// One direction of a cable: host h's uplink is link h, then come the ports of switch 0, of
-    /// switch 1, and so on.
+    /// One direction of a cable. Host h's uplink is link h; the ports of switch 0, switch 1 and so
+    /// on follow.
     LinkId(u32);
     /// A cable: two links.
     CableId(u32);
-    /// The place of a live flow in the tables of flows. It is used again when the flow is over.
+    /// Index of a live flow in the flow tables; reused when the flow is over.
     FlowSlot(u32);
-    /// A packet in the slab.
+    /// A packet in the slab of live packets.
     PacketId(u32);
-    /// A transport of the scenario as hosts of one rate use it.
+    /// A transport of the scenario, as used by hosts of one line rate.
     TransportId(u8);
     /// A pool of connections between two hosts.
     PoolId(u32);
     /// A thread of a closed loop.
     ThreadId(u32);
-    /// A host that sends pause frames for no reason.
+    /// A host that sends pause frames without cause (a pause storm).
     StormId(u32);
-    /// A part of the network, which has a thread of its own.
+    /// A part of the network, which runs on its own thread.
     PartId(u8);
 }
 
 impl PartId {
     /// The part that writes the results.
     pub(crate) const FIRST: Self = Self(0);
-    /// There are no more parts than this.
+    /// Largest number of parts.
     pub(crate) const MOST: usize = 1 << 8;
 }
 
 impl HostId {
-    /// A host as scenarios and workloads number it.
+    /// Id of the host with this number in scenarios and workloads.
     #[inline]
     pub(crate) fn new(number: u32) -> Self {
         Self(u16::try_from(number).expect("the limit on the number of hosts was checked"))
@@ -87,7 +87,7 @@ impl HostId {
 }
 
 impl LinkId {
-    /// The link of port `port` of a switch, if this is the link of its port 0.
+    /// Link of port `port` of a switch; `self` is the link of port 0 of that switch.
     #[inline]
     pub(crate) fn at_port(self, port: u16) -> Self {
         Self(self.0 + u32::from(port))
@@ -97,19 +97,19 @@ impl LinkId {
 const SLOT_BITS: u32 = 20;
 
 impl FlowSlot {
-    /// The end of a list of slots.
+    /// Marks the end of a list of slots.
     pub(crate) const NONE: Self = Self(u32::MAX);
-    /// There are no more slots than this.
+    /// Largest number of slots.
     pub(crate) const COUNT: usize = 1 << SLOT_BITS;
 }
 
-/// A flow as packets and policies know it: its slot with a generation above, so that a policy which
-/// remembers flows does not take a new flow for an old one that had the same slot.
+/// Flow id for packets and policies: the slot, with a generation in the upper bits. A policy that
+/// remembers flows can so distinguish a new flow from an old one in the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowHandle(pub(crate) u32);
 
 impl FlowHandle {
-    /// The flow of this generation in `slot`.
+    /// Handle of the flow of this generation in `slot`.
     pub(crate) fn new(slot: FlowSlot, generation: u32) -> Self {
         Self(slot.0 | generation << SLOT_BITS)
     }
@@ -120,7 +120,7 @@ impl FlowHandle {
     }
 }
 
-/// Rows by name.
+/// Rows indexed by id.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<I, T> {
     rows: Vec<T>,
@@ -133,13 +133,13 @@ impl<I: Id, T> Table<I, T> {
         self.rows.len()
     }
 
-    /// Adds a row, and returns its name.
+    /// Adds a row and returns its id.
     pub(crate) fn push(&mut self, row: T) -> I {
         self.rows.push(row);
         I::from_index(self.rows.len() - 1)
     }
 
-    /// The names of all rows, in order.
+    /// Ids of all rows, in order.
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = I> + use<I, T> {
         (0..self.rows.len()).map(I::from_index)
     }
@@ -152,12 +152,12 @@ impl<I: Id, T> Table<I, T> {
         self.rows.iter_mut()
     }
 
-    /// All rows with their names, in order.
+    /// All rows with their ids, in order.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (I, &T)> {
         self.rows.iter().enumerate().map(|(index, row)| (I::from_index(index), row))
     }
 
-    /// The rows in order of their names.
+    /// Rows in order of their ids.
     pub(crate) fn as_slice(&self) -> &[T] {
         &self.rows
     }

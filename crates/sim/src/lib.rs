@@ -1,4 +1,4 @@
-//! The packet simulator: a driver of the core and the transports in virtual time.
+//! The packet simulator: drives the core and the transports in virtual time.
 //!
 //! ```text
 //!   Scenario --> Simulation::new --> run(sink, progress) --> rows of the result tables, RunTotals
@@ -10,24 +10,24 @@
 //!   +---------------------+          +--------------------------+           +----------------------+
 //! ```
 //!
-//! One loop: [`Simulation::run`] takes the earlier of the calendar's next link event and the next
-//! rare event (flow start, timer). The same scenario gives the same rows, whatever the machine does
-//! meanwhile.
+//! One loop drives a run: [`Simulation::run`] takes the earlier of the calendar's next link event
+//! and the next rare event (flow start, timer). A scenario gives the same rows on every machine and
+//! under any load.
 //!
-//! | part | owns | may touch beside |
+//! | part | owns | may also touch |
 //! |---|---|---|
-//! | `engine` | the order of events | all others: it hands out events and settles what they lead to |
-//! | `world` | time, links and what is on them, packets, routes, timers | |
-//! | `host` | cards, flows, connections | its uplink, packets at it, timers of hosts (`world::Uplink`) |
+//! | `engine` | the order of events | all others: it dispatches events and settles their effects |
+//! | `world` | time, links and the packets on them, routes, timers | |
+//! | `host` | NICs, flows, connections | its uplink, packets at it, timers of hosts (`world::Uplink`) |
 //! | `switch` | the core's pipeline, its record | links of its ports, packets at it (`world::Ports`) |
-//! | `pfc` | who is paused, watchdogs | links and timers |
+//! | `pfc` | pause states, watchdogs | links and timers |
 //! | `demand` | flows to come, queries, closed loops | timers |
-//! | `observe` | rows | nothing: it looks |
+//! | `observe` | rows | nothing: it only reads |
 //! | `parts` | one run on several threads | whole simulations, one per thread |
 //!
-//! What is exact: serialization at integer picoseconds, propagation, the order of simultaneous
-//! events (see `world/calendar.rs`). A packet occupies a switch's buffer from its last bit's
-//! arrival until its transmission starts (store and forward).
+//! These are exact: serialization at integer picoseconds, propagation, and the order of
+//! simultaneous events (see `world/calendar.rs`). A packet occupies a switch's buffer from its last
+//! bit's arrival until its transmission starts (store and forward).
 
 mod build;
 mod demand;
@@ -54,14 +54,13 @@ pub use observe::explain::{ExplainRequest, ExplainedEvent, Explanations};
 use crate::host::flow;
 use crate::world::packet;
 
-/// Bytes of a live packet: its slot, and the slot's place in the list of free ones. As many slots
-/// exist as packets were alive at once. In a switch, the buffer's record comes on top
-/// (`bufferlab_core::Stored`).
+/// Bytes of a live packet: its slot, and its entry in the list of free slots. There are as many
+/// slots as the peak number of live packets. In a switch, the buffer's record
+/// (`bufferlab_core::Stored`) adds to this.
 pub const BYTES_PER_PACKET: usize = size_of::<packet::Slot>() + size_of::<ids::PacketId>();
 
-/// Bytes of a live flow: sender, receiver, what is needed when it ends, and the slot's bookkeeping.
-/// What the transport holds elsewhere (the state of its congestion control, gaps of a receiver)
-/// comes on top.
+/// Bytes of a live flow: sender, receiver, data needed at its end, and the slot's bookkeeping. The
+/// transport's other memory adds to this: the state of its congestion control, gaps of a receiver.
 pub const BYTES_PER_FLOW: usize = size_of::<flow::SenderSlot>()
     + size_of::<flow::ReceiverSlot>()
     + size_of::<Option<flow::FlowInfo>>()

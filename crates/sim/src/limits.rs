@@ -1,4 +1,4 @@
-//! The limits of the engine, for the page of limits.
+//! Limits of the engine, listed in the documentation.
 
 use crate::demand::jitter::WAITING_MAX;
 use crate::host::PACKETS_MAX;
@@ -6,8 +6,8 @@ use crate::ids::FlowSlot;
 use crate::world::calendar::Calendar;
 use bufferlab_params::Limit;
 
-/// Most packets that are alive at a time, in switches, on links and at cards: 50 GB of data of a
-/// usual size, some 5 GB of memory.
+/// Largest number of packets alive at once, in switches, on links and at NICs. Packets of usual
+/// size carry 50 GB of data then and take some 5 GB of memory.
 pub(crate) const ALIVE_MAX: usize = 1 << 25;
 
 const fn limit(
@@ -22,7 +22,7 @@ const fn limit(
 
 const BEFORE: &str = "refused before the first packet";
 
-/// Limits that the engine checks, before a run or while it goes on.
+/// Limits that the engine checks before or during a run.
 pub const LIMITS: &[Limit] = &[
     limit("hosts", u16::MAX as usize, "", "`[topology]`", BEFORE),
     limit("cables", Calendar::MAX_LINK as usize / 2, "", "`[topology]`", BEFORE),

@@ -1,8 +1,8 @@
-//! How much memory does a scenario take before its first packet?
+//! Estimate of the memory that a scenario takes before its first packet.
 //!
-//! What input can multiply without a packet being sent is known from the scenario alone: queues,
-//! routes, tables of flows, lists. Front ends compare the sum with what there is before they build
-//! anything. Packets and flows that are alive come on top while a run goes on, up to the limits of
+//! Memory that input can multiply without a packet being sent is known from the scenario alone:
+//! queues, routes, flow tables, lists. Front ends compare the sum with the available memory before
+//! they build anything. Live packets and flows add to it during a run, up to the limits of
 //! [`crate::LIMITS`].
 
 use bufferlab_core::flow_tables_bytes;
@@ -10,26 +10,26 @@ use bufferlab_scenario::{Node, Scenario, SwitchSpec};
 use bufferlab_workload::FLOW_BYTES;
 use std::collections::BTreeSet;
 
-/// A queue of a switch: ledger, counters, histogram of occupancy, and what the widest policy knows
-/// of it (bytes).
+/// A queue of a switch: ledger, counters, histogram of occupancy, and the state of the largest
+/// policy (bytes).
 const QUEUE: u64 = 300;
 /// An ingress queue of a memory (bytes).
 const INGRESS_QUEUE: u64 = 48;
-/// What flow control knows of an ingress queue (bytes).
+/// State of flow control for an ingress queue (bytes).
 const PAUSED_QUEUE: u64 = 400;
-/// A port with its link, its name and what is recorded of it (bytes).
+/// A port with its link, its name and its records (bytes).
 const PORT: u64 = 500;
 /// A host with its link, its streams and its names (bytes).
 const HOST: u64 = 600;
-/// A switch or a memory of one, without ports (bytes).
+/// A switch, or one memory of a switch, without ports (bytes).
 const MEMORY: u64 = 4_096;
-/// The histogram of delays of a queue and class, while it is empty (bytes).
+/// An empty histogram of delays of a queue and class (bytes).
 const DELAYS: u64 = 24;
-/// What every registered policy together knows of a queue, where they watch (bytes).
+/// State of all registered policies together for a queue, when they run as shadows (bytes).
 const WATCHED_QUEUE: u64 = 6_000;
 /// The flow tables of all registered policies with their defaults (bytes).
 const WATCHED_TABLES: u64 = 3 << 20;
-/// What every run has (bytes): calendar, timers, buffers of rows.
+/// Fixed memory of every run (bytes): calendar, timers, buffers of rows.
 const RUN: u64 = 200_000;
 
 /// The memory that a scenario takes before its first packet.
@@ -41,16 +41,16 @@ pub struct MemoryEstimate {
 /// A part of a [`MemoryEstimate`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPart {
-    /// What takes it: "flow tables of policies".
+    /// Name of the part, such as "flow tables of policies".
     pub what: &'static str,
-    /// The keys that make it smaller, for messages.
+    /// Keys of the scenario that reduce the part, for messages.
     pub keys: &'static str,
-    /// How much (bytes).
+    /// Size of the part (bytes).
     pub bytes: u64,
 }
 
 impl MemoryEstimate {
-    /// Estimates a scenario without building it.
+    /// Estimates the memory of a scenario without building it.
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let part = |what, keys, bytes| MemoryPart { what, keys, bytes };
@@ -77,13 +77,13 @@ impl MemoryEstimate {
         Self { parts }
     }
 
-    /// The sum (bytes).
+    /// Sum of all parts (bytes).
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.bytes))
     }
 
-    /// What it consists of, the largest part first.
+    /// Parts of the estimate, the largest first.
     #[must_use]
     pub fn parts(&self) -> &[MemoryPart] {
         &self.parts
@@ -103,7 +103,7 @@ fn ports(scenario: &Scenario) -> Vec<u64> {
     ports
 }
 
-/// A table by switch and destination, and one of delays by pairs of racks.
+/// Bytes of the routes: a table by switch and destination, and a table of delays by pairs of racks.
 fn routes(scenario: &Scenario) -> u64 {
     let topology = &scenario.topology;
     let mut racks = BTreeSet::new();
@@ -121,7 +121,7 @@ fn routes(scenario: &Scenario) -> u64 {
     4 * topology.switches.len() as u64 * destinations + 8 * racks * racks
 }
 
-/// The scenario's own lists, and for the run as much again, twice while it sorts them.
+/// Bytes of flow lists: the scenario's copy, plus two more while the run sorts its own.
 fn listed(scenario: &Scenario) -> u64 {
     let flows = scenario.workloads.iter().map(|spec| spec.workload.listed_flows() as u64).sum::<u64>();
     3 * flows * FLOW_BYTES as u64
@@ -143,7 +143,7 @@ impl SwitchMemory {
         let own = flow_tables_bytes(spec.policy_params.iter().map(|(name, value)| (name.as_str(), value)));
         let classifier =
             spec.classifier.as_ref().map_or(0, |classifier| flow_tables_bytes(classifier.params.iter()));
-        // A classifier is copied from its description.
+        // The classifier's description counts once more: every slice has a copy of it.
         let tables = slices * own + (slices + 1) * classifier;
         let pauses = if spec.pfc.is_some() { queues * PAUSED_QUEUE } else { 0 };
         let ledger = queues * QUEUE + slices * (queues * INGRESS_QUEUE + MEMORY) + ports * PORT;

@@ -1,8 +1,7 @@
-//! From state to rows: flows and queries as they end, samples as they are due, everything else at
+//! Turns state into rows: flows and queries as they end, samples as they are due, all other rows at
 //! the end.
 //!
-//! What is recorded here changes nothing in the network, and sees it through a [`View`] that
-//! cannot.
+//! Recording never changes the network: it reads it through a read-only [`View`].
 
 pub(crate) mod explain;
 mod links;
@@ -21,7 +20,7 @@ use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::FlowSpec;
 use explain::Explainer;
 
-/// A network, to look at.
+/// Read-only view of a network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) world: &'a World,
@@ -30,24 +29,25 @@ pub(crate) struct View<'a> {
     pub(crate) topology: &'a Topology,
 }
 
-/// What a run records beyond what a switch records of itself.
+/// Records of a run beyond those that each switch has of itself.
 #[derive(Debug)]
 pub(crate) struct Records {
     pub(crate) output: OutputSpec,
-    /// Names of the classes of flows.
+    /// Names of the flow classes.
     pub(crate) classes: Vec<String>,
-    /// When flows stop arriving.
+    /// Time at which flows stop arriving.
     duration: Time,
-    /// The link that leads to each host.
+    /// The link to each host.
     downlinks: Table<HostId, LinkId>,
-    /// By queue and class (`queue * classes + class`); empty where delays are not measured.
+    /// Delay histograms by queue and class (`queue * classes + class`); empty where delays are not
+    /// measured.
     delays: Table<SwitchId, Vec<DelayHistogram>>,
-    /// Flows that have ended, and when, of which no row was handed over yet.
+    /// Ended flows, with the time of the end, whose rows are not written yet.
     ended: Vec<(Time, FlowAccount)>,
     flows_finished: u64,
-    /// Explains events, where that was asked for.
+    /// Explains events, if the run requests it.
     pub(crate) explainer: Option<Explainer>,
-    /// Rows of packets since rows of packets were last handed over.
+    /// Rows of packets that are not written yet.
     pub(crate) packets: Vec<PacketRow>,
 }
 
@@ -66,7 +66,7 @@ impl Records {
         Self { output, classes, duration, downlinks, delays, ended, flows_finished, explainer, packets }
     }
 
-    /// Flows that have ended.
+    /// Number of flows that have ended.
     pub(crate) fn flows_finished(&self) -> u64 {
         self.flows_finished
     }
@@ -77,13 +77,13 @@ impl Records {
         self.output.delays
     }
 
-    /// Counts how long a packet of this class that leaves a switch now was stored.
+    /// Records the buffering time of a packet of `class` that leaves a switch now.
     pub(crate) fn note_delay(&mut self, node: &SwitchNode, sent: Sent, class: u16) {
         let at = usize::from(sent.queue.0) * self.classes.len() + usize::from(class);
         self.delays[node.id][at].add(node.record.last_sojourn.as_ns());
     }
 
-    /// Packets had these events at a switch.
+    /// Adds a row for every packet event in the log of a switch.
     #[cold]
     pub(crate) fn note_packets(
         packets: &mut Vec<PacketRow>,
@@ -94,8 +94,8 @@ impl Records {
         packets.extend(log.iter().map(|logged| packets::row(view, switch, logged)));
     }
 
-    /// Hands over rows of packets, if there are at least so many: what is held in memory does not
-    /// grow with the run.
+    /// Writes the rows of packets if there are at least `least`, so that memory does not grow with
+    /// the run.
     pub(crate) fn flush_packets(&mut self, least: usize, sink: &mut dyn RunSink) -> Result<(), SimError> {
         if self.packets.len() >= least {
             for row in self.packets.drain(..) {
@@ -105,21 +105,22 @@ impl Records {
         Ok(())
     }
 
-    /// A flow has ended at `at`.
+    /// Records that a flow has ended at `at`.
     pub(crate) fn note_end(&mut self, at: Time, account: FlowAccount) {
         self.flows_finished += 1;
         self.ended.push((at, account));
     }
 
-    /// Takes what another part of the network has recorded of a switch.
+    /// Takes over the records of a switch that another part of the network has run.
     pub(crate) fn adopt(&mut self, switch: SwitchId, other: &mut Self) {
         if self.measures_delays() {
             std::mem::swap(&mut self.delays[switch], &mut other.delays[switch]);
         }
     }
 
-    /// Hands rows of what ended before `until` to the sink: flows of one instant in the order of
-    /// their numbers, because hosts that are far apart know nothing of each other's order.
+    /// Hands the rows of flows and queries that ended before `until` to the sink. Flows of one
+    /// instant are written in order of their numbers, because hosts in different parts cannot know
+    /// each other's order.
     pub(crate) fn flush(
         &mut self,
         until: Time,
@@ -144,7 +145,7 @@ impl Records {
         Ok(())
     }
 
-    /// Writes what has not ended by the end of the run.
+    /// Writes flows and queries that are unfinished at the end of the run.
     pub(crate) fn write_unfinished(
         &self,
         view: View<'_>,
@@ -160,7 +161,7 @@ impl Records {
         Ok(())
     }
 
-    /// Samples every live flow: what has been delivered of it.
+    /// Samples the delivered bytes of every live flow.
     fn sample_flows(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
         for slot in view.hosts.flows().live_slots() {
             let info = view.hosts.flows().info(slot);
@@ -210,7 +211,8 @@ impl Records {
     fn query_row(&self, world: &World, number: u32, query: &Query, complete: bool) -> QueryRow {
         let client = HostId::new(query.client);
         let rate = self.receive_rate(world, client);
-        // Which servers answer is not kept: the client's longest base round trip stands for theirs.
+        // The query does not record its servers, so the client's longest base round trip is used
+        // for all.
         let base = self.output.base_rtt.unwrap_or_else(|| world.routes().longest_base_rtt(client));
         let ideal_ns = base.0 as f64 / 1e3 + query.bytes as f64 * 8e9 / rate.0 as f64;
         let qct = complete.then(|| query.last - query.start);
@@ -229,7 +231,7 @@ impl Records {
         }
     }
 
-    /// The rate at which a host can receive.
+    /// Rate at which a host can receive.
     fn receive_rate(&self, world: &World, host: HostId) -> BitRate {
         world.links()[self.downlinks[host]].account.rate
     }

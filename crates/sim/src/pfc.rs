@@ -1,18 +1,17 @@
-//! Priority flow control: pause and resume frames between neighbours, and who is paused for how
-//! long.
+//! Priority flow control: pause and resume frames between neighbours, and the duration of pauses.
 //!
-//! A frame goes out behind the packet that its port is sending, before all that waits, and takes 64
-//! B of the link; it is not counted among the link's packets. It says what holds when it begins to
-//! leave: demands that change while a frame waits for its link change that frame, of whatever
-//! priority they are. So frames never queue behind each other, and a neighbour learns the latest
-//! state after one packet or one frame at most (unless the scenario asks for a frame of each
-//! change: [`PauseFrames`]). When it has arrived and the reaction time is over, the neighbour
-//! starts no more packets of the priority; one that it is sending goes on. State belongs to the
-//! link that is paused: its sender obeys, its receiver demands.
+//! A frame follows the packet that its port is sending, precedes all waiting packets, and takes 64
+//! B of the link; it is not counted among the link's packets. A frame carries the state at the
+//! moment when it begins to leave: later demands, of any priority, change a frame that still waits
+//! for its link. Frames therefore never queue behind each other, and a neighbour learns the latest
+//! state after at most one packet or one frame. ([`PauseFrames`] can instead send a frame for each
+//! change.) The frame takes effect after its arrival plus the reaction time: the neighbour then
+//! starts no more packets of the priority, but finishes the packet that it is sending. State
+//! belongs to the paused link: its sender obeys, its receiver demands.
 //!
-//! This is the link layer of both ends: it knows links and timers and changes no host or switch.
-//! Its answers say who must stop or may go on, and the engine tells the node at the link's near
-//! end. Only the watchdog changes a switch: the one whose watchdog it is.
+//! This module is the link layer of both ends: it uses links and timers and changes no host or
+//! switch. It returns who must stop or may resume, and the engine notifies the node at the sending
+//! end of the link. Only the watchdog changes a switch, namely its own.
 
 mod cycles;
 mod rows;
@@ -34,42 +33,42 @@ use rows::Names;
 use storm::Storm;
 use watchdog::Watch;
 
-/// A pause or resume frame (bytes).
+/// Size of a pause or resume frame (bytes).
 const FRAME_BYTES: u32 = 64;
-/// A quantum of 512 bits (bytes).
+/// Size of a pause quantum, 512 bits (bytes).
 const QUANTUM_BYTES: u64 = 64;
 const PRIORITY_BITS: u32 = 5;
-/// A link's number and a priority; above them, the link's generation.
+/// Bits of a link's number and a priority; the bits above them contain the link's generation.
 const TARGET_BITS: u32 = 23;
 
-/// One priority of one link.
+/// State of one priority of one link.
 #[derive(Clone, Copy, Debug, Default)]
 struct PauseState {
-    /// Since when its receiver wants it to be paused.
+    /// Time since which the link's receiver has demanded a pause.
     demanded: Option<Time>,
     demanded_total: Time,
-    /// The last frame about it was a pause.
+    /// Whether the last frame about the priority was a pause.
     told: bool,
-    /// The next frame must say what holds although the last one did.
+    /// Whether the next frame must repeat the state of the previous one.
     repeat: bool,
     sent_pauses: u64,
     sent_resumes: u64,
-    /// How long a pause of its receiver lasts; `None`: until it is taken back.
+    /// Duration of a pause that the link's receiver demands; `None` if it lasts until a resume
+    /// frame.
     duration: Option<Time>,
-    /// Since when its sender obeys.
+    /// Time since which the link's sender has been paused.
     paused: Option<Time>,
     paused_total: Time,
     ended_pauses: u64,
     received_pauses: u64,
     received_resumes: u64,
-    /// Packets that came over the link and were lost in the switch although they are lossless
-    /// there.
+    /// Packets from this link that the switch lost although their priority is lossless there.
     lost_packets: u64,
-    /// When the pause ends by itself.
+    /// Time at which the pause expires.
     expires: Time,
-    /// A repetition is due then.
+    /// Time at which the pause must be repeated.
     refresh: Time,
-    /// Counts how often the link went down: frames of an earlier generation are lost.
+    /// Number of times the link went down; frames of an earlier generation are lost.
     generation: u32,
 }
 
@@ -77,24 +76,24 @@ struct PauseState {
 #[derive(Debug)]
 pub(crate) struct Pfc {
     specs: Table<SwitchId, Option<PfcSpec>>,
-    /// The other direction of each link's cable.
+    /// Opposite direction of each link's cable.
     reverse: Table<LinkId, LinkId>,
     names: Table<LinkId, Names>,
-    /// Priorities per link in `states`.
+    /// Number of priorities per link in `states`.
     width: usize,
     states: Vec<PauseState>,
-    /// By the link that a frame waits for: the priorities that it is about.
+    /// Priorities that the next frame over each link will cover.
     waiting: Table<LinkId, u32>,
-    /// As `states`; empty where no switch has a watchdog.
+    /// Watchdog states, indexed as `states`; empty if no switch has a watchdog.
     watches: Vec<Watch>,
     storms: Table<StormId, Storm>,
     cycles: Vec<Cycle>,
-    /// Pauses and storms that have ended since rows were last handed over.
+    /// Pauses and storms that have ended and whose rows are not written yet.
     spans: Vec<PauseSpanRow>,
     storm_rows: Vec<WatchdogRow>,
 }
 
-/// A priority of a link.
+/// One priority of one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) link: LinkId,
@@ -102,13 +101,13 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// As timers name it.
+    /// Key of the target in timers.
     fn key(self, generation: u32) -> PauseKey {
         PauseKey(generation << TARGET_BITS | self.link.0 << PRIORITY_BITS | u32::from(self.priority))
     }
 }
 
-/// A priority of a link since the link went down last, as timers name it.
+/// Key of a timer: a priority of a link, with the link's generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PauseKey(u32);
 
@@ -120,7 +119,8 @@ impl PauseKey {
 }
 
 impl Pfc {
-    /// `None`: no switch has lossless priorities. Timers of watchdogs and storms are set.
+    /// Builds flow control and sets the timers of watchdogs and storms; `None` if no switch has
+    /// lossless priorities.
     pub(crate) fn new(
         scenario: &Scenario,
         links: &Table<LinkId, Link>,
@@ -168,7 +168,7 @@ impl Pfc {
         }))
     }
 
-    /// How many priorities of a link have a state.
+    /// Number of priorities of a link that have a state.
     fn priorities(&self) -> u8 {
         u8::try_from(self.width).expect("a mask of 32 bits names the lossless priorities")
     }
@@ -177,22 +177,22 @@ impl Pfc {
         target.link.index() * self.width + usize::from(target.priority)
     }
 
-    /// The priority of a link whose state is at this place.
+    /// Priority and link of the state at index `at`.
     fn target_at(&self, at: usize) -> Target {
         let priority =
             u8::try_from(at % self.width).expect("a mask of 32 bits names the lossless priorities");
         Target { link: LinkId::from_index(at / self.width), priority }
     }
 
-    /// Whether the sender of the link, a switch, has the priority lossless on other ports only, and
-    /// takes no notice of frames here.
+    /// Whether the link's sender ignores frames of this priority: it is a switch on which the
+    /// priority is lossless at other ports only.
     fn is_ignored(&self, target: Target, sender: End) -> bool {
         let End::Switch(switch, port) = sender else { return false };
         let spec = self.specs[switch].as_ref();
         spec.is_some_and(|spec| !spec.ports.is_empty() && spec.mask_at(port) >> target.priority & 1 == 0)
     }
 
-    /// A packet of `priority` that came through `port` of `node` was lost there.
+    /// Counts a packet of `priority` that came through `port` of `node` and was lost there.
     #[cold]
     pub(crate) fn note_loss(&mut self, node: &SwitchNode, port: u16, priority: u8) {
         let mask = self.specs[node.id].as_ref().map_or(0, |spec| spec.mask_at(port));
@@ -212,14 +212,14 @@ impl Pfc {
         &mut self.watches[at]
     }
 
-    /// The state that a timer is for; `None` if the link went down after it was set.
+    /// State that a timer refers to; `None` if the link went down after the timer was set.
     fn state_of(&mut self, key: PauseKey) -> Option<&mut PauseState> {
         let target = key.target();
         let state = self.state(target);
         (target.key(state.generation) == key).then_some(state)
     }
 
-    /// Whether a pause keeps the packets of `priority` from `link`.
+    /// Whether a pause prevents packets of `priority` from using `link`.
     #[inline]
     pub(crate) fn is_held(&self, link: LinkId, priority: u8) -> bool {
         if usize::from(priority) >= self.width {
@@ -231,7 +231,8 @@ impl Pfc {
 }
 
 impl Pfc {
-    /// The policy of a switch demands of the neighbour behind `ingress` that it stops or goes on.
+    /// Records that the policy of a switch demands a pause of the neighbour behind `ingress`, or
+    /// its end.
     pub(crate) fn demand(&mut self, world: &mut World, node: &SwitchNode, ingress: IngressId, paused: bool) {
         let (port, priority) = node.port_and_priority(QueueId(ingress.0));
         let target = Target { link: self.reverse[node.first_link.at_port(port)], priority };
@@ -245,8 +246,7 @@ impl Pfc {
         self.request_frame(world, target);
     }
 
-    /// The neighbour behind a link shall learn what is demanded of `target`, as soon as the link
-    /// back is free.
+    /// Sends a frame with the demanded state of `target` as soon as the link back is free.
     fn request_frame(&mut self, world: &mut World, target: Target) {
         let back = self.reverse[target.link];
         if let Some((PauseFrames::Each, reaction)) = self.frames_of(world, target) {
@@ -269,7 +269,7 @@ impl Pfc {
         }
     }
 
-    /// A frame begins to leave over the link `back`, with what is demanded now.
+    /// Sends a frame over the link `back` with the current demands.
     pub(crate) fn handle_frame_start(&mut self, world: &mut World, back: LinkId) {
         let priorities = std::mem::take(&mut self.waiting[back]);
         let link = self.reverse[back];
@@ -283,24 +283,23 @@ impl Pfc {
         }
     }
 
-    /// How the switch that demands of `target` sends frames, and the time that its neighbours take
-    /// to obey.
+    /// Frame mode and reaction time of the switch that demands pauses of `target`.
     fn frames_of(&self, world: &World, target: Target) -> Option<(PauseFrames, Time)> {
         let End::Switch(switch, _) = world.links()[target.link].to else { return None };
         self.specs[switch].as_ref().map(|spec| (spec.frames, spec.reaction))
     }
 
-    /// A frame that has just begun to leave says what is demanded of `target`; it is obeyed at
+    /// Records that a frame with the demand on `target` begins to leave. The neighbour obeys at
     /// `obeyed`.
     fn announce(&mut self, world: &mut World, target: Target, obeyed: Time) {
         let now = world.now();
         let state = self.state(target);
         let key = target.key(state.generation);
         let paused = state.demanded.is_some();
-        // The time of a repetition may have come while nothing was demanded.
+        // The repetition may have fallen due while no pause was demanded.
         let is_due = paused && state.refresh <= now;
         if state.told == paused && !state.repeat && !is_due {
-            // What was demanded while the frame waited has been taken back.
+            // The demand was withdrawn while the frame waited.
             return;
         }
         (state.told, state.repeat) = (paused, false);
@@ -318,7 +317,7 @@ impl Pfc {
         }
     }
 
-    /// A pause is still wanted when half of its time is over.
+    /// Repeats a pause that is still demanded after half of its duration.
     pub(crate) fn handle_pause_refresh(&mut self, world: &mut World, key: PauseKey) {
         let (target, now) = (key.target(), world.now());
         let Some(state) = self.state_of(key) else { return };
@@ -328,8 +327,8 @@ impl Pfc {
         }
     }
 
-    /// A pause frame has reached the sender of a link, and its reaction time is over. `Some`: it
-    /// must stop now.
+    /// Applies a pause frame that has reached the sender of a link, after the reaction time.
+    /// Returns the target if the sender must stop now.
     #[must_use]
     pub(crate) fn handle_pause_obeyed(&mut self, world: &mut World, key: PauseKey) -> Option<Target> {
         let (target, now) = (key.target(), world.now());
@@ -347,11 +346,12 @@ impl Pfc {
             return None;
         }
         state.paused = Some(now);
-        // A watchdog may ignore it.
+        // A watchdog may override the pause.
         self.is_held(target.link, target.priority).then_some(target)
     }
 
-    /// The sender of a link obeys a resume frame from now on. `Some`: it was paused and may go on.
+    /// Applies a resume frame at the sender of a link. Returns the target if it was paused and may
+    /// send.
     #[must_use]
     pub(crate) fn handle_resume_obeyed(&mut self, now: Time, key: PauseKey) -> Option<Target> {
         let state = self.state_of(key)?;
@@ -359,14 +359,14 @@ impl Pfc {
         self.release(now, key.target())
     }
 
-    /// A pause may be over because it was not repeated. `Some`: its sender may go on.
+    /// Ends a pause that was not repeated in time. Returns the target if its sender may send.
     #[must_use]
     pub(crate) fn handle_pause_expiry(&mut self, now: Time, key: PauseKey) -> Option<Target> {
         let state = self.state_of(key)?;
         if state.expires == now { self.release(now, key.target()) } else { None }
     }
 
-    /// Nothing pauses the sender of a link any more. `Some`: something did.
+    /// Ends the pause of a link's sender. Returns the target if there was a pause.
     #[must_use]
     pub(crate) fn release(&mut self, now: Time, target: Target) -> Option<Target> {
         let state = self.state(target);
@@ -379,19 +379,19 @@ impl Pfc {
         Some(target)
     }
 
-    /// The priorities of a link that have a state.
+    /// Priorities of a link that have a state.
     pub(crate) fn targets(&self, link: LinkId) -> impl Iterator<Item = Target> + use<> {
         (0..self.priorities()).map(move |priority| Target { link, priority })
     }
 
-    /// A link has gone down: frames about `target` that are on their way are lost.
+    /// Discards frames in flight about `target`, because its link has gone down.
     pub(crate) fn forget_frames(&mut self, target: Target) {
         let state = self.state(target);
         state.generation = (state.generation + 1) % (1 << (u32::BITS - TARGET_BITS));
         state.told = false;
     }
 
-    /// `link` is up again: its receiver repeats what it wants.
+    /// Repeats the demands of the receiver of `link`, which is up again.
     #[cold]
     pub(crate) fn repeat_pauses(&mut self, world: &mut World, link: LinkId) {
         for target in self.targets(link) {
@@ -402,7 +402,7 @@ impl Pfc {
     }
 }
 
-/// How long a pause lasts on `link`; `None`: until it is taken back.
+/// Duration of a pause on `link`; `None` if it lasts until a resume frame.
 fn pause_duration(quanta: Option<u16>, link: &Link) -> Option<Time> {
     quanta.map(|quanta| link.account.rate.serialization(u64::from(quanta) * QUANTUM_BYTES))
 }

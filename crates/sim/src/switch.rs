@@ -1,8 +1,7 @@
-//! A switch of the network: the core's pipeline, the links of its ports, and what is recorded of
-//! it.
+//! A switch of the network: the core's pipeline, the links of its ports, and its record.
 //!
-//! A switch handles one event at a time and reaches nothing but itself and its [`Ports`]. What else
-//! an event leads to (packets that are lost, pauses, a timer) it leaves in its `Effects`.
+//! A switch handles one event at a time and reaches only itself and its [`Ports`]. It leaves all
+//! other effects of an event (lost packets, pauses, a timer) in its `Effects`.
 
 mod effects;
 mod packets;
@@ -26,12 +25,12 @@ use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
 use record::{Listener, Place, SwitchRecord};
 
-/// How a switch's ports hang on links.
+/// Links of a switch's ports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortLinks {
-    /// Link of port 0; the ports' links follow each other.
+    /// Link of port 0; the links of the other ports follow in order.
     pub(crate) first: LinkId,
-    /// Bytes of a frame that are not charged.
+    /// Bytes of a frame that the buffer does not charge.
     pub(crate) uncharged: u32,
 }
 
@@ -42,37 +41,38 @@ pub(crate) struct Sent {
     pub(crate) queue: QueueId,
 }
 
-/// One switch. What every packet touches comes first and lies together, up to the first fields of
-/// the first memory.
+/// One switch. Fields that every packet touches come first and share cache lines, up to the first
+/// fields of the first memory.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct SwitchNode {
-    /// Link of port 0; the ports' links follow each other.
+    /// Link of port 0; the links of the other ports follow in order.
     pub(crate) first_link: LinkId,
-    /// Bytes of a frame that are not charged.
+    /// Bytes of a frame that the buffer does not charge.
     pub(crate) uncharged: u32,
-    /// One memory and no bystanders: the record listens directly.
+    /// Whether the switch has one memory and no shadow policies; the record then observes it
+    /// directly.
     plain: bool,
-    /// A timer for the policy's next timeout is set, or there will never be one. If not, an arrival
-    /// may bring one.
+    /// Whether a timer for the policy's next timeout is set, or none will ever be needed. If false,
+    /// an arrival may set one.
     timer_set: bool,
-    /// Whether there are bystanders, from the first packet on.
+    /// Whether shadow policies run, from the first packet on.
     is_watched: bool,
     pub(crate) id: SwitchId,
-    /// Its first memory: nearly always the only one. In every memory ports and queues are counted
-    /// from zero; all others count over the switch.
+    /// First memory of the switch, nearly always the only one. Each memory numbers its ports and
+    /// queues from zero; all other code numbers them over the whole switch.
     pub(crate) first: Slice,
     pub(crate) record: SwitchRecord,
-    /// The other memories.
+    /// All memories except the first.
     more: Vec<Slice>,
-    /// By port: its memory.
+    /// Index of the memory of each port.
     slice_of_port: Vec<u16>,
-    /// Bystanders of each slice, where events are to be explained.
+    /// Shadow policies of each slice, if events are to be explained.
     panels: Vec<Panel>,
 }
 
 impl SwitchNode {
-    /// A switch of these memories, in the order of their ports.
+    /// Builds a switch of these memories, in the order of their ports.
     pub(crate) fn new(id: SwitchId, slices: Vec<Slice>, links: PortLinks) -> Self {
         let queues: usize = slices.iter().map(|slice| slice.core.buffer().queue_ids().count()).sum();
         let ports: u16 = slices.iter().map(|slice| slice.core.buffer().ports()).sum();
@@ -101,14 +101,14 @@ impl SwitchNode {
         node
     }
 
-    /// From now on all registered policies watch every slice.
+    /// Runs all registered policies as shadows of every slice from now on.
     pub(crate) fn watch(&mut self) {
         self.is_watched = true;
         self.plain = false;
     }
 
-    /// Calls the bystanders, before the first packet comes: a switch that sees none needs none.
-    /// What their timers would have done before, they do then: all memories were empty.
+    /// Creates the shadow policies lazily, before the first packet: a switch without packets needs
+    /// none. Their earlier timers are caught up then; all memories were empty until that time.
     #[cold]
     fn call_bystanders(&mut self) {
         let panel = |slice: &Slice| {
@@ -117,13 +117,13 @@ impl SwitchNode {
         self.panels = self.slices().map(panel).collect();
     }
 
-    /// From now on every event of every packet is among the effects.
+    /// Logs every event of every packet among the effects from now on.
     pub(crate) fn log_packets(&mut self) {
         self.record.logs_packets = true;
         self.plain = false;
     }
 
-    /// The last packet that was stored, or that left, has been marked.
+    /// Logs a mark on the packet that was stored or sent last.
     #[cold]
     fn log_mark(&mut self, event: PacketEvent) {
         let log = &mut self.record.effects.log;
@@ -133,7 +133,8 @@ impl SwitchNode {
         }
     }
 
-    /// The packet that is taken out of its queue will never be sent: its link is down.
+    /// Relabels the logged departure as an eviction: the packet's link is down, so it is never
+    /// sent.
     #[cold]
     fn log_as_lost(&mut self) {
         let log = &mut self.record.effects.log;
@@ -142,9 +143,9 @@ impl SwitchNode {
         }
     }
 
-    /// Bystanders' timers go off that are due until `now`, before which nothing happens to the
-    /// switch. They are called for that, if no packet has come: what they would do when the first
-    /// one comes would be done in one go.
+    /// Fires the shadow policies' timers up to `now`; no event of the switch comes before. Creates
+    /// the shadow policies if no packet has arrived: otherwise the first packet would fire all due
+    /// timers in one burst.
     pub(crate) fn look_on_until(&mut self, now: Time) {
         if self.is_watched && self.panels.is_empty() {
             self.call_bystanders();
@@ -155,13 +156,13 @@ impl SwitchNode {
         }
     }
 
-    /// What bystanders think of the arrival that the slice of `queue` was shown last.
+    /// Verdicts of the shadow policies on the latest arrival at the slice of `queue`.
     pub(crate) fn opinions(&self, queue: QueueId) -> &[Opinion] {
         let index = self.slices().take_while(|slice| slice.first_queue <= queue.0).count() - 1;
         self.panels.get(index).map_or(&[], Panel::opinions)
     }
 
-    /// Policies that are no bystanders of the slice of `queue`, and why not.
+    /// Policies that cannot shadow the slice of `queue`, with the reasons.
     pub(crate) fn absent(&self, queue: QueueId) -> &[(&'static str, String)] {
         let index = self.slices().take_while(|slice| slice.first_queue <= queue.0).count() - 1;
         self.panels.get(index).map_or(&[], Panel::absent)
@@ -172,20 +173,20 @@ impl SwitchNode {
         std::iter::once(&self.first).chain(&self.more)
     }
 
-    /// The memory of an egress port.
+    /// Index of the memory of an egress port.
     #[inline]
     fn slice_of(&self, port: u16) -> usize {
         usize::from(self.slice_of_port[usize::from(port)])
     }
 
-    /// The slice of `queue`, and the queue's number there.
+    /// Slice of `queue`, and the queue's number within it.
     pub(crate) fn at(&self, queue: QueueId) -> (&Slice, QueueId) {
         let slice = self.slices().take_while(|slice| slice.first_queue <= queue.0).last();
         let slice = slice.expect("the first begins at 0");
         (slice, QueueId(queue.0 - slice.first_queue))
     }
 
-    /// Port and priority of a queue, both counted over the switch.
+    /// Port and priority of a queue, both numbered over the switch.
     pub(crate) fn port_and_priority(&self, queue: QueueId) -> (u16, u8) {
         let (slice, local) = self.at(queue);
         slice.port_and_priority(local)
@@ -202,7 +203,7 @@ impl SwitchNode {
         })
     }
 
-    /// How many ports it has.
+    /// Number of ports of the switch.
     pub(crate) fn ports(&self) -> u16 {
         self.slices().map(|slice| slice.core.buffer().ports()).sum()
     }
@@ -217,7 +218,7 @@ impl SwitchNode {
         self.slices().map(|slice| slice.core.buffer().capacity()).sum()
     }
 
-    /// Slice `index`, and who listens to it, where that is not the record alone.
+    /// Slice `index` with its observer, where the record is not the only one.
     #[cold]
     fn slice_with_listener(&mut self, index: usize) -> (&mut Slice, Listener<'_>) {
         let everywhere_bytes = self.occupancy();
@@ -231,7 +232,7 @@ impl SwitchNode {
         (slice, listener)
     }
 
-    /// The run ends: closes what is recorded.
+    /// Closes the record at the end of the run.
     pub(crate) fn close(&mut self, end: Time) {
         for index in 0..=self.more.len() {
             let (slice, listener) = self.slice_with_listener(index);
@@ -240,9 +241,9 @@ impl SwitchNode {
         }
     }
 
-    /// A packet has come through `ingress_port` for `egress_port`, which is idle. True: it has gone
-    /// on at once. False: nothing has happened, and it has to be received.
-    #[inline(always)] // Into the hot path: see [`bufferlab_core::Switch::pass`].
+    /// Forwards a packet at once if the policy lets it bypass the queue of the idle `egress_port`.
+    /// If it returns false, nothing has happened, and the caller must call `receive`.
+    #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::pass`].
     pub(crate) fn pass(
         &mut self,
         ports: &mut Ports<'_>,
@@ -250,7 +251,7 @@ impl SwitchNode {
         egress_port: u16,
         id: PacketId,
     ) -> bool {
-        // A policy that waits for its first packet to begin a timer is told of it.
+        // A policy may start a timer with its first packet, so that packet cannot bypass the queue.
         if !self.plain || !self.timer_set {
             return false;
         }
@@ -269,8 +270,8 @@ impl SwitchNode {
         true
     }
 
-    /// A packet between two ports of the switch.
-    #[inline(always)] // Much of it is not looked at.
+    /// Translates a packet between two ports of the switch into the core's form.
+    #[inline(always)] // The compiler drops unused fields.
     fn as_the_core_sees(
         &self,
         packet: &crate::world::packet::Packet,
@@ -294,8 +295,8 @@ impl SwitchNode {
         }
     }
 
-    /// A packet's last bit has reached `ingress_port`, and its way leads through `egress_port`.
-    /// True if it is stored.
+    /// Handles a packet whose last bit has reached `ingress_port` and that is routed to
+    /// `egress_port`. Returns whether the switch stored it.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -329,14 +330,14 @@ impl SwitchNode {
         }
     }
 
-    /// `packet`, the last arrival, at the queue that it asked for.
+    /// Describes the last arrival, `packet`, with its egress queue.
     #[cold]
     #[inline(never)]
     fn seen(&self, packet: Packet) -> Seen {
         Seen { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.size }
     }
 
-    /// Asks the core for space.
+    /// Submits the packet to the core for admission.
     #[inline(always)]
     fn admit(&mut self, now: Time, packet: &Packet) -> Admission {
         if self.plain {
@@ -354,8 +355,8 @@ impl SwitchNode {
         slice.core.handle_arrival(now, &slice.localised(&packet), &mut listener)
     }
 
-    /// The link of `port` is idle: sends what the scheduler chooses, and tells what that is.
-    #[inline(always)] // Into the one place where switches send.
+    /// Sends the scheduler's choice over the idle link of `port`, and returns it.
+    #[inline(always)] // Inlined into the only place where switches send.
     pub(crate) fn send(&mut self, ports: &mut Ports<'_>, port: u16) -> Option<Sent> {
         let sent = self.poll_transmit(ports.now(), port)?;
         let id = PacketId(sent.packet);
@@ -375,7 +376,7 @@ impl SwitchNode {
         Some(Sent { packet: id, queue: sent.queue })
     }
 
-    /// Tells a packet that leaves now, and asks for it, of its queue and its port.
+    /// Adds the state of its queue and port to a departing packet that requests telemetry.
     #[cold]
     fn report_hop(&mut self, ports: &mut Ports<'_>, port: u16, sent: Transmission) {
         let id = PacketId(sent.packet);
@@ -390,14 +391,14 @@ impl SwitchNode {
         ports.report(id, HopReport { queue_bytes, port: link.0, sent_bytes, at: ports.now(), rate });
     }
 
-    /// Takes the next packet for `port` out of its queue because nobody will ever send it.
+    /// Removes the next packet for `port` from its queue; its link is down, so it is never sent.
     pub(crate) fn discard_next(&mut self, now: Time, port: u16) -> Option<PacketId> {
         let sent = self.poll_slice(now, port)?;
         self.log_as_lost();
         Some(PacketId(sent.packet))
     }
 
-    /// Asks for the policy's timer, if it has a timeout and no timer is set.
+    /// Requests a timer for the policy, if it has a timeout and no timer is set.
     #[inline]
     fn want_timer(&mut self) {
         if !self.timer_set {
@@ -413,15 +414,15 @@ impl SwitchNode {
         }
     }
 
-    /// The policy's timer has fired.
+    /// Handles the policy's timer.
     pub(crate) fn handle_policy_timer(&mut self, now: Time) {
         self.handle_timeout(now);
         self.timer_set = false;
         self.want_timer();
     }
 
-    /// A watchdog ignores the pauses of `priority` at `port` from now on. `discard`: what is stored
-    /// for it is removed, and what comes of it is refused.
+    /// Overrides the pauses of `priority` at `port` for a watchdog. `discard` also removes the
+    /// packets stored for it and refuses new ones.
     pub(crate) fn override_pauses(&mut self, now: Time, port: u16, priority: u8, discard: bool) {
         self.handle_pause(port, priority, false);
         if discard {
@@ -431,20 +432,20 @@ impl SwitchNode {
         }
     }
 
-    /// Pauses hold again.
+    /// Ends the override: pauses of `priority` at `port` are obeyed again.
     pub(crate) fn obey_pauses(&mut self, port: u16, priority: u8, is_paused: bool) {
         self.first.core.set_discarding(port, priority, false);
         self.handle_pause(port, priority, is_paused);
     }
 
-    /// The queue that `packet` asked for, if it was the last arrival.
+    /// Egress queue of `packet`, which must be the last arrival.
     fn queue_of(&self, packet: &Packet) -> QueueId {
         let index = self.slice_of(packet.egress_port);
         let slice = if index == 0 { &self.first } else { &self.more[index - 1] };
         QueueId(slice.first_queue + slice.core.queue_of(&slice.localised(packet)).0)
     }
 
-    /// What the idle `port` sends next.
+    /// Next packet that the idle `port` sends.
     #[inline(always)]
     fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
         if self.plain {
@@ -459,20 +460,20 @@ impl SwitchNode {
         let port = port - slice.first_port;
         let sent = slice.core.poll_transmit(now, port, &mut listener)?;
         for logged in &mut listener.record.effects.log {
-            // Of this departure, and of pauses that end with it.
+            // Sets the packet of this departure, and of pauses that end with it.
             logged.packet = logged.packet.or(Some(PacketId(sent.packet)));
         }
         let queue = QueueId(sent.queue.0 + slice.first_queue);
         Some(Transmission { queue, ..sent })
     }
 
-    /// The neighbour behind `port` allows or forbids sending `priority`.
+    /// Applies a pause or resume of `priority` by the neighbour behind `port`.
     pub(crate) fn handle_pause(&mut self, port: u16, priority: u8, paused: bool) {
         let (slice, _) = self.slice_with_listener(self.slice_of(port));
         slice.core.handle_pause(port - slice.first_port, priority, paused);
     }
 
-    /// The most headroom that packets of `priority` from `port` held at a time.
+    /// Peak headroom occupancy of packets of `priority` from `port`.
     pub(crate) fn headroom_peak(&self, port: u16, priority: u8) -> u64 {
         let peak = |slice: &Slice| {
             let buffer = slice.core.buffer();
@@ -481,13 +482,13 @@ impl SwitchNode {
         self.slices().map(peak).max().unwrap_or(0)
     }
 
-    /// Removes all packets of `queue` without sending them: they are in the record then.
+    /// Removes all packets of `queue` without sending them. The record then contains them.
     fn flush(&mut self, now: Time, queue: QueueId, reason: DropReason) {
         let (slice, mut listener) = self.slice_with_listener(0);
         slice.core.flush(now, queue, reason, &mut listener);
     }
 
-    /// What is wrong with a policy of this switch, which is called `name`; told once.
+    /// Failure of a policy of this switch; returned once. `name` is the switch's name.
     #[cold]
     pub(crate) fn take_failure(&mut self, name: &str) -> Option<FailedPolicy> {
         std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
@@ -502,7 +503,7 @@ impl SwitchNode {
         })
     }
 
-    /// What is wrong with a marking rule of this switch, which is called `name`; told once.
+    /// Failure of a marking rule of this switch; returned once. `name` is the switch's name.
     #[cold]
     pub(crate) fn take_marking_failure(&mut self, name: &str) -> Option<FailedMarking> {
         std::iter::once(&mut self.first).chain(&mut self.more).find_map(|slice| {
@@ -517,7 +518,7 @@ impl SwitchNode {
         })
     }
 
-    /// When a policy must be called next.
+    /// Time at which a policy must be called next.
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
         let first = self.first.core.poll_timeout();
@@ -527,7 +528,7 @@ impl SwitchNode {
         self.more.iter().filter_map(|slice| slice.core.poll_timeout()).chain(first).min()
     }
 
-    /// Time has reached [`Self::poll_timeout`].
+    /// Calls the policies whose timeout ([`Self::poll_timeout`]) has been reached.
     fn handle_timeout(&mut self, now: Time) {
         for index in 0..=self.more.len() {
             let (slice, mut listener) = self.slice_with_listener(index);

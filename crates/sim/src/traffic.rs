@@ -1,4 +1,4 @@
-//! From the scenario's workloads to the traffic of a run.
+//! Builds the traffic of a run from the scenario's workloads.
 
 use bufferlab_scenario::Scenario;
 use bufferlab_workload::{Carriage, Entry, Replay, RunFacts, SourceError, Traffic};
@@ -15,11 +15,12 @@ pub(crate) fn start(scenario: &Scenario) -> Result<Traffic, SourceError> {
     Traffic::new(RunFacts { seed, end, racks: &racks, transports: &transports }, &entries)
 }
 
-/// Transports by which packets of traces leave as they are: the scenario's, and how.
+/// Transports that replay packets of traces unchanged: the index in the scenario, and the replay
+/// mode.
 pub(crate) type Replayed = Vec<(u32, Replay)>;
 
-/// What replays packets, and by class its transport: one of the scenario's, or behind those one of
-/// what replays.
+/// Replaying transports, and the transport index of every class. Indices beyond the scenario's
+/// transports point into the list of replaying transports.
 pub(crate) fn carriages(scenario: &Scenario, traffic: &Traffic) -> (Replayed, Vec<u32>) {
     let mut replayed = Replayed::new();
     let transport = |Carriage { transport, replay }: Carriage| match replay {

@@ -1,4 +1,4 @@
-//! From a scenario's transports to what hosts use.
+//! Builds the transports of hosts from those of a scenario.
 
 use crate::SimError;
 use crate::build::check_size;
@@ -13,11 +13,11 @@ use bufferlab_transport::{
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::Replay;
 
-/// The largest receive window that a SYN-ACK can announce: ns-3 honours it for the first flight.
+/// Largest receive window that a SYN-ACK can announce; ns-3 respects it for the first flight.
 const UNSCALED_WINDOW_BYTES: u32 = 65_535;
-/// Every transport of the scenario, then those that carry traces (`replayed`), each for every kind
-/// of host (`transport * kinds + kind`); the kind of every host, which is its rate; and how many
-/// kinds there are.
+/// Builds every transport of the scenario, then those that replay traces (`replayed`), each for
+/// every kind of host (`transport * kinds + kind`). Also returns the kind of every host (its line
+/// rate) and the number of kinds.
 pub(crate) fn build_transports(
     scenario: &Scenario,
     replayed: &[(u32, Replay)],
@@ -57,8 +57,8 @@ pub(crate) fn build_transports(
     Ok((transports, rates.iter().map(kind_of).collect(), kinds.len()))
 }
 
-/// The transport of a trace's packets: each is a flow of one segment that leaves at once, and its
-/// size is that on the wire.
+/// Transport of a trace's packets: each packet is a flow of one segment that leaves at once, with
+/// its size on the wire.
 fn replaying(
     spec: &TransportSpec,
     replay: Replay,
@@ -78,7 +78,7 @@ fn replaying(
     })
 }
 
-/// The registry's entry of a transport's congestion control; `None` for open loop.
+/// Registry entry of a transport's congestion control; `None` for open loop.
 fn info_of(spec: &TransportSpec) -> Result<Option<&'static CongestionControlInfo>, SimError> {
     if spec.pacing.is_some() {
         return Ok(None);
@@ -87,7 +87,7 @@ fn info_of(spec: &TransportSpec) -> Result<Option<&'static CongestionControlInfo
     info.map(Some).ok_or_else(|| SimError::CongestionControl(spec.congestion_control.clone()))
 }
 
-/// The control, with parameters that may depend on the path that `config` describes.
+/// Congestion control with parameters that may depend on the path that `config` describes.
 fn control_of(spec: &TransportSpec, profile: Profile, config: &TcpConfig) -> Result<Control, SimError> {
     if let Some(pacing) = &spec.pacing {
         let gap = pacing.rate.serialization(u64::from(spec.segment_bytes + spec.header_bytes));
@@ -120,7 +120,7 @@ fn build_transport(
         header: spec.header_bytes as u16,
         ack: spec.ack_bytes as u16,
         unscheduled_bytes: spec.unscheduled_bytes,
-        // In the artifact a receiver has never sent data, so that every ACK and SYN counts as
+        // A receiver in the artifact has never sent data, so every ACK and SYN counts as
         // unscheduled.
         control_unscheduled: profile == Profile::Artifact
             && spec.unscheduled_bytes > 0
@@ -136,8 +136,8 @@ fn build_transport(
     })
 }
 
-/// What sender and receiver of a flow are built from. The profile decides which of two readings
-/// holds, and nothing else.
+/// Configuration of a flow's sender and receiver. The profile only chooses between two readings of
+/// the source.
 fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_rtt: Time) -> TcpConfig {
     let wire = spec.segment_bytes + spec.header_bytes;
     let read_as_rfc = TcpConfig {
@@ -169,7 +169,7 @@ fn tcp_config(spec: &TransportSpec, profile: Profile, line_rate: BitRate, base_r
             last_resort: LastResort::Everything,
             states: CongestionStates::Ns3,
             first_flight_limit: UNSCALED_WINDOW_BYTES / spec.segment_bytes,
-            // ns-3 paces and counts a window by payload.
+            // ns-3 counts payload for the pace and the window.
             segment_wire_bytes: spec.segment_bytes,
             uncounted_wire_bytes: if spec.rdma.is_some() { spec.header_bytes } else { 0 },
             ..read_as_rfc

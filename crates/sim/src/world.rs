@@ -1,9 +1,8 @@
-//! What lies between hosts and switches: time, links with the packets on them, the ways that these
-//! take, and timers.
+//! Everything between hosts and switches: time, links with their packets, routes, and timers.
 //!
-//! A host reaches it through its [`Uplink`], a switch through its [`Ports`]. These are all that
-//! either may touch beyond its own state: its own links, the packets that are at it, timers of its
-//! own. So no host or switch can reach another but over a link.
+//! A host reaches it through its [`Uplink`], a switch through its [`Ports`]. Beyond its own state
+//! each may touch only its own links, the packets at it, and its own timers. So hosts and switches
+//! reach each other only over links.
 
 pub(crate) mod base_rtt;
 pub(crate) mod border;
@@ -40,9 +39,9 @@ pub(crate) struct World {
     routes: Routes,
     timers: Timers,
     packet_hops: u64,
-    /// The largest numbers of packets alive in other parts of the network, which have been adopted.
+    /// Sum of the peak packet counts that were taken over from other parts of the network.
     peak_elsewhere: usize,
-    /// What goes to other parts of the network, where it has parts.
+    /// Packets for other parts of the network, if it is divided.
     border: Option<Box<Border>>,
 }
 
@@ -74,7 +73,7 @@ impl World {
         self.now
     }
 
-    /// Nothing happens until then.
+    /// Advances time to `time`, before which no event is due.
     #[inline]
     pub(crate) fn advance_to(&mut self, time: Time) {
         self.now = time;
@@ -85,21 +84,21 @@ impl World {
         self.packet_hops
     }
 
-    /// The next event of a link.
+    /// Next event of a link.
     #[inline]
     pub(crate) fn next_link_event(&mut self) -> Upcoming {
         self.calendar.next()
     }
 
-    /// Takes the event that [`Self::next_link_event`] has just shown; time goes on to it.
+    /// Takes the event that [`Self::next_link_event`] has just returned, and advances time to it.
     #[inline]
     pub(crate) fn take_link_event(&mut self, upcoming: Upcoming) -> (calendar::Kind, LinkId) {
         self.now = upcoming.time;
         self.calendar.take(upcoming)
     }
 
-    /// Takes the first packet off a link; tells where it arrives. `Err`: it is lost, because the
-    /// link went down with it.
+    /// Takes the first packet off a link and returns where it arrives. `Err` if it is lost, because
+    /// the link went down during its transit.
     #[inline]
     pub(crate) fn deliver(&mut self, id: LinkId) -> Result<(End, PacketId), PacketId> {
         let link = &mut self.links[id];
@@ -116,13 +115,13 @@ impl World {
         Ok((to, packet))
     }
 
-    /// A link has finished a transmission, or its device has room: tells who may send now, if
-    /// anybody.
+    /// Handles a finished transmission, or room in a link's device. Returns the sender that may
+    /// send now.
     #[inline]
     pub(crate) fn complete_transmission(&mut self, id: LinkId) -> Option<End> {
         let link = &mut self.links[id];
         if link.busy_until > self.now {
-            // Its device may have room, or a pause frame went first.
+            // The device may have room, or a pause frame went first.
             let at = link.next_place(self.now);
             if at > self.now {
                 self.calendar.push(at, Kind::TransmissionComplete, id);
@@ -133,15 +132,15 @@ impl World {
         (!link.down).then_some(link.from)
     }
 
-    /// Link `id` would send at once what is handed to it.
+    /// Whether link `id` would send a packet at once.
     #[inline(always)]
     pub(crate) fn is_idle(&self, id: LinkId) -> bool {
         let link = &self.links[id];
         !link.waiting && !link.down && link.busy_until <= self.now
     }
 
-    /// Something waits for link `id`: true if it is idle, or its device has room, so that it may be
-    /// sent now; otherwise its sender will be asked when its transmission is complete.
+    /// Claims link `id` for a waiting packet. True if the link is idle or its device has room;
+    /// otherwise the sender is notified when the transmission completes.
     #[inline(always)]
     pub(crate) fn claim(&mut self, id: LinkId) -> bool {
         let link = &mut self.links[id];
@@ -160,9 +159,9 @@ impl World {
         false
     }
 
-    /// Puts a packet on link `id`, which is idle or whose device has room. `more`: something waits
-    /// behind it.
-    #[inline(always)] // Into the two places where packets are sent: hosts and switches.
+    /// Puts a packet on link `id`, which is idle or whose device has room. `more` says whether
+    /// another packet waits.
+    #[inline(always)] // Inlined into the two places that send packets: hosts and switches.
     fn transmit(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let link = &mut self.links[id];
         if link.crosses() {
@@ -180,8 +179,8 @@ impl World {
         }
     }
 
-    /// Takes link `id` for a frame of flow control, before all that waits for it; returns when the
-    /// frame begins to leave. `None`: the link is down.
+    /// Reserves link `id` for a pause or resume frame, ahead of all waiting packets. Returns the
+    /// time at which the frame begins to leave; `None` if the link is down.
     pub(crate) fn claim_for_frame(&mut self, id: LinkId, bytes: u32) -> Option<Time> {
         let link = &mut self.links[id];
         if link.down {
@@ -192,7 +191,7 @@ impl World {
         Some(start)
     }
 
-    /// When a frame has arrived that begins to leave over link `id` at `start`.
+    /// Arrival time of a frame that begins to leave over link `id` at `start`.
     pub(crate) fn frame_arrival(&mut self, id: LinkId, bytes: u32, start: Time) -> Time {
         let link = &mut self.links[id];
         start + link.serializer.time(bytes) + link.delay
@@ -207,7 +206,7 @@ impl World {
         &mut self.links
     }
 
-    /// The largest number of packets alive at once; where the network had parts, the sum of theirs.
+    /// Largest number of packets alive at once; in a divided network, the sum of the parts' maxima.
     pub(crate) fn peak_packets(&self) -> usize {
         self.packets.peak() + self.peak_elsewhere
     }
@@ -220,7 +219,7 @@ impl World {
         &self.routes
     }
 
-    /// Takes all packets off link `id` but the first one, in order, and empties its device.
+    /// Removes all packets but the first from link `id`, in order, and empties its device.
     pub(crate) fn take_back(&mut self, id: LinkId) -> Vec<PacketId> {
         let link = &mut self.links[id];
         link.empty_device(self.now);
@@ -228,12 +227,12 @@ impl World {
         link.pipe.keep_first(&self.packets)
     }
 
-    /// How many packets are on links.
+    /// Number of packets on links.
     pub(crate) fn packets_on_links(&self) -> usize {
         self.links.iter().map(|link| link.pipe.packets(&self.packets).count()).sum()
     }
 
-    /// From now on packets take these ways.
+    /// Replaces the routes of all later packets.
     pub(crate) fn reroute(&mut self, routes: Routes) {
         self.routes = routes;
     }
@@ -243,20 +242,20 @@ impl World {
         &mut self.timers
     }
 
-    /// What host `host` may touch.
+    /// Access of host `host` to the network.
     #[inline]
     pub(crate) fn uplink(&mut self, host: HostId) -> Uplink<'_> {
         Uplink { world: self, host }
     }
 
-    /// What a switch may touch whose port 0 sends over `first`.
+    /// Access of a switch to the network; `first` is the link of its port 0.
     #[inline]
     pub(crate) fn ports(&mut self, first: LinkId) -> Ports<'_> {
         Ports { world: self, first }
     }
 }
 
-/// What a host may touch beside itself: its link, packets that are at it, timers of hosts.
+/// Access of a host to the network: its link, packets at it, timers of hosts.
 #[derive(Debug)]
 pub(crate) struct Uplink<'a> {
     world: &'a mut World,
@@ -264,7 +263,7 @@ pub(crate) struct Uplink<'a> {
 }
 
 impl Uplink<'_> {
-    /// Whose uplink this is.
+    /// Host whose uplink this is.
     #[inline]
     pub(crate) fn host(&self) -> HostId {
         self.host
@@ -285,13 +284,13 @@ impl Uplink<'_> {
         &mut self.world.packets[id]
     }
 
-    /// Packets that exist, anywhere in the network.
+    /// Number of live packets in the whole network.
     #[inline]
     pub(crate) fn packets(&self) -> usize {
         self.world.packets.len()
     }
 
-    /// A packet comes into being. It carries no reports.
+    /// Creates a packet without reports.
     #[inline]
     pub(crate) fn create(&mut self, packet: Packet) -> PacketId {
         let id = self.world.packets.insert(packet);
@@ -299,64 +298,63 @@ impl Uplink<'_> {
         id
     }
 
-    /// A packet ceases to exist.
+    /// Frees a packet.
     #[inline]
     pub(crate) fn remove(&mut self, id: PacketId) {
         self.world.packets.remove(id);
     }
 
-    /// What switches have reported to a packet, also if it was just removed.
+    /// Reports that switches have added to a packet; still valid if it was just removed.
     #[inline]
     pub(crate) fn reports(&self, id: PacketId) -> &[HopReport] {
         self.world.telemetry.of(id)
     }
 
-    /// A packet is an ACK now, to which switches shall report as they did to its data.
+    /// Lets switches add reports to an ACK as they did to its data.
     #[cold]
     pub(crate) fn go_on_reporting(&mut self, id: PacketId, scope: TelemetryScope) {
         self.world.telemetry.go_on(id, scope);
     }
 
-    /// Something waits at the card: true if it may send now; otherwise the host is asked when its
-    /// link is idle.
+    /// Claims the uplink for a waiting packet. True if the host may send now; otherwise it is
+    /// notified when its link is idle.
     #[inline]
     pub(crate) fn claim(&mut self) -> bool {
         self.world.claim(self.host.uplink())
     }
 
-    /// Sends a packet. `more`: another one waits behind it.
+    /// Sends a packet. `more` says whether another one waits.
     #[inline]
     pub(crate) fn transmit(&mut self, id: PacketId, more: bool) {
         self.world.transmit(self.host.uplink(), id, more);
     }
 
-    /// Wakes a flow's sender: its retransmission, or the next segment of a paced flow.
+    /// Sets the timer of a flow's sender: retransmission, or the next segment of a paced flow.
     #[inline]
     pub(crate) fn set_sender_timer(&mut self, at: Time, slot: FlowSlot) {
         self.world.timers.push(at, Timer::Sender(slot));
     }
 
-    /// Wakes a sender that its pace holds back.
+    /// Sets the timer of a sender that waits for its pace.
     #[inline]
     pub(crate) fn set_pace_timer(&mut self, at: Time, slot: FlowSlot) {
         self.world.timers.push(at, Timer::Pace(slot));
     }
 
-    /// Wakes a receiver that delays an ACK.
+    /// Sets the timer of a receiver that delays an ACK.
     #[inline]
     pub(crate) fn set_delayed_ack_timer(&mut self, at: Time, slot: FlowSlot) {
         self.world.timers.push(at, Timer::DelayedAck(slot));
     }
 
-    /// Wakes, at this very instant, a message that waited for a connection.
+    /// Wakes a message that waited for a connection, at this instant.
     pub(crate) fn wake_message(&mut self, slot: FlowSlot) {
         let now = self.world.now;
         self.world.timers.push(now, Timer::Connection(slot));
     }
 }
 
-/// What a switch may touch beside itself: the links that its ports send over, and packets that are
-/// at it.
+/// Access of a switch to the network: the links of its ports, and packets at it.
 #[derive(Debug)]
 pub(crate) struct Ports<'a> {
     world: &'a mut World,
@@ -379,48 +377,47 @@ impl Ports<'_> {
         &self.world.packets[id]
     }
 
-    /// A packet has reached `switch`: the port through which it leaves. `None`: no way leads to its
+    /// Egress port of a packet that has reached `switch`; `None` if no route leads to its
     /// destination.
-    #[inline(always)] // Into the place where packets arrive.
+    #[inline(always)] // Inlined where packets arrive.
     pub(crate) fn route(&mut self, switch: SwitchId, id: PacketId) -> Option<u16> {
         let packet = &mut self.world.packets[id];
         let explicit = packet.flags.has(Flags::EXPLICIT_PATH);
         self.world.routes.port(switch, packet.dst, &mut packet.path, explicit)
     }
 
-    /// The link of `port` would send at once what is handed to it.
+    /// Whether the link of `port` would send a packet at once.
     #[inline]
     pub(crate) fn is_idle(&self, port: u16) -> bool {
         self.world.is_idle(self.first.at_port(port))
     }
 
-    /// Something waits for `port`: true if its link is idle, or its device has room, so that it may
-    /// be sent now.
+    /// Claims `port` for a waiting packet. True if its link is idle or its device has room.
     #[inline]
     pub(crate) fn claim(&mut self, port: u16) -> bool {
         self.world.claim(self.first.at_port(port))
     }
 
-    /// Sends a packet through `port`, whose link is idle. `more`: another one waits behind it.
+    /// Sends a packet through `port`, whose link is idle. `more` says whether another one waits.
     #[inline]
     pub(crate) fn transmit(&mut self, port: u16, id: PacketId, more: bool) {
         self.world.transmit(self.first.at_port(port), id, more);
     }
 
-    /// Whether transports of this run want switches to report their queues.
+    /// Whether some transport of this run requests telemetry from switches.
     #[inline]
     pub(crate) fn wants_reports(&self) -> bool {
         self.world.telemetry.is_wanted()
     }
 
-    /// The link of `port`, its rate, and what it has sent so far (bytes).
+    /// Link of `port`, its rate, and the bytes that it has sent so far.
     pub(crate) fn sent_through(&self, port: u16) -> (LinkId, BitRate, u64) {
         let id = self.first.at_port(port);
         let link = &self.world.links[id];
         (id, link.account.rate, link.tx_bytes)
     }
 
-    /// What a packet asks for: reports of its queue or of its port. `None`: of nothing.
+    /// Scope of the telemetry that a packet requests, queue or port; `None` if it requests none.
     pub(crate) fn wanted_report(&self, id: PacketId) -> Option<TelemetryScope> {
         let packet = &self.world.packets[id];
         match (packet.has_note(Packet::WANTS_TELEMETRY), packet.has_note(Packet::OF_ITS_QUEUE)) {

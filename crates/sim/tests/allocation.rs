@@ -1,5 +1,5 @@
-//! Does the hot path allocate? Memory grows with what is alive at once, and not with how long a run
-//! is.
+//! Checks that the hot path does not allocate: memory grows with what is alive at once, not with
+//! the length of a run.
 
 #[path = "suite/support.rs"]
 mod support;
@@ -17,7 +17,7 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 
 const _: () = assert!(BYTES_PER_PACKET <= 68 && BYTES_PER_FLOW <= 448, "the slabs are compact");
 
-/// Takes rows and forgets them, so that only the simulator's memory is seen; counts lost packets.
+/// Sink that discards rows, so that only the simulator's memory is measured; counts lost packets.
 #[derive(Default)]
 struct Forget {
     lost_packets: u64,
@@ -30,11 +30,11 @@ impl RunSink for Forget {
     }
 }
 
-/// What a run asked of the allocator, the scenario apart.
+/// Allocator use of a run, without the scenario.
 struct Measured {
     totals: RunTotals,
     lost_packets: u64,
-    /// Blocks, growing ones counted anew each time.
+    /// Allocated blocks; each growth of a block counts again.
     allocations: u64,
     peak_bytes: usize,
 }
@@ -71,24 +71,24 @@ fn assert_no_allocation_per_packet(name: &str, lossy: bool, scenario: impl Fn(u6
     assert!(more / (hops as f64) < 0.001, "{name}: {more} more allocations in {hops} packet-hops");
 }
 
-/// Flows of one packet that all live at once.
+/// Flows of one packet that are all alive at once.
 fn crowd(flows: u32) -> Scenario {
     let transport = "congestion_control = \"newreno\"\nhandshake = false";
     let lab = Lab::new(&star(8, "10 Gb/s", "2 us"), "buffer = \"900 MB\"\npolicy = \"cs\"", transport);
     lab.times("1 ms", "10 s").flows((0..flows).map(|n| flow(n % 7, 7, 1_400, Time::ZERO)).collect())
 }
 
-/// Bytes that one more live flow takes at the peak, with its packet, its timer and the reserves of
-/// lists that double as they grow.
+/// Peak bytes per additional live flow, with its packet, its timer and the spare capacity of lists
+/// that double as they grow.
 fn peak_bytes_per_flow() -> f64 {
     let (few, many) = (measure(&crowd(20_000)), measure(&crowd(40_000)));
     let flows = many.totals.peak_flows - few.totals.peak_flows;
     assert!(flows > 10_000, "many flows are alive at once");
-    // The list of flows to come is the scenario's.
+    // The list of flows to come belongs to the scenario, so it is subtracted.
     (many.peak_bytes - few.peak_bytes) as f64 / flows as f64 - size_of::<FlowSpec>() as f64
 }
 
-/// One test, because the allocator's counters are the process's.
+/// A single test, because the allocator's counters cover the whole process.
 #[test]
 fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
     assert_no_allocation_per_packet("DCTCP without loss", false, |bytes| {
@@ -109,6 +109,6 @@ fn memory_depends_on_what_is_alive_and_not_on_how_long_a_run_is() {
     println!(
         "measured: one more live flow of one packet takes {measured:.0} bytes at the peak, lists that double included"
     );
-    // 64 B of it are its packet's cache line, which lies in a list that doubles.
+    // 64 B of this is the packet's cache line, in a list that doubles.
     assert!(measured < 1_250.0, "{measured} bytes per flow");
 }

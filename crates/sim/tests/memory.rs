@@ -1,4 +1,4 @@
-//! Is the memory that a scenario is said to take before its first packet what building it takes?
+//! Compares the memory estimate of a scenario with the memory that building it takes.
 
 #[path = "suite/support.rs"]
 mod support;
@@ -15,12 +15,12 @@ static ALLOCATOR: dhat::Alloc = dhat::Alloc;
 const TCP: &str = "congestion_control = \"newreno\"";
 const TRAFFIC: &str = "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
                        load_of = \"host_links\"\npattern = \"all_to_all\"";
-/// No estimate is far above the truth, or it would refuse what can run.
+/// Largest ratio of estimate to measurement; a higher estimate would refuse scenarios that can run.
 const TOO_CAREFUL: f64 = 2.5;
-/// Below this, nobody cares how good an estimate is (bytes).
+/// Size below which the quality of an estimate does not matter (bytes).
 const LITTLE: u64 = 3_000_000;
 
-/// Peak of building a scenario (bytes).
+/// Peak memory of building a scenario (bytes).
 fn built(scenario: &Scenario) -> u64 {
     let _profiler = dhat::Profiler::builder().testing().build();
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{error}"));
@@ -29,7 +29,7 @@ fn built(scenario: &Scenario) -> u64 {
     peak
 }
 
-/// Checks one scenario; `held` bytes of the estimate are the scenario's own.
+/// Checks one scenario; `held` bytes of the estimate belong to the scenario.
 fn check(name: &str, scenario: &Scenario, held: u64) {
     let estimate = MemoryEstimate::new(scenario);
     let (said, found) = (estimate.bytes() - held, built(scenario));
@@ -75,7 +75,7 @@ fn shapes() {
     check("lossless", &on_a_star(512, switch), 0);
 }
 
-/// A policy that learns to keep a table, or more of a queue, is caught here.
+/// Catches a policy that newly keeps a table, or more state per queue, without an estimate.
 fn policies() {
     for info in POLICIES.iter() {
         let params = if info.params.iter().any(|param| param.name == "flow_entries") {
@@ -103,7 +103,7 @@ fn policies() {
     }
 }
 
-/// One test, because the allocator's counters are the process's.
+/// A single test, because the allocator's counters cover the whole process.
 #[test]
 fn an_estimate_is_above_what_is_taken_and_not_far_above() {
     shapes();

@@ -32,8 +32,8 @@ pub use swift::Swift;
 pub use theta_power_tcp::ThetaPowerTcp;
 pub use timely::Timely;
 
-/// Every congestion control of bufferlab: the one list behind scenario files, schema, documentation
-/// and reports.
+/// Every congestion control of bufferlab: the only list behind scenario files, schema,
+/// documentation and reports.
 pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
     &new_reno::INFO,
     &cubic::INFO,
@@ -47,16 +47,16 @@ pub static CONGESTION_CONTROLS: &[&CongestionControlInfo] = &[
     &dcqcn::INFO,
 ];
 
-/// [`CONGESTION_CONTROLS`], and what a program brings along.
+/// [`CONGESTION_CONTROLS`], plus the custom controls that a program registers.
 pub static CONTROLS: Registry<CongestionControlInfo> = Registry::new(CONGESTION_CONTROLS);
 
-/// The congestion control called `name`, built in or registered.
+/// Congestion control called `name`, built in or registered.
 #[must_use]
 pub fn find_congestion_control(name: &str) -> Option<&'static CongestionControlInfo> {
     CONTROLS.find(name)
 }
 
-/// Adds a congestion control from outside of this crate ([`Registry::register`]).
+/// Registers a custom congestion control from outside this crate ([`Registry::register`]).
 ///
 /// ```
 /// use bufferlab_transport::*;
@@ -86,15 +86,15 @@ pub fn find_congestion_control(name: &str) -> Option<&'static CongestionControlI
 /// ```
 ///
 /// # Errors
-/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default
-/// lies outside its domain.
+/// If a name is taken or breaks the rules of names, a text is missing, or a parameter's default is
+/// outside its domain.
 pub fn register_congestion_control(
     info: CongestionControlInfo,
 ) -> Result<&'static CongestionControlInfo, RegisterError> {
     CONTROLS.register(info)
 }
 
-/// Like [`register_congestion_control`], but takes the place of an own control of the same name
+/// Registers a custom congestion control, replacing a custom control of the same name
 /// ([`Registry::replace`]).
 ///
 /// # Errors
@@ -105,44 +105,43 @@ pub fn replace_congestion_control(
     CONTROLS.replace(info)
 }
 
-/// The state of a control at the start of a flow, which may change the first window. Made once per
-/// transport; it holds the parameters.
+/// Creates the state of a control at the start of a flow, and may change the first window. Made
+/// once per transport; contains the parameters.
 pub type Starter = Box<dyn Fn(&TcpConfig, &mut Window) -> CongestionControl + Send + Sync>;
 
-/// Makes a [`Starter`] of complete parameters, for the path that the configuration describes (line
-/// rate, base round trip).
+/// Makes a [`Starter`] from complete parameters, for the path that the configuration describes
+/// (line rate, base round trip).
 pub type ControlConstructor =
     &'static (dyn Fn(&Params, &TcpConfig) -> Result<Starter, BuildError> + Send + Sync);
 
-/// A registry entry.
+/// Registry entry of a congestion control.
 pub struct CongestionControlInfo {
     /// Name in scenario files.
     pub name: &'static str,
     /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// Name in full.
+    /// Full name, for people.
     pub title: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// Publication or code that defines the control.
     pub source: &'static str,
-    /// Whether it wants its packets marked rather than dropped.
+    /// Whether switches should mark the control's packets rather than drop them.
     pub uses_ecn: bool,
-    /// Whether every switch on the way must report its queue ([`HopReport`]).
+    /// Whether every switch on the path must report its queue ([`HopReport`]).
     pub wants_telemetry: bool,
-    /// Whether it alone sets the window: losses change it only as far as the control wants, and no
-    /// proportional rate reduction takes place. A timeout still leaves one segment until the next
-    /// ACK.
+    /// Whether the control alone sets the window: losses change it only as far as the control
+    /// wants, and no proportional rate reduction takes place. After a timeout the window is still
+    /// one segment until the next ACK.
     pub governs_window: bool,
-    /// Whether a flow begins with one bandwidth-delay product in flight, where the scenario does
-    /// not say otherwise.
+    /// Whether a flow by default begins with one bandwidth-delay product in flight.
     pub starts_at_line_rate: bool,
-    /// Whether it needs the notifications of queue pairs. Those take every control that governs its
-    /// window.
+    /// Whether the control needs the notifications of queue pairs. Queue pairs accept every control
+    /// that governs its window.
     pub rdma_only: bool,
-    /// Its parameters.
+    /// Parameters of the control.
     pub params: &'static [ParamInfo],
-    /// The constructor. `Params` is complete and every value is in its domain.
+    /// Constructor. `Params` is complete and every value is in its domain.
     pub build: ControlConstructor,
 }
 
@@ -155,8 +154,8 @@ impl fmt::Debug for CongestionControlInfo {
 }
 
 impl CongestionControlInfo {
-    /// Neither names nor texts, no parameters, no wishes; NewReno's reaction: the base of an own
-    /// entry.
+    /// Base of a custom entry: no names, texts, parameters or special needs, and NewReno's
+    /// reaction.
     pub const PLAIN: Self = Self {
         name: "",
         aliases: &[],
@@ -172,7 +171,7 @@ impl CongestionControlInfo {
         build: &|_, _| Ok(Box::new(|_, _| CongestionControl::NewReno(NewReno))),
     };
 
-    /// The control with these parameters, on the path of `config`.
+    /// Control with these parameters, on the path of `config`.
     ///
     /// # Errors
     /// The parameter that does not fit the others.
@@ -184,10 +183,11 @@ impl CongestionControlInfo {
         Ok(ConfiguredControl { info: self, start: Arc::new((self.build)(params, config)?) })
     }
 
-    /// [`Self::configure`] with the defaults of `profile` but for the values that are `given`.
+    /// Control with the defaults of `profile`, except for the `given` values; see
+    /// [`Self::configure`].
     ///
     /// # Errors
-    /// A value that is no parameter of this control or lies outside its domain.
+    /// A value that is no parameter of this control or is outside its domain.
     pub fn configure_with(
         &'static self,
         profile: Profile,
@@ -214,73 +214,73 @@ impl fmt::Debug for ConfiguredControl {
 }
 
 impl ConfiguredControl {
-    /// What it is.
+    /// Registry entry of the control.
     #[must_use]
     pub fn info(&self) -> &'static CongestionControlInfo {
         self.info
     }
 
-    /// The state of a flow that begins; may change its first window.
+    /// State of a flow that begins; may change its first window.
     #[must_use]
     pub fn start(&self, config: &TcpConfig, window: &mut Window) -> CongestionControl {
         (self.start)(config, window)
     }
 }
 
-/// What a sender may send: a window and, for some, a pace.
+/// Sending limits of a flow: a window and, for some controls, a pace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// The congestion window (segments), at least 1.
+    /// Congestion window (segments), at least 1.
     pub size: f64,
-    /// Below it the window grows exponentially (segments).
+    /// Threshold below which the window grows exponentially (segments).
     pub slow_start_threshold: f64,
-    /// Least time between two segments; zero: as fast as the card takes them.
+    /// Least time between two segments; zero for as fast as the NIC takes them.
     pub pacing_gap: Time,
 }
 
-/// What an ACK tells.
+/// Information from an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent<'a> {
-    /// When it came.
+    /// Arrival time of the ACK.
     pub now: Time,
-    /// The round trip of the segment that caused it: time of arrival less the echoed time of
-    /// sending (RFC 7323).
+    /// Round trip of the segment that caused the ACK: arrival time minus the echoed send time (RFC
+    /// 7323).
     pub rtt: Time,
-    /// Segments that it reports as arrived for the first time.
+    /// Segments that the ACK reports as arrived for the first time.
     pub delivered: u32,
-    /// It echoes a congestion mark.
+    /// Whether the ACK echoes a congestion mark.
     pub marked: bool,
     /// Segments acknowledged cumulatively so far.
     pub acknowledged: u32,
-    /// Next new segment.
+    /// Next new segment to send.
     pub next: u32,
-    /// Segments in the network just before it came.
+    /// Segments in the network just before the ACK arrived.
     pub in_flight: u32,
-    /// The window may grow: no recovery, no reduction by a mark is under way, and the window was
-    /// full at some time in the last round trip: what held the sender back was neither the
-    /// application nor the card (RFC 7661, RFC 9438 section 5.8).
+    /// Whether the window may grow: no recovery and no reduction by a mark is in progress, and the
+    /// window was full within the last round trip. Neither the application nor the NIC limited the
+    /// sender then (RFC 7661, RFC 9438 section 5.8).
     pub may_grow: bool,
-    /// What the switches on the way of that segment reported, in their order. Empty unless the
-    /// control asks for it.
+    /// Reports of the switches on that segment's path, in order. Empty unless the control requests
+    /// telemetry.
     pub telemetry: &'a [HopReport],
 }
 
-/// Controls that in the public ns-3 code set the window with the update of each round trip only, so
-/// that in between it stays as recoveries and timeouts left it.
+/// Controls that set the window only at the update of each round trip in the public ns-3 code.
+/// Between updates the window stays as recoveries and timeouts left it.
 const NS3_ONCE_PER_ROUND_TRIP: [&str; 2] = [theta_power_tcp::INFO.name, timely::INFO.name];
 
 impl CongestionControlInfo {
-    /// Whether the sender's recovery leaves the window alone.
+    /// Whether the sender's recovery leaves the window to the control.
     pub(crate) fn governs_window_in(&self, states: CongestionStates) -> bool {
         let shares = states == CongestionStates::Ns3 && NS3_ONCE_PER_ROUND_TRIP.contains(&self.name);
         self.governs_window && !shares
     }
 }
 
-/// A reason to slow down.
+/// Reason to slow down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionEvent {
-    /// Loss found by SACKs: fast recovery begins.
+    /// Loss detected by SACKs: fast recovery begins.
     Loss,
     /// A congestion mark, at most once per round trip.
     Mark,
@@ -288,19 +288,19 @@ pub enum CongestionEvent {
     Timeout,
 }
 
-/// The reaction of one flow to what it hears of the network. A control is a value of its own per
-/// flow and holds its parameters.
+/// Reaction of one flow to signals from the network. Each flow has a separate value, which contains
+/// the control's parameters.
 ///
-/// `config` describes the flow's transport and path; `window` is what the control moves. Windows
-/// are in segments.
+/// `config` describes the flow's transport and path; the control sets `window`. Windows are in
+/// segments.
 pub trait Controller: fmt::Debug + Send + CloneController {
-    /// An ACK has come. Respect [`AckEvent::may_grow`].
+    /// Handles an ACK. The control must respect [`AckEvent::may_grow`].
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>);
 
-    /// The flow must slow down at `now`, with `flight` segments in the network: sets the slow-start
-    /// threshold. The caller sets the window itself, as the recovery demands, unless the control
-    /// governs its window. Controls whose signals are queues, rates or delays may leave losses to
-    /// the recovery.
+    /// Slows the flow down at `now`, with `flight` segments in the network, by setting the
+    /// slow-start threshold. The caller sets the window as the recovery demands, unless the control
+    /// governs its window. Controls that react to queues, rates or delays may leave losses to the
+    /// recovery.
     fn on_congestion(
         &mut self,
         _config: &TcpConfig,
@@ -311,39 +311,39 @@ pub trait Controller: fmt::Debug + Send + CloneController {
     ) {
     }
 
-    /// A congestion notification has come in a frame of its own.
+    /// Handles a congestion notification that arrived in a separate frame.
     fn on_notification(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time) {}
 
-    /// A packet of `bytes` on the wire is about to be sent by a queue pair: lets time pass and
-    /// counts it.
+    /// Called before a queue pair sends a packet of `bytes` on the wire: advances timers and counts
+    /// the packet.
     fn on_sent(&mut self, _config: &TcpConfig, _window: &mut Window, _now: Time, _bytes: u32) {}
 
-    /// The connection carries another message, whose segments count from 0, after it was `idle` for
-    /// so long. What was learned of the path stays; what refers to segments starts over, and idle
-    /// time does not count as time in which a window grew.
+    /// Starts another message on the connection, whose segments count from 0, after an `idle` time.
+    /// State about the path stays, state about segments is reset, and idle time does not count as
+    /// time in which a window grew.
     fn begin_message(&mut self, _idle: Time) {}
 
-    /// Internal state worth plotting or testing: estimates, rates. Never in the hot path.
+    /// Reports internal state for plots and tests: estimates, rates. Never called in the hot path.
     fn probe(&self, _sink: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// An error inside the control, once: what makes everything that follows meaningless. Asked
-    /// when a flow ends, from time to time, and at the end of a run, which then has no result.
-    /// Until then the control is called as before, and leaves the window alone.
+    /// Returns an error inside the control once; later answers of the control are meaningless.
+    /// Polled when a flow ends, from time to time, and at the end of a run, which then has no
+    /// result. Until then the control is called as before, and leaves the window alone.
     fn take_failure(&mut self) -> Option<ControlFailure> {
         None
     }
 }
 
-/// A defect of a congestion control, with the time at which it showed.
+/// A defect of a congestion control, with the time at which it appeared.
 #[derive(Clone, Debug)]
 pub struct ControlFailure {
-    /// When; [`Time::ZERO`] if the flow could not begin.
+    /// Time of the failure; [`Time::ZERO`] if the flow could not begin.
     pub now: Time,
-    /// Which method of [`Controller`] it was: `"on_ack"`.
+    /// Method of [`Controller`] that failed, such as `"on_ack"`.
     pub hook: &'static str,
-    /// What happened, in one sentence.
+    /// Description of the failure in one sentence.
     pub what: String,
-    /// The error behind it, if the control had one.
+    /// Underlying error, if the control had one.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -359,9 +359,9 @@ impl Error for ControlFailure {
     }
 }
 
-/// Copies a boxed control with its state; every [`Controller`] that is [`Clone`] has it.
+/// Copies a boxed control with its state; implemented for every [`Controller`] that is [`Clone`].
 pub trait CloneController {
-    /// A copy with the same state.
+    /// Returns a copy with the same state.
     fn boxed_clone(&self) -> Box<dyn Controller>;
 }
 
@@ -371,17 +371,17 @@ impl<T: Controller + Clone + 'static> CloneController for T {
     }
 }
 
-/// State of a flow's congestion control. The two smallest and commonest stand in the flow itself,
-/// so that the hot path branches instead of calling through a pointer, and flows of NewReno and
-/// DCTCP do not carry the space of others. Every other one is a [`Controller`] behind a pointer,
-/// built in or not.
+/// State of a flow's congestion control. The two smallest and most common are stored in the flow
+/// itself. The hot path so branches instead of calling through a pointer, and flows of NewReno and
+/// DCTCP do not need the space of others. Every other control is a boxed [`Controller`], built in
+/// or custom.
 #[derive(Debug)]
 pub enum CongestionControl {
-    /// NewReno, and ECN*.
+    /// State of NewReno or ECN*.
     NewReno(NewReno),
-    /// DCTCP.
+    /// State of DCTCP.
     Dctcp(Dctcp),
-    /// Any other.
+    /// State of any other control.
     Boxed(Box<dyn Controller>),
 }
 
@@ -396,13 +396,13 @@ impl Clone for CongestionControl {
 }
 
 impl CongestionControl {
-    /// A control of its own.
+    /// Boxes a control of any type.
     #[must_use]
     pub fn boxed(controller: impl Controller + 'static) -> Self {
         Self::Boxed(Box::new(controller))
     }
 
-    /// [`Controller::on_ack`].
+    /// Calls [`Controller::on_ack`].
     #[inline]
     pub fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         match self {
@@ -412,14 +412,14 @@ impl CongestionControl {
         }
     }
 
-    /// [`Controller::on_notification`].
+    /// Calls [`Controller::on_notification`].
     pub fn on_notification(&mut self, config: &TcpConfig, window: &mut Window, now: Time) {
         if let Self::Boxed(state) = self {
             state.on_notification(config, window, now);
         }
     }
 
-    /// [`Controller::on_sent`].
+    /// Calls [`Controller::on_sent`].
     #[inline]
     pub fn on_sent(&mut self, config: &TcpConfig, window: &mut Window, now: Time, bytes: u32) {
         if let Self::Boxed(state) = self {
@@ -427,7 +427,7 @@ impl CongestionControl {
         }
     }
 
-    /// [`Controller::begin_message`].
+    /// Calls [`Controller::begin_message`].
     pub(crate) fn begin_message(&mut self, idle: Time) {
         match self {
             Self::NewReno(_) => {}
@@ -436,7 +436,7 @@ impl CongestionControl {
         }
     }
 
-    /// [`Controller::on_congestion`].
+    /// Calls [`Controller::on_congestion`].
     #[inline]
     pub fn on_congestion(
         &mut self,
@@ -453,7 +453,7 @@ impl CongestionControl {
         }
     }
 
-    /// [`Controller::probe`].
+    /// Calls [`Controller::probe`].
     pub fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         match self {
             Self::NewReno(_) => {}
@@ -462,7 +462,7 @@ impl CongestionControl {
         }
     }
 
-    /// The value of one of [`Self::probe`]'s names.
+    /// Value of one of [`Self::probe`]'s names.
     #[must_use]
     pub fn probed(&self, name: &str) -> Option<f64> {
         let mut found = None;
@@ -474,7 +474,7 @@ impl CongestionControl {
         found
     }
 
-    /// [`Controller::take_failure`].
+    /// Calls [`Controller::take_failure`].
     pub fn take_failure(&mut self) -> Option<ControlFailure> {
         match self {
             Self::NewReno(_) | Self::Dctcp(_) => None,

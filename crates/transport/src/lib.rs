@@ -1,6 +1,7 @@
-//! Transports as pure state machines: time is an argument, packets are values, nothing is sent.
+//! Transports as pure state machines: time is an argument, packets are values, and the driver
+//! sends.
 //!
-//! A TCP flow is a [`Sender`] and a [`Receiver`]. The driver carries what they say:
+//! A TCP flow is a [`Sender`] and a [`Receiver`]. The driver transfers their messages:
 //!
 //! ```text
 //!   poll_transmit(now) --> Segment --(network)--> Receiver::handle_data(now) --> Option<Ack>
@@ -9,10 +10,10 @@
 //!   wake_at(now)                          a paced sender: when to poll again
 //! ```
 //!
-//! Sequence numbers count **segments** of a flow, from 0: every segment but the last carries a full
-//! payload. Congestion windows are in segments too. A congestion control is one file in
+//! Sequence numbers count **segments** of a flow, from 0; every segment except the last has a full
+//! payload. Congestion windows are also in segments. A congestion control is one file in
 //! `congestion/` and one entry in [`CONGESTION_CONTROLS`]. RDMA is a queue pair and a responder in
-//! [`rdma`], with the same congestion controls. Traffic without any (open loop) is a
+//! [`rdma`], with the same congestion controls. Open-loop traffic, without congestion control, is a
 //! [`PacedSender`] alone, without acknowledgements.
 //!
 //! ```
@@ -66,95 +67,97 @@ pub use telemetry::{HopReport, MAX_HOPS};
 
 use bufferlab_units::{BitRate, Time};
 
-/// The word for no congestion control in scenarios: packets at a fixed rate, without feedback
+/// Name in scenarios for no congestion control: packets at a fixed rate, without feedback
 /// ([`PacedSender`]).
 pub const UNRESPONSIVE: &str = "none";
 
-/// Parameters of a TCP flow or a queue pair; many flows share one.
+/// Parameters of a TCP flow or a queue pair, shared by many flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpConfig {
     /// Initial window (segments).
     pub initial_window: u32,
-    /// At most this many segments are in flight before the first ACK: the receive window in a
-    /// SYN-ACK is never scaled (RFC 7323 section 2.2), hence at most 65,535 bytes. [`u32::MAX`]: no
-    /// limit, as if the receiver's window were known.
+    /// Largest number of segments in flight before the first ACK. The receive window in a SYN-ACK
+    /// is never scaled (RFC 7323 section 2.2), so it is at most 65,535 bytes. [`u32::MAX`] for no
+    /// limit, as if the sender knew the receiver's window.
     pub first_flight_limit: u32,
     /// Smallest retransmission timeout (RFC 6298 says 1 s; data centers use milliseconds).
     pub min_rto: Time,
-    /// Timeout before the first round-trip sample, of the handshake too.
+    /// Timeout before the first round-trip sample, including the handshake.
     pub initial_rto: Time,
-    /// Largest timeout after backing off.
+    /// Largest timeout after backoff.
     pub max_rto: Time,
-    /// SACKed segments above a hole from which it counts as lost (RFC 6675 DupThresh).
+    /// Number of SACKed segments above a hole after which the hole counts as lost (RFC 6675
+    /// DupThresh).
     pub duplicate_threshold: u32,
-    /// Send a new segment for each of the first duplicate ACKs (RFC 3042).
+    /// Whether each of the first duplicate ACKs releases a new segment (RFC 3042).
     pub limited_transmit: bool,
-    /// Reduce in proportion to delivery (RFC 6937) instead of stopping until the pipe has drained
-    /// (RFC 6675).
+    /// Whether a recovery reduces the window in proportion to delivery (RFC 6937). Otherwise the
+    /// sender stops until the pipe has drained (RFC 6675).
     pub proportional_rate_reduction: bool,
-    /// What a recovery sends again when nothing is certainly lost and nothing new is left.
+    /// Segments that a recovery repeats when none is certainly lost and none is new.
     pub last_resort: LastResort,
-    /// How marks and losses change the state of a sender.
+    /// Effect of marks and losses on the state of a sender.
     pub states: CongestionStates,
     /// Whether a flow opens with SYN and SYN-ACK.
     pub handshake: bool,
-    /// Whether a connection that was idle for longer than its timeout begins with the initial
-    /// window again (RFC 5681 section 4.1); see [`Sender::resume`].
+    /// Whether a connection that was idle for longer than its timeout restarts with the initial
+    /// window (RFC 5681 section 4.1); see [`Sender::resume`].
     pub idle_restart: bool,
-    /// New segments leave in bursts of at most so many, back to back (large send offload), at most
-    /// 65,535; 1: one by one. See [`Sender::in_burst`].
+    /// Largest burst of new segments that leave back to back (large send offload), at most 65,535;
+    /// 1 for no bursts. See [`Sender::in_burst`].
     pub burst_segments: u32,
-    /// ACK every n-th in-order segment; others wait for `delayed_ack_timeout`.
+    /// Number of in-order segments per ACK; the others wait for `delayed_ack_timeout`.
     pub ack_every: u32,
-    /// A delayed ACK waits at most this long.
+    /// Longest delay of an ACK.
     pub delayed_ack_timeout: Time,
-    /// Rate of the sender's own link: controls that set a rate start with it and never exceed it.
+    /// Rate of the sender's link: controls that set a rate start with it and never exceed it.
     pub line_rate: BitRate,
-    /// T, or τ: the round trip on an empty network, of a full segment and its ACK.
+    /// T, or τ: the round trip of a full segment and its ACK on an empty network.
     pub base_rtt: Time,
-    /// A full segment as windows count it (bytes): on the wire, or its payload where a simulator
-    /// counts that.
+    /// Bytes of a full segment in windows: its size on the wire, or its payload for simulators that
+    /// count payload.
     pub segment_wire_bytes: u32,
-    /// What the pace counts of a full segment beyond that (bytes).
+    /// Bytes that the pace counts per full segment in addition.
     pub uncounted_wire_bytes: u32,
-    /// With [`CongestionStates::Ns3`]: a segment is sent only if all of it fits into a window that
-    /// is set by a rate.
+    /// Whether a segment must fit completely into a window that is set by a rate
+    /// ([`CongestionStates::Ns3`]).
     pub whole_segments: bool,
-    /// Of a queue pair, beside what it shares with TCP's congestion controls.
+    /// Parameters of a queue pair, in addition to those of its congestion control.
     pub rdma: rdma::RdmaConfig,
 }
 
-/// How far a recovery speculates when the window has room, no segment counts as lost and no new
-/// data is left.
+/// Speculation of a recovery when the window has room, no segment counts as lost and no new data is
+/// left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LastResort {
     /// Holes below the highest SACKed segment (RFC 6675 section 4, NextSeg rule 3).
     #[default]
     BelowHighestSack,
-    /// Every segment that is neither SACKed nor sent again, the tail included, as ns-3 reads that
-    /// rule. Saves tail losses from the timer at the price of spurious retransmissions.
+    /// Every segment that is neither SACKed nor sent again, including the tail, as ns-3 reads that
+    /// rule. Repairs tail losses before the timer expires, at the price of spurious
+    /// retransmissions.
     Everything,
 }
 
-/// How marks and losses change the state of a sender.
+/// Effect of marks and losses on the state of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CongestionStates {
-    /// As the RFCs say: a mark reduces the window at once (RFC 3168, RFC 8257), a loss found by
-    /// SACKs starts a recovery (RFC 6675), each for itself.
+    /// Behaviour of the RFCs: a mark reduces the window at once (RFC 3168, RFC 8257). A loss
+    /// detected by SACKs starts a recovery (RFC 6675). The two are independent.
     #[default]
     Rfc,
-    /// As ns-3.39 does, for the `artifact` profile:
+    /// Behaviour of ns-3.39, for the `artifact` profile:
     ///
-    /// * A mark echoed by an ACK that acknowledges something starts a *reduction* (Linux' CWR),
-    ///   also in the middle of a recovery. It lasts until a segment sent after it is acknowledged;
-    ///   losses start no recovery meanwhile, and what is lost is sent again only as far as the
-    ///   window of the mark allows.
+    /// * A mark echoed by an ACK that acknowledges new data starts a *reduction* (Linux' CWR), even
+    ///   during a recovery. The reduction lasts until a segment sent after it is acknowledged.
+    ///   During it losses start no recovery, and lost segments are repeated only as far as the
+    ///   mark's window allows.
     /// * Reductions and recoveries share one proportional rate reduction. It is relative to all
-    ///   unacknowledged data, grows by one segment more than was delivered only when a
-    ///   retransmission is acknowledged, and counts an ACK twice that reports a SACK and
-    ///   acknowledges something.
+    ///   unacknowledged data. It grows by one segment more than was delivered only when a
+    ///   retransmission is acknowledged. An ACK that reports a SACK and acknowledges new data
+    ///   counts twice.
     /// * Speculative retransmissions count as two segments in flight.
-    /// * DCTCP answers losses and timeouts as marks, without a floor of two segments.
+    /// * DCTCP reacts to losses and timeouts as to marks, without a floor of two segments.
     /// * The retransmission timer runs until the whole flow is acknowledged: a window below one
     ///   segment ends by a timeout.
     /// * A receiver echoes a mark only on a segment beyond all marked ones before: not on
@@ -193,13 +196,13 @@ impl Default for TcpConfig {
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Every segment before this one has arrived.
+    /// First segment that has not arrived in order; all before it have arrived.
     pub cumulative: u32,
-    /// The contiguous block above `cumulative` that contains the segment that caused this ACK
-    /// (first SACK block of RFC 2018), as `first..end`; empty if there is none.
+    /// Contiguous block above `cumulative` with the segment that caused this ACK (first SACK block
+    /// of RFC 2018), as `first..end`; empty if there is none.
     pub sack: (u32, u32),
-    /// When the segment that caused this ACK was sent (timestamp echo, RFC 7323).
+    /// Send time of the segment that caused this ACK (timestamp echo, RFC 7323).
     pub echo: Time,
-    /// That segment carried a congestion mark.
+    /// Whether that segment was marked.
     pub marked: bool,
 }

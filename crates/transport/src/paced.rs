@@ -14,7 +14,7 @@ bufferlab_params::choices! {
     }
 }
 
-/// Sends a flow at a rate and hears nothing.
+/// Sends a flow at a rate, without feedback.
 #[derive(Clone, Debug)]
 pub struct PacedSender {
     next: u32,
@@ -26,8 +26,8 @@ pub struct PacedSender {
 }
 
 impl PacedSender {
-    /// `total` segments, the first at `start`, then one per `gap` on average; `stream` is drawn
-    /// from for exponential gaps only.
+    /// Creates a flow of `total` segments, the first at `start`, then one per `gap` on average.
+    /// Only exponential gaps draw from `stream`.
     ///
     /// # Panics
     /// If `total` is zero.
@@ -56,7 +56,7 @@ impl PacedSender {
         self.next < self.total && self.next_at <= now
     }
 
-    /// The next segment, if it is due. Poll [`Self::deadline`] afterwards.
+    /// Next segment, if it is due. Poll [`Self::deadline`] afterwards.
     #[must_use]
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
@@ -65,28 +65,28 @@ impl PacedSender {
         }
         let seq = self.next;
         self.next += 1;
-        // Due times follow each other, not the times of sending: a busy network card delays
-        // packets, not the source.
+        // Due times follow each other, not the send times: a busy NIC delays packets, not the
+        // source.
         let gap = self.draw();
         self.next_at += gap;
         Some(Segment { seq, retransmission: false, syn: false })
     }
 
-    /// When the next segment is due; [`Time::MAX`] when all have been sent.
+    /// Time at which the next segment is due; [`Time::MAX`] when all have been sent.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         if self.next < self.total { self.next_at } else { Time::MAX }
     }
 
-    /// Every segment has been sent.
+    /// Whether every segment has been sent.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.next == self.total
     }
 
-    /// What it counted.
+    /// Counters of the sender.
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         SenderCounters { sent: self.next, ..SenderCounters::default() }

@@ -1,7 +1,7 @@
-//! Sets of segment numbers as sorted, disjoint, non-adjacent ranges: what a receiver holds out of
-//! order, and what a sender knows of it.
+//! Sets of segment numbers as sorted, disjoint, non-adjacent ranges: out-of-order segments at a
+//! receiver, and SACKed segments at a sender.
 
-/// Ranges `first..end`, ascending. Empty (and without memory) while nothing is lost.
+/// Ranges `first..end`, ascending. Empty (and without memory) while no segment is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ranges {
     ranges: Vec<(u32, u32)>,
@@ -13,12 +13,12 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
-    /// Members.
+    /// Number of members.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// The n-th largest member (n from 1).
+    /// n-th largest member (n from 1).
     pub(crate) fn nth_from_top(&self, n: u32) -> Option<u32> {
         let mut left = n;
         for &(first, end) in self.ranges.iter().rev() {
@@ -48,7 +48,7 @@ impl Ranges {
         if first >= end { 0 } else { end - first - self.covered(first, end) }
     }
 
-    /// The smallest non-member at or above `from`.
+    /// Smallest non-member at or above `from`.
     pub(crate) fn next_hole(&self, from: u32) -> u32 {
         let at = self.ranges.partition_point(|range| range.1 <= from);
         match self.ranges.get(at) {
@@ -68,7 +68,7 @@ impl Ranges {
         merged
     }
 
-    /// Removes all members below `limit`; returns how many there were.
+    /// Removes all members below `limit` and returns their number.
     pub(crate) fn remove_below(&mut self, limit: u32) -> u32 {
         let removed = self.covered(0, limit);
         if removed != 0 {

@@ -1,5 +1,5 @@
-//! RDMA over Ethernet as RoCE does it: reliable messages of a queue pair, without handshake, sent
-//! by rate.
+//! RDMA over Ethernet as in RoCE: reliable messages of a queue pair, without handshake, sent by
+//! rate.
 //!
 //! A message is a [`QueuePair`] at the sender and a [`Responder`] at the receiver, driven like
 //! [`crate::Sender`] and [`crate::Receiver`]:
@@ -12,8 +12,8 @@
 //!   wake_at(now)                                       when the pace lets the next segment go
 //! ```
 //!
-//! The rate, and for some the window, is a congestion control's ([`crate::CONGESTION_CONTROLS`]);
-//! what is lost is sent again by [`Recovery`], whatever the rate.
+//! A congestion control ([`crate::CONGESTION_CONTROLS`]) sets the rate, and some also set the
+//! window. [`Recovery`] repeats lost segments, at any rate.
 
 mod queue_pair;
 mod responder;
@@ -23,54 +23,55 @@ pub use responder::Responder;
 
 use bufferlab_units::Time;
 
-/// Parameters of a queue pair beside those of its congestion control; many messages share one.
+/// Parameters of a queue pair beyond those of its congestion control; many messages share one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdmaConfig {
-    /// How losses are repaired.
+    /// Repair of losses.
     pub recovery: Recovery,
-    /// At most this many segments in flight, whatever the congestion control allows; [`u32::MAX`]:
-    /// no limit.
+    /// Largest number of segments in flight, under every congestion control; [`u32::MAX`] for no
+    /// limit.
     pub window_limit: u32,
-    /// A message of which nothing was acknowledged for so long is sent again; doubled with every
-    /// repetition. [`Time::MAX`]: never.
+    /// Time without acknowledgement after which a message is sent again; doubled with every
+    /// repetition. [`Time::MAX`] for never.
     pub retransmission_timeout: Time,
-    /// ACK every n-th in-order segment, and the last one; others wait for `delayed_ack_timeout`.
+    /// Number of in-order segments per ACK, which also follows the last one; the others wait for
+    /// `delayed_ack_timeout`.
     pub ack_every: u32,
-    /// A coalesced ACK waits at most this long.
+    /// Longest delay of a coalesced ACK.
     pub delayed_ack_timeout: Time,
-    /// Go-back-N: repeat the negative acknowledgement of a gap when a segment beyond it comes so
-    /// much later; [`Time::MAX`]: one per gap.
+    /// Time after which go-back-N repeats the negative acknowledgement of a gap, when a segment
+    /// beyond it arrives; [`Time::MAX`] for one per gap.
     pub nack_interval: Time,
-    /// How the receiver reports marks.
+    /// Way in which the receiver reports marks.
     pub notification: Notification,
-    /// A segment that waited for its turn at the card delays those after it. Otherwise the pace
+    /// Whether a segment that had to wait at the NIC delays later ones. Otherwise the pace
     /// catches up, by at most one gap.
     pub strict_pace: bool,
 }
 
 bufferlab_params::choices! {
-    /// How losses are repaired. With go-back-N a negative acknowledgement (RoCE: out-of-sequence
-    /// NAK) answers the first segment beyond a gap. With selective repeat (IRN, Mittal et al.,
-    /// SIGCOMM 2018) each hole is sent again once; what is lost twice waits for the timeout.
+    /// Repair of losses. With go-back-N a negative acknowledgement (RoCE: out-of-sequence NAK)
+    /// answers the first segment beyond a gap. With selective repeat (IRN, Mittal et al.,
+    /// SIGCOMM 2018) each hole is sent again once; a segment lost twice waits for the timeout.
     #[derive(Default)]
     pub enum Recovery {
         #[default]
-        GoBackN = "go-back-n": "the receiver takes segments in order only; after a gap the sender goes on from there (RoCE)",
-        SelectiveRepeat = "selective-repeat": "the receiver keeps what it gets, and only holes are sent again (IRN, SIGCOMM 2018)",
+        GoBackN = "go-back-n": "the receiver takes segments in order only; after a gap the sender resumes from there (RoCE)",
+        SelectiveRepeat = "selective-repeat": "the receiver keeps all segments, and the sender repeats only holes (IRN, SIGCOMM 2018)",
     }
 }
 
-/// How a receiver reports marks.
+/// Way in which a receiver reports marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notification {
-    /// Congestion notification packets: a frame of its own for a marked segment, at most one per
+    /// Congestion notification packets: a separate frame for a marked segment, at most one per
     /// `interval` and message (DCQCN section 3.2: 50 us).
     Frames {
-        /// Least time between two.
+        /// Least time between two notifications.
         interval: Time,
     },
-    /// Every ACK says whether a segment that it acknowledges was marked, as in HPCC's and Reverie's
-    /// public code.
+    /// Flag in every ACK that says whether a segment that it acknowledges was marked, as in HPCC's
+    /// and Reverie's public code.
     Acks,
 }
 
@@ -92,24 +93,24 @@ impl Default for RdmaConfig {
 /// An acknowledgement of a queue pair, positive or negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RdmaAck {
-    /// Every segment before this one has arrived.
+    /// First segment that has not arrived in order; all before it have arrived.
     pub cumulative: u32,
-    /// Selective repeat: the contiguous block above `cumulative` with the segment that caused this,
-    /// as `first..end`; empty if there is none.
+    /// Selective repeat: the contiguous block above `cumulative` with the segment that caused this
+    /// ACK, as `first..end`; empty if there is none.
     pub sack: (u32, u32),
-    /// Segment `cumulative` is missing though a later one has come.
+    /// Whether segment `cumulative` is missing although a later one has arrived.
     pub negative: bool,
-    /// When the segment that caused this was sent.
+    /// Send time of the segment that caused this ACK.
     pub echo: Time,
-    /// A segment since the last ACK was marked ([`Notification::Acks`]).
+    /// Whether a segment since the last ACK was marked ([`Notification::Acks`]).
     pub notified: bool,
 }
 
-/// What a receiver answers to a segment.
+/// Answer of a receiver to a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Response {
-    /// An acknowledgement to send.
+    /// Acknowledgement to send.
     pub ack: Option<RdmaAck>,
-    /// A congestion notification must be sent, too ([`Notification::Frames`]).
+    /// Whether a congestion notification must also be sent ([`Notification::Frames`]).
     pub notify: bool,
 }

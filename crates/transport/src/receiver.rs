@@ -1,21 +1,21 @@
-//! The receiving end: reassembly, acknowledgements, ECN echo.
+//! Receiving end of a TCP flow: reassembly, acknowledgements, ECN echo.
 
 use crate::ranges::Ranges;
 use crate::{Ack, CongestionStates, TcpConfig};
 use bufferlab_units::Time;
 
-/// Receives one flow.
+/// Receiver of one flow.
 ///
-/// ACKs every `ack_every`-th in-order segment, and at once when a segment is out of order, fills a
-/// hole, ends the flow, or its congestion mark differs from the previous one (RFC 8257 section 3.2,
-/// so that delayed ACKs do not blur the fraction of marks).
+/// Sends an ACK every `ack_every`-th in-order segment. Sends an ACK at once when a segment is out
+/// of order, fills a hole, or ends the flow. Also sends one when the congestion mark changes, so
+/// that delayed ACKs do not blur the fraction of marks (RFC 8257 section 3.2).
 #[derive(Clone, Debug)]
 pub struct Receiver {
     next: u32,
     total: u32,
     unacknowledged: u32,
     last_marked: bool,
-    /// Every marked segment lies below this one.
+    /// Upper end of all marked segments.
     marked_below: u32,
     last_sent: Time,
     deadline: Time,
@@ -23,7 +23,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Expects `total` segments.
+    /// Creates a receiver that expects `total` segments.
     #[must_use]
     pub fn new(total: u32) -> Self {
         Self {
@@ -38,13 +38,13 @@ impl Receiver {
         }
     }
 
-    /// The flow has only `total` segments, after all; all that were sent are among them.
+    /// Limits the flow to `total` segments, which must include all that were sent.
     pub fn close(&mut self, total: u32) {
         self.total = total;
     }
 
-    /// Segment `seq`, sent at `sent`, has arrived, `marked` or not. Returns the ACK to send now, if
-    /// any; poll [`Self::deadline`] afterwards.
+    /// Handles segment `seq`, sent at `sent`, `marked` or not. Returns the ACK to send now, if any;
+    /// poll [`Self::deadline`] afterwards.
     #[must_use]
     #[inline]
     pub fn handle_data(
@@ -64,8 +64,8 @@ impl Receiver {
         self.unacknowledged += 1;
         let mark_changed = marked != self.last_marked;
         if mark_changed && self.unacknowledged > 1 {
-            // Segments that wait for their ACK had the other mark: acknowledge them first, with
-            // theirs.
+            // Segments waiting for their ACK had the other mark: acknowledges them first, with
+            // their mark.
             let ack = Ack {
                 cumulative: self.next - 1,
                 sack: (0, 0),
@@ -116,28 +116,27 @@ impl Receiver {
         Ack { cumulative: self.next, sack, echo: self.last_sent, marked: self.last_marked }
     }
 
-    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Time may have reached the deadline: returns the delayed ACK if it is due. Early calls do
-    /// nothing.
+    /// Handles the deadline: returns the delayed ACK if it is due. Early calls do nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<Ack> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0)))
     }
 
-    /// Every segment has arrived.
+    /// Whether every segment has arrived.
     #[inline]
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.next == self.total
     }
 
-    /// Segments delivered in order so far.
+    /// Number of segments delivered in order so far.
     #[must_use]
     pub fn delivered(&self) -> u32 {
         self.next

@@ -10,8 +10,7 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Takes a sample: RFC 6298 (2.2) and (2.3), α = 1/8, β = 1/4, integer arithmetic rounding
-    /// down.
+    /// Adds a sample: RFC 6298 (2.2) and (2.3), α = 1/8, β = 1/4, integer arithmetic rounding down.
     #[inline]
     pub fn sample(&mut self, rtt: Time) {
         if self.smoothed == 0 {
@@ -24,13 +23,13 @@ impl RttEstimator {
         }
     }
 
-    /// The smoothed round-trip time, if there was a sample.
+    /// Smoothed round-trip time, if there was a sample.
     #[must_use]
     pub fn smoothed(&self) -> Option<Time> {
         (self.smoothed != 0).then_some(Time(self.smoothed))
     }
 
-    /// SRTT + 4·RTTVAR, at least `min`; `initial` before the first sample.
+    /// Retransmission timeout: SRTT + 4·RTTVAR, at least `min`; `initial` before the first sample.
     #[inline]
     #[must_use]
     pub fn timeout(&self, min: Time, initial: Time) -> Time {

@@ -1,14 +1,14 @@
-//! The sending end: windows, loss detection by SACK, recovery, the retransmission timer.
+//! Sending end of a TCP flow: windows, loss detection by SACK, recovery, the retransmission timer.
 //!
-//! The scoreboard needs no state per segment. With `una` the first unacknowledged segment, `sacked`
-//! the set of SACKed ones, and two marks that only move up within a recovery:
+//! The scoreboard needs no state per segment. It consists of the first unacknowledged segment
+//! `una`, the set `sacked` of SACKed segments, and two marks that only move up within a recovery:
 //!
 //! * holes below `lost_below` are lost (RFC 6675: enough segments above them were SACKed; after a
 //!   timeout: all);
-//! * of these, holes below `resent_below` have been sent again.
+//! * among these, holes below `resent_below` have been sent again.
 //!
-//! So `pipe = (next − una) − |sacked| − holes(resent_below..lost_below)`. A retransmission that is
-//! lost again is found by the timer only, as in RFC 6675.
+//! So `pipe = (next − una) − |sacked| − holes(resent_below..lost_below)`. As in RFC 6675, only the
+//! timer detects a retransmission that is lost again.
 
 mod burst;
 mod connection;
@@ -28,44 +28,44 @@ use bufferlab_units::Time;
 /// A segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its number; 0 for a SYN.
+    /// Number of the segment; 0 for a SYN.
     pub seq: u32,
-    /// It has been sent before.
+    /// Whether the segment has been sent before.
     pub retransmission: bool,
-    /// It opens the connection and carries no data.
+    /// Whether the segment opens the connection and carries no data (SYN).
     pub syn: bool,
 }
 
-/// Where a sender is.
+/// Phase of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The SYN must be sent.
+    /// The SYN has not been sent yet.
     Closed,
-    /// Waiting for the SYN-ACK.
+    /// The sender waits for the SYN-ACK.
     Opening,
-    /// Normal.
+    /// Normal sending.
     Open,
     /// Fast recovery until `recovery_point` is acknowledged.
     Recovery,
     /// After a timeout, until `recovery_point` is acknowledged.
     Loss,
-    /// Reducing the window after a mark, until more than `recovery_point` is acknowledged;
+    /// Reduction of the window after a mark, until more than `recovery_point` is acknowledged;
     /// [`CongestionStates::Ns3`] only.
     Reduction,
 }
 
-/// What a sender counts.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
-    /// Data segments sent, retransmissions included.
+    /// Data segments sent, including retransmissions.
     pub sent: u32,
     /// Data segments sent again.
     pub retransmitted: u32,
-    /// Timer expirations, of the handshake too.
+    /// Timer expirations, including the handshake's.
     pub timeouts: u32,
 }
 
-/// Sends one flow.
+/// Sender of one flow.
 #[derive(Clone, Debug)]
 pub struct Sender {
     una: u32,
@@ -73,27 +73,26 @@ pub struct Sender {
     total: u32,
     lost_below: u32,
     resent_below: u32,
-    /// holes(resent_below..lost_below): lost and not yet sent again.
+    /// holes(resent_below..lost_below): segments that are lost and not yet sent again.
     pending_loss: u32,
     recovery_point: u32,
-    /// No second reduction by a mark, and no growth, until this segment is acknowledged.
+    /// Segment whose acknowledgement allows the next reduction by a mark, and growth.
     mark_point: u32,
-    /// The window was full when this was the next new segment: what was sent before then may let it
-    /// grow.
+    /// Next new segment at the time when the window was last full. Only earlier segments may let
+    /// the window grow.
     full_at: u32,
     phase: Phase,
-    /// Segments that were sent again without being lost for certain count twice in flight.
+    /// Whether segments that were repeated without being certainly lost count twice in flight.
     copies_count: bool,
-    /// The congestion control alone sets the window.
+    /// Whether the congestion control alone sets the window.
     is_governed: bool,
     backoff: u8,
-    /// An ACK of an earlier message has told the receiver's window.
+    /// Whether an ACK of an earlier message has announced the receiver's window.
     window_is_known: bool,
-    /// Segments of the burst under way that the card has yet to send: they leave whatever the
-    /// window says.
+    /// Segments of the current burst that the NIC has yet to send, whatever the window is.
     burst_left: u16,
     window: Window,
-    /// A paced sender sends nothing before.
+    /// Time before which a paced sender sends nothing.
     next_send_at: Time,
     deadline: Time,
     rtt: RttEstimator,
@@ -103,29 +102,29 @@ pub struct Sender {
     counters: SenderCounters,
 }
 
-/// Proportional rate reduction (RFC 6937), in segments.
+/// State of a proportional rate reduction (RFC 6937), in segments.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reduction {
     delivered: u32,
     sent: u32,
     flight_at_start: u32,
-    /// Segments of a burst that the card had before the loss was known: they count as sent before.
+    /// Segments of a burst that the NIC had before the loss was known: they count as sent before.
     committed: u16,
 }
 
-/// What an ACK brings besides what it acknowledges.
+/// Information of an ACK beyond the segments that it acknowledges.
 #[derive(Clone, Copy, Debug)]
 struct News<'a> {
     now: Time,
     rtt: Time,
     marked: bool,
-    /// Segments in the network before it.
+    /// Segments in the network before the ACK.
     in_flight: u32,
     telemetry: &'a [HopReport],
 }
 
 impl Sender {
-    /// A flow of `total` segments.
+    /// Creates the sender of a flow of `total` segments.
     ///
     /// # Panics
     /// If `total` is zero.
@@ -165,14 +164,14 @@ impl Sender {
         }
     }
 
-    /// The connection exists already: no handshake.
+    /// Skips the handshake, because the connection already exists.
     pub fn skip_handshake(&mut self) {
         if self.phase == Phase::Closed {
             self.phase = Phase::Open;
         }
     }
 
-    /// Segments in the network, as far as the sender can tell, and those of a burst that the card
+    /// Segments in the network, as far as the sender can tell, plus those of a burst that the NIC
     /// has yet to send.
     #[inline]
     #[must_use]
@@ -192,16 +191,16 @@ impl Sender {
         (self.next_send_at <= now || self.burst_left > 0) && self.could_send(config)
     }
 
-    /// The next segment belongs to a burst that the card is sending: it leaves before anything else
-    /// of this host.
+    /// Whether the next segment belongs to a burst that the NIC is sending. It then leaves before
+    /// any other packet of this host.
     #[inline]
     #[must_use]
     pub fn in_burst(&self) -> bool {
         self.burst_left > 0
     }
 
-    /// When a paced sender must be polled again though nothing else happens; [`Time::MAX`] if the
-    /// pace is not what holds it back.
+    /// Time at which a paced sender must be polled again even without another event; [`Time::MAX`]
+    /// if the pace is not the limit.
     #[inline]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
@@ -212,7 +211,7 @@ impl Sender {
         }
     }
 
-    /// Whether there is something to send and the window allows it.
+    /// Whether a segment is waiting and the window allows it.
     #[inline]
     fn could_send(&self, config: &TcpConfig) -> bool {
         match self.phase {
@@ -232,8 +231,8 @@ impl Sender {
         }
     }
 
-    /// With nothing certainly lost and nothing new to send, a recovery goes on with segments that
-    /// may be lost (RFC 6675 section 4, NextSeg rule 3), as far as [`LastResort`] says.
+    /// Next segment that may be lost, when none is certainly lost and none is new (RFC 6675 section
+    /// 4, NextSeg rule 3). [`LastResort`] sets the limit.
     #[inline]
     fn speculative_hole(&self, config: &TcpConfig) -> Option<u32> {
         if self.phase != Phase::Recovery {
@@ -252,11 +251,11 @@ impl Sender {
         f64::from(self.window_used(config) + 1) <= self.window.size
     }
 
-    /// Segments that count against the window.
+    /// Number of segments that count against the window.
     #[inline]
     fn window_used(&self, config: &TcpConfig) -> u32 {
-        // Before a loss is certain, SACKed segments leave the pipe and let new ones in: limited
-        // transmit.
+        // Limited transmit: before a loss is certain, SACKed segments leave the pipe and release
+        // new ones.
         if config.limited_transmit || self.phase != Phase::Open {
             self.in_flight()
         } else {
@@ -264,9 +263,9 @@ impl Sender {
         }
     }
 
-    /// Whether there is a segment left that was never sent, and the receiver's window has room for
-    /// it. The first ACK of any kind tells the scaled window; until then only new segments are held
-    /// back, never those that are sent again.
+    /// Whether an unsent segment is left and the receiver's window has room for it. The first ACK
+    /// of any kind announces the scaled window; before it only new segments wait, never
+    /// retransmissions.
     #[inline]
     fn may_send_new(&self, config: &TcpConfig) -> bool {
         self.next < self.total
@@ -276,7 +275,7 @@ impl Sender {
                 || !self.sacked.is_empty())
     }
 
-    /// The next segment to send, if the window allows one. Poll again after each segment, ACK and
+    /// Next segment to send, if the window allows one. Poll again after each segment, ACK and
     /// timeout, until it returns `None`; poll [`Self::deadline`] afterwards.
     #[must_use]
     #[inline]
@@ -319,8 +318,8 @@ impl Sender {
         Some(Segment { seq, retransmission: !is_new, syn: false })
     }
 
-    /// A segment leaves: when may the next one? A segment that waited for its turn at the card does
-    /// not delay those after it, by up to one gap.
+    /// Sets the send time of the segment after the one that leaves now. A segment that had to wait
+    /// at the NIC, by less than one gap, does not delay later ones.
     #[cold]
     fn keep_pace(&mut self, now: Time) {
         let gap = self.window.pacing_gap;
@@ -333,8 +332,7 @@ impl Sender {
         Time(timeout.0.saturating_mul(1 << self.backoff.min(30)).min(config.max_rto.0))
     }
 
-    /// The connection is open: the SYN-ACK that echoes `echo` has arrived. A duplicate does
-    /// nothing.
+    /// Opens the connection: handles the SYN-ACK that echoes `echo`. A duplicate does nothing.
     pub fn handle_syn_ack(&mut self, now: Time, echo: Time) {
         if self.phase == Phase::Opening {
             self.phase = Phase::Open;
@@ -344,14 +342,14 @@ impl Sender {
         }
     }
 
-    /// An ACK has arrived. Poll [`Self::poll_transmit`], [`Self::wake_at`] and [`Self::deadline`]
+    /// Handles an ACK. Poll [`Self::poll_transmit`], [`Self::wake_at`] and [`Self::deadline`]
     /// afterwards.
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack) {
         self.handle_ack_with_telemetry(config, now, ack, &[]);
     }
 
-    /// The same, with what the switches reported that the acknowledged segment passed, in their
+    /// Handles an ACK, with the reports of the switches on the acknowledged segment's path, in
     /// order.
     #[inline]
     pub fn handle_ack_with_telemetry(
@@ -416,7 +414,7 @@ impl Sender {
         self.congestion.on_ack(config, &mut self.window, &event);
     }
 
-    /// Sets the window as a recovery demands, unless that is the congestion control's business.
+    /// Sets the window as a recovery demands, unless the congestion control governs it.
     #[inline]
     fn set_window(&mut self, size: f64) {
         if !self.is_governed {
@@ -424,7 +422,8 @@ impl Sender {
         }
     }
 
-    /// Takes the cumulative part; returns how many segments it reports for the first time.
+    /// Handles the cumulative part; returns the number of segments that it reports for the first
+    /// time.
     #[inline]
     fn advance(&mut self, config: &TcpConfig, now: Time, ack: &Ack) -> u32 {
         let cumulative = ack.cumulative.min(self.next);
@@ -441,15 +440,15 @@ impl Sender {
         self.backoff = 0;
         let idle = match config.states {
             CongestionStates::Rfc => self.una == self.next && self.pending_loss == 0,
-            // A reduction may leave less than one segment: only the timer gets the flow out of
-            // that.
+            // A reduction may leave less than one segment; then only the timer lets the flow
+            // continue.
             CongestionStates::Ns3 => self.una == self.total,
         };
         self.deadline = if idle { Time::MAX } else { now + self.timeout(config) };
         delivered
     }
 
-    /// Takes a SACK block; returns how many segments it reports for the first time.
+    /// Handles a SACK block; returns the number of segments that it reports for the first time.
     #[cold]
     fn note_sack(&mut self, (first, end): (u32, u32)) -> u32 {
         let (first, end) = (first.max(self.una), end.min(self.next));
@@ -487,7 +486,7 @@ impl Sender {
         }
     }
 
-    /// Proportional rate reduction with the slow-start bound (RFC 6937 section 3).
+    /// Applies proportional rate reduction with the slow-start bound (RFC 6937 section 3).
     fn reduce(&mut self, config: &TcpConfig, delivered: u32) {
         if !config.proportional_rate_reduction || self.is_governed {
             return;
@@ -503,7 +502,7 @@ impl Sender {
             let limit = total.saturating_sub(sent).max(delivered) + 1;
             (target - f64::from(pipe)).min(f64::from(limit)).max(0.0)
         };
-        // The first segment of a recovery goes out at once: the fast retransmission.
+        // The first segment of a recovery, the fast retransmission, leaves at once.
         let allowance = if sent == 0 { allowance.max(1.0) } else { allowance };
         self.window.size = (f64::from(pipe) + allowance).max(1.0);
     }
@@ -515,15 +514,15 @@ impl Sender {
         self.phase = Phase::Open;
     }
 
-    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Time may have reached the deadline; early calls do nothing and return false. After a timeout
-    /// (true), poll [`Self::poll_transmit`].
+    /// Handles the deadline. Early calls do nothing and return false. After a timeout (true), poll
+    /// [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
             return false;
@@ -536,8 +535,8 @@ impl Sender {
             return true;
         }
         if self.phase != Phase::Loss || self.backoff == 0 || config.states == CongestionStates::Ns3 {
-            // RFC 5681: the threshold is set at the first timeout for a segment, not at its
-            // repetitions.
+            // RFC 5681: the threshold is set at the first timeout of a segment, not at repeated
+            // ones.
             let flight = self.in_flight().max(1);
             self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Timeout, flight, now);
         }
@@ -552,15 +551,15 @@ impl Sender {
         true
     }
 
-    /// The application has no more data than was handed to the network (one segment if nothing
-    /// was): the flow ends with it. Returns how many segments it has now.
+    /// Ends the flow with the data that was handed to the network (one segment if there was none),
+    /// and returns its number of segments.
     pub fn close(&mut self) -> u32 {
         self.total = self.next.max(1);
         self.burst_left = 0;
         self.total
     }
 
-    /// Every segment has been acknowledged.
+    /// Whether every segment has been acknowledged.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -573,33 +572,32 @@ impl Sender {
         self.una
     }
 
-    /// The congestion window (segments).
+    /// Congestion window and pace.
     #[must_use]
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// Where the sender is.
+    /// Phase of the sender.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// What it counted.
+    /// Counters of the sender.
     #[inline]
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
 
-    /// What made the congestion control's answers meaningless, once
-    /// ([`crate::Controller::take_failure`]).
+    /// Failure of the congestion control, returned once ([`crate::Controller::take_failure`]).
     #[must_use]
     pub fn take_failure(&mut self) -> Option<ControlFailure> {
         self.congestion.take_failure()
     }
 
-    /// The congestion control's state.
+    /// State of the congestion control.
     #[must_use]
     pub fn congestion_control(&self) -> &CongestionControl {
         &self.congestion

@@ -1,61 +1,61 @@
-//! What switches report to transports that ask: in-band network telemetry.
+//! In-band network telemetry: reports of switches to transports that request them.
 
 use bufferlab_units::{BitRate, Time};
 
-/// More switches than this on a path are not reported. HPCC's header has room for five; a
-/// three-tier network has five.
+/// Largest number of switches on a path that report. HPCC's header has room for five; a three-tier
+/// network has five.
 pub const MAX_HOPS: usize = 8;
 
-/// What one switch reported when it began to send a packet (HPCC, SIGCOMM 2019, figure 4; PowerTCP,
+/// Report of one switch when it begins to send a packet (HPCC, SIGCOMM 2019, figure 4; PowerTCP,
 /// NSDI 2022, section 3.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopReport {
-    /// What the packet left behind in its egress port, or in its own queue there, as the transport
-    /// asked for (bytes).
+    /// Bytes that the packet left behind in its egress port, or in its own queue there, as the
+    /// transport requests.
     pub queue_bytes: u32,
-    /// Names the egress port in the whole network: reports of different ports cannot be compared.
+    /// Id of the egress port in the whole network: reports of different ports cannot be compared.
     pub port: u32,
     /// Bytes that the port had sent before.
     pub sent_bytes: u64,
-    /// When.
+    /// Time of the report.
     pub at: Time,
-    /// The port's rate.
+    /// Rate of the port.
     pub rate: BitRate,
 }
 
-/// HPCC's header counts nanoseconds in so many values before it begins again with 0 (24 bits).
+/// Nanoseconds after which the time in HPCC's header wraps around to 0 (24 bits).
 const HEADER_NS: u64 = 1 << 24;
-/// It counts bytes in units of 128 B, in 20 bits.
+/// Unit of the byte count in HPCC's header, which has 20 bits (bytes).
 const HEADER_UNIT_BYTES: u64 = 128;
 const HEADER_BYTES: u64 = HEADER_UNIT_BYTES << 20;
 
-/// The reports of the previous ACK, to compare the next ones with.
+/// Reports of the previous ACK, for comparison with the next ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LastReports {
     hops: [HopReport; MAX_HOPS],
     count: u8,
-    /// No ACK has come yet, and the first one is compared with zeros.
+    /// Whether no ACK has arrived yet and the first one is compared with zeros.
     from_zeros: bool,
 }
 
 impl LastReports {
-    /// The first ACK is compared with reports of zeros, as in the public code of Reverie, which
-    /// reads reports that nobody has set (on a heap of zeros): no queue and nothing received at
-    /// time 0. What a zero means depends on the header there, which is HPCC's: time and bytes begin
-    /// again with 0, so that the difference to zero is what the header says.
+    /// Compares the first ACK with reports of zeros, as in the public code of Reverie. That code
+    /// reads reports that were never set (on a heap of zeros): no queue and nothing received at
+    /// time 0. HPCC's header determines what a zero means: time and bytes wrap around to 0, so the
+    /// difference from zero is the header's value.
     pub(crate) fn of_zeros() -> Self {
         Self { from_zeros: true, ..Self::default() }
     }
 
-    /// Calls `compare` with what the header of each hop says and zeros. There, a header has the
-    /// bytes *received* for the port.
+    /// Calls `compare` with the header's values of each hop and with zeros. In that code a header
+    /// has the bytes *received* for the port.
     fn compare_with_zeros(reports: &[HopReport], compare: &mut impl FnMut(&HopReport, &HopReport, Time)) {
         for report in reports {
             let at = Time::from_ns(report.at.as_ns() % HEADER_NS);
             let received = (report.sent_bytes + u64::from(report.queue_bytes)) % HEADER_BYTES;
             let now =
                 HopReport { sent_bytes: received / HEADER_UNIT_BYTES * HEADER_UNIT_BYTES, at, ..*report };
-            // Received bytes have the queue's growth in them already.
+            // Received bytes already include the queue's growth.
             let zeros = HopReport { sent_bytes: 0, at: Time::ZERO, ..*report };
             if at > Time::ZERO {
                 compare(&now, &zeros, at);
@@ -63,8 +63,8 @@ impl LastReports {
         }
     }
 
-    /// Calls `compare` with every hop's rate of change since the last ACK and remembers `reports`.
-    /// Hops that were not on the path then, and those without a departure in between, are left out.
+    /// Calls `compare` with every hop's rate of change since the last ACK and stores `reports`.
+    /// Skips hops that were not on the path then, and hops without a departure in between.
     pub(crate) fn update(
         &mut self,
         reports: &[HopReport],
@@ -109,7 +109,7 @@ mod tests {
         let mut last = LastReports::default();
         assert_eq!(compared(&mut last, &[report(1, 10), report(2, 20)]), []);
         assert_eq!(compared(&mut last, &[report(1, 13), report(3, 25)]), [(1, Time::from_us(3))]);
-        // An ACK that was overtaken: nothing to compare, and nothing forgotten.
+        // An overtaken ACK compares nothing and erases nothing.
         assert_eq!(compared(&mut last, &[report(1, 11), report(3, 22)]), []);
         assert_eq!(compared(&mut last, &[report(1, 14)]), [(1, Time::from_us(1))]);
     }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn the_first_reports_are_compared_with_zeros_in_the_widths_of_the_header_if_that_is_asked_for() {
         let mut last = LastReports::of_zeros();
-        // 2^24 ns are 16.777 ms, and 2^20 x 128 B 134 MB: both have begun again once.
+        // 2^24 ns are 16.777 ms, and 2^20 x 128 B 134 MB: both have wrapped around once.
         let first = HopReport { sent_bytes: (1 << 27) + 1_000, queue_bytes: 300, ..report(1, 17_777) };
         let mut found = Vec::new();
         last.update(&[first], |now, before, gap| {

@@ -1,4 +1,4 @@
-//! When does which host act next, if every host is a Poisson process of its own?
+//! Poisson arrivals: one independent process per host, merged by time.
 
 use crate::SourceError;
 use bufferlab_units::{RandomStream, Time};
@@ -8,10 +8,10 @@ use std::collections::BinaryHeap;
 /// Independent Poisson processes, one per host, merged by time.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
-    /// Next arrival of every host that has one before the end: (time, host, slot). A host number
+    /// Next arrival of every host that has one before the end: (time, host, slot). The host number
     /// breaks ties, which picosecond times make rare.
     next: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Stream of every slot.
+    /// Random stream of every slot.
     streams: Vec<RandomStream>,
     mean_gap_s: f64,
     end: Time,
@@ -26,8 +26,8 @@ impl Arrivals {
         rate: f64,
         end: Time,
     ) -> Result<Self, SourceError> {
-        // Beyond one arrival per picosecond the clock could not tell arrivals apart. NaN fails as
-        // well.
+        // Beyond one arrival per picosecond the clock could not tell arrivals apart. NaN also
+        // fails.
         if !(0.0..=1e12).contains(&rate) {
             return Err(SourceError::Rate { rate });
         }
@@ -45,7 +45,7 @@ impl Arrivals {
         Ok(this)
     }
 
-    /// The next arrival: its time and the slot of its host.
+    /// Next arrival: its time and the slot of its host.
     pub(crate) fn pop(&mut self) -> Option<(Time, usize)> {
         let Reverse((time, host, slot)) = self.next.pop()?;
         self.schedule(time, host, slot);
@@ -62,7 +62,7 @@ impl Arrivals {
 }
 
 /// One stream per host for one purpose, named so that no other class or purpose shares it. The
-/// host's number and not its slot is the index: regrouping racks leaves a host's numbers alone.
+/// index is the host's number, not its slot, so regrouping racks does not change a host's draws.
 pub(crate) fn streams(seed: u64, label: &str, purpose: &str, hosts: &[u32]) -> Vec<RandomStream> {
     let name = format!("workload/{label}/{purpose}");
     hosts.iter().map(|&host| RandomStream::new(seed, &name, u64::from(host))).collect()

@@ -1,4 +1,5 @@
-//! What a workload is checked against when a scenario is read: network, buffers, transports, times.
+//! Context against which a workload is checked when a scenario is read: network, buffers,
+//! transports, times.
 
 use crate::foreign::Foreign;
 use crate::{Pattern, Place as SizePlace, SizeDistribution, SizeError};
@@ -7,14 +8,14 @@ use bufferlab_topology::Topology;
 use bufferlab_units::{BitRate, Time};
 use std::cell::RefCell;
 
-/// A transport, as far as traffic depends on it.
+/// Properties of a transport that traffic depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carrier {
     /// Name in the scenario.
     pub name: String,
     /// Index into the scenario's transports.
     pub index: u32,
-    /// The rate of one without congestion control; `None`: a window decides.
+    /// Rate of a transport without congestion control; `None` if a window controls it.
     pub rate: Option<BitRate>,
     /// Payload of a full packet (bytes).
     pub segment_bytes: u32,
@@ -27,23 +28,23 @@ pub struct Carrier {
 /// The transports that a workload may name.
 #[derive(Clone, Debug, Default)]
 pub struct Carriers {
-    /// Names, and what stands behind them; `None`: it is wrong itself, which has been reported.
+    /// Names with their transports; `None` for a transport that is wrong and has been reported.
     pub entries: Vec<(String, Option<Carrier>)>,
-    /// Several share a name, which has been reported.
+    /// Whether several transports share a name, which has been reported.
     pub ambiguous: bool,
 }
 
-/// A switch, as far as traffic depends on it.
+/// Properties of a switch that traffic depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SwitchFacts {
-    /// Its buffer (bytes).
+    /// Buffer size (bytes).
     pub buffer_bytes: u64,
-    /// Queues of each port.
+    /// Number of queues of each port.
     pub queues_per_port: u8,
 }
 
-/// What a workload is checked against. Whatever is missing was wrong itself, and has been reported:
-/// then a workload gives up with [`Faults::reported`].
+/// Context against which a workload is checked. Missing parts were wrong and have been reported; a
+/// workload that needs one fails with [`Faults::reported`].
 #[derive(Debug)]
 pub struct WorkloadContext<'a> {
     class: &'a str,
@@ -59,8 +60,8 @@ pub struct WorkloadContext<'a> {
 }
 
 impl<'a> WorkloadContext<'a> {
-    /// For a workload of `class` over the transport with index `transport`, which it names
-    /// (`is_written`) or has as the only one.
+    /// Creates the context of a workload of `class` over the transport with index `transport`. The
+    /// workload either names the transport (`is_written`) or uses the only one.
     #[must_use]
     pub const fn new(
         class: &'a str,
@@ -82,74 +83,75 @@ impl<'a> WorkloadContext<'a> {
         }
     }
 
-    /// With the run's seed and duration.
+    /// Adds the run's seed and duration.
     #[must_use]
     pub fn in_time(self, seed: u64, duration: Option<Time>) -> Self {
         Self { seed, duration, ..self }
     }
 
-    /// With the network as built, and its switches.
+    /// Adds the network as built, and its switches.
     #[must_use]
     pub fn in_network(self, network: Option<&'a Topology>, switches: Option<&'a [SwitchFacts]>) -> Self {
         Self { network, switches, ..self }
     }
 
-    /// The workload's class.
+    /// Class of the workload.
     #[must_use]
     pub const fn class(&self) -> &'a str {
         self.class
     }
 
-    /// The seed of the scenario, for trials. A run has its own: [`crate::TrafficBuilder::seed`].
+    /// Seed of the scenario, for trials. A run has a separate seed:
+    /// [`crate::TrafficBuilder::seed`].
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Flows start in `0..duration`.
+    /// Duration of the run; flows start in `0..duration`.
     ///
     /// # Errors
-    /// If it is wrong itself.
+    /// If the duration is wrong.
     pub fn duration(&self) -> Result<Time, Faults> {
         self.duration.ok_or_else(Faults::reported)
     }
 
-    /// The network as built, before any cable changes.
+    /// Network as built, before any cable changes.
     ///
     /// # Errors
-    /// If it is wrong itself.
+    /// If the network is wrong.
     pub fn network(&self) -> Result<&'a Topology, Faults> {
         self.network.ok_or_else(Faults::reported)
     }
 
-    /// The switches of the network, in its order.
+    /// Switches of the network, in its order.
     ///
     /// # Errors
-    /// If one is wrong itself.
+    /// If a switch is wrong.
     pub fn switches(&self) -> Result<&'a [SwitchFacts], Faults> {
         self.switches.ok_or_else(Faults::reported)
     }
 
-    /// The transport that carries the workload.
+    /// Transport that carries the workload.
     ///
     /// # Errors
-    /// If it is wrong itself.
+    /// If the transport is wrong.
     pub fn transport(&self) -> Result<&'a Carrier, Faults> {
         let entry = self.transport.and_then(|index| self.carriers.entries.get(index as usize));
         entry.and_then(|entry| entry.1.as_ref()).ok_or_else(Faults::reported)
     }
 
-    /// Where the workload says which transport carries it.
+    /// Place of the key that selects the workload's transport.
     #[must_use]
     pub fn transport_place(&self) -> Place {
         Place::new(if self.is_transport_written { "transport" } else { "kind" })
     }
 
-    /// The transport that the parameter `transport` of a table at `place` names, by default the
-    /// only one; its name is filled in.
+    /// Transport that the parameter `transport` of a table at `place` names, by default the only
+    /// one. Fills in its name.
     ///
     /// # Errors
-    /// If there is none of that name, or several and none is named.
+    /// If no transport has that name, or several exist and none is named.
     pub fn transport_of(&self, table: &mut Params, place: Place) -> Result<&'a Carrier, Faults> {
         let names = || self.carriers.entries.iter().map(|entry| entry.0.as_str());
         let place = place.key("transport");
@@ -187,21 +189,21 @@ impl<'a> WorkloadContext<'a> {
         carrier.as_ref().ok_or_else(Faults::reported)
     }
 
-    /// Records something suspicious, which is shown and stops nothing.
+    /// Records a warning, which is shown but stops nothing.
     pub fn warn(&self, warning: Fault) {
         self.warnings.borrow_mut().push(warning);
     }
 
-    /// What was recorded: transports that were named beside the workload's own, and warnings.
+    /// Recorded results: transports named in addition to the workload's own, and warnings.
     #[must_use]
     pub fn into_parts(self) -> (Vec<u32>, Vec<Fault>) {
         (self.used.into_inner(), self.warnings.into_inner())
     }
 
-    /// The host called `name`, which stands at `place`.
+    /// Host called `name`, which is written at `place`.
     ///
     /// # Errors
-    /// If there is none.
+    /// If no host has that name.
     pub fn host(&self, place: Place, name: &str) -> Result<u32, Faults> {
         let hosts = &self.network()?.hosts;
         if let Some(index) = hosts.iter().position(|known| known == name) {
@@ -215,7 +217,7 @@ impl<'a> WorkloadContext<'a> {
         Err(Fault::new(place, format!("there is no host \"{name}\""), "no such host").help(help).into())
     }
 
-    /// The hosts that a parameter of names lists, each once; a switch's name stands for all of its
+    /// Hosts that a parameter of names lists, each once; a switch's name stands for all of its
     /// hosts.
     ///
     /// # Errors
@@ -246,11 +248,11 @@ impl<'a> WorkloadContext<'a> {
         Ok(found)
     }
 
-    /// The parameter `pattern`: who talks to whom. By default another rack, where there are
+    /// The parameter `pattern`, which selects receivers. By default another rack, if there are
     /// several.
     ///
     /// # Errors
-    /// If it needs several racks and there is one.
+    /// If the pattern needs several racks and there is one.
     pub fn pattern(&self, params: &mut Params) -> Result<Pattern, Faults> {
         let one_rack = self.network()?.racks().len() == 1;
         let pattern =
@@ -263,10 +265,10 @@ impl<'a> WorkloadContext<'a> {
         Ok(pattern)
     }
 
-    /// A parameter of the kind [`crate::FLOW_SIZES`].
+    /// Distribution of a parameter of the kind [`crate::FLOW_SIZES`].
     ///
     /// # Errors
-    /// If it is a file that holds no distribution.
+    /// If the parameter names a file that contains no distribution.
     pub fn sizes(&self, params: &Params, param: &'static str) -> Result<SizeDistribution, Faults> {
         match params.value(param) {
             ParamValue::Choice(name) => {

@@ -1,29 +1,29 @@
-//! How long does something last, if chance decides?
+//! Random lengths of time.
 
 use bufferlab_units::{RandomStream, Time};
 
 /// A distribution of lengths of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Durations {
-    /// Mean.
+    /// Mean length.
     pub mean: Time,
-    /// How they scatter around it.
+    /// Shape of the distribution around the mean.
     pub shape: DurationShape,
 }
 
-/// How lengths of time scatter around their mean.
+/// Shape of a distribution of lengths of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DurationShape {
-    /// They do not.
+    /// All lengths equal the mean.
     Fixed,
-    /// Exponentially distributed: no memory.
+    /// Exponential distribution: no memory.
     Exponential,
     /// Pareto with this shape above 1: a heavy tail; infinite variance up to 2.
     Pareto(f64),
 }
 
 impl DurationShape {
-    /// The name used in scenario files.
+    /// Name used in scenario files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl DurationShape {
 }
 
 impl Durations {
-    /// Draws one; a fixed one draws nothing.
+    /// Draws a length; a fixed length draws nothing.
     pub fn sample(&self, stream: &mut RandomStream) -> Time {
         let mean = self.mean.0 as f64;
         let drawn = match self.shape {
@@ -46,13 +46,13 @@ impl Durations {
                 least / (1.0 - stream.next_f64()).powf(1.0 / shape)
             }
         };
-        // Saturates: a Pareto tail may lie beyond the end of time.
+        // Saturates: the tail of a Pareto distribution may exceed the largest time.
         Time(drawn.round() as u64)
     }
 
-    /// Draws the rest of one that is under way at time zero: of a fixed one a uniform part, so that
-    /// sources with equal periods do not march in step; of others a whole one, which is exact for
-    /// exponential ones.
+    /// Draws the rest of a length that is in progress at time zero. For a fixed length it is a
+    /// uniform part, so that sources with equal periods are not synchronised. For others it is a
+    /// whole length, which is exact for exponential ones.
     pub fn sample_first(&self, stream: &mut RandomStream) -> Time {
         match self.shape {
             DurationShape::Fixed if self.mean.0 > 0 => Time(stream.below(self.mean.0)),
@@ -60,7 +60,7 @@ impl Durations {
         }
     }
 
-    /// Whether they can be drawn: the mean is above zero, and a Pareto shape above 1.
+    /// Whether lengths can be drawn: the mean is above zero, and a Pareto shape above 1.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let shape = match self.shape {

@@ -1,18 +1,18 @@
-//! Why can a traffic source not be built?
+//! Errors of building a traffic source.
 
 use crate::Pattern;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-/// An own workload that could not say what it sends.
+/// A custom workload that failed to describe its traffic.
 #[derive(Clone, Debug)]
 pub struct OwnError {
-    /// Its name in the registry.
+    /// Name of the workload in the registry.
     pub workload: String,
-    /// What happened, in one sentence.
+    /// Description of the failure in one sentence.
     pub what: String,
-    /// The error behind it, if there is one.
+    /// Underlying error, if there is one.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -28,7 +28,7 @@ impl Error for OwnError {
     }
 }
 
-/// The same message: causes cannot be compared.
+/// Compares the messages, because causes cannot be compared.
 impl PartialEq for OwnError {
     fn eq(&self, other: &Self) -> bool {
         (&self.workload, &self.what) == (&other.workload, &other.what)
@@ -39,43 +39,43 @@ impl PartialEq for OwnError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// There is only one host.
+    /// Fewer than two hosts.
     #[error("traffic needs at least two hosts, there are {hosts}; add hosts to the topology")]
     TooFewHosts {
-        /// Hosts given.
+        /// Number of hosts.
         hosts: usize,
     },
-    /// A pattern between racks, and not enough of them.
+    /// A pattern between racks, with fewer than two racks.
     #[error(
         "pattern {pattern} needs at least two racks with hosts, there are {racks}; use all_to_all or add a rack"
     )]
     TooFewRacks {
-        /// The pattern.
+        /// The chosen pattern.
         pattern: Pattern,
-        /// Racks that have hosts.
+        /// Number of racks that have hosts.
         racks: usize,
     },
-    /// A host stands in two racks, or twice in one.
+    /// A host that is in two racks, or twice in one.
     #[error("host {host} is listed twice; every host belongs to exactly one rack")]
     HostTwice {
-        /// The host.
+        /// Number of the host.
         host: u32,
     },
-    /// A rate that is no rate.
+    /// A value that is not a valid rate.
     #[error("{rate} arrivals per second and host is not a rate between 0 and 1e12")]
     Rate {
-        /// The rate given [1/s].
+        /// Rejected rate [1/s].
         rate: f64,
     },
-    /// More servers asked for than some client can reach.
+    /// More servers per query than some client can reach.
     #[error(
         "fan_in = {fan_in} but pattern {pattern} leaves only {available} servers for some client; \
          lower fan_in or use another pattern"
     )]
     FanIn {
-        /// Servers per query that were asked for.
+        /// Requested servers per query.
         fan_in: u32,
-        /// Who may be asked.
+        /// Pattern that selects the servers.
         pattern: Pattern,
         /// Servers of the client that has the fewest.
         available: usize,
@@ -83,9 +83,9 @@ pub enum SourceError {
     /// A query without servers or without an answer.
     #[error("a query needs fan_in and request_bytes of at least 1, not {fan_in} and {request_bytes}")]
     EmptyQuery {
-        /// Servers per query that were asked for.
+        /// Requested servers per query.
         fan_in: u32,
-        /// Bytes of all answers together.
+        /// Total bytes of all answers of a query.
         request_bytes: u64,
     },
     /// A closed loop without clients, threads, items or bytes.
@@ -94,11 +94,11 @@ pub enum SourceError {
     /// A closed loop whose client has too few servers.
     #[error("a query asks {fan_in} servers, and client {client} has only {available}, itself left out")]
     LoopFanIn {
-        /// Servers per query that were asked for.
+        /// Requested servers per query.
         fan_in: u32,
-        /// The client that has the fewest.
+        /// Client that has the fewest servers.
         client: u32,
-        /// Its servers.
+        /// Number of servers of that client.
         available: usize,
     },
     /// On-off sources without a pair of hosts.
@@ -107,10 +107,10 @@ pub enum SourceError {
     /// A host that would send to itself.
     #[error("host {host} would send to itself")]
     SelfPair {
-        /// The host.
+        /// Number of the host.
         host: u32,
     },
-    /// A pair of hosts that is there twice: its sources would send the same bursts at the same
+    /// A pair of hosts that is listed twice: both sources would send the same bursts at the same
     /// times.
     #[error("the pair of host {src} and host {dst} is listed twice")]
     PairTwice {
@@ -119,12 +119,12 @@ pub enum SourceError {
         /// Receiving host.
         dst: u32,
     },
-    /// Bursts that cannot be: none at all, or without a length, a rate, a weight or a pause.
+    /// Impossible bursts: no kind of burst, or one without a length, a rate, a weight or a pause.
     #[error(
         "bursts need at least one kind, and times, rates and weights above zero (a Pareto shape above 1)"
     )]
     Bursts,
-    /// An own workload could not say what it sends.
+    /// A custom workload that failed to describe its traffic.
     #[error(transparent)]
     Own(#[from] OwnError),
     /// Query numbers would not fit into 32 bits.
@@ -132,7 +132,7 @@ pub enum SourceError {
         "about {expected:.0} queries do not fit into 32-bit numbers; lower the query rate or the duration"
     )]
     TooManyQueries {
-        /// Expected queries.
+        /// Expected number of queries.
         expected: f64,
     },
 }

@@ -1,45 +1,45 @@
-//! What is a flow, and where do drivers get the next one?
+//! Flows, and the sources that hand them to drivers.
 
 use bufferlab_units::Time;
 
-/// One flow to be carried.
+/// A flow to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
-    /// When the application hands its data over.
+    /// Time at which the application hands over the flow's data.
     pub start: Time,
     /// Sending host.
     pub src: u32,
     /// Receiving host.
     pub dst: u32,
-    /// Bytes of payload, at least 1; [`FlowSpec::UNLIMITED`]: as many as can be sent until flows
+    /// Bytes of payload, at least 1. [`FlowSpec::UNLIMITED`] for as many as can be sent until flows
     /// stop arriving.
     pub size: u64,
-    /// Index of its class in the run's table of classes.
+    /// Index of the flow's class in the run's table of classes.
     pub class: u16,
-    /// The query that it answers, unique in the run; [`FlowSpec::NO_QUERY`] otherwise.
+    /// Query that the flow answers, unique in the run; otherwise [`FlowSpec::NO_QUERY`].
     pub query: u32,
-    /// When its connection opens: `None` at `start` (with a handshake if the transport has one);
-    /// earlier than `start`: the connection exists already when the data comes.
+    /// Opening time of the flow's connection: `None` for `start` (with a handshake if the transport
+    /// has one). If earlier than `start`, the connection already exists when the data arrives.
     pub open: Option<Time>,
-    /// Explicit choices among equal paths, data direction: byte k is the choice at the k-th
-    /// branching switch. `None`: the topology's rule.
+    /// Explicit choices among equal paths for data: byte k is the choice at the k-th branching
+    /// switch. `None` for the topology's rule.
     pub data_path: Option<u32>,
-    /// The same for its ACKs.
+    /// Explicit choices among equal paths for ACKs, encoded as `data_path` is.
     pub ack_path: Option<u32>,
 }
 
 impl FlowSpec {
-    /// [`FlowSpec::query`] of a flow that belongs to no query.
+    /// Value of [`FlowSpec::query`] for a flow without a query.
     pub const NO_QUERY: u32 = u32::MAX;
 
-    /// [`FlowSpec::size`] of a flow that sends for as long as flows may start.
+    /// Value of [`FlowSpec::size`] for a flow that sends until the arrival phase ends.
     pub const UNLIMITED: u64 = u64::MAX;
 }
 
-/// Hands out flows one by one, in the order in which they start.
+/// Source that hands out flows one by one, in order of their start.
 pub trait FlowSource: Send {
-    /// The next flow: never earlier than the one before. `None` when there are no more, and then
-    /// for ever.
+    /// Next flow, never earlier than the previous one. `None` when there are no more; from then on
+    /// always `None`.
     #[must_use]
     fn next_flow(&mut self) -> Option<FlowSpec>;
 }

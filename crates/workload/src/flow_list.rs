@@ -1,4 +1,4 @@
-//! How is a list of flows written down, so that any simulator can replay it?
+//! Flow lists: a text format that any simulator can replay.
 
 mod error;
 mod limited;
@@ -17,12 +17,12 @@ use crate::FlowSpec;
 use bufferlab_units::is_hidden;
 use std::collections::BTreeMap;
 
-/// Class of flows whose list names none.
+/// Class of flows in a list that names no class.
 const DEFAULT_CLASS: &str = "flow";
 
-/// Gives the queries of `flows` the numbers `base`, `base + 1` … in the order in which they first
-/// appear, and returns the first number that is still free. Lists that are replayed together need
-/// it, because each counts from its own zero.
+/// Numbers the queries of `flows` as `base`, `base + 1` … in the order of their first appearance,
+/// and returns the next free number. Lists that are replayed together need this, because each
+/// numbers its queries from zero.
 ///
 /// # Panics
 /// If the numbers do not fit below [`FlowSpec::NO_QUERY`].
@@ -39,7 +39,8 @@ pub fn renumber_queries(flows: &mut [FlowSpec], base: u32) -> u32 {
     free
 }
 
-/// A character of a name that would steer what shows it, as names in scenarios may have none.
+/// Finds a control character or writing-direction mark in a name, which would change its display.
+/// Names in scenarios may not contain one either.
 fn hidden_in(name: &str) -> Option<char> {
     name.chars().find(|&character| is_hidden(character) && character != '\n' && character != '\t')
 }

@@ -1,23 +1,24 @@
-//! Is a file that is refused one of another tool? Then the error names the tool and what to do.
+//! Detection of files of other tools. If a refused file belongs to another tool, the error names
+//! the tool and gives advice.
 //!
 //! Files are recognised by their first tokens, never by their names, and only after they were
-//! refused: a file that this program reads is never asked for its origin.
+//! refused. A file that this program can read is therefore never tested.
 
 use crate::flow_list::unpacked;
 use std::io::Read;
 
-/// A file that another tool reads or writes.
+/// A file format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Foreign {
-    /// "an htsim connection matrix (.cm)".
+    /// Name of the format, such as "an htsim connection matrix (.cm)".
     pub(crate) name: &'static str,
-    /// What to do with it.
+    /// Advice to the user.
     pub(crate) advice: &'static str,
 }
 
-/// As much as is looked at (bytes).
+/// Size of the examined beginning of a file (bytes).
 const LOOKED_AT: u64 = 65_536;
-/// Tokens that tell formats of numbers apart.
+/// Number of tokens by which formats of numbers are distinguished.
 const TOKENS: usize = 64;
 
 const FLOWS: &str = "write its flows as CSV with the columns src, dst, size_bytes, start_ns, and give that as `kind = \"flow_list\"`";
@@ -26,26 +27,26 @@ const DEPENDENT: &str = "its messages wait for each other, which a list of flows
                          the columns src, dst, size_bytes, start_ns";
 const TRACE: &str = "give it to a workload of `kind = \"trace\"`";
 
-/// A list of flows of this program.
+/// Name of this program's flow lists.
 pub(crate) const LIST_OF_FLOWS: &str = "a list of flows";
-/// A packet trace of this program as text.
+/// Name of this program's packet traces as text.
 pub(crate) const PACKET_TRACE: &str = "a packet trace";
 
 impl Foreign {
-    /// The tool whose file begins like this, where a file of `own` was expected.
+    /// Detects a format other than the expected `own` from the beginning of a file.
     pub(crate) fn but_not(content: &[u8], own: &str) -> Option<Self> {
         Self::of(content).filter(|foreign| foreign.name != own)
     }
 
-    /// The message of an error that was first `problem`.
+    /// Message that combines the format with the original `problem`.
     pub(crate) fn message(self, problem: &str) -> String {
         format!("this looks like {}: {problem}", self.name)
     }
 
-    /// The tool whose file begins like this, if it is known.
+    /// Detects the format of a file from its beginning; `None` if it is unknown.
     pub(crate) fn of(content: &[u8]) -> Option<Self> {
         let mut start = Vec::new();
-        // A damaged end of a compressed file does not matter here.
+        // A damaged end of a compressed file does not matter.
         let _ = unpacked(content).take(LOOKED_AT).read_to_end(&mut start);
         let found = |name, advice| Some(Self { name, advice });
         if crate::trace::is_capture(&start) {
@@ -54,14 +55,15 @@ impl Foreign {
         if is_chakra(&start) {
             return found("a Chakra execution trace (.et)", DEPENDENT);
         }
-        // The last character may be cut in two.
+        // The last character may be incomplete.
         let text = String::from_utf8_lossy(&start);
         let text = text.trim_start_matches('\u{feff}');
         of_words(text).or_else(|| of_columns(text)).or_else(|| of_numbers(text))
     }
 }
 
-/// A message with its length before it, whose first field is a version, or which names the format.
+/// Whether the file begins with a length and a message whose first field is a version or that names
+/// Chakra.
 fn is_chakra(start: &[u8]) -> bool {
     let Some(end) = start.iter().take(5).position(|byte| byte & 0x80 == 0) else { return false };
     let message = &start[end + 1..];
@@ -75,13 +77,13 @@ fn is_chakra(start: &[u8]) -> bool {
     }
 }
 
-/// Lines that say something.
+/// Lines that are neither empty nor comments.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let is_comment = |line: &&str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
     text.lines().map(str::trim).filter(move |line| !is_comment(line))
 }
 
-/// Formats that begin with a word.
+/// Recognises formats that begin with a word.
 fn of_words(text: &str) -> Option<Foreign> {
     let found = |name, advice| Some(Foreign { name, advice });
     let first = lines(text).next()?;
@@ -121,7 +123,7 @@ fn of_words(text: &str) -> Option<Foreign> {
     None
 }
 
-/// Lists of this program at the wrong workload.
+/// Recognises lists of this program that were given to the wrong workload.
 fn of_columns(text: &str) -> Option<Foreign> {
     let found = |name, advice| Some(Foreign { name, advice });
     let columns: Vec<&str> = lines(text).next()?.split(',').map(str::trim).collect();
@@ -143,9 +145,9 @@ fn of_columns(text: &str) -> Option<Foreign> {
 enum Token {
     Whole,
     Fraction,
-    /// `100Gbps`
+    /// A rate such as `100Gbps`.
     Rate,
-    /// `1us`
+    /// A time such as `1us`.
     Time,
     Hexadecimal,
     Word,
@@ -176,7 +178,7 @@ fn tokens(line: &str) -> Vec<Token> {
     line.split_whitespace().take(TOKENS).map(Token::of).collect()
 }
 
-/// Formats of nothing but numbers, of simulators of RDMA networks.
+/// Recognises formats of numbers only, from simulators of RDMA networks.
 fn of_numbers(text: &str) -> Option<Foreign> {
     use Token::{Fraction, Hexadecimal, Rate, Time, Whole};
     let found = |name, advice| Some(Foreign { name, advice });

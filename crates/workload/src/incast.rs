@@ -1,4 +1,4 @@
-//! Which flows come if hosts ask many servers at once and all of them answer at the same instant?
+//! Incast: hosts query many servers at once, and all of them answer at the same instant.
 
 use crate::arrivals::{Arrivals, streams};
 use crate::pattern::Racks;
@@ -8,9 +8,9 @@ use bufferlab_units::{RandomStream, Time};
 /// Numbers for the queries of one source: an arithmetic sequence that no other source of the run
 /// shares.
 ///
-/// Several incast sources stay apart without knowing each other: each takes its part of
-/// [`QueryNumbers::interleaved`]. The numbers of a source therefore never depend on how often
-/// another one is asked.
+/// Several incast sources get disjoint numbers without coordination: each takes its part of
+/// [`QueryNumbers::interleaved`]. The numbers of a source therefore never depend on the number of
+/// queries of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryNumbers {
     first: u32,
@@ -18,8 +18,8 @@ pub struct QueryNumbers {
 }
 
 impl QueryNumbers {
-    /// The numbers of source `index` of `sources`: `base + index`, `base + index + sources` …
-    /// `base` is above every number that a flow list of the run uses ([`crate::renumber_queries`]
+    /// Numbers of source `index` of `sources`: `base + index`, `base + index + sources` … `base`
+    /// must be above every number that a flow list of the run uses ([`crate::renumber_queries`]
     /// returns it); 0 without lists.
     ///
     /// # Panics
@@ -30,7 +30,7 @@ impl QueryNumbers {
         Self { first: base.checked_add(index).expect("query numbers fit into 32 bits"), stride: sources }
     }
 
-    /// The next number; `None` when there is none below [`FlowSpec::NO_QUERY`].
+    /// Next number; `None` if there is none below [`FlowSpec::NO_QUERY`].
     pub(crate) fn take(&mut self) -> Option<u32> {
         let number = Some(self.first).filter(|&number| number != FlowSpec::NO_QUERY)?;
         self.first = number.checked_add(self.stride).unwrap_or(FlowSpec::NO_QUERY);
@@ -45,7 +45,7 @@ impl QueryNumbers {
     }
 }
 
-/// The only incast source of a run without flow lists: 0, 1, 2 …
+/// Numbers 0, 1, 2 … of the only incast source of a run without flow lists.
 impl Default for QueryNumbers {
     fn default() -> Self {
         Self::interleaved(0, 0, 1)
@@ -55,47 +55,48 @@ impl Default for QueryNumbers {
 /// Parameters of an [`IncastSource`].
 #[derive(Clone, Debug)]
 pub struct IncastParams<'a> {
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Names the random streams; must differ between the sources of a run. The class name serves.
+    /// Name of the random streams; must differ between the sources of a run. Usually the class
+    /// name.
     pub label: &'a str,
     /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts
-    /// are passed over.
+    /// are skipped.
     pub racks: &'a [Vec<u32>],
-    /// Which servers a client asks; see [`IncastSource`].
+    /// Selection of a client's servers; see [`IncastSource`].
     pub pattern: Pattern,
     /// Servers per query.
     pub fan_in: u32,
-    /// Bytes of all answers of one query together. Every server sends `request_bytes / fan_in`,
-    /// rounded up, so a query carries at most `fan_in − 1` bytes more.
+    /// Total bytes of all answers of one query. Every server sends `request_bytes / fan_in`,
+    /// rounded up, so a query has at most `fan_in − 1` bytes more.
     pub request_bytes: u64,
-    /// Mean queries per second that every host asks as a client. Zero: no queries.
+    /// Mean queries per second that every host asks as a client; zero for none.
     pub queries_per_second_per_host: f64,
-    /// Whether connections exist before their data comes (no handshake): the papers' clients keep
+    /// Whether connections exist before their data arrives (no handshake): the papers' clients keep
     /// them.
     pub persistent: bool,
     /// [`FlowSpec::class`] of the flows.
     pub class: u16,
-    /// [`FlowSpec::query`] of the flows.
+    /// Numbers for [`FlowSpec::query`] of the flows.
     pub queries: QueryNumbers,
-    /// Queries are asked in `0..end`.
+    /// End of the queries, which are asked in `0..end`.
     pub end: Time,
 }
 
-/// Partition-aggregate traffic: every host is a client that asks queries in a Poisson process; a
+/// Partition-aggregate traffic: every host is a client that asks queries in a Poisson process. A
 /// query makes `fan_in` distinct servers answer at the same instant. The request itself is not
-/// modelled (the public ns-3 artifacts do not either).
+/// modelled, as in the public ns-3 artifacts.
 ///
 /// Servers of a query:
 /// * [`Pattern::NextRack`]: `fan_in` hosts of the client's next rack, hence all of them when
 ///   `fan_in` is the rack's size (the public ABM artifact);
-/// * [`Pattern::OtherRack`]: one other rack is drawn (every one with the same probability), then
+/// * [`Pattern::OtherRack`]: one other rack is drawn (each with the same probability), then
 ///   `fan_in` of its hosts (the text of ABM);
 /// * [`Pattern::AllToAll`]: `fan_in` hosts, none of them the client.
 ///
-/// Answers of a query come in the order in which the servers were drawn, so no server is always
-/// first. Streams: `workload/<label>/arrivals` and `…/destinations`, with the client's number as
-/// index.
+/// Answers of a query are in the order in which the servers were drawn, so no server is always
+/// first. Random streams: `workload/<label>/arrivals` and `…/destinations`, with the client's
+/// number as index.
 #[derive(Clone, Debug)]
 pub struct IncastSource {
     arrivals: Arrivals,
@@ -106,9 +107,9 @@ pub struct IncastSource {
     open: Option<Time>,
     class: u16,
     streams: Vec<RandomStream>,
-    /// Numbers not used yet.
+    /// Unused query numbers.
     numbers: QueryNumbers,
-    /// The query whose answers are being handed out.
+    /// Query whose answers are being handed out.
     current: Query,
 }
 
@@ -118,12 +119,12 @@ struct Query {
     client: u32,
     number: u32,
     servers: Vec<u32>,
-    /// How many of `servers` have answered.
+    /// Number of `servers` that have answered.
     answered: usize,
 }
 
 impl IncastSource {
-    /// Prepares the clients.
+    /// Creates the source with its clients.
     ///
     /// # Errors
     /// [`SourceError`] when the pattern does not fit the racks, a query would be empty, some client
@@ -135,7 +136,7 @@ impl IncastSource {
         }
         let racks = Racks::new(params.racks, pattern)?;
         let rack_sizes = (0..racks.rack_count()).map(|rack| racks.slots(rack).len());
-        // Every rack is some client's next rack and some client's other rack.
+        // Any rack may have to answer some client, so the smallest rack limits `fan_in`.
         let available = match pattern {
             Pattern::NextRack | Pattern::OtherRack => rack_sizes.min().unwrap_or(0),
             Pattern::AllToAll => racks.hosts().len() - 1,
@@ -163,7 +164,7 @@ impl IncastSource {
         })
     }
 
-    /// Makes the next query the current one. `None` when there is none.
+    /// Makes the next query the current one; `None` if there is none.
     fn ask(&mut self) -> Option<()> {
         let (start, slot) = self.arrivals.pop()?;
         self.draw_servers(slot);

@@ -1,5 +1,5 @@
-//! The workloads that bufferlab has, one file each: an entry with its parameters, and from
-//! parameters to sources of flows.
+//! Built-in workloads, one file each: a registry entry with parameters, and the construction of
+//! flow sources from them.
 
 pub(crate) mod bursts;
 pub(crate) mod flow_list;

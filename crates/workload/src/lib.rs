@@ -1,11 +1,11 @@
-//! What is sent, by whom, to whom, and when: workloads, and what they are made of.
+//! Workloads: which hosts send what, to which hosts, and when.
 //!
 //! A kind of workload is one file in `kinds/`: its entry [`WorkloadInfo`] (name, parameters as
-//! data) and a function from parameters to a [`Workload`], which is checked against network and
-//! transports once, when a scenario is read. [`WORKLOADS`] lists the kinds; the scenario format,
-//! its schema and its reference follow from the list. A program adds its own with
-//! [`register_workload`]. A run starts all workloads ([`Traffic::new`]), and each hands what it
-//! sends to a [`TrafficBuilder`]:
+//! data) and a function from parameters to a [`Workload`]. Reading a scenario checks the workload
+//! once against network and transports. [`WORKLOADS`] lists the kinds; the scenario format, its
+//! schema and its reference follow from the list. A program adds custom workloads with
+//! [`register_workload`]. A run starts all workloads ([`Traffic::new`]), and each hands its traffic
+//! to a [`TrafficBuilder`]:
 //!
 //! ```text
 //!   SizeDistribution ─► PoissonSource ─┐
@@ -13,18 +13,18 @@
 //!  parse_flow_list(), parse_trace() ─► ListSource ─┘                  └► write_flow_list()
 //! ```
 //!
-//! A [`ClosedLoop`] such as [`MultiGet`] is no source: the network decides when its next query
-//! comes, so the driver tells it what is complete, and asks.
+//! A [`ClosedLoop`] such as [`MultiGet`] is not a source: the time of its next query depends on the
+//! network. The driver therefore reports completed answers to it and asks for the next query.
 //!
-//! Flows are made when they are asked for, so a source needs memory for its hosts and not for its
-//! flows (except [`ListSource`], which holds a list that somebody else made).
+//! Flows are created on demand, so a source needs memory for its hosts but not for its flows. Only
+//! [`ListSource`] stores a list, which its caller made.
 //!
-//! **Determinism.** Every host draws arrival times, sizes and partners from three streams of its
-//! own, derived from the run's seed and the name of the traffic class. Nothing that happens in the
-//! network, no other class and no other host changes them; a change of load stretches the times and
-//! leaves the sizes and partners of a host's n-th flow alone. So two policies, or two loads, meet
-//! the same traffic. Floating point enters through logarithms (exponential gaps) and interpolation
-//! (sizes) only, never through sums over hosts.
+//! **Determinism.** Every host draws arrival times, sizes and partners from three separate streams,
+//! derived from the run's seed and the name of the traffic class. No event in the network, no other
+//! class and no other host changes them. A change of load stretches the times, but the sizes and
+//! partners of a host's n-th flow stay the same. So two policies, or two loads, meet the same
+//! traffic. Floating point is used only for logarithms (exponential gaps) and interpolation
+//! (sizes), never for sums over hosts.
 
 mod arrivals;
 mod context;

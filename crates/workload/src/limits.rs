@@ -1,12 +1,12 @@
-//! How large may lists and traces be?
+//! Size limits of lists and traces.
 
 use crate::flow_list::{FLOWS_MAX, LINE_BYTES_MAX};
 use bufferlab_params::Limit;
 
 const EFFECT: &str = "refused when the scenario is loaded";
 
-/// Packets of a trace. Each takes 64 bytes while it is read, and as much in the scenario and in
-/// every run.
+/// Largest number of packets in a trace. Each takes 64 bytes while it is read, and as much in the
+/// scenario and in every run.
 pub(crate) const PACKETS: Limit = Limit {
     name: "packets of a trace",
     most: 10_000_000,
@@ -15,7 +15,7 @@ pub(crate) const PACKETS: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Addresses of a trace, of which any number may stand for one host.
+/// Largest number of addresses in a trace; any number of them may map to one host.
 pub(crate) const ADDRESSES: Limit = Limit {
     name: "addresses of a trace",
     most: 1 << 20,
@@ -24,7 +24,8 @@ pub(crate) const ADDRESSES: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Bytes that a gzipped list or trace unpacks to: as it is read, so that nothing holds them.
+/// Largest unpacked size of a gzipped list or trace (bytes). Checked while reading, so the unpacked
+/// text is never all in memory.
 pub(crate) const UNPACKED: Limit = Limit {
     name: "bytes of an unpacked list or trace",
     most: 4_000_000_000,
@@ -33,7 +34,7 @@ pub(crate) const UNPACKED: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Flows of a list.
+/// Largest number of flows in a list.
 pub(crate) const FLOWS: Limit = Limit {
     name: "flows of a list",
     most: FLOWS_MAX as u64,
@@ -42,7 +43,7 @@ pub(crate) const FLOWS: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Bytes of a line, or of a record whose quotes hold line ends.
+/// Largest length of a line, or of a record with line ends within quotes (bytes).
 pub(crate) const LINE: Limit = Limit {
     name: "bytes of a line of a list or trace",
     most: LINE_BYTES_MAX as u64,
@@ -51,7 +52,7 @@ pub(crate) const LINE: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Flows that are alive at once: the engine has no more slots.
+/// Largest number of flows alive at once, because the engine has no more slots.
 pub const FLOWS_ALIVE_MAX: u64 = 1 << 20;
 
 /// Limits that this crate checks.

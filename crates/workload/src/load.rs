@@ -1,21 +1,21 @@
-//! How many flows per second make a given load?
+//! Flow arrival rate for a given load.
 
 /// Mean flow arrivals per second and host that offer `load`.
 ///
 /// **Definition.** Load is the offered payload per time as a fraction of a capacity that the
-/// scenario names. No paper but Plasticine ("90% load on uplinks") says which capacity; the public
-/// ABM artifact takes the *uplinks of the leaf*:
+/// scenario names. No paper except Plasticine ("90% load on uplinks") says which capacity; the
+/// public ABM artifact takes the *uplinks of the leaf*:
 ///
 /// ```text
 /// rate per host = load × (host rate × hosts per leaf / oversubscription) / (8 × mean size) / hosts per leaf
 ///               = load × (uplink capacity of the leaf / hosts per leaf)  / (8 × mean size)
 /// ```
 ///
-/// so `capacity_bps_per_host` is one host's share of that capacity [bits per second]: the leaf's
-/// uplink capacity over the leaf's hosts, or the rate of the access link where load refers to that.
-/// `mean_bytes` is the mean of the distribution that is sampled
-/// ([`crate::SizeDistribution::mean`]), not a mean that some paper states. Headers, ACKs and
-/// retransmissions come on top: at load 1 the links carry more than their capacity.
+/// So `capacity_bps_per_host` is one host's share of that capacity [bits per second]: the leaf's
+/// uplink capacity over the leaf's hosts, or the rate of the access link if load refers to that.
+/// `mean_bytes` is the mean of the sampled distribution ([`crate::SizeDistribution::mean`]), not a
+/// mean that a paper states. Headers, ACKs and retransmissions add to the load: at load 1 the links
+/// carry more than their capacity.
 ///
 /// ```
 /// # use bufferlab_workload::arrivals_per_second_per_host;

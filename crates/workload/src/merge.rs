@@ -1,4 +1,4 @@
-//! How do flows of several sources become one sequence?
+//! Merging of the flows of several sources into one sequence.
 
 use crate::{FlowSource, FlowSpec};
 use bufferlab_units::Time;
@@ -6,14 +6,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-/// Flows that are all known beforehand.
+/// Source of flows that are all known beforehand.
 #[derive(Clone, Debug)]
 pub struct ListSource {
     flows: std::vec::IntoIter<FlowSpec>,
 }
 
 impl ListSource {
-    /// Hands out `flows` by start; flows that start together stay in the given order.
+    /// Creates a source that hands out `flows` by start; flows that start together keep the given
+    /// order.
     #[must_use]
     pub fn new(mut flows: Vec<FlowSpec>) -> Self {
         flows.sort_by_key(|flow| flow.start);
@@ -27,20 +28,20 @@ impl FlowSource for ListSource {
     }
 }
 
-/// Several sources as one, by start; flows that start together come in the order of their sources.
+/// Several sources merged by start; flows that start together are in the order of their sources.
 ///
-/// It changes nothing in the flows: classes must already be indexes into one table, and queries be
-/// apart ([`crate::QueryNumbers::interleaved`], [`crate::renumber_queries`]).
+/// The flows are unchanged: classes must already be indices into one table, and queries must have
+/// distinct numbers ([`crate::QueryNumbers::interleaved`], [`crate::renumber_queries`]).
 pub struct MergeSource {
     sources: Vec<Box<dyn FlowSource>>,
-    /// The next flow of every source that has one.
+    /// Next flow of every source that has one.
     heads: Vec<Option<FlowSpec>>,
-    /// Start of every head, and its source.
+    /// Start of every head, with its source.
     order: BinaryHeap<Reverse<(Time, usize)>>,
 }
 
 impl MergeSource {
-    /// Asks every source for its first flow.
+    /// Merges the sources, and takes the first flow of each.
     #[must_use]
     pub fn new(sources: Vec<Box<dyn FlowSource>>) -> Self {
         let heads = sources.iter().map(|_| None).collect();

@@ -1,4 +1,4 @@
-//! What does a client ask that waits for all answers before it asks again (memcached's multi-get)?
+//! Multi-get of memcached: a client waits for all answers of a query before it asks the next one.
 
 use crate::durations::Durations;
 use crate::traffic::{Answer, ClosedLoop, LoopQuery};
@@ -7,56 +7,57 @@ use bufferlab_params::choices;
 use bufferlab_units::{RandomStream, Time};
 
 choices! {
-    /// How a server sends the items that a query wants of it.
+    /// Messages in which a server sends the items of a query.
     pub enum AnswersPer {
         Server = "server": "one message with all of its items",
-        Item = "item": "one message for each, over connections of their own",
+        Item = "item": "one message per item, each over a separate connection",
     }
 }
 
 /// Parameters of a [`MultiGet`].
 #[derive(Clone, Debug)]
 pub struct MultiGetParams<'a> {
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Names the random streams; must differ between the workloads of a run. The class name serves.
+    /// Name of the random streams; must differ between the workloads of a run. Usually the class
+    /// name.
     pub label: &'a str,
-    /// Hosts that ask.
+    /// Client hosts, which ask queries.
     pub clients: &'a [u32],
-    /// Hosts that answer. A client that is among them does not ask itself.
+    /// Server hosts, which answer. A client that is also a server never asks itself.
     pub servers: &'a [u32],
-    /// Closed loops of every client.
+    /// Closed loops per client.
     pub threads: u32,
-    /// Servers per query, drawn anew for every query where there are more.
+    /// Servers per query, drawn anew for every query if there are more.
     pub fan_in: u32,
-    /// Items per query, dealt to its servers in turn; at least `fan_in`.
+    /// Items per query, assigned to its servers in turn; at least `fan_in`.
     pub items: u32,
     /// Payload of one item (bytes).
     pub item_bytes: u64,
-    /// How a server sends its items.
+    /// Messages in which a server sends its items.
     pub answers_per: AnswersPer,
-    /// From the last answer to the next query; `None`: at once.
+    /// Think time from the last answer to the next query; `None` for none.
     pub think: Option<Durations>,
-    /// Queries of all threads together; `None`: as many as there is time for.
+    /// Total queries of all threads; `None` for as many as the time allows.
     pub queries: Option<u64>,
-    /// When every thread begins: with a query, or in the midst of thinking about it.
+    /// Start of every thread: with a query, or in the middle of its think time.
     pub start: Time,
-    /// Queries are asked before this time.
+    /// End of the queries; all are asked before.
     pub end: Time,
-    /// [`crate::FlowSpec::query`] of the queries.
+    /// Numbers for [`crate::FlowSpec::query`] of the queries.
     pub numbers: QueryNumbers,
 }
 
-/// Closed loops: every thread of every client has exactly one query under way, and asks the next
-/// one when the last answer is complete and it has thought about it. Threads are numbered from 0,
-/// those of a client together.
+/// Closed loops: every thread of every client has exactly one query in progress. It asks the next
+/// query after the last answer and its think time. Threads are numbered from 0, those of a client
+/// together.
 ///
-/// Streams: `workload/<label>/servers` and `…/think`, with the thread's number as index: what a
-/// thread asks next does not depend on how fast the others are.
+/// Random streams: `workload/<label>/servers` and `…/think`, with the thread's number as index. A
+/// thread's queries therefore do not depend on the speed of the others.
 #[derive(Clone, Debug)]
 pub struct MultiGet {
     clients: Vec<u32>,
-    /// By thread: its servers, in the order of its last draws.
+    /// Servers of each thread, in the order of its last draws.
     servers: Vec<Vec<u32>>,
     threads: u32,
     fan_in: u32,
@@ -68,12 +69,12 @@ pub struct MultiGet {
     start: Time,
     end: Time,
     numbers: QueryNumbers,
-    /// By thread: which servers, and how long it thinks.
+    /// Streams of each thread: for its servers, and for its think times.
     streams: Vec<(RandomStream, RandomStream)>,
 }
 
 impl MultiGet {
-    /// Prepares the threads.
+    /// Creates the threads.
     ///
     /// # Errors
     /// [`SourceError`] if there is no server or nothing to request, or a client has fewer than
@@ -149,8 +150,8 @@ impl ClosedLoop for MultiGet {
         let client = (thread / self.threads) as usize;
         let servers = &mut self.servers[thread as usize];
         let stream = &mut self.streams[thread as usize].0;
-        // A Fisher-Yates shuffle, stopped when enough are drawn. It goes on from the last order:
-        // every order is as likely as before.
+        // A Fisher-Yates shuffle, stopped when enough are drawn. It continues from the previous
+        // order, which keeps all orders equally likely.
         for position in 0..self.fan_in as usize {
             let other = position + stream.below((servers.len() - position) as u64) as usize;
             servers.swap(position, other);
@@ -218,7 +219,8 @@ mod tests {
         servers.sort_unstable();
         servers.dedup();
         assert_eq!(servers.len(), 4, "{query:?}");
-        // The next one has the next number of this workload; thread 3 is the second client's first.
+        // The next query has the next number of this workload; thread 3 is the second client's
+        // first.
         let query = gets.ask(3).expect("queries are left");
         assert_eq!((query.number, query.client), (9, 9));
         assert!(query.answers.iter().all(|answer| answer.server != 9), "nobody asks itself: {query:?}");
@@ -250,7 +252,7 @@ mod tests {
         for server in alone.concat() {
             *hits.entry(server).or_insert(0_u32) += 1;
         }
-        // 8,000 each; five standard deviations of a binomial count are 450.
+        // 8,000 hits per server on average; five standard deviations of a binomial count are 450.
         assert_eq!(hits.len(), 5);
         assert!(hits.values().all(|&count| count.abs_diff(8_000) < 450), "{hits:?}");
         let mut gets = MultiGet::new(params).expect("sound");

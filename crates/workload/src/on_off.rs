@@ -1,4 +1,4 @@
-//! Which bursts come if every source is silent and sends at its rate in turn?
+//! On-off sources: each alternates between silence and a burst at its rate.
 
 use crate::durations::Durations;
 use crate::pattern::Racks;
@@ -7,16 +7,16 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Who sends to whom.
+/// Senders and receivers of the bursts.
 #[derive(Clone, Copy, Debug)]
 pub enum OnOffPartners<'a> {
-    /// One source for each of these, as (from, to).
+    /// One source per pair (from, to).
     Pairs(&'a [(u32, u32)]),
-    /// Every host is a source, and every burst goes to a partner of its own.
+    /// Every host is a source, and draws a partner for every burst.
     Pattern {
         /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows.
         racks: &'a [Vec<u32>],
-        /// Who may be a partner.
+        /// Selection of the partners.
         pattern: Pattern,
     },
 }
@@ -24,22 +24,22 @@ pub enum OnOffPartners<'a> {
 /// A kind of burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstKind {
-    /// [`FlowSpec::class`] of its flows.
+    /// Class of the burst's flows ([`FlowSpec::class`]).
     pub class: u16,
-    /// How often it is chosen, relative to the other kinds of the source.
+    /// Frequency of the kind relative to the other kinds of the source.
     pub weight: f64,
-    /// How long it lasts.
+    /// Length of a burst.
     pub on: Durations,
-    /// Rate while it lasts, with headers.
+    /// Rate during the burst, with headers.
     pub rate: BitRate,
-    /// A full packet on the wire (bytes).
+    /// Size of a full packet on the wire (bytes).
     pub packet_bytes: u32,
     /// Payload of a full packet (bytes).
     pub payload_bytes: u32,
 }
 
 impl BurstKind {
-    /// Payload of a burst that lasts for `on`: as many whole packets as come nearest, at least one.
+    /// Payload of a burst that lasts for `on`: the nearest number of whole packets, at least one.
     #[must_use]
     pub fn size(&self, on: Time) -> u64 {
         let bits_ps = u128::from(on.0) * u128::from(self.rate.0);
@@ -52,25 +52,26 @@ impl BurstKind {
 /// Parameters of an [`OnOffSource`].
 #[derive(Clone, Debug)]
 pub struct OnOffParams<'a> {
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Names the random streams; must differ between the sources of a run. The class name serves.
+    /// Name of the random streams; must differ between the sources of a run. Usually the class
+    /// name.
     pub label: &'a str,
-    /// Who sends to whom.
+    /// Senders and receivers.
     pub partners: OnOffPartners<'a>,
-    /// What a source sends when it is on: one of these.
+    /// Kinds of bursts; a source sends one of them when it is on.
     pub kinds: Vec<BurstKind>,
-    /// How long it is silent.
+    /// Length of the silence between bursts.
     pub off: Durations,
-    /// Bursts start in `0..end`.
+    /// End of the bursts, which start in `0..end`.
     pub end: Time,
 }
 
-/// Independent on-off sources. A burst is one flow, and is as long as its whole packets.
+/// Independent on-off sources. A burst is one flow of whole packets.
 ///
-/// Every source begins silent. Streams: `workload/<label>/on`, `…/off`, `…/kinds` and
-/// `…/destinations`; their index is made of the hosts of a pair, or of the sending host, so that
-/// other sources of the same workload leave a source's numbers alone.
+/// Every source begins silent. Random streams: `workload/<label>/on`, `…/off`, `…/kinds` and
+/// `…/destinations`. Their index is made of the hosts of a pair, or of the sending host. Other
+/// sources of the workload therefore do not change a source's draws.
 #[derive(Clone, Debug)]
 pub struct OnOffSource {
     /// Start of the next burst of every source that has one before the end.
@@ -86,7 +87,7 @@ pub struct OnOffSource {
 #[derive(Clone, Debug)]
 struct Source {
     src: u32,
-    /// `None`: drawn for every burst.
+    /// Destination; `None` if it is drawn for every burst.
     dst: Option<u32>,
     on: RandomStream,
     off: RandomStream,
@@ -95,11 +96,11 @@ struct Source {
 }
 
 impl OnOffSource {
-    /// Prepares the sources.
+    /// Creates the sources.
     ///
     /// # Errors
-    /// [`SourceError`] when there is no pair, one is there twice or sends to itself, the pattern
-    /// does not fit the racks, there is no kind of burst, or a length of time is none.
+    /// [`SourceError`] when there is no pair, one is listed twice or sends to itself, the pattern
+    /// does not fit the racks, there is no kind of burst, or a length of time is invalid.
     pub fn new(params: OnOffParams<'_>) -> Result<Self, SourceError> {
         let OnOffParams { seed, label, partners, kinds, off, end } = params;
         let weight: f64 = kinds.iter().map(|kind| kind.weight).sum();
@@ -154,7 +155,7 @@ impl OnOffSource {
         }
     }
 
-    /// The kind of the next burst of a source. A source with a single kind draws nothing.
+    /// Kind of the next burst of a source. A source with a single kind draws nothing.
     fn choose(&mut self, index: usize) -> BurstKind {
         if let [only] = self.kinds[..] {
             return only;
@@ -194,7 +195,7 @@ impl FlowSource for OnOffSource {
         let off = self.off.sample(&mut source.off);
         let dst = match (source.dst, &self.racks) {
             (Some(dst), _) => dst,
-            // Every host is a source here, so that its slot is its index.
+            // Every host is a source here, so its slot is its index.
             (None, Some((racks, pattern))) => racks.partner(index, *pattern, &mut source.destinations),
             (None, None) => unreachable!("a source without a partner has a pattern"),
         };
@@ -264,7 +265,7 @@ mod tests {
     fn bursts_of_one_source_do_not_overlap() {
         let flows = drain(params(&[(0, 8)], vec![kind(Time::from_ms(20), DurationShape::Pareto(1.5))]));
         let end = |flow: &FlowSpec| flow.start + BitRate::gbps(8).serialization(flow.size / 1_446 * 1_500);
-        // Whole packets round a burst by at most half a packet.
+        // Rounding to whole packets changes a burst by at most half a packet.
         let slack = Time::from_us(1);
         assert!(flows.windows(2).all(|pair| pair[1].start + slack > end(&pair[0])));
     }

@@ -1,4 +1,4 @@
-//! Who talks to whom?
+//! Traffic patterns: the selection of a sender's partners.
 
 use crate::SourceError;
 use bufferlab_params::choices;
@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 choices! {
-    /// Who talks to whom. A *rack* is the set of hosts on one tier-0 switch.
+    /// Selection of a sender's partners. A *rack* is the set of hosts on one tier-0 switch.
     pub enum Pattern {
-        NextRack = "next_rack": "a random host of the next rack; the last rack's next is the first",
+        NextRack = "next_rack": "a random host of the next rack; the first rack follows the last",
         OtherRack = "other_rack": "a random host of any other rack",
         AllToAll = "all_to_all": "any other host",
     }
@@ -21,19 +21,19 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The hosts of all racks in one row, rack after rack. A *slot* is a position in that row.
+/// Hosts of all racks in one list, rack after rack. A *slot* is a position in that list.
 #[derive(Clone, Debug)]
 pub(crate) struct Racks {
     hosts: Vec<u32>,
-    /// Slots `starts[r]..starts[r + 1]` are rack r.
+    /// First slot of each rack: slots `starts[r]..starts[r + 1]` are rack r.
     starts: Vec<usize>,
     /// Rack of every slot.
     rack_of: Vec<u32>,
 }
 
 impl Racks {
-    /// Lays the racks out; those without hosts are left out. Refuses a host that stands in two
-    /// places and a pattern in which a host would have no partner.
+    /// Lists the hosts of all racks that have some. Refuses a host that is listed twice and a
+    /// pattern in which a host would have no partner.
     pub(crate) fn new(racks: &[Vec<u32>], pattern: Pattern) -> Result<Self, SourceError> {
         let mut this = Self { hosts: Vec::new(), starts: vec![0], rack_of: Vec::new() };
         for rack in racks.iter().filter(|rack| !rack.is_empty()) {
@@ -55,12 +55,12 @@ impl Racks {
         Ok(this)
     }
 
-    /// Every host, by slot.
+    /// All hosts, by slot.
     pub(crate) fn hosts(&self) -> &[u32] {
         &self.hosts
     }
 
-    /// Racks that have hosts.
+    /// Number of racks that have hosts.
     pub(crate) fn rack_count(&self) -> usize {
         self.starts.len() - 1
     }
@@ -75,17 +75,17 @@ impl Racks {
         self.rack_of[slot] as usize
     }
 
-    /// The rack after the one of `slot`.
+    /// Rack after the rack of `slot`.
     pub(crate) fn next_rack(&self, slot: usize) -> usize {
         (self.rack_of(slot) + 1) % self.rack_count()
     }
 
-    /// A uniformly random partner of the host in `slot`: exactly one draw for every pattern.
+    /// Uniformly random partner of the host in `slot`; exactly one draw for every pattern.
     pub(crate) fn partner(&self, slot: usize, pattern: Pattern, stream: &mut RandomStream) -> u32 {
         let among = |slots: std::ops::Range<usize>, stream: &mut RandomStream| {
             slots.start + stream.below(slots.len() as u64) as usize
         };
-        // All hosts but a gap of consecutive slots.
+        // Draws among all hosts except a gap of consecutive slots.
         let outside = |gap: std::ops::Range<usize>, stream: &mut RandomStream| {
             let draw = stream.below((self.hosts.len() - gap.len()) as u64) as usize;
             if draw < gap.start { draw } else { draw + gap.len() }
@@ -118,14 +118,14 @@ mod tests {
         assert_eq!(hits.iter().map(|&(host, _)| host).collect::<Vec<_>>(), expected, "{pattern} {slot}");
         let mean = 30_000.0 / expected.len() as f64;
         for (host, count) in hits {
-            // Five standard deviations of a binomial count.
+            // The tolerance is five standard deviations of a binomial count.
             assert!((f64::from(count) - mean).abs() < 5.0 * mean.sqrt(), "{pattern}: host {host} {count}");
         }
     }
 
     #[test]
     fn a_pattern_reaches_every_allowed_host_equally_and_no_other() {
-        // Slots: 0, 1 | 10, 11, 12 | 20; the empty rack is as if it were not there.
+        // Slots: 0, 1 | 10, 11, 12 | 20; the empty rack is ignored.
         assert_uniform_over(&[10, 11, 12], Pattern::NextRack, 0);
         assert_uniform_over(&[20], Pattern::NextRack, 3);
         assert_uniform_over(&[0, 1], Pattern::NextRack, 5);

@@ -1,4 +1,4 @@
-//! Which flows come if every host starts them at random, independent of all others?
+//! Poisson traffic: every host starts flows at random, independently of all others.
 
 use crate::arrivals::{Arrivals, streams};
 use crate::pattern::Racks;
@@ -8,33 +8,33 @@ use bufferlab_units::{RandomStream, Time};
 /// Parameters of a [`PoissonSource`].
 #[derive(Clone, Debug)]
 pub struct PoissonParams<'a> {
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Names the random streams, so it must differ between the sources of a run: two sources with
-    /// the same label send at the same instants. The class name serves.
+    /// Name of the random streams; must differ between the sources of a run, because two sources
+    /// with the same label send at the same instants. Usually the class name.
     pub label: &'a str,
     /// Hosts of every rack, in the order that [`Pattern::NextRack`] follows. Racks without hosts
-    /// are passed over.
+    /// are skipped.
     pub racks: &'a [Vec<u32>],
-    /// Who sends to whom.
+    /// Selection of the receivers.
     pub pattern: Pattern,
-    /// Instead of `racks` and `pattern`: the hosts that send, and those that receive; a host sends
-    /// to every receiver but itself alike.
+    /// Sending and receiving hosts, instead of `racks` and `pattern`. A host sends to every
+    /// receiver except itself with equal probability.
     pub between: Option<(&'a [u32], &'a [u32])>,
-    /// Mean flows per second that every host starts; see [`crate::arrivals_per_second_per_host`].
-    /// Zero: no flows.
+    /// Mean flows per second that every host starts, or zero for none; see
+    /// [`crate::arrivals_per_second_per_host`].
     pub flows_per_second_per_host: f64,
-    /// Flow sizes.
+    /// Distribution of flow sizes.
     pub sizes: SizeDistribution,
     /// [`FlowSpec::class`] of the flows.
     pub class: u16,
-    /// Flows start in `0..end`.
+    /// End of the flow starts, which are in `0..end`.
     pub end: Time,
 }
 
 /// Poisson arrivals at every host: the open-loop background traffic of all five papers.
 ///
-/// Every host has its own process and streams `workload/<label>/arrivals`, `…/sizes` and
+/// Every host has an independent process and the streams `workload/<label>/arrivals`, `…/sizes` and
 /// `…/destinations`, each with the host's number as index.
 #[derive(Clone, Debug)]
 pub struct PoissonSource {
@@ -46,7 +46,7 @@ pub struct PoissonSource {
     class: u16,
 }
 
-/// Who sends to whom.
+/// Selection of senders and receivers.
 #[derive(Clone, Debug)]
 enum Partners {
     Pattern(Racks, Pattern),
@@ -77,7 +77,7 @@ impl Partners {
 }
 
 impl PoissonSource {
-    /// Prepares the processes.
+    /// Creates the processes.
     ///
     /// # Errors
     /// [`SourceError`] when the pattern does not fit the racks, a sender has no receiver, or the

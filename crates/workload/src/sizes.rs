@@ -1,4 +1,4 @@
-//! How large are flows?
+//! Distributions of flow sizes.
 
 mod builtin;
 mod error;
@@ -13,8 +13,8 @@ use bufferlab_units::RandomStream;
 /// its points.
 ///
 /// `(bytes, cumulative)` says that a flow has at most `bytes` with probability `cumulative`. Two
-/// points with the same `bytes` are a jump: that size has a probability of its own, an *atom*. A
-/// first point with a positive probability is an atom too: nothing is smaller.
+/// points with the same `bytes` are a jump: that size alone has a positive probability (an *atom*).
+/// A first point with a positive probability is also an atom, and the smallest size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeDistribution {
     name: String,
@@ -22,7 +22,7 @@ pub struct SizeDistribution {
 }
 
 impl SizeDistribution {
-    /// A distribution through these points.
+    /// Creates a distribution through these points.
     ///
     /// # Errors
     /// [`SizeError`] unless there is a point, sizes are finite, not negative and never fall, the
@@ -33,9 +33,9 @@ impl SizeDistribution {
         Self::checked(name.into(), points, &places)
     }
 
-    /// Reads `bytes,cumulative` lines; blanks may stand for the comma, and per cent for
-    /// probabilities. Empty lines, what follows a `#`, and a header (a first line without any
-    /// number) are passed over.
+    /// Reads `bytes,cumulative` lines. Blanks may replace the comma, and percentages the
+    /// probabilities. Empty lines, text after a `#`, and a header (a first line without any number)
+    /// are ignored.
     ///
     /// # Errors
     /// [`SizeError`] as [`Self::from_points`], or when a line is not two numbers; it names the
@@ -46,48 +46,48 @@ impl SizeDistribution {
         Self::checked(name, points, &places)
     }
 
-    /// Every flow has `bytes` bytes; a flow without bytes does not exist, so 0 is read as 1.
+    /// Creates a distribution in which every flow has `bytes` bytes; 0 is read as 1, because a flow
+    /// has at least one byte.
     #[must_use]
     pub fn fixed(bytes: u64) -> Self {
         let bytes = bytes.max(1);
         Self { name: format!("fixed({bytes})"), points: vec![(bytes as f64, 1.0)] }
     }
 
-    /// The distribution of this name in [`BUILTIN_SIZES`].
+    /// Distribution of this name in [`BUILTIN_SIZES`].
     #[must_use]
     pub fn builtin(name: &str) -> Option<Self> {
         let found = BUILTIN_SIZES.iter().find(|sizes| sizes.name == name)?;
         Some(Self { name: name.to_owned(), points: found.points.to_vec() })
     }
 
-    /// The same shape with all sizes multiplied so that the mean is `mean_bytes`. Papers state
-    /// means that their tables do not have (LossPass: 7.12 MB for data mining, whose table gives
-    /// 7.47 MB).
+    /// Scales all sizes so that the mean is `mean_bytes`. Papers state means that differ from their
+    /// tables (LossPass: 7.12 MB for data mining, whose table gives 7.47 MB).
     ///
     /// # Errors
-    /// [`SizeError`] when the sizes that result are refused, for example because `mean_bytes` is
-    /// not positive.
+    /// [`SizeError`] when the resulting sizes are refused, for example because `mean_bytes` is not
+    /// positive.
     pub fn scaled_to_mean(&self, mean_bytes: f64) -> Result<Self, SizeError> {
         let factor = mean_bytes / self.mean();
         let points = self.points.iter().map(|&(bytes, cumulative)| (bytes * factor, cumulative)).collect();
         Self::from_points(format!("{} scaled to a mean of {mean_bytes} B", self.name), points)
     }
 
-    /// The name, for reports and messages.
+    /// Name of the distribution, for reports and messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The points: `(bytes, cumulative probability)`.
+    /// Points of the CDF: `(bytes, cumulative probability)`.
     #[must_use]
     pub fn points(&self) -> &[(f64, f64)] {
         &self.points
     }
 
     /// Mean size in bytes, in closed form: every segment contributes its probability times its
-    /// middle. Exact for the continuous distribution; rounding samples to whole bytes does not move
-    /// it, except for sizes below one byte.
+    /// middle. Exact for the continuous distribution; rounding samples to whole bytes does not
+    /// change it, except for sizes below one byte.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let (first_bytes, first_cumulative) = self.points[0];
@@ -98,13 +98,13 @@ impl SizeDistribution {
         first_cumulative * first_bytes + segments.sum::<f64>()
     }
 
-    /// The smallest size, in bytes, that a fraction `p` of the flows does not exceed; for 0 the
+    /// Smallest size, in bytes, that a fraction `p` of the flows does not exceed; for 0 the
     /// smallest size of all. `p` outside of 0..=1 counts as the nearer end.
     #[must_use]
     pub fn quantile(&self, p: f64) -> f64 {
         let points = &self.points;
         if p.is_nan() || p <= 0.0 {
-            // The last point without probability: the distribution begins there.
+            // Index after the last point without probability, at which the distribution begins.
             let beginning = points.partition_point(|&(_, cumulative)| cumulative <= 0.0);
             return points[beginning.saturating_sub(1)].0;
         }

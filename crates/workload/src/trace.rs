@@ -1,5 +1,4 @@
-//! How is a packet trace replayed: which file says when which packet goes where, and which host is
-//! who?
+//! Replay of packet traces: reading packets from files, and mapping their addresses to hosts.
 
 mod addresses;
 mod csv;
@@ -22,68 +21,68 @@ use std::io::{BufRead, BufReader};
 use std::net::IpAddr;
 use std::path::Path;
 
-/// How a trace becomes traffic.
+/// Conversion of a trace into traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceOptions {
-    /// When the first packet is sent.
+    /// Send time of the first packet.
     pub start: Time,
-    /// The time between any two packets is multiplied by this: 2 is half as fast.
+    /// Factor for the time between any two packets: 2 is half as fast.
     pub stretch: f64,
     /// Largest packet that can be sent (bytes on the wire).
     pub largest: u32,
-    /// Queues of a port, where the trace says which one a packet takes; `None`: its priorities do
-    /// not matter.
+    /// Number of queues of a port, if the trace selects a packet's queue; `None` if its priorities
+    /// are ignored.
     pub queues: Option<u8>,
 }
 
-/// A trace, ready to be replayed. Every packet is a flow of its own, whose [`FlowSpec::size`] is
-/// its size on the wire.
+/// A trace, ready to be replayed. Every packet is a separate flow, whose [`FlowSpec::size`] is its
+/// size on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// The packets by time; those of one time keep their order.
+    /// Packets by time; those of one time keep their order.
     pub packets: Vec<FlowSpec>,
-    /// By [`FlowSpec::class`]: the priority of its packets; `None` where the trace says nothing.
+    /// Priority of the packets of each [`FlowSpec::class`]; `None` if the trace has none.
     pub priorities: Vec<Option<u8>>,
-    /// Packets that were left out because sender and receiver are the same host.
+    /// Number of packets left out because sender and receiver are the same host.
     pub stayed: usize,
-    /// Packets of a capture that were left out because they have no network address (ARP and the
-    /// like).
+    /// Number of packets of a capture left out because they have no network address (such as ARP).
     pub without_address: usize,
-    /// Columns that were passed over, in the order of the file.
+    /// Ignored columns, in the order of the file.
     pub ignored_columns: Vec<String>,
-    /// Bytes at the end of a capture that are no whole packet and were left out.
+    /// Bytes at the end of a capture that form no whole packet and were left out.
     pub cut_off: u64,
 }
 
-/// A packet as the file has it.
+/// A packet as read from the file.
 #[derive(Clone, Debug)]
 struct RawPacket {
-    /// Since an instant of the file's choice (ps); a date in picoseconds needs more than 64 bits.
+    /// Time since an arbitrary instant of the file (ps); a date in picoseconds needs more than 64
+    /// bits.
     at_ps: i128,
-    /// Numbers of its addresses ([`RawTrace::addresses`]).
+    /// Index of the source address in [`RawTrace::addresses`].
     source: u32,
     destination: u32,
-    /// On the wire (bytes).
+    /// Size on the wire (bytes).
     size: u64,
     priority: Option<u8>,
     place: PacketPlace,
 }
 
-/// What a reader of files yields.
+/// Result of reading a file.
 #[derive(Default)]
 struct RawTrace {
     packets: Vec<RawPacket>,
     without_address: usize,
     ignored_columns: Vec<String>,
     cut_off: u64,
-    /// Every address that the file names, each once.
+    /// All addresses of the file, each once.
     addresses: Vec<String>,
     by_text: BTreeMap<String, u32>,
     by_address: BTreeMap<IpAddr, u32>,
 }
 
 impl RawTrace {
-    /// The number of an address of a capture.
+    /// Index of an address of a capture.
     fn address(&mut self, address: IpAddr) -> u32 {
         if let Some(&known) = self.by_address.get(&address) {
             return known;
@@ -93,7 +92,7 @@ impl RawTrace {
         number
     }
 
-    /// The number of an address as a text file writes it.
+    /// Index of an address as written in a text file.
     fn name(&mut self, text: &str) -> u32 {
         if let Some(&known) = self.by_text.get(text) {
             return known;
@@ -104,13 +103,13 @@ impl RawTrace {
         number
     }
 
-    /// Whether there may be so many packets, and so many addresses as there are.
+    /// Checks a number of packets, and the number of addresses so far, against the limits.
     fn check(&self, packets: u64) -> Result<(), Beyond> {
         PACKETS.check(packets)?;
         ADDRESSES.check(self.addresses.len() as u64)
     }
 
-    /// Takes one packet, from and to the addresses of these numbers.
+    /// Adds a packet from and to the addresses with these indices.
     fn add(
         &mut self,
         path: &Path,
@@ -130,23 +129,23 @@ impl RawTrace {
     }
 }
 
-/// Reads a packet trace: CSV, or a capture (pcap, pcapng); plain or gzipped. What it is is
+/// Reads a packet trace: CSV, or a capture (pcap, pcapng); plain or gzipped. The format is
 /// recognised by content. `path` is for messages.
 ///
 /// A CSV file has a header with the columns
 ///
 /// | column | meaning |
 /// |---|---|
-/// | `time_ps`, `time_ns`, `time_us` or `time_s` | when the packet is sent, decimals included; any instant may be zero |
+/// | `time_ps`, `time_ns`, `time_us` or `time_s` | send time of the packet, decimals included; any instant may be zero |
 /// | `src`, `dst` | host number (from 0), host name, or an address |
-/// | `size_bytes` | on the wire, at least 1 |
-/// | `priority` | optional: the queue that it takes, from 0 |
+/// | `size_bytes` | size on the wire, at least 1 |
+/// | `priority` | optional: queue of the packet, from 0 |
 ///
-/// A capture holds Ethernet frames (VLAN tags and MPLS labels are skipped), IP packets, or packets
-/// of all interfaces of Linux (`tcpdump -i any`), with times of any resolution in either byte
-/// order; a last packet that is not whole is left out; sources and destinations are IPv4 and IPv6
-/// addresses, a size is the one on the wire even where the capture is cut short, and a priority is
-/// the one of the VLAN tag or else the first three bits of the DSCP.
+/// A capture contains Ethernet frames (VLAN tags and MPLS labels are skipped), IP packets, or
+/// packets of all interfaces of Linux (`tcpdump -i any`). Times may have any resolution, in either
+/// byte order. An incomplete last packet is left out. Sources and destinations are IPv4 and IPv6
+/// addresses. A size is the one on the wire even if the capture is cut short. A priority is that of
+/// the VLAN tag, or else the first three bits of the DSCP.
 ///
 /// # Errors
 /// [`TraceError`], with the file and the line or the number of the packet.
@@ -172,7 +171,7 @@ fn replay(
     book: &mut AddressBook<'_>,
     options: &TraceOptions,
 ) -> Result<Trace, TraceError> {
-    // Captures of several cards are not always in order.
+    // Captures of several NICs are not always in order.
     raw.packets.sort_by_key(|packet| packet.at_ps);
     let Some(first) = raw.packets.first().map(|packet| packet.at_ps) else {
         let path = path.to_owned();
@@ -232,7 +231,7 @@ fn replay(
     Ok(trace)
 }
 
-/// A span (ps) times a factor, rounded to nearest; exact for the factor 1. `None` beyond 64 bits.
+/// Span (ps) times a factor, rounded to nearest; exact for the factor 1. `None` beyond 64 bits.
 fn stretched(span: u128, stretch: f64) -> Option<u64> {
     if stretch == 1.0 {
         return u64::try_from(span).ok();

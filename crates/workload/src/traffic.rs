@@ -1,4 +1,4 @@
-//! From workloads to the traffic of one run: one stream of flows, classes, closed loops.
+//! Builds the traffic of one run from workloads: one stream of flows, classes, closed loops.
 
 use crate::workload::{Queries, Workload};
 use crate::{FlowSource, FlowSpec, ListSource, MergeSource, QueryNumbers, SourceError, renumber_queries};
@@ -6,16 +6,16 @@ use bufferlab_units::Time;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The traffic of a run, and what must be known of it before it starts.
+/// Traffic of a run, with the facts that are needed before it starts.
 #[derive(Debug)]
 pub struct Traffic {
-    /// All flows that do not wait for others, by start.
+    /// Source of all flows that do not wait for others, by start.
     pub source: MergeSource,
     /// Workloads whose flows start when others are complete.
     pub closed_loops: Vec<LoopTraffic>,
-    /// Classes of flows; [`FlowSpec::class`] is an index into it.
+    /// Classes of flows, indexed by [`FlowSpec::class`].
     pub classes: Vec<TrafficClass>,
-    /// Flows per query of the lists, where a query's flows need not start together.
+    /// Flows per query of the lists. The flows of such a query need not start together.
     pub listed_queries: BTreeMap<u32, u32>,
 }
 
@@ -24,56 +24,56 @@ pub struct Traffic {
 pub struct TrafficClass {
     /// Name in tables and reports, unique in the run.
     pub name: String,
-    /// What carries it.
+    /// Transport of the class's flows.
     pub carriage: Carriage,
 }
 
-/// What carries the flows of a class.
+/// Transport of the flows of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carriage {
     /// Index into the scenario's transports.
     pub transport: u32,
-    /// Its flows are packets that leave as they are.
+    /// Replay settings if the flows are packets that are sent unchanged.
     pub replay: Option<Replay>,
 }
 
-/// Flows that are packets: [`FlowSpec::size`] is their size on the wire.
+/// Replay of flows that are single packets; [`FlowSpec::size`] is their size on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replay {
-    /// The priority of the packets; `None`: the transport's.
+    /// Priority of the packets; `None` for the transport's.
     pub priority: Option<u8>,
 }
 
 /// A workload of closed loops.
 #[derive(Debug)]
 pub struct LoopTraffic {
-    /// Who asks what, and when.
+    /// Generator of the queries.
     pub queries: Box<dyn ClosedLoop>,
-    /// [`FlowSpec::class`] of the answers.
+    /// Class of the answers ([`FlowSpec::class`]).
     pub class: u16,
-    /// From a query to its answers; `None`: half of the unloaded round trip.
+    /// Time from a query to its answers; `None` for half of the unloaded round trip.
     pub request_delay: Option<Time>,
 }
 
-/// Threads that each have one query under way, and ask the next one when the last answer is
+/// Threads that each have one query in progress, and ask the next one when the last answer is
 /// complete. Threads are numbered from 0.
 ///
 /// The driver calls [`Self::first`], then in turn [`Self::ask`] at that time and [`Self::next`]
-/// when all answers are complete. What a thread asks must not depend on when others are asked.
+/// when all answers are complete. A thread's queries must not depend on the times of other threads.
 pub trait ClosedLoop: fmt::Debug + Send {
-    /// How many threads there are.
+    /// Number of threads.
     fn threads(&self) -> u32;
 
-    /// Connections between a thread and a server.
+    /// Number of connections between a thread and a server.
     fn connections(&self) -> u32;
 
-    /// When `thread` asks for the first time. `None`: never.
+    /// Time of the first query of `thread`; `None` for never.
     fn first(&mut self, thread: u32) -> Option<Time>;
 
-    /// What `thread` asks now. `None` when all queries have been asked: the thread ends.
+    /// Query that `thread` asks now; `None` when all queries have been asked and the thread ends.
     fn ask(&mut self, thread: u32) -> Option<LoopQuery>;
 
-    /// The last answer of `thread`'s query was complete at `now`: when does it ask again? `None`:
+    /// Time of the next query of `thread`, whose last answer was complete at `now`; `None` for
     /// never.
     fn next(&mut self, thread: u32, now: Time) -> Option<Time>;
 }
@@ -81,32 +81,31 @@ pub trait ClosedLoop: fmt::Debug + Send {
 /// One query of a closed loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopQuery {
-    /// Its number, unique in the run.
+    /// Number of the query, unique in the run.
     pub number: u32,
-    /// Who asks.
+    /// Client host.
     pub client: u32,
-    /// What is sent for it. The order is random, so that no server is always first.
+    /// Answers of the servers. Their order is random, so that no server is always first.
     pub answers: Vec<Answer>,
 }
 
-/// What one server sends for a query.
+/// Answer of one server to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Who sends it.
+    /// Server host.
     pub server: u32,
     /// Payload (bytes).
     pub size: u64,
-    /// Which of the connections between the thread and that server carries it, from 0; below
-    /// [`ClosedLoop::connections`].
+    /// Connection between the thread and that server, from 0; below [`ClosedLoop::connections`].
     pub connection: u32,
 }
 
-/// What all workloads of a run have in common.
+/// Facts that all workloads of a run share.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFacts<'a> {
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Flows start in `0..end`.
+    /// End of the flow starts, which are in `0..end`.
     pub end: Time,
     /// Hosts of every rack.
     pub racks: &'a [Vec<u32>],
@@ -117,17 +116,17 @@ pub struct RunFacts<'a> {
 /// A workload of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// Its class.
+    /// Class of the workload.
     pub class: &'a str,
     /// Index into the scenario's transports.
     pub transport: u32,
-    /// What it sends.
+    /// The workload itself.
     pub workload: &'a dyn Workload,
 }
 
 impl Traffic {
-    /// Starts all workloads of a run: first those that list their queries, as these have the lowest
-    /// numbers.
+    /// Starts all workloads of a run. Workloads that list their queries are first, because listed
+    /// queries have the lowest numbers.
     ///
     /// # Errors
     /// If a workload's sources cannot be built for this run.
@@ -139,7 +138,7 @@ impl Traffic {
         for listed in [true, false] {
             for (index, &entry) in entries.iter().enumerate().filter(|(_, entry)| is_listed(entry) == listed)
             {
-                // Two workloads of one class need streams of their own.
+                // Two workloads of one class need separate random streams.
                 let twins = entries[..index].iter().filter(|other| other.class == entry.class).count();
                 let label =
                     if twins == 0 { entry.class.to_owned() } else { format!("{}#{twins}", entry.class) };
@@ -151,21 +150,21 @@ impl Traffic {
     }
 }
 
-/// The traffic so far.
+/// Traffic collected so far.
 #[derive(Default)]
 struct Parts {
     sources: Vec<Box<dyn FlowSource>>,
     closed_loops: Vec<LoopTraffic>,
     classes: Vec<TrafficClass>,
     listed_queries: BTreeMap<u32, u32>,
-    /// The first number above those of listed queries.
+    /// First number above those of listed queries.
     query_base: u32,
-    /// Workloads that take numbers for their queries: how many, and how many have.
+    /// Number of workloads that take query numbers; `asked` counts those that have taken them.
     askers: u32,
     asked: u32,
 }
 
-/// Takes what one workload sends in a run.
+/// Collects the traffic of one workload in a run.
 pub struct TrafficBuilder<'a> {
     run: RunFacts<'a>,
     entry: Entry<'a>,
@@ -183,19 +182,19 @@ impl fmt::Debug for TrafficBuilder<'_> {
 }
 
 impl<'a> TrafficBuilder<'a> {
-    /// The run's seed.
+    /// Seed of the run.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.run.seed
     }
 
-    /// Names the workload's random streams: no other workload of the run has the same.
+    /// Name of the workload's random streams, unique in the run.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Flows start in `0..end`.
+    /// End of the flow starts, which are in `0..end`.
     #[must_use]
     pub const fn end(&self) -> Time {
         self.run.end
@@ -207,7 +206,7 @@ impl<'a> TrafficBuilder<'a> {
         self.run.racks
     }
 
-    /// [`FlowSpec::class`] of the workload's own class.
+    /// [`FlowSpec::class`] of the workload's main class.
     pub fn class(&mut self) -> u16 {
         self.named_class(self.entry.class)
     }
@@ -222,8 +221,8 @@ impl<'a> TrafficBuilder<'a> {
         self.class_with(name, Carriage { transport, replay: None })
     }
 
-    /// [`FlowSpec::class`] of packets that leave as they are, over the workload's transport. Those
-    /// of each priority are a class.
+    /// [`FlowSpec::class`] of packets that are sent unchanged, over the workload's transport.
+    /// Packets of each priority are a separate class.
     pub fn replay_class(&mut self, priority: Option<u8>) -> u16 {
         let class = self.entry.class;
         let name = priority.map_or_else(|| class.to_owned(), |priority| format!("{class} p{priority}"));
@@ -231,7 +230,8 @@ impl<'a> TrafficBuilder<'a> {
         self.class_with(&name, Carriage { transport: self.entry.transport, replay })
     }
 
-    /// A class is carried in one way: the same name in another way is another class.
+    /// Index of a class. A class has one carriage: the same name with another carriage is another
+    /// class.
     fn class_with(&mut self, name: &str, carriage: Carriage) -> u16 {
         let classes = &mut self.parts.classes;
         let name = match classes.iter().find(|known| known.name == name) {
@@ -247,8 +247,8 @@ impl<'a> TrafficBuilder<'a> {
         }) as u16
     }
 
-    /// Numbers for the workload's queries. Once per workload, which must say so
-    /// ([`Queries::Numbered`]).
+    /// Numbers for the workload's queries. May be called once per workload, which must return
+    /// [`Queries::Numbered`].
     ///
     /// # Panics
     /// If it is called more often.
@@ -258,13 +258,13 @@ impl<'a> TrafficBuilder<'a> {
         QueryNumbers::interleaved(self.parts.query_base, number, self.parts.askers)
     }
 
-    /// Adds flows that come one by one.
+    /// Adds flows from a source.
     pub fn add_source(&mut self, source: impl FlowSource + 'static) {
         self.parts.sources.push(Box::new(source));
     }
 
-    /// Adds flows that are all known, in any order. Where they answer queries, the workload says so
-    /// ([`Queries::Listed`]); queries are numbered anew, and the flows of one need not start
+    /// Adds flows that are all known, in any order. If they answer queries, the workload must
+    /// return [`Queries::Listed`]. Queries are renumbered, and the flows of one need not start
     /// together.
     pub fn add_list(&mut self, mut flows: Vec<FlowSpec>) {
         self.parts.query_base = renumber_queries(&mut flows, self.parts.query_base);
@@ -274,8 +274,8 @@ impl<'a> TrafficBuilder<'a> {
         self.add_source(ListSource::new(flows));
     }
 
-    /// Adds a closed loop, whose answers are flows of `class` and begin `request_delay` after their
-    /// query (`None`: half of the unloaded round trip).
+    /// Adds a closed loop. Its answers are flows of `class` and begin `request_delay` after their
+    /// query (`None` for half of the unloaded round trip).
     pub fn add_closed_loop(
         &mut self,
         queries: impl ClosedLoop + 'static,

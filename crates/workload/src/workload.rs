@@ -1,4 +1,4 @@
-//! What a workload is to scenarios and to drivers, and the registry of kinds.
+//! Workloads as scenarios and drivers use them, and the registry of kinds.
 
 use crate::context::WorkloadContext;
 use crate::kinds;
@@ -11,88 +11,87 @@ use std::fmt;
 /// A workload that was checked against its network and transports, and can start in any number of
 /// runs.
 ///
-/// It is asked for its flows again for each run: what depends on the seed is drawn there, from
+/// Each run starts the workload anew. Draws that depend on the seed are made then, from
 /// [`TrafficBuilder::seed`] and [`TrafficBuilder::label`], and nowhere else.
 pub trait Workload: Any + fmt::Debug + Send + Sync {
-    /// Hands everything that it sends in a run to `traffic`.
+    /// Hands all traffic of a run to `traffic`.
     ///
     /// # Errors
-    /// If its sources cannot be built for this run.
+    /// If the workload's sources cannot be built for this run.
     fn start(&self, traffic: &mut TrafficBuilder<'_>) -> Result<(), SourceError>;
 
-    /// What it sends, in one line: "load 0.4, sizes web_search".
+    /// Traffic of the workload in one line, such as "load 0.4, sizes web_search".
     fn in_words(&self) -> String;
 
-    /// How the queries of its flows are numbered.
+    /// Numbering of the queries of the workload's flows.
     fn queries(&self) -> Queries {
         Queries::None
     }
 
-    /// Payload that all hosts together are to send, on average over the time in which flows start
-    /// (bits per second), where its parameters say so.
+    /// Mean payload that all hosts together offer while flows start (bits per second), if the
+    /// parameters determine it.
     fn offered_bps(&self) -> Option<f64> {
         None
     }
 
-    /// Flows or queries that all hosts together are to start per second, on average over the time
-    /// in which flows start, where its parameters say so.
+    /// Mean flows or queries that all hosts together start per second while flows start, if the
+    /// parameters determine it.
     fn arrivals_per_second(&self) -> Option<f64> {
         None
     }
 
-    /// Its largest flow (bytes, [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) for one without
-    /// an end), where it is known.
+    /// Largest flow (bytes, [`FlowSpec::UNLIMITED`](crate::FlowSpec::UNLIMITED) for an endless
+    /// one), if it is known.
     fn largest_flow_bytes(&self) -> Option<u64> {
         None
     }
 
-    /// Flows that it holds in memory, each of [`FLOW_BYTES`](crate::FLOW_BYTES): those of a list. A
-    /// run holds as many again.
+    /// Number of listed flows in memory, each of [`FLOW_BYTES`](crate::FLOW_BYTES). A run stores as
+    /// many again.
     fn listed_flows(&self) -> usize {
         0
     }
 
-    /// Classes of its flows beside the workload's own.
+    /// Classes of the workload's flows in addition to its main class.
     fn other_classes(&self) -> Vec<&str> {
         Vec::new()
     }
 }
 
-/// How the queries of a workload's flows are numbered.
+/// Numbering of the queries of a workload's flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queries {
-    /// Its flows answer no queries.
+    /// No flow answers a query.
     None,
-    /// By itself: a list says which flows answer which query ([`TrafficBuilder::add_list`]). Such
-    /// workloads come first.
+    /// A list assigns flows to queries ([`TrafficBuilder::add_list`]). Such workloads start first.
     Listed,
-    /// With numbers from [`TrafficBuilder::queries`], which no other workload has.
+    /// Queries get numbers from [`TrafficBuilder::queries`], which no other workload has.
     Numbered,
 }
 
-/// Checks parameters against what is around the workload, and makes the workload. It fills in, with
-/// [`Params::set`] and its like, what a rule decides, so that the resolved scenario says it.
+/// Checks parameters against the workload's context, and makes the workload. Fills in computed
+/// values with [`Params::set`] and similar functions, so that the resolved scenario contains them.
 ///
 /// # Errors
-/// What does not fit together, at the parameters that say it.
+/// Contradictions, at the parameters that cause them.
 pub type BuildWorkload =
     dyn Fn(&mut Params, &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> + Send + Sync;
 
-/// A kind of workload: the entry of the registry.
+/// Registry entry of a kind of workload.
 pub struct WorkloadInfo {
-    /// `kind` in a scenario's `[[workload]]`.
+    /// Value of `kind` in a scenario's `[[workload]]`.
     pub name: &'static str,
     /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// Name in full.
+    /// Full name, for people.
     pub title: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where it comes from; may be empty.
+    /// Publication that defines the workload; may be empty.
     pub source: &'static str,
-    /// Its keys.
+    /// Parameters of the workload.
     pub params: &'static [ParamInfo],
-    /// From parameters to the workload.
+    /// Constructor of the workload from its parameters.
     pub build: &'static BuildWorkload,
 }
 
@@ -118,7 +117,7 @@ pub static WORKLOADS: Registry<WorkloadInfo> = Registry::new(&[
 /// Keys of `[[workload]]` that every kind has.
 const COMMON: &[&str] = &["class", "transport"];
 
-/// Adds a workload from outside: from then on its name works as `kind` in scenarios.
+/// Registers a custom workload: from then on its name is a valid `kind` in scenarios.
 ///
 /// # Errors
 /// As [`Registry::register`]; if a parameter has the name of a key that every workload has.
@@ -126,7 +125,8 @@ pub fn register_workload(info: WorkloadInfo) -> Result<&'static WorkloadInfo, Re
     WORKLOADS.register_below(COMMON, info)
 }
 
-/// Like [`register_workload`], but takes the place of an own workload of the same name.
+/// Registers a custom workload, replacing a custom workload of the same name; see
+/// [`register_workload`].
 ///
 /// # Errors
 /// As [`register_workload`]; if the name belongs to a built-in one.
@@ -134,7 +134,7 @@ pub fn replace_workload(info: WorkloadInfo) -> Result<&'static WorkloadInfo, Reg
     WORKLOADS.replace_below(COMMON, info)
 }
 
-/// The built-in distributions of flow sizes, as words.
+/// Built-in distributions of flow sizes, as words.
 const SIZE_WORDS: [Word; BUILTIN_SIZES.len()] = {
     let mut words = [Word { name: "", meaning: "" }; BUILTIN_SIZES.len()];
     let mut index = 0;
@@ -145,6 +145,5 @@ const SIZE_WORDS: [Word; BUILTIN_SIZES.len()] = {
     words
 };
 
-/// The kind of a parameter that is a distribution of flow sizes; [`WorkloadContext::sizes`] makes
-/// it one.
+/// Kind of a parameter that is a distribution of flow sizes; [`WorkloadContext::sizes`] reads it.
 pub const FLOW_SIZES: ParamKind = ParamKind::FlowSizes(&SIZE_WORDS);

@@ -1,4 +1,4 @@
-//! From a topology to links, and to the calendar of their events.
+//! Builds the links of a topology and the calendar of their events.
 
 use super::check_size;
 use crate::SimError;
@@ -9,7 +9,7 @@ use crate::world::ties::Ties;
 use bufferlab_scenario::{Node, Scenario, Topology};
 use bufferlab_units::{BitRate, Time};
 
-/// Links, and how hosts and switches hang on them.
+/// Links, with the hosts and switches at their ends.
 #[derive(Debug)]
 pub(super) struct Cabling {
     pub(super) links: Table<LinkId, Link>,
@@ -19,9 +19,9 @@ pub(super) struct Cabling {
     pub(super) first_links: Table<SwitchId, LinkId>,
 }
 
-/// Bytes after which a packet on a link of this rate counts as arrived at the switch, if it
-/// forwards before it has all of it. A port that is faster than the link would run dry in the
-/// middle of a packet: then the whole packet is awaited.
+/// Bytes after which a packet from a link of this rate counts as arrived, if the switch cuts
+/// through. `None` (store and forward) if a port is faster than the link, because that port would
+/// run dry in the middle of the packet.
 fn cut_through(scenario: &Scenario, switch: SwitchId, rate: BitRate, fastest: BitRate) -> Option<u32> {
     scenario.switches[switch.index()].hardware.cut_through_bytes.filter(|_| fastest <= rate)
 }
@@ -53,7 +53,7 @@ pub(super) fn build_links(scenario: &Scenario) -> Result<Cabling, SimError> {
     Ok(cabling)
 }
 
-/// The link that leads to each host.
+/// Link to each host.
 pub(super) fn downlinks(links: &Table<LinkId, Link>, hosts: usize) -> Table<HostId, LinkId> {
     let mut downlinks: Table<HostId, LinkId> = vec![LinkId(0); hosts].into();
     for (id, link) in links.entries() {
@@ -64,10 +64,10 @@ pub(super) fn downlinks(links: &Table<LinkId, Link>, hosts: usize) -> Table<Host
     downlinks
 }
 
-/// The links of every cable, in its order.
+/// Links of every cable, in the topology's order.
 fn cabling(topology: &Topology) -> Cabling {
     let mut next_port = vec![0_u16; topology.switches.len()];
-    // Ends with port numbers: a switch's ports follow the order of its cables.
+    // Numbers the ports: a switch's ports follow the order of its cables.
     let mut end_of = |node: Node| match node {
         Node::Host(host) => End::Host(HostId::new(host)),
         Node::Switch(switch) => {
@@ -99,9 +99,9 @@ fn cabling(topology: &Topology) -> Cabling {
     Cabling { links, cables, first_links }
 }
 
-/// Chooses the width of the calendar's buckets from the network: about eight events each if all
-/// capacity were used twice over, which measured best from 64 to 8,192 hosts, and a ring that
-/// reaches beyond the longest transmission and propagation.
+/// Chooses the width of the calendar's buckets from the network: about eight events each at twice
+/// the full capacity. This width measured best from 64 to 8,192 hosts. The ring reaches beyond the
+/// longest transmission plus propagation.
 pub(super) fn build_calendar(scenario: &Scenario, links: &Table<LinkId, Link>) -> Calendar {
     const FRAME_BYTES: u64 = 1_500;
     let per_second: f64 =

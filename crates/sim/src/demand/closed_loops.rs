@@ -1,5 +1,4 @@
-//! When does a client ask again? The feedback of closed loops: query complete, think, ask, request
-//! on its way, answers.
+//! Feedback of closed loops: query complete, think, ask, request in flight, answers.
 
 use super::queries::Query;
 use crate::ids::{HostId, PoolId, Table, ThreadId};
@@ -9,18 +8,18 @@ use bufferlab_units::Time;
 use bufferlab_workload::{FlowSpec, LoopTraffic};
 use std::collections::{BTreeMap, VecDeque};
 
-/// One client's thread.
+/// A thread of a client.
 #[derive(Debug)]
 struct Thread {
-    /// Which workload, and its number there.
+    /// Index of the workload (`of`) and number of the thread within it.
     of: usize,
     number: u32,
-    /// Number of its first pool of connections.
+    /// First connection pool of the thread.
     pool: PoolId,
-    /// Answers of its query that are not complete.
+    /// Incomplete answers of the current query.
     missing: u32,
-    /// Requests that are on their way: when they arrive, what is then sent, and over which
-    /// connection. Ordered by time.
+    /// Requests in flight, ordered by time: arrival at the server, the flow that answers, and its
+    /// connection pool.
     requests: VecDeque<(Time, FlowSpec, PoolId)>,
 }
 
@@ -29,9 +28,9 @@ struct Thread {
 pub(crate) struct ClosedLoops {
     loops: Vec<LoopTraffic>,
     threads: Table<ThreadId, Thread>,
-    /// By query under way: its thread.
+    /// Threads by number of their query in progress.
     queries: BTreeMap<u32, ThreadId>,
-    /// Threads that have not ended.
+    /// Number of threads that have not ended.
     active: usize,
 }
 
@@ -53,7 +52,7 @@ impl ClosedLoops {
         Self { loops, threads, queries: BTreeMap::new(), active: 0 }
     }
 
-    /// Whether there are any.
+    /// Whether the run has any closed loop.
     pub(super) fn exist(&self) -> bool {
         !self.loops.is_empty()
     }
@@ -63,7 +62,7 @@ impl ClosedLoops {
         self.active == 0
     }
 
-    /// Every thread's first question.
+    /// Schedules the first request of every thread.
     pub(super) fn start(&mut self, timers: &mut Timers) {
         for (id, thread) in self.threads.entries() {
             if let Some(first) = self.loops[thread.of].queries.first(thread.number) {
@@ -73,8 +72,8 @@ impl ClosedLoops {
         }
     }
 
-    /// A thread asks. The number of its query, and the query; `None`: it has asked for the last
-    /// time.
+    /// Lets a thread ask, and returns its query with the query's number; `None` once the thread has
+    /// ended.
     pub(super) fn ask(&mut self, world: &mut World, id: ThreadId) -> Option<(u32, Query)> {
         let now = world.now();
         let thread = &mut self.threads[id];
@@ -101,7 +100,7 @@ impl ClosedLoops {
                 data_path: None,
                 ack_path: None,
             };
-            // Requests that arrive together are answered in the order of the query.
+            // Requests that arrive at one time are answered in the order of the query.
             let place = thread.requests.partition_point(|request| request.0 <= arrival);
             thread.requests.insert(place, (arrival, spec, PoolId(thread.pool.0 + answer.connection)));
         }
@@ -111,7 +110,7 @@ impl ClosedLoops {
         Some((query.number, Query::new(closed.class, query.client, now, Some(answers))))
     }
 
-    /// The next answer to a request of a thread that has reached its server by now.
+    /// Next answer to a request of the thread that has reached its server.
     pub(super) fn next_answer(&mut self, world: &mut World, id: ThreadId) -> Option<(FlowSpec, PoolId)> {
         let requests = &mut self.threads[id].requests;
         let due = requests.front()?.0;
@@ -122,7 +121,7 @@ impl ClosedLoops {
         requests.pop_front().map(|(_, spec, pool)| (spec, pool))
     }
 
-    /// An answer has arrived as a whole: with the last one of its query, the thread begins to think
+    /// Records a complete answer. After the last answer of its query, the thread begins to think
     /// about the next.
     #[cold]
     pub(super) fn note_answer(&mut self, world: &mut World, query: u32) {

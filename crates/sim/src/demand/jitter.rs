@@ -1,28 +1,31 @@
-//! Noise in the start of flows: a draw per flow, so that senders are not in step to the picosecond.
+//! Noise in the start of flows: a draw per flow, so that senders are not synchronised to the
+//! picosecond.
 
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::{FlowSource, FlowSpec};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Flows that may have drawn and not started: they are in memory.
+/// Largest number of flows that wait in memory between their draw and their start.
 pub(crate) const WAITING_MAX: usize = 1 << 20;
 
-/// Moves the start of every flow by a draw from [0, bound], and hands flows out by their new start.
+/// Delays the start of every flow by a draw from [0, bound], and returns flows in order of their
+/// new start.
 #[derive(Debug)]
 pub(crate) struct Jitter {
     bound: Time,
     draws: RandomStream,
-    /// The next flow of the source, as it came.
+    /// Next flow of the source, with its original start.
     head: Option<FlowSpec>,
-    /// Flows that have drawn.
+    /// Flows with a drawn start that have not started.
     waiting: BinaryHeap<Reverse<Waiting>>,
     drawn: u64,
-    /// More than [`WAITING_MAX`] would have had to wait: nothing is handed out any more.
+    /// Whether more than [`WAITING_MAX`] flows would have had to wait. No flow is handed out after
+    /// that.
     is_overfull: bool,
 }
 
-/// A flow with its new start, and how many drew before it.
+/// A flow with its new start, and the number of earlier draws, which breaks ties.
 #[derive(Debug)]
 struct Waiting(FlowSpec, u64);
 
@@ -53,7 +56,7 @@ impl Ord for Waiting {
 }
 
 impl Jitter {
-    /// Draws up to `bound`, from a stream of its own.
+    /// Draws delays up to `bound` from a separate random stream.
     pub(crate) fn new(seed: u64, bound: Time, source: &mut impl FlowSource) -> Self {
         let draws = RandomStream::new(seed, "start jitter", 0);
         Self {
@@ -66,15 +69,15 @@ impl Jitter {
         }
     }
 
-    /// The next flow by its new start. `note` is told of every flow of `source` before a flow that
-    /// is handed out at the same time or earlier, so that all flows of a query are known before the
-    /// first of them starts.
+    /// Next flow by its new start. Calls `note` for every flow of `source` before a flow with the
+    /// same or a later start is handed out. All flows of a query are therefore known before the
+    /// first one starts.
     pub(crate) fn next_flow(
         &mut self,
         source: &mut impl FlowSource,
         mut note: impl FnMut(&FlowSpec),
     ) -> Option<FlowSpec> {
-        // A flow that starts later than the first of those that wait cannot go before it.
+        // A head that starts later than the first waiting flow cannot overtake it.
         while let Some(head) = &self.head
             && self.waiting.peek().is_none_or(|Reverse(first)| head.start <= first.0.start)
         {
@@ -91,7 +94,7 @@ impl Jitter {
         self.waiting.pop().map(|Reverse(Waiting(flow, _))| flow)
     }
 
-    /// Whether flows are missing, because more than [`WAITING_MAX`] would have had to wait.
+    /// Whether flows are missing because more than [`WAITING_MAX`] would have had to wait.
     pub(crate) const fn is_overfull(&self) -> bool {
         self.is_overfull
     }
@@ -133,7 +136,7 @@ mod tests {
         let shift = |&(start, src): &(u64, u32)| start - u64::from(src) * 3;
         let mut seen = [0_u32; 21];
         found.iter().for_each(|entry| seen[shift(entry) as usize] += 1);
-        // 48 of each on average; 4 standard deviations are 27.
+        // The expected count is 48 each; four standard deviations are 27.
         assert!(seen.iter().all(|count| (21..=75).contains(count)), "{seen:?}");
         assert!(!found.is_sorted_by_key(|&(_, src)| src), "some flows overtake others");
     }

@@ -1,4 +1,4 @@
-//! Queries: flows that belong together and are complete together.
+//! Queries: groups of flows that complete together.
 
 use crate::host::FlowAccount;
 use bufferlab_units::Time;
@@ -13,18 +13,18 @@ pub(crate) struct Query {
     pub(crate) start: Time,
     pub(crate) started: u32,
     pub(crate) finished: u32,
-    /// How many flows it will have, where that is known beforehand.
+    /// Number of flows of the query, if known beforehand.
     pub(crate) expected: Option<u32>,
     pub(crate) bytes: u64,
     pub(crate) last: Time,
     pub(crate) dropped: u64,
     pub(crate) timeouts: u32,
-    /// An answer will never be complete: packets of an open-loop flow were lost.
+    /// Whether some answer will never be complete: packets of an open-loop flow were lost.
     pub(crate) lossy: bool,
 }
 
 impl Query {
-    /// A query of which no flow has started. `expected`: see there.
+    /// A query with no flow started. `expected` is its number of flows, if known beforehand.
     pub(super) fn new(class: u16, client: u32, start: Time, expected: Option<u32>) -> Self {
         let (started, finished, bytes, dropped, timeouts) = (0, 0, 0, 0, 0);
         let (last, lossy) = (Time::ZERO, false);
@@ -35,34 +35,35 @@ impl Query {
 /// All queries of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
-    /// Flows per query of the flow lists, where a query's flows need not start together.
+    /// Flows per query of the flow lists. The flows of such a query need not start together.
     listed: BTreeMap<u32, u32>,
-    /// Flows per query that will start although the query is in progress: noise has moved them
-    /// apart.
+    /// Flows per query that are announced but not started. Noise spreads the starts, so a query in
+    /// progress can have some.
     due: BTreeMap<u32, u32>,
     open: BTreeMap<u32, Query>,
     finished: Vec<(u32, Query)>,
 }
 
 impl Queries {
-    /// `listed`: how many flows queries of flow lists have.
+    /// Creates the set of queries; `listed` has the number of flows per query of the flow lists.
     pub(crate) fn new(listed: BTreeMap<u32, u32>) -> Self {
         Self { listed, ..Self::default() }
     }
 
-    /// A query is asked.
+    /// Adds a query that a client asks.
     pub(super) fn open(&mut self, number: u32, query: Query) {
         self.open.insert(number, query);
     }
 
-    /// A flow will start, of a query or of none; each that is announced starts.
+    /// Announces a flow that will start, whether or not it belongs to a query. Every announced flow
+    /// starts.
     pub(crate) fn note_due(&mut self, spec: &FlowSpec) {
         if spec.query != FlowSpec::NO_QUERY {
             *self.due.entry(spec.query).or_insert(0) += 1;
         }
     }
 
-    /// A flow has started, of a query or of none.
+    /// Records the start of a flow, whether or not it belongs to a query.
     pub(crate) fn note_start(&mut self, spec: &FlowSpec) {
         if spec.query == FlowSpec::NO_QUERY {
             return;
@@ -80,7 +81,7 @@ impl Queries {
         }
     }
 
-    /// A flow has ended, of a query or of none.
+    /// Records the end of a flow, whether or not it belongs to a query.
     pub(crate) fn note_end(&mut self, account: &FlowAccount) {
         let number = account.spec.query;
         let Some(query) = self.open.get_mut(&number) else { return };
@@ -96,7 +97,7 @@ impl Queries {
         }
     }
 
-    /// Queries that have ended since this was asked last.
+    /// Removes and returns the queries that have ended since the previous call.
     pub(crate) fn take_finished(&mut self) -> Vec<(u32, Query)> {
         std::mem::take(&mut self.finished)
     }

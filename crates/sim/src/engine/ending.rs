@@ -1,4 +1,4 @@
-//! The ends of a run: flows stop arriving, and everything stops.
+//! The ends of a run: flows stop arriving, then all events stop.
 
 use super::Simulation;
 use crate::SimError;
@@ -14,8 +14,8 @@ use bufferlab_metrics::{RunSink, RunTotals};
 use bufferlab_units::Time;
 
 impl Simulation {
-    /// Flows no longer start: notes what every link has carried and what asked for it, and ends
-    /// flows that have no size of their own.
+    /// Ends the arrival phase: records the bytes that every link has carried and the demand behind
+    /// them, and ends flows without a size.
     pub(super) fn close_arrival_phase(&mut self) {
         self.arrivals_are_over = true;
         let now = self.world.now();
@@ -36,9 +36,9 @@ impl Simulation {
         }
     }
 
-    /// Closes all measures at the end of the run.
+    /// Closes all measurements at the end of the run.
     pub(crate) fn finish(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
-        // What is unfinished was watched until the end, even if nothing has happened for long.
+        // Unfinished flows are measured until the end of the run, even after a long silence.
         if !self.is_over() {
             self.world.advance_to(self.plan.end);
         }
@@ -48,7 +48,7 @@ impl Simulation {
         self.write_results(sink)
     }
 
-    /// Whether something has failed, and every identity holds.
+    /// Checks for failures and verifies every identity.
     pub(crate) fn check_all(&mut self) -> Result<(), SimError> {
         self.check_controls()?;
         self.check_cards()?;
@@ -61,7 +61,7 @@ impl Simulation {
         self.verify_packets()
     }
 
-    /// Writes the tables that are written at the end.
+    /// Writes the tables that are due at the end of the run.
     pub(crate) fn write_results(mut self, sink: &mut dyn RunSink) -> Result<RunTotals, SimError> {
         let end = self.world.now();
         self.records.write_unfinished(self.view(), &self.demand.queries, sink)?;
@@ -93,7 +93,7 @@ impl Simulation {
         })
     }
 
-    /// A congestion control that has failed ends the run.
+    /// Ends the run if a congestion control has failed.
     pub(crate) fn check_controls(&mut self) -> Result<(), SimError> {
         let Some(FailedFlow { control, number, spec, failure }) = self.hosts.take_failure() else {
             return Ok(());
@@ -109,7 +109,7 @@ impl Simulation {
         })))
     }
 
-    /// More packets than there may be, at a card or anywhere, end the run.
+    /// Ends the run if too many packets are alive, at one NIC or in total.
     pub(crate) fn check_cards(&self) -> Result<(), SimError> {
         check_alive(self.world.packets().len())?;
         let Some((host, time, packets)) = self.hosts.overfull() else { return Ok(()) };
@@ -117,7 +117,7 @@ impl Simulation {
         Err(SimError::CardFull(Box::new(FullCard { host, packets, time })))
     }
 
-    /// Flows that wait in too great a number for their jittered start end the run.
+    /// Ends the run if too many flows wait for their jittered start.
     pub(crate) fn check_demand(&self) -> Result<(), SimError> {
         if !self.demand.is_overfull() {
             return Ok(());
@@ -127,7 +127,7 @@ impl Simulation {
         Err(SimError::TooLarge { what, found: limit + 1, limit })
     }
 
-    /// Every packet that is alive is in a queue, on a link or at a network card.
+    /// Verifies that every live packet is in a queue, on a link or at a NIC.
     fn verify_packets(&self) -> Result<(), SimError> {
         let stored: usize = self
             .switches
@@ -141,7 +141,7 @@ impl Simulation {
     }
 }
 
-/// More packets than there may be end a run.
+/// Checks the number of live packets against the limit.
 fn check_alive(packets: usize) -> Result<(), SimError> {
     check_size("packets alive at once (lower `switch.buffer`, or offer less)", packets, ALIVE_MAX)
 }

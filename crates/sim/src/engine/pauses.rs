@@ -1,4 +1,5 @@
-//! Flow control between neighbours: what [`crate::pfc`] decides is done at the near end of a link.
+//! Flow control between neighbours: applies the decisions of [`crate::pfc`] at the sending end of a
+//! link.
 
 use super::Simulation;
 use crate::SimError;
@@ -37,7 +38,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The sender of a link starts no more packets of a priority.
+    /// Stops the sender of a link from starting packets of a priority.
     fn stop(&mut self, target: Target) {
         match self.world.links()[target.link].from {
             End::Switch(switch, port) => self.switches[switch].handle_pause(port, target.priority, true),
@@ -49,7 +50,7 @@ impl Simulation {
         }
     }
 
-    /// The sender of a link may send packets of a priority.
+    /// Allows the sender of a link to send packets of a priority.
     fn release(&mut self, target: Target) {
         match self.world.links()[target.link].from {
             End::Switch(switch, port) => self.switches[switch].handle_pause(port, target.priority, false),
@@ -57,7 +58,7 @@ impl Simulation {
         }
     }
 
-    /// The same, and it sends if it has something.
+    /// Allows the sender of a link to send packets of a priority, and starts it if it has some.
     fn go_on(&mut self, target: Target) -> Result<(), SimError> {
         self.release(target);
         match self.world.links()[target.link].from {
@@ -69,7 +70,7 @@ impl Simulation {
         }
     }
 
-    /// A watchdog looks at all lossless queues of its switch.
+    /// Lets a watchdog check all lossless queues of its switch.
     fn handle_watchdog(&mut self, switch: SwitchId) -> Result<(), SimError> {
         let now = self.world.now();
         let Some(pfc) = &self.pfc else { return Ok(()) };
@@ -85,8 +86,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// `link` has gone down: its pauses are over, frames about it on the way are lost, and its
-    /// storms with them.
+    /// Resets the pauses of `link`, which has gone down: pauses end; pause frames in flight and
+    /// storms are lost.
     #[cold]
     pub(super) fn reset_pauses(&mut self, link: LinkId) {
         let now = self.world.now();

@@ -1,5 +1,5 @@
-//! What an event at a host or a switch leads to elsewhere: packets are lost, flows are over,
-//! neighbours are paused, timers are set, events are explained.
+//! Effects of an event elsewhere: lost packets, ended flows, paused neighbours, timers,
+//! explanations.
 
 use super::Simulation;
 use crate::SimError;
@@ -12,7 +12,7 @@ use crate::world::timers::Timer;
 use bufferlab_core::{DropReason, IngressId};
 
 impl Simulation {
-    /// Passes on what an event at a host has led to.
+    /// Applies the effects of an event at a host.
     #[inline]
     pub(super) fn settle_hosts(&mut self) {
         if !self.hosts.effects.is_empty() {
@@ -30,8 +30,8 @@ impl Simulation {
         }
     }
 
-    /// Passes on what an event at a switch has led to, in one order for every event: losses, then
-    /// pauses, then timers.
+    /// Applies the effects of an event at a switch, always in one order: losses, then pauses, then
+    /// timers.
     #[cold]
     #[inline(never)]
     pub(super) fn settle(&mut self, switch: SwitchId) -> Result<(), SimError> {
@@ -68,7 +68,7 @@ impl Simulation {
         if self.verify { self.verify_switch(switch) } else { Ok(()) }
     }
 
-    /// Records what happened to packets at a switch, before any of them is gone.
+    /// Records packet events at a switch before any of the packets is freed.
     #[cold]
     fn note_packets(&mut self, switch: SwitchId, log: &[Logged]) {
         let (world, hosts, switches) = (&self.world, &self.hosts, &self.switches);
@@ -76,14 +76,14 @@ impl Simulation {
         Records::note_packets(&mut self.records.packets, view, switch, log);
     }
 
-    /// The same of a packet that is taken out of a queue to be lost.
+    /// Records the logged events of a packet that leaves a queue to be lost.
     #[cold]
     pub(super) fn note_logged(&mut self, switch: SwitchId) {
         let log = std::mem::take(&mut self.switches[switch].record.effects.log);
         self.note_packets(switch, &log);
     }
 
-    /// `pauses`: of this refusal. The packet that caused them is lost here.
+    /// Applies a refusal and its `pauses`. The packet that caused them is lost here.
     fn settle_refusal(
         &mut self,
         switch: SwitchId,
@@ -127,12 +127,12 @@ impl Simulation {
         self.switches[switch].record.count_drop(seen.queue, class, reason, seen.size);
     }
 
-    /// The class of a packet that exists.
+    /// Class of a live packet.
     pub(super) fn class_of(&self, packet: PacketId) -> u16 {
         self.hosts.flow(self.world.packets()[packet].flow).spec.class
     }
 
-    /// Explains an event, if events are to be explained.
+    /// Explains an event, if the run requests explanations.
     fn witness(
         &mut self,
         event: ExplainedEvent,
@@ -148,7 +148,7 @@ impl Simulation {
         explainer.witness(view, &self.records.classes, &sighting);
     }
 
-    /// Ends a packet's life in the network.
+    /// Frees a packet that is lost.
     pub(super) fn lose(&mut self, id: PacketId) {
         let source = self.hosts.source(self.world.packets()[id].flow.slot());
         self.at_host(source, |hosts, uplink| hosts.handle_loss(uplink, id));

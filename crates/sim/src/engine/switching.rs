@@ -10,8 +10,8 @@ use crate::world::link::End;
 use crate::world::routing::Routes;
 
 impl Simulation {
-    /// A packet's last bit has reached `port` of a switch.
-    #[inline(always)] // Into the loop.
+    /// Handles a packet whose last bit has reached `port` of a switch.
+    #[inline(always)] // Inlined into the hot loop.
     pub(super) fn receive_at_switch(
         &mut self,
         switch: SwitchId,
@@ -24,15 +24,15 @@ impl Simulation {
             node.record.effects.lose_way(packet, port);
             return self.settle(switch);
         };
-        // A packet that need not wait leads to nothing else.
+        // A packet that bypasses the queue has no other effects.
         if self.is_plain && ports.is_idle(egress) && node.pass(&mut ports, port, egress, packet) {
             return Ok(());
         }
         self.receive_to_wait(switch, port, egress, packet)
     }
 
-    /// The same of a packet that may have to wait, or that is looked at.
-    #[inline(never)] // Apart from the common way, which then needs fewer registers.
+    /// Handles an arriving packet that may have to wait or that is recorded.
+    #[inline(never)] // Separate from the common path, which so needs fewer registers.
     fn receive_to_wait(
         &mut self,
         switch: SwitchId,
@@ -57,7 +57,7 @@ impl Simulation {
         if ports.claim(egress) { self.send_from_switch(switch, egress) } else { Ok(()) }
     }
 
-    /// A packet has been received, and this has led to something, or may have.
+    /// Settles the effects of a received packet and serves the egress port.
     #[inline(never)]
     fn settle_and_forward(
         &mut self,
@@ -81,8 +81,8 @@ impl Simulation {
         if self.world.claim(first.at_port(egress)) { self.send_from_switch(switch, egress) } else { Ok(()) }
     }
 
-    /// The link of `port` is idle: the switch sends what its scheduler chooses.
-    #[inline(never)] // One copy, which has all of the core's departure in it.
+    /// Sends the scheduler's choice on `port`, whose link is idle.
+    #[inline(never)] // Keeps one copy of the core's departure code.
     pub(super) fn send_from_switch(&mut self, switch: SwitchId, port: u16) -> Result<(), SimError> {
         let node = &mut self.switches[switch];
         let Some(sent) = node.send(&mut self.world.ports(node.first_link), port) else { return Ok(()) };
@@ -90,11 +90,11 @@ impl Simulation {
             let class = self.hosts.flow(self.world.packets()[sent.packet].flow).spec.class;
             self.records.note_delay(node, sent, class);
         }
-        // A pause frame goes behind the packet, if it goes the same way.
+        // A pause frame follows the packet if it takes the same link.
         if !node.record.effects.is_empty() || self.verify { self.settle(switch) } else { Ok(()) }
     }
 
-    /// Something may wait for `port` of a switch.
+    /// Starts a transmission on `port` of a switch if its link is idle and a packet waits.
     pub(super) fn serve(&mut self, switch: SwitchId, port: u16) -> Result<(), SimError> {
         if self.world.claim(self.switches[switch].first_link.at_port(port)) {
             self.send_from_switch(switch, port)
@@ -118,8 +118,8 @@ impl Simulation {
         self.settle(switch)
     }
 
-    /// A cable goes down or comes up: routes are computed anew at once; what waits for a dead link,
-    /// or is on it, is lost.
+    /// Takes a cable down or up. Routes are recomputed at once; packets on or queued for a dead
+    /// link are lost.
     pub(super) fn handle_link_change(&mut self, cable: CableId) -> Result<(), SimError> {
         let (now, topology) = (self.world.now(), &self.plan.topology);
         let is_down =
@@ -134,7 +134,7 @@ impl Simulation {
         }
         for id in [ab, ba] {
             if down {
-                // What was paused is lost, too.
+                // Packets of paused priorities are lost, too.
                 self.reset_pauses(id);
                 self.empty_link(id)?;
             } else if let Some(pfc) = &mut self.pfc {
@@ -150,10 +150,10 @@ impl Simulation {
         Ok(())
     }
 
-    /// Drops what is on a link and what a switch has queued for it.
+    /// Drops the packets on a link and those that a switch has queued for it.
     fn empty_link(&mut self, id: LinkId) -> Result<(), SimError> {
-        // The head's delivery is in the calendar and must find its packet: it is lost when it would
-        // arrive.
+        // The delivery of the head is in the calendar and must find its packet, so the head is lost
+        // at its arrival time.
         let link = &mut self.world.links_mut()[id];
         link.head_is_lost = !link.pipe.is_empty();
         for packet in self.world.take_back(id).into_iter().rev() {
@@ -172,7 +172,7 @@ impl Simulation {
         self.lose(packet);
     }
 
-    /// A policy that has failed ends the run.
+    /// Ends the run if a policy has failed.
     #[cold]
     pub(super) fn check_policy(&mut self, switch: SwitchId) -> Result<(), SimError> {
         let name = &self.plan.topology.switches[switch.index()];
@@ -182,7 +182,7 @@ impl Simulation {
         }
     }
 
-    /// So does a marking rule.
+    /// Ends the run if a marking rule has failed.
     #[cold]
     pub(crate) fn check_marking(&mut self) -> Result<(), SimError> {
         for switch in self.switches.ids() {

@@ -1,28 +1,27 @@
-//! Flows whose ends, and whose packets, may be in different parts of the network: see
-//! [`crate::parts`].
+//! Flows with ends or packets in different parts of the network; see [`crate::parts`].
 //!
-//! The source's part counts a flow's packets, and so knows when nothing is left of it. What others
-//! lose, take or make of them they write down for it; it is counted when the parts meet. That a
-//! flow is over is found out afterwards, too, but not since when: the time of the last change that
-//! it waited for.
+//! The source's part counts a flow's packets and so knows when none is left. Other parts write
+//! notes about packets of the flow that they lose, take or create; the notes are counted when the
+//! parts meet. The end of a flow is therefore detected late, but with its true time: the time of
+//! the last change that it waited for.
 
 use super::{FlowAccount, Hosts};
 use crate::ids::{FlowSlot, HostId, Id, PartId};
 use crate::parts::PartOf;
 use bufferlab_units::Time;
 
-/// What a part tells the source's part of a flow.
+/// Note about a flow for the source's part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowNote {
     at: Time,
     slot: FlowSlot,
-    /// Packets that came into being, or ceased to exist (negative).
+    /// Packets created, minus packets that ceased to exist.
     packets: i32,
     /// Packets that the network has lost.
     dropped: u32,
 }
 
-/// A flow that is over, as its source's part knows it.
+/// A flow that is over, as the source's part knows it.
 #[derive(Debug)]
 pub(crate) struct Retired {
     pub(crate) at: Time,
@@ -30,16 +29,15 @@ pub(crate) struct Retired {
     account: FlowAccount,
 }
 
-/// What hosts of one part have to tell others.
+/// State of the hosts of one part, with data for the other parts.
 #[derive(Debug)]
 pub(super) struct Apart {
     part_of: PartOf,
-    /// By part.
+    /// Notes for each part.
     notes: Vec<Vec<FlowNote>>,
-    /// By slot: when something last changed that the end of its flow waits for.
+    /// Time of the last change in each slot that the end of its flow waits for.
     changed: Vec<Time>,
-    /// Flows with senders that are done, of which something has changed. Some are here more than
-    /// once.
+    /// Flows whose sender is done and that have changed; may contain duplicates.
     candidates: Vec<FlowSlot>,
 }
 
@@ -55,26 +53,26 @@ impl Apart {
 }
 
 impl Hosts {
-    /// These are the hosts of a part from now on.
+    /// Restricts the hosts to one part of the network.
     pub(crate) fn set_part(&mut self, part_of: PartOf) {
         let notes = vec![Vec::new(); part_of.partition.parts];
         self.flows.keep_starts();
         self.apart = Some(Box::new(Apart { part_of, notes, changed: Vec::new(), candidates: Vec::new() }));
     }
 
-    /// Whether `host` is in this part.
+    /// Whether `host` belongs to this part.
     #[inline]
     pub(super) fn is_here(&self, host: HostId) -> bool {
         self.apart.as_ref().is_none_or(|apart| apart.part_of.has_host(host))
     }
 
-    /// Whether a flow's packets are counted in another part.
+    /// Whether another part counts the flow's packets.
     #[inline]
     pub(super) fn is_counted_elsewhere(&self, slot: FlowSlot) -> bool {
         self.apart.is_some() && !self.is_here(self.flows.senders[slot].src)
     }
 
-    /// Writes down for the source's part what has become of packets.
+    /// Writes a note about packets for the source's part.
     pub(super) fn note_packets(&mut self, at: Time, slot: FlowSlot, packets: i32, dropped: u32) {
         let source = self.flows.senders[slot].src;
         let Some(apart) = &mut self.apart else { return };
@@ -82,8 +80,8 @@ impl Hosts {
         apart.notes[usize::from(part.0)].push(FlowNote { at, slot, packets, dropped });
     }
 
-    /// Something has changed that the end of a flow waits for. True: whether it is over, will be
-    /// found out later.
+    /// Records a change that the end of a flow waits for. Returns whether the end is decided later,
+    /// at the next meeting.
     #[inline]
     pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
         let Some(apart) = &mut self.apart else { return false };
@@ -93,12 +91,12 @@ impl Hosts {
         true
     }
 
-    /// Notes for the part with this number.
+    /// Notes for part number `part`.
     pub(crate) fn notes(&mut self, part: usize) -> &mut Vec<FlowNote> {
         &mut self.apart.as_mut().expect("a part has notes").notes[part]
     }
 
-    /// Counts what another part has written down.
+    /// Applies a note from another part.
     pub(crate) fn take_note(&mut self, note: &FlowNote) {
         let &FlowNote { at, slot, packets, dropped } = note;
         let flow = &mut self.flows.senders[slot];
@@ -108,7 +106,7 @@ impl Hosts {
         self.defer_end(at, slot);
     }
 
-    /// Flows of this part of which nothing is left, since this was asked last.
+    /// Moves the flows of this part that have ended since the previous call to `retired`.
     pub(crate) fn take_retired(&mut self, retired: &mut Vec<Retired>) {
         let Some(apart) = &mut self.apart else { return };
         let mut candidates = std::mem::take(&mut apart.candidates);
@@ -131,8 +129,8 @@ impl Hosts {
         }
     }
 
-    /// A flow is over: its slot is given back. What both ends know of it, if its destination is
-    /// here.
+    /// Ends a flow and frees its slot. Returns the account of both ends if its destination is in
+    /// this part.
     pub(crate) fn end(&mut self, retired: &Retired) -> Option<FlowAccount> {
         let &Retired { at, slot, ref account } = retired;
         self.flows.remove(slot, at);
@@ -143,13 +141,12 @@ impl Hosts {
         })
     }
 
-    /// An interval of slots is over, in which flows ended at these times: the largest number of
-    /// flows alive.
+    /// Updates the largest number of live flows from the ends in the interval that is over.
     pub(crate) fn note_peak(&mut self, ends: &mut [Time]) {
         self.flows.note_peak(ends);
     }
 
-    /// The run is over: takes what is left of flows at the hosts of `part`.
+    /// Takes over, at the end of the run, the live flows at the hosts of `part`.
     pub(crate) fn adopt(&mut self, part: PartId, mut other: Self) {
         let slots: Vec<FlowSlot> = self.flows.live_slots().collect();
         let Some(apart) = &self.apart else { return };

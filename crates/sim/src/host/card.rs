@@ -1,53 +1,53 @@
-//! A host's network card: in which order its flows and its ACKs are sent.
+//! A host's NIC: the sending order of its flows and ACKs.
 
 use super::flow::Flows;
 use super::flow_queues::TurnOrder;
 use crate::ids::{FlowSlot, PacketId};
 use std::collections::VecDeque;
 
-/// The queues of a host's uplink. Memory is unlimited, as in the artifacts: no host drops were ever
-/// seen there.
+/// Queues of a host's uplink. Memory is unlimited, as in the artifacts, where hosts never dropped a
+/// packet.
 #[derive(Debug)]
 pub(crate) struct Card {
-    /// Packets that exist already: ACKs and handshakes; with FIFO queueing, data too.
+    /// Packets that already exist: ACKs and handshakes; with FIFO queueing, data too.
     pub(crate) queue: VecDeque<PacketId>,
-    /// Flows with something to send, in turn order. Their packets come into being when they are
-    /// sent, so a large window costs no memory.
+    /// First flow of the turn order of flows with something to send. Their packets are created when
+    /// they are sent, so a large window costs no memory.
     head: FlowSlot,
     tail: FlowSlot,
-    /// Bit p: priority p must not send (PFC). [`Self::SHARED`]: see `shared`. Zero: nothing of that
-    /// sort.
+    /// Bit p: priority p must not send (PFC). Bit [`Self::SHARED`]: the NIC has `shared`. Zero in
+    /// the common case.
     pub(crate) paused: u64,
-    /// Packets wait in a queue per flow instead of `queue`.
+    /// Turn order of queues per flow, which replace `queue`.
     pub(super) turns: Option<Box<TurnOrder>>,
-    /// What a card has that queue pairs share with TCP.
+    /// State of a NIC that queue pairs share with TCP.
     pub(crate) shared: Option<Box<SharedCard>>,
     /// Flows whose turn came while their priority was paused. They still count as ready.
     parked: Vec<FlowSlot>,
-    /// The flow at the head is in the middle of a burst, which nothing interrupts.
+    /// Whether the flow at the head is in the middle of a burst, which must not be interrupted.
     pub(crate) in_burst: bool,
 }
 
-/// A card that queue pairs share with a queue of TCP's packets.
+/// State of a NIC that queue pairs share with a queue of TCP's packets.
 #[derive(Debug, Default)]
 pub(crate) struct SharedCard {
-    /// ACKs of queue pairs, before everything else.
+    /// ACKs of queue pairs, which precede all other packets.
     pub(crate) express: VecDeque<PacketId>,
-    /// It was the turn of TCP's queue.
+    /// Whether the previous turn was that of TCP's queue.
     pub(crate) queue_had_turn: bool,
 }
 
 impl Card {
-    /// Bit of `paused` that says that the card is shared, so that the common case asks once.
+    /// Bit of `paused` for a shared NIC, so that the common case needs only one check.
     const SHARED: u64 = 1 << 63;
 
-    /// Queue pairs share the card with a queue of TCP's packets from now on.
+    /// Lets queue pairs share the NIC with a queue of TCP's packets from now on.
     pub(crate) fn share(&mut self) {
         self.paused |= Self::SHARED;
         self.shared = Some(Box::default());
     }
 
-    /// Packets that exist and wait here.
+    /// Number of packets that wait at the NIC.
     pub(crate) fn waiting_packets(&self) -> usize {
         self.queue.len()
             + self.turns.as_ref().map_or(0, |turns| turns.waiting)
@@ -67,7 +67,7 @@ impl Card {
         }
     }
 
-    /// Puts a flow at the end of the turn order, unless it is in it.
+    /// Puts a flow at the end of the turn order, unless it is already in it.
     #[inline]
     pub(crate) fn make_ready(&mut self, flows: &mut Flows, slot: FlowSlot) {
         let flow = &mut flows.senders[slot];
@@ -84,7 +84,7 @@ impl Card {
         self.tail = slot;
     }
 
-    /// The flow whose turn it was goes on with its burst.
+    /// Keeps a flow at the head of the turn order, because its burst continues.
     #[cold]
     pub(crate) fn keep_turn(&mut self, flows: &mut Flows, slot: FlowSlot) {
         let flow = &mut flows.senders[slot];
@@ -98,7 +98,7 @@ impl Card {
         self.in_burst = true;
     }
 
-    /// Takes the flow whose turn it is out of the turn order.
+    /// Removes the next flow from the turn order and returns it.
     #[inline]
     pub(crate) fn next_ready(&mut self, flows: &mut Flows) -> Option<FlowSlot> {
         if self.head == FlowSlot::NONE {
@@ -121,13 +121,13 @@ impl Card {
         self.paused >> priority & 1 != 0
     }
 
-    /// Packets of `priority` must wait.
+    /// Pauses packets of `priority`.
     pub(crate) fn pause(&mut self, priority: u8) {
         self.paused |= 1 << priority;
         self.in_burst = false;
     }
 
-    /// Packets of `priority` may go; flows that waited for it come last.
+    /// Ends the pause of `priority`; parked flows go to the end of the turn order.
     pub(crate) fn resume(&mut self, priority: u8, flows: &mut Flows) {
         self.paused &= !(1 << priority);
         for slot in std::mem::take(&mut self.parked) {
@@ -136,7 +136,7 @@ impl Card {
         }
     }
 
-    /// The priority of this flow, whose turn it is, is paused.
+    /// Parks the flow that is next in turn, because its priority is paused.
     pub(crate) fn park(&mut self, slot: FlowSlot, flows: &mut Flows) {
         flows.senders[slot].is_ready = true;
         self.parked.push(slot);

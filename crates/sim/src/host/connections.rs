@@ -1,10 +1,11 @@
-//! Which open connection carries a message, and which messages wait for one?
+//! Assignment of messages to persistent connections.
 //!
-//! A pool holds the connections from one host to another over one transport; the threads of a
-//! closed loop have pools of their own. A connection carries one message at a time, until that is
-//! acknowledged. An idle one is taken before another is opened, the one that was used last first:
-//! its window is the freshest. Messages that may not open another one wait in the order of their
-//! arrival; they are flows already (their FCT counts) but have sent nothing.
+//! A pool contains the connections from one host to another over one transport; each thread of a
+//! closed loop has separate pools. A connection carries one message at a time, until it is
+//! acknowledged. An idle connection is reused before another is opened. The most recently used one
+//! goes first, because its window is the freshest. Messages that may not open another connection
+//! wait in the order of their arrival. They already count as flows (their FCT runs) but have sent
+//! nothing.
 
 use super::Hosts;
 use crate::ids::{FlowSlot, HostId, PoolId, TransportId};
@@ -12,13 +13,13 @@ use crate::world::Uplink;
 use bufferlab_transport::Connection;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The pool of messages that no closed loop sends.
+/// Pool of all messages outside closed loops.
 pub(crate) const COMMON: PoolId = PoolId(0);
 
-/// Whose connections: transport, source, destination, pool between the two.
+/// Key of a pool: transport, source, destination, pool between the two.
 type Key = (TransportId, HostId, HostId, PoolId);
 
-/// A connection that carries nothing now, and the paths that its packets and ACKs take.
+/// An idle connection, with the paths of its packets and ACKs.
 #[derive(Debug)]
 struct Idle {
     connection: Connection,
@@ -28,22 +29,22 @@ struct Idle {
 
 #[derive(Debug, Default)]
 struct Pool {
-    /// The last one was used last.
+    /// Idle connections, the most recently used last.
     idle: Vec<Idle>,
     busy: u32,
     waiting: VecDeque<FlowSlot>,
 }
 
-/// All pools that were ever needed.
+/// All pools that have been used.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     pools: BTreeMap<Key, Pool>,
-    /// Messages whose turn has come; each has a timer at this very instant.
+    /// Messages that get a connection; each has a timer at this instant.
     due: VecDeque<(FlowSlot, Idle)>,
 }
 
 impl Hosts {
-    /// A new flow of a transport with persistent connections takes one, or waits for one.
+    /// Gives an idle connection to a new flow with persistent connections, or lets the flow wait.
     pub(super) fn take_connection(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let key = self.pool_of(slot);
         // A thread of a closed loop has one connection for each of its answers.
@@ -75,7 +76,7 @@ impl Hosts {
         let transport = &self.transports[flow.transport];
         let Some(sender) = flow.sender.tcp() else { return };
         sender.resume(&transport.tcp, idle.connection, uplink.now());
-        // A message with explicit paths keeps them.
+        // A message with explicit paths keeps its paths.
         if !flow.explicit_path {
             flow.path = idle.path;
         }
@@ -86,8 +87,8 @@ impl Hosts {
         self.offer(uplink, slot);
     }
 
-    /// A flow that has been acknowledged as a whole leaves its connection behind, to the message
-    /// that waits longest if there is one. That one starts by a timer, when this event is over.
+    /// Releases the connection of a flow that is completely acknowledged. The message that has
+    /// waited longest gets it and starts by a timer after this event.
     #[cold]
     pub(super) fn leave_connection(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let key = self.pool_of(slot);
@@ -109,19 +110,20 @@ impl Hosts {
         }
     }
 
-    /// The turn of a message that waited has come.
+    /// Starts a message that waited for a connection.
     pub(crate) fn handle_connection_timer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let place = self.connections.due.iter().position(|(waiting, _)| *waiting == slot);
         let (_, idle) = place.and_then(|at| self.connections.due.remove(at)).expect("its turn was noted");
         self.use_connection(uplink, slot, idle);
     }
 
-    /// Flows that send until no flows arrive any more.
+    /// Flows that send until the arrival phase ends.
     pub(crate) fn unlimited_flows(&self) -> Vec<FlowSlot> {
         self.flows.live_slots().filter(|&slot| self.flows.info(slot).is_unlimited()).collect()
     }
 
-    /// Flows stop arriving: one without a size of its own ends with what it has sent.
+    /// Ends a flow without a size at the end of the arrival phase: its size becomes what it has
+    /// sent.
     pub(crate) fn close_unlimited(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
         let segment = self.transports[flow.transport].segment;
@@ -138,7 +140,7 @@ impl Hosts {
             self.end_sending(uplink, slot);
             self.retire_if_done(uplink, slot);
         } else {
-            // What waited for a fuller burst goes now.
+            // Data that waited for a fuller burst is sent now.
             self.offer(uplink, slot);
         }
     }

@@ -1,9 +1,9 @@
-//! What opens and ends a connection: SYN and SYN-ACK; and, where flows have full connections, the
-//! ACK that ends the handshake, the receiver's FIN and the ACK of it.
+//! Opening and closing of a connection: SYN and SYN-ACK. Flows with full connections also send the
+//! ACK that ends the handshake, the receiver's FIN, and the ACK of that FIN.
 //!
-//! The sender's FIN rides on its last segment, as in ns-3, so the receiver sends its own right
-//! after the ACK of that segment. A FIN acknowledges the whole flow once more. Nobody waits for it:
-//! one that is lost is not repeated.
+//! The sender's last segment carries its FIN, as in ns-3, so the receiver sends its own FIN right
+//! after the ACK of that segment. A FIN acknowledges the whole flow once more. No host waits for
+//! it, so a lost FIN is not repeated.
 
 use super::Hosts;
 use super::flow::FlowSender;
@@ -14,7 +14,7 @@ use crate::world::packet::{Kind, Packet};
 use bufferlab_transport::Ack;
 
 impl Hosts {
-    /// A SYN, or a bare ACK of the connection, has reached the receiver.
+    /// Handles a SYN, or a bare ACK of the connection, at the receiver.
     pub(super) fn receive_syn(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
         if packet.sack_count & Packet::ENDS != 0 {
             uplink.remove(id);
@@ -29,7 +29,7 @@ impl Hosts {
         self.kick(uplink);
     }
 
-    /// A SYN-ACK or a FIN has reached the sender.
+    /// Handles a SYN-ACK or a FIN at the sender.
     pub(super) fn receive_syn_ack(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
         let slot = packet.flow.slot();
         if packet.sack_count & Packet::ENDS != 0 {
@@ -47,7 +47,7 @@ impl Hosts {
         self.retire_if_done(uplink, slot);
     }
 
-    /// Sends the receiver's FIN behind `ack`, the last one of the flow.
+    /// Sends the receiver's FIN behind `ack`, the last ACK of the flow.
     #[cold]
     pub(super) fn send_fin(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, ack: &Ack) {
         let flow = &self.flows.receivers[slot];
@@ -70,7 +70,7 @@ impl Hosts {
         self.kick(uplink);
     }
 
-    /// The FIN may be the first to say that everything has arrived.
+    /// Handles a FIN, which may be the first packet to acknowledge all data.
     fn receive_fin(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId, packet: &Packet) {
         let flow = &mut self.flows.senders[slot];
         if let FlowSender::Tcp(sender) = &mut flow.sender
@@ -85,7 +85,7 @@ impl Hosts {
         self.send_bare_ack(uplink, slot, id);
     }
 
-    /// Turns packet `id` into an ACK of the sender that nobody answers.
+    /// Turns packet `id` into an ACK of the sender that gets no answer.
     fn send_bare_ack(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId) {
         let flow = &self.flows.senders[slot];
         let transport = &self.transports[flow.transport];

@@ -1,7 +1,8 @@
-//! Live flows: senders, receivers and what is recorded about them, in three parallel slabs.
+//! Live flows: senders, receivers and their records, in three parallel slabs.
 //!
-//! A slot is reused once the sender is done, no packet of the flow is left in the network and the
-//! flow has left its host's turn order, and not before an interval is over; see [`FreeSlots`].
+//! A slot is reused when its flow has ended: the sender is done, no packet of the flow is left in
+//! the network, and the flow has left its host's turn order. The slot becomes free only when the
+//! current interval is over; see [`FreeSlots`].
 
 use super::slots::FreeSlots;
 use super::transport::{Control, Transport};
@@ -43,8 +44,8 @@ impl FlowSender {
         }
     }
 
-    /// When the sender wants to be woken. A paced segment that is due already is none of the
-    /// timer's business: the flow waits for its turn at the card.
+    /// Time at which the sender needs its timer. A paced segment that is already due needs none:
+    /// its flow is in the NIC's turn order.
     #[inline]
     pub(crate) fn deadline(&self, now: Time) -> Time {
         match self {
@@ -55,8 +56,8 @@ impl FlowSender {
         }
     }
 
-    /// When a window's sender that its pace holds back wants to be polled; [`Time::MAX`] for all
-    /// others.
+    /// Time at which a window-based sender that waits for its pace must be polled; [`Time::MAX`]
+    /// for all others.
     #[inline]
     pub(crate) fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
         match self {
@@ -75,7 +76,7 @@ impl FlowSender {
         }
     }
 
-    /// The sender of a connection.
+    /// Sender of a TCP connection.
     pub(crate) fn tcp(&mut self) -> Option<&mut Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
@@ -83,7 +84,7 @@ impl FlowSender {
         }
     }
 
-    /// What has made its congestion control meaningless, once.
+    /// Failure of the congestion control; returned once.
     pub(crate) fn take_failure(&mut self) -> Option<ControlFailure> {
         match self {
             Self::Tcp(sender) => sender.take_failure(),
@@ -92,7 +93,7 @@ impl FlowSender {
         }
     }
 
-    /// See [`Sender::in_burst`].
+    /// Whether the sender is in the middle of a burst; see [`Sender::in_burst`].
     #[inline]
     pub(crate) fn in_burst(&self) -> bool {
         match self {
@@ -115,29 +116,29 @@ impl FlowSender {
 #[derive(Debug)]
 pub(crate) enum FlowReceiver {
     Tcp(Receiver),
-    /// Apart, so that a receiver of TCP is not larger for it.
+    /// Responder of a queue pair, boxed so that a TCP receiver stays small.
     Rdma(Box<Responder>),
-    /// No acknowledgements: arrivals are counted. A paced flow sends every segment once, so it is
-    /// complete when as many arrived.
+    /// Counts arrivals and sends no acknowledgements. A paced flow sends every segment once, so it
+    /// is complete when none is missing.
     Counting {
         missing: u32,
     },
 }
 
-/// What the sending host touches for every packet.
+/// State that the sending host touches for every packet.
 #[derive(Debug)]
 pub(crate) struct SenderSlot {
     pub(crate) sender: FlowSender,
-    /// The timer heap holds an entry for this flow at this time.
+    /// Time of the flow's entry in the timer heap.
     pub(crate) armed: Time,
-    /// The same for its pace.
+    /// Time of the flow's pace entry in the timer heap.
     pub(crate) pace_armed: Time,
     pub(crate) handle: FlowHandle,
     /// Next flow in the host's turn order.
     pub(crate) next_ready: FlowSlot,
     pub(crate) is_ready: bool,
     pub(crate) transport: TransportId,
-    /// Priority of its first data.
+    /// Priority of the flow's first data.
     pub(crate) priority: u8,
     pub(crate) explicit_path: bool,
     pub(crate) src: HostId,
@@ -146,18 +147,18 @@ pub(crate) struct SenderSlot {
     pub(crate) last_payload: u32,
     pub(crate) total: u32,
     pub(crate) path: u32,
-    /// Packets of this flow, of either direction, that exist.
+    /// Live packets of the flow, in both directions.
     pub(crate) in_network: u32,
 }
 
-/// What the receiving host touches for every packet.
+/// State that the receiving host touches for every packet.
 #[derive(Debug)]
 pub(crate) struct ReceiverSlot {
     pub(crate) receiver: FlowReceiver,
     pub(crate) armed: Time,
     pub(crate) marked_packets: u64,
-    /// When the last byte was delivered, or acknowledged where a message ends at its sender;
-    /// [`Time::MAX`] before.
+    /// Time at which the last byte was delivered, or acknowledged where a message ends at its
+    /// sender; [`Time::MAX`] before.
     pub(crate) completed: Time,
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
@@ -167,12 +168,12 @@ pub(crate) struct ReceiverSlot {
 }
 
 impl ReceiverSlot {
-    /// When the flow was complete, if it is.
+    /// Completion time of the flow, if it is complete.
     pub(crate) fn completed(&self) -> Option<Time> {
         (self.completed < Time::MAX).then_some(self.completed)
     }
 
-    /// The flow has only `total` segments after all. True if that makes it complete.
+    /// Limits the flow to `total` segments. Returns whether that makes it complete.
     pub(crate) fn close(&mut self, total: u32) -> bool {
         match &mut self.receiver {
             FlowReceiver::Tcp(receiver) => {
@@ -184,18 +185,18 @@ impl ReceiverSlot {
     }
 }
 
-/// What is needed when the flow ends.
+/// Data of a flow that is needed at its end.
 #[derive(Debug)]
 pub(crate) struct FlowInfo {
     pub(crate) spec: FlowSpec,
     pub(crate) number: u64,
     pub(crate) dropped_packets: u32,
-    /// Its pool of connections; see `connections.rs`.
+    /// Connection pool of the flow; see `connections.rs`.
     pub(crate) pool: PoolId,
 }
 
 impl FlowInfo {
-    /// It sends until flows stop arriving.
+    /// Whether the flow sends until the arrival phase ends.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.spec.size == FlowSpec::UNLIMITED
     }
@@ -211,12 +212,13 @@ pub(crate) struct Flows {
     generations: Table<FlowSlot, u32>,
     started: u64,
     peak: usize,
-    /// Where the network has parts, which learn later of ends: when flows started since then.
+    /// Start times of flows since the last known end; only in a divided network, which learns of
+    /// ends later.
     starts: Option<Vec<Time>>,
 }
 
 impl Flows {
-    /// Flows alive.
+    /// Number of live flows.
     pub(crate) fn live(&self) -> usize {
         self.senders.len() - self.free.len()
     }
@@ -226,12 +228,12 @@ impl Flows {
         self.peak
     }
 
-    /// Flows started so far.
+    /// Number of flows started so far.
     pub(crate) fn started(&self) -> u64 {
         self.started
     }
 
-    /// Takes a slot for a flow that starts now. `None` if all [`FlowSlot::COUNT`] are taken.
+    /// Takes a slot for a flow that starts now; `None` if all [`FlowSlot::COUNT`] are taken.
     pub(crate) fn insert(
         &mut self,
         now: Time,
@@ -269,13 +271,13 @@ impl Flows {
         Some(slot)
     }
 
-    /// The largest number of flows alive is found out later, from now on: see [`Self::note_peak`].
+    /// Defers the count of the largest number of live flows to [`Self::note_peak`].
     pub(super) fn keep_starts(&mut self) {
         self.starts = Some(Vec::new());
     }
 
-    /// All ends are known now: those since this was called last were at these times. At one instant
-    /// flows end before others start.
+    /// Updates the largest number of live flows. `ends` has the times of all ends since the
+    /// previous call. At one instant flows end before others start.
     pub(super) fn note_peak(&mut self, ends: &mut [Time]) {
         let Some(starts) = &mut self.starts else { return };
         ends.sort_unstable();
@@ -288,29 +290,28 @@ impl Flows {
         starts.clear();
     }
 
-    /// Whether a flow is in this slot now: timers may come late.
+    /// Whether the slot contains a live flow; timers may fire after its end.
     pub(crate) fn is_live(&self, slot: FlowSlot) -> bool {
         self.infos[slot].is_some()
     }
 
-    /// Information on a flow of which something is left: a packet, a place at a card, an unfinished
-    /// transfer.
+    /// Information on a flow that still has a packet, a place at a NIC, or an unfinished transfer.
     pub(crate) fn info(&self, slot: FlowSlot) -> &FlowInfo {
         self.infos[slot].as_ref().expect("a flow is alive as long as anything is left of it")
     }
 
-    /// The same, to be changed.
+    /// Mutable information on a flow that has not ended.
     pub(crate) fn info_mut(&mut self, slot: FlowSlot) -> &mut FlowInfo {
         self.infos[slot].as_mut().expect("a flow is alive as long as anything is left of it")
     }
 
-    /// Gives a slot back.
+    /// Frees a slot.
     pub(crate) fn remove(&mut self, slot: FlowSlot, now: Time) -> FlowInfo {
         self.free.leave(now, slot);
         self.infos[slot].take().expect("a flow ends once")
     }
 
-    /// Slots of flows that are alive, in order.
+    /// Slots of live flows, in order.
     pub(crate) fn live_slots(&self) -> impl Iterator<Item = FlowSlot> + '_ {
         self.infos.ids().filter(|&slot| self.infos[slot].is_some())
     }
@@ -324,7 +325,7 @@ impl Flows {
         }
     }
 
-    /// What is known of a live flow, of this transport, now.
+    /// Current account of a live flow that uses this transport.
     pub(super) fn account(&self, slot: FlowSlot, transport: &Transport) -> FlowAccount {
         let (info, sender, receiver) = (self.info(slot), &self.senders[slot], &self.receivers[slot]);
         let sending = match transport.control {
@@ -332,7 +333,7 @@ impl Flows {
             Control::Pace { gap, .. } => Some(Time(gap.0 * u64::from(sender.total))),
         };
         let size = match (info.spec.size, &receiver.receiver) {
-            // It is still sending: what has arrived counts.
+            // The flow is still sending, so the data that has arrived counts.
             (FlowSpec::UNLIMITED, FlowReceiver::Tcp(receiver)) => {
                 u64::from(receiver.delivered().max(1)) * u64::from(transport.segment)
             }
@@ -354,20 +355,20 @@ impl Flows {
     }
 }
 
-/// What is known of a flow when it ends, or at the end of the run.
+/// Account of a flow at its end, or at the end of the run.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowAccount {
     pub(crate) spec: FlowSpec,
     pub(crate) number: u64,
-    /// Payload; of a flow without a size of its own what has arrived.
+    /// Payload (bytes); for a flow without a size, the bytes that have arrived.
     pub(crate) size_bytes: u64,
-    /// What the slowdown's ideal counts.
+    /// Bytes that the ideal of the slowdown counts.
     pub(crate) ideal_bytes: u64,
-    /// How long an open-loop flow sends.
+    /// Time for which an open-loop flow sends.
     pub(crate) sending: Option<Time>,
     pub(crate) completed: Option<Time>,
-    /// Nothing of it will arrive any more: if it is not complete, it has lost packets that nobody
-    /// repeats.
+    /// Whether no more packet of an open-loop flow will arrive. If the flow is incomplete, it has
+    /// lost packets that no sender repeats.
     pub(crate) is_lossy: bool,
     pub(crate) counters: SenderCounters,
     pub(crate) marked_packets: u64,

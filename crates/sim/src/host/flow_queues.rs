@@ -1,14 +1,13 @@
-//! A queue per flow at a network card, served in turn: a window waits there as a whole, and no
-//! other flow behind it.
+//! A queue per flow at a NIC, served in turn: a flow's window waits only behind that flow.
 //!
 //! The order is FqCoDel's (RFC 8290, section 4.1), with a quantum of one packet and without its
-//! drops: flows that have just begun to wait come first, once; then all others in turn. A flow that
-//! has nothing left when its turn comes leaves the order. Its ACKs are a flow of their own.
+//! drops. Flows that have just begun to wait have one turn first; then all others have turns. A
+//! flow that is found empty leaves the order. The ACKs of a flow are queued as a separate flow.
 
 use crate::ids::{FlowHandle, Id, PacketId};
 use std::collections::VecDeque;
 
-/// A flow, and whether the queue is that of its ACKs.
+/// Key of a queue: a flow, and whether the queue contains its ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QueueKey {
     pub(super) flow: FlowHandle,
@@ -21,37 +20,37 @@ impl QueueKey {
     }
 }
 
-/// A card's turn order.
+/// Turn order of a NIC.
 #[derive(Debug, Default)]
 pub(super) struct TurnOrder {
     /// Flows that have begun to wait since their last turn.
     new: VecDeque<QueueKey>,
     old: VecDeque<QueueKey>,
-    /// Packets in all queues of the card.
+    /// Packets in all queues of the NIC.
     pub(super) waiting: usize,
 }
 
-/// The packets of one queue: a list through [`FlowQueues::next`].
+/// Packets of one queue, linked through [`FlowQueues::next`].
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// A slot is used by one flow after another.
+    /// Flow of the queue; needed because a slot is reused by later flows.
     flow: FlowHandle,
     first: Option<PacketId>,
     last: Option<PacketId>,
-    /// It is in a card's turn order.
+    /// Whether the queue is in a NIC's turn order.
     is_listed: bool,
 }
 
-/// The queues of all flows of all cards.
+/// Queues of all flows of all NICs.
 #[derive(Debug, Default)]
 pub(super) struct FlowQueues {
     lines: Vec<Option<Line>>,
-    /// By packet: the one behind it.
+    /// Next packet in the queue, by packet.
     next: Vec<Option<PacketId>>,
 }
 
 impl FlowQueues {
-    /// `packet` waits at a card.
+    /// Queues `packet` at a NIC.
     pub(super) fn push(&mut self, turns: &mut TurnOrder, key: QueueKey, packet: PacketId) {
         let (index, place) = (key.index(), packet.index());
         if index >= self.lines.len() {
@@ -76,7 +75,7 @@ impl FlowQueues {
         turns.waiting += 1;
     }
 
-    /// The next packet in turn that is not `held`.
+    /// Takes the next packet in turn that is not `held`.
     pub(super) fn pop(&mut self, turns: &mut TurnOrder, held: impl Fn(PacketId) -> bool) -> Option<PacketId> {
         if turns.waiting == 0 {
             return None;
@@ -88,7 +87,7 @@ impl FlowQueues {
         Some(packet)
     }
 
-    /// The card has nothing left: all flows leave its order.
+    /// Empties the turn order of a NIC without packets.
     fn leave(&mut self, turns: &mut TurnOrder) {
         for key in turns.new.drain(..).chain(turns.old.drain(..)) {
             if let Some(line) = self.lines[key.index()].as_mut().filter(|line| line.flow == key.flow) {
@@ -109,13 +108,13 @@ impl FlowQueues {
             let key = *list.get(position)?;
             let line = self.lines[key.index()].as_mut().filter(|line| line.flow == key.flow);
             let Some(line) = line else {
-                // Its flow has ended.
+                // The flow of this queue has ended.
                 list.remove(position);
                 continue;
             };
             let Some(packet) = line.first else {
                 list.remove(position);
-                // A flow that has just had its turn must not be new again at once.
+                // A flow that was just served must not count as new again.
                 if from_new {
                     turns.old.push_back(key);
                 } else {
@@ -159,7 +158,7 @@ mod tests {
             queues.push(&mut turns, key(0, 0), PacketId::from_index(packet));
         }
         assert_eq!(sent(&mut queues, &mut turns, 2), [0, 1]);
-        // A flow of two packets finds four waiting.
+        // Flow 1, with two packets, finds four packets waiting.
         queues.push(&mut turns, key(1, 0), PacketId::from_index(10));
         queues.push(&mut turns, key(1, 0), PacketId::from_index(11));
         assert_eq!(turns.waiting, 6);

@@ -1,4 +1,4 @@
-//! How does a flow begin?
+//! Start of a flow: its sender and receiver, its transport and its paths.
 
 use super::Hosts;
 use super::flow::{FlowReceiver, FlowSender, ReceiverSlot, SenderSlot};
@@ -11,12 +11,12 @@ use bufferlab_transport::{PacedSender, Receiver, Sender, Spacing};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
-/// What open-loop flows draw their gaps from.
+/// Random streams for the gaps of open-loop flows.
 #[derive(Debug)]
 pub(super) struct Pacing {
     seed: u64,
     classes: Vec<String>,
-    /// By class: flows started, which number their random streams.
+    /// Flows started per class; they number the random streams.
     started: Vec<u64>,
 }
 
@@ -25,13 +25,13 @@ impl Pacing {
         Self { seed, started: vec![0; classes.len()], classes }
     }
 
-    /// The random stream of a flow, numbered within its class: other classes leave it alone.
+    /// Random stream of a flow, numbered within its class so that other classes do not affect it.
     fn stream(&mut self, spec: &FlowSpec, spacing: Spacing) -> RandomStream {
         let class = usize::from(spec.class);
         let number = self.started[class];
         self.started[class] += 1;
         match spacing {
-            // Nothing is drawn from it, so that a trace of a million packets need not name a
+            // Constant spacing draws nothing, so a trace of a million packets need not name a
             // million streams.
             Spacing::Constant => RandomStream::new(self.seed, "", 0),
             Spacing::Exponential => {
@@ -41,15 +41,15 @@ impl Pacing {
     }
 }
 
-/// Which ways a flow's data and its ACKs take.
+/// Paths of a flow's data and of its ACKs.
 struct Paths {
     data: u32,
     ack: u32,
 }
 
 impl Hosts {
-    /// The application hands a flow's data over, for a connection of `pool` where the transport
-    /// keeps connections.
+    /// Starts a flow whose data the application hands over. A transport with persistent connections
+    /// takes one of `pool`.
     ///
     /// # Errors
     /// If the flow has too many segments, or too many flows are alive.
@@ -119,14 +119,14 @@ impl Hosts {
         Ok(())
     }
 
-    /// The transport of a flow's class, for hosts such as its source.
+    /// Transport of a flow's class, for the kind of its source host.
     fn transport_of(&self, spec: &FlowSpec) -> TransportId {
         let transport = self.class_transports[usize::from(spec.class)] as usize;
         let kind = usize::from(self.host_kinds[HostId::new(spec.src)]);
         TransportId::from_index(transport * self.kinds + kind)
     }
 
-    /// The sender and the receiver of a flow.
+    /// Creates the sender and the receiver of a flow.
     fn ends(&mut self, spec: &FlowSpec, transport: TransportId, total: u32) -> (FlowSender, FlowReceiver) {
         let transport = &self.transports[transport];
         match &transport.control {
@@ -149,8 +149,8 @@ impl Hosts {
         }
     }
 
-    /// The ways of a flow's packets. Entropy is drawn for every flow, also where it is not used:
-    /// the streams of two runs stay in step.
+    /// Chooses the paths of a flow's packets. Every flow draws entropy, even if unused, so that the
+    /// random streams of two runs stay in step.
     fn paths(&mut self, spec: &FlowSpec) -> Paths {
         let entropy = self.streams[HostId::new(spec.src)].paths.next_u64();
         Paths {
@@ -160,7 +160,7 @@ impl Hosts {
     }
 }
 
-/// How many segments a flow has, and the payload of the last one (bytes).
+/// Number of segments of a flow, and the payload of the last one (bytes).
 fn segments(spec: &FlowSpec, transport: &Transport) -> Result<(u32, u32), SimError> {
     if spec.size == FlowSpec::UNLIMITED {
         return Ok((u32::MAX, transport.segment));

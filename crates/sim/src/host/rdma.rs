@@ -1,5 +1,4 @@
-//! What happens at hosts that speak RDMA: segments turn into ACKs and notifications, and queue
-//! pairs share a card with TCP.
+//! RDMA at hosts: segments turn into ACKs and notifications, and queue pairs share a NIC with TCP.
 
 use super::Hosts;
 use super::flow::{FlowReceiver, FlowSender};
@@ -10,12 +9,12 @@ use crate::world::packet::{Flags, Kind, Packet};
 use bufferlab_transport::rdma::RdmaAck;
 use bufferlab_units::Time;
 
-/// A congestion notification is longer than an ACK: 16 reserved bytes in place of the 4 of its
-/// acknowledgement header.
+/// Bytes by which a congestion notification is longer than an ACK: it has 16 reserved bytes instead
+/// of the 4 of the acknowledgement header.
 const NOTIFICATION_EXTRA_BYTES: u16 = 12;
 
 impl Hosts {
-    /// A segment of a message has arrived.
+    /// Handles an arriving segment of a message.
     #[inline(never)]
     pub(super) fn receive_rdma_data(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId) {
         let (packet, now) = (*uplink.packet(id), uplink.now());
@@ -63,14 +62,13 @@ impl Hosts {
         let packet = uplink.packet_mut(id);
         packet.sent = ack.echo;
         packet.seq = ack.cumulative;
-        // A longer block is reported by its end, which is what is new.
+        // A longer block is reported by its end, which is the new part.
         packet.sack_first = ack.sack.1 - u32::from(count);
         let kind = count | if ack.negative { Packet::NEGATIVE } else { 0 };
         self.send_control(uplink, slot, id, (kind, 0), ack.notified);
     }
 
-    /// Sends `id` back to the flow's sender: what kind of ACK it is, and how many bytes it is
-    /// longer than others.
+    /// Sends `id` back to the flow's sender as an ACK of a given kind, with extra bytes.
     fn send_control(
         &mut self,
         uplink: &mut Uplink<'_>,
@@ -96,7 +94,7 @@ impl Hosts {
         self.kick(uplink);
     }
 
-    /// An acknowledgement or notification has come back.
+    /// Handles an acknowledgement or notification at the sender.
     #[inline(never)]
     pub(super) fn receive_rdma_ack(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId) {
         let (packet, now) = (*uplink.packet(id), uplink.now());
@@ -128,8 +126,9 @@ impl Hosts {
         self.retire_if_done(uplink, slot);
     }
 
-    /// What an idle card sends that queue pairs share with TCP: their ACKs first, then TCP's queue
-    /// and queue pairs in turn, as hosts of Reverie's public code do. What is paused is left out.
+    /// Next packet of an idle NIC that queue pairs share with TCP: ACKs of queue pairs first, then
+    /// TCP's queue and queue pairs in turn, as in Reverie's public code. Paused packets are
+    /// skipped.
     #[inline(never)]
     pub(super) fn next_shared(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
         let card = &mut self.cards[uplink.host()];

@@ -1,4 +1,4 @@
-//! What a host does with packets that arrive: data turns into ACKs, ACKs let more data go.
+//! Arrival of packets at a host: data turns into ACKs, and ACKs release more data.
 
 use super::flow::{FlowReceiver, FlowSender};
 use super::send::control_flags;
@@ -10,17 +10,17 @@ use bufferlab_transport::Ack;
 use bufferlab_transport::rdma::RdmaAck;
 use bufferlab_units::Time;
 
-/// A SACK option with one block: 2 bytes of padding, kind, length, two edges.
+/// Bytes of a SACK option with one block: 2 bytes of padding, kind, length, two edges.
 const SACK_OPTION_BYTES: u16 = 12;
 
-/// What a receiver's timer has sent.
+/// ACK that a receiver's timer has released.
 enum DelayedAck {
     Tcp(Ack),
     Rdma(RdmaAck),
 }
 
 impl Hosts {
-    /// A packet's last bit has reached a host.
+    /// Handles a packet whose last bit has reached a host.
     #[inline]
     pub(crate) fn receive(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
         let packet = *uplink.packet(id);
@@ -103,7 +103,7 @@ impl Hosts {
         self.retire_if_done(uplink, slot);
     }
 
-    /// A flow has arrived as a whole: whoever asked for it hears of it.
+    /// Reports a completely arrived flow as an answer to its query.
     #[cold]
     pub(super) fn note_answer(&mut self, slot: FlowSlot) {
         self.effects.push(Effect::Answered(self.flows.info(slot).spec.query));
@@ -114,7 +114,7 @@ impl Hosts {
     fn send_ack(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot, id: PacketId, ack: &Ack) {
         let flow = &self.flows.receivers[slot];
         let transport = &self.transports[flow.transport];
-        // A block beyond 65,535 segments is reported by its end, which is what is new.
+        // A block beyond 65,535 segments is reported by its end, which is the new part.
         let count = u16::try_from(ack.sack.1 - ack.sack.0).unwrap_or(u16::MAX);
         let packet = uplink.packet_mut(id);
         packet.sent = ack.echo;

@@ -1,5 +1,5 @@
-//! What does a host send, and when? Flows offer segments, the card takes them in turn, timers bring
-//! what is due.
+//! Sending at a host: flows offer segments, the NIC serves flows in turn, timers release due
+//! segments.
 
 use super::flow::{FlowSender, SenderSlot};
 use super::transport::Transport;
@@ -11,12 +11,12 @@ use bufferlab_scenario::{NicQueueing, TelemetryScope};
 use bufferlab_transport::Segment;
 use bufferlab_units::Time;
 
-/// A SYN carries 4 bytes more than a pure ACK: the maximum segment size option (frame of 58 B in
-/// the public ns-3 code).
+/// Bytes by which a SYN is longer than a pure ACK: the maximum segment size option (frame of 58 B
+/// in the public ns-3 code).
 const SYN_EXTRA_BYTES: u16 = 4;
 
 impl Hosts {
-    /// The flow may have something to send, and its timer may have changed.
+    /// Makes the flow ready if it has something to send, and updates its timers.
     #[inline]
     pub(super) fn offer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &self.flows.senders[slot];
@@ -34,8 +34,8 @@ impl Hosts {
         self.arm_sender(uplink, slot);
     }
 
-    /// Makes all packets that the flow's window allows, and queues them at the card. Beyond
-    /// [`PACKETS_MAX`] it makes none: the run is given up soon.
+    /// Creates all packets that the flow's window allows and queues them at the NIC. Beyond
+    /// [`PACKETS_MAX`] it creates none: the run then ends soon with an error.
     fn queue_window(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = self.flows.senders[slot].handle;
         while uplink.packets() < PACKETS_MAX {
@@ -45,8 +45,8 @@ impl Hosts {
         self.overfull.get_or_insert((uplink.host(), uplink.now()));
     }
 
-    /// Makes sure that a timer entry exists at or before the sender's deadline. Entries are lazy: a
-    /// deadline that moves back costs nothing until the old entry fires.
+    /// Ensures a timer entry at or before the sender's deadline. Entries are lazy: a deadline that
+    /// moves later costs nothing until the old entry fires.
     #[inline]
     fn arm_sender(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
@@ -87,7 +87,7 @@ impl Hosts {
         }
     }
 
-    /// A paced sender may send again.
+    /// Handles the timer of a sender that waited for its pace.
     pub(crate) fn handle_pace_timer(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) {
         let flow = &mut self.flows.senders[slot];
         if flow.pace_armed != uplink.now() {
@@ -99,7 +99,7 @@ impl Hosts {
         }
     }
 
-    /// Something may wait at the card.
+    /// Starts a transmission if the uplink is idle and a packet waits.
     #[inline]
     pub(crate) fn kick(&mut self, uplink: &mut Uplink<'_>) {
         if uplink.claim() {
@@ -107,7 +107,7 @@ impl Hosts {
         }
     }
 
-    /// The uplink is idle: sends an ACK that waits, or a packet of the flow whose turn it is.
+    /// Sends a waiting ACK, or a packet of the next flow in turn, over the idle uplink.
     #[inline]
     pub(crate) fn send(&mut self, uplink: &mut Uplink<'_>) {
         let card = &mut self.cards[uplink.host()];
@@ -131,7 +131,7 @@ impl Hosts {
         uplink.transmit(packet, more);
     }
 
-    /// A packet of the flow whose turn it is.
+    /// Packet of the next flow in turn.
     #[inline]
     fn next_in_turn(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
         loop {
@@ -146,12 +146,12 @@ impl Hosts {
                 }
                 return Some(packet);
             }
-            // Its last acknowledgement came while it waited for another turn.
+            // The last acknowledgement arrived while the flow waited for another turn.
             self.retire_if_done(uplink, slot);
         }
     }
 
-    /// What an idle card sends of the priorities that are not paused.
+    /// Next packet of an idle NIC among the priorities that are not paused.
     #[cold]
     fn next_unpaused(&mut self, uplink: &mut Uplink<'_>) -> Option<PacketId> {
         if let Some(packet) = self.dequeue_unpaused(uplink) {
@@ -160,8 +160,8 @@ impl Hosts {
         loop {
             let card = &mut self.cards[uplink.host()];
             let slot = card.next_ready(&mut self.flows)?;
-            // A flow that PIAS has moved to another queue is judged by its first one, its packets
-            // below by theirs.
+            // Checks the priority of a flow's first data; the priority of a packet that PIAS has
+            // demoted is checked below.
             if card.is_paused(self.flows.senders[slot].priority) {
                 card.park(slot, &mut self.flows);
                 continue;
@@ -184,7 +184,7 @@ impl Hosts {
         }
     }
 
-    /// Makes the flow's next packet, if its window allows one.
+    /// Creates the flow's next packet, if its window allows one.
     #[inline]
     pub(super) fn next_packet(&mut self, uplink: &mut Uplink<'_>, slot: FlowSlot) -> Option<PacketId> {
         let flow = &mut self.flows.senders[slot];
@@ -214,8 +214,8 @@ fn data_packet(
         let payload = if last { flow.last_payload } else { transport.segment };
         (frame_bytes(payload, transport), Kind::Data, payload <= transport.control_max_payload)
     };
-    // The first bytes of a flow, counted as sent, retransmissions included (as the hosts of the
-    // public ns-3 code do).
+    // Counts the first bytes of a flow as sent, including retransmissions, as hosts of the public
+    // ns-3 code do.
     let bytes_before = sent_before * u64::from(transport.segment);
     let flags = if segment.syn {
         control_flags(kind, transport, flow.explicit_path)

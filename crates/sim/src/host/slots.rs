@@ -1,44 +1,43 @@
-//! Which places in the tables of flows are free.
+//! Free slots in the tables of flows.
 //!
-//! A place is also a name: policies know flows by it, and timers of one instant fire in its order.
-//! So it must not depend on which of two flows, which may be far apart, ended first within a short
-//! time. Places become free only when an interval of simulated time is over, all that were left in
-//! it at once, and are taken in an order that follows from this set.
+//! A slot is also an id: policies know flows by it, and timers of one instant fire in its order. So
+//! it must not depend on which of two flows, perhaps in different parts of the network, ended first
+//! within a short time. All slots freed in an interval of simulated time become available together
+//! at its end, and are taken in an order that only this set determines.
 
 use crate::ids::FlowSlot;
 use bufferlab_units::Time;
 
-/// At its end, what was left in it becomes free.
+/// Length of an interval; slots freed in an interval become available at its end.
 pub(crate) const INTERVAL: Time = Time::from_us(100);
 
-/// Places that were left.
+/// Slots that flows have freed.
 #[derive(Debug, Default)]
 pub(super) struct FreeSlots {
-    /// They may be taken, the next one last.
+    /// Available slots; the last one is taken next.
     free: Vec<FlowSlot>,
-    /// Left in the interval that goes on.
+    /// Slots freed in the current interval.
     left: Vec<FlowSlot>,
-    /// Number of that interval.
+    /// Number of the current interval.
     interval: u64,
 }
 
 impl FreeSlots {
-    /// Places that were left in it are taken after it.
+    /// Length of an interval; slots freed in an interval become available at its end.
     const INTERVAL: Time = INTERVAL;
 
-    /// How many places nobody has.
+    /// Number of slots without a flow.
     pub(super) fn len(&self) -> usize {
         self.free.len() + self.left.len()
     }
 
-    /// Takes a place that was left in an earlier interval: of the last one of which places are
-    /// left, the lowest.
+    /// Takes a slot freed in an earlier interval: the lowest of the latest interval that has slots.
     pub(super) fn take(&mut self, now: Time) -> Option<FlowSlot> {
         self.advance(now);
         self.free.pop()
     }
 
-    /// Leaves a place.
+    /// Frees a slot.
     pub(super) fn leave(&mut self, now: Time, slot: FlowSlot) {
         self.advance(now);
         self.left.push(slot);

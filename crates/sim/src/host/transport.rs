@@ -4,19 +4,19 @@ use bufferlab_scenario::{PersistentSpec, TelemetryScope};
 use bufferlab_transport::{ConfiguredControl, Spacing, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
 
-/// What decides when a flow's packets are sent.
+/// Control of the times at which a flow's packets are sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Control {
-    /// A congestion control.
+    /// A congestion control of a TCP sender.
     Window(ConfiguredControl),
-    /// The same, of a queue pair.
+    /// A congestion control of a queue pair.
     QueuePair(ConfiguredControl),
-    /// The clock: one full segment per `gap` on average.
+    /// Clock that sends one full segment per `gap` on average.
     Pace { gap: Time, spacing: Spacing },
 }
 
 impl Control {
-    /// Its name in scenarios.
+    /// Name of the control in scenarios.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Window(control) | Self::QueuePair(control) => control.info().name,
@@ -24,7 +24,7 @@ impl Control {
         }
     }
 
-    /// Whether switches must report their queues to its data.
+    /// Whether the control needs telemetry from switches on its data.
     pub(crate) fn wants_telemetry(&self) -> bool {
         match self {
             Self::Window(control) | Self::QueuePair(control) => control.info().wants_telemetry,
@@ -33,20 +33,20 @@ impl Control {
     }
 }
 
-/// A transport as hosts of one rate use it.
+/// A transport, as used by hosts of one rate.
 #[derive(Debug)]
 pub(crate) struct Transport {
     pub(crate) tcp: TcpConfig,
     pub(crate) control: Control,
-    /// Messages share connections.
+    /// Connection sharing by messages, if any.
     pub(crate) persistent: Option<PersistentSpec>,
-    /// Switches must report their queues to its data.
+    /// Whether switches must add telemetry to the transport's data.
     pub(crate) wants_telemetry: bool,
-    /// What they report.
+    /// Scope of the telemetry.
     pub(crate) telemetry: TelemetryScope,
-    /// They report to its ACKs, too.
+    /// Whether switches also add telemetry to the transport's ACKs.
     pub(crate) reports_to_acks: bool,
-    /// Its flows send what opens and ends a connection beside SYN and SYN-ACK.
+    /// Whether flows send all packets that open and close a connection, not only SYN and SYN-ACK.
     pub(crate) full_connection: bool,
     pub(crate) segment: u32,
     pub(crate) header: u16,
@@ -54,15 +54,16 @@ pub(crate) struct Transport {
     pub(crate) unscheduled_bytes: u64,
     pub(crate) control_unscheduled: bool,
     pub(crate) ecn_capable: bool,
-    /// A flow draws one of them.
+    /// Priorities of data; each flow draws one of them.
     pub(crate) data_priorities: Vec<u8>,
-    /// Bytes sent from which on its data is one queue further.
+    /// Bytes sent after which the flow's data moves to the next queue (PIAS).
     pub(crate) pias_thresholds: Vec<u64>,
     pub(crate) small_bytes: u64,
     pub(crate) control_priority: u8,
     pub(crate) control_max_payload: u32,
-    /// A flow is complete when its sender knows, not when its receiver has the last byte.
+    /// Whether a flow is complete when its sender learns of it, not when its receiver has the last
+    /// byte.
     pub(crate) ends_at_sender: bool,
-    /// Bytes of every segment that count in the slowdown's ideal beside its payload.
+    /// Bytes per segment that the slowdown's ideal counts in addition to the payload.
     pub(crate) ideal_header: u32,
 }

@@ -1,5 +1,5 @@
-//! Explanations of single events: which limit bound, who held the buffer, what other policies would
-//! have decided.
+//! Explanations of single events: the binding limit, the largest holders of the buffer, and the
+//! verdicts of other policies.
 
 use super::View;
 use crate::ids::{FlowHandle, SwitchId};
@@ -11,10 +11,10 @@ use bufferlab_metrics::{Answer, BoundText, Explanation, Holder, PolicyOpinion, R
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// Largest holders of each kind that an explanation names.
+/// Number of largest holders of each kind that an explanation names.
 const HOLDERS: usize = 5;
 
-/// What kind of event is to be explained.
+/// Kind of event to explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExplainedEvent {
     /// A packet was refused on arrival.
@@ -30,7 +30,7 @@ pub enum ExplainedEvent {
 }
 
 impl ExplainedEvent {
-    /// The name in tables and on the command line.
+    /// Name of the kind in tables and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,13 +42,13 @@ impl ExplainedEvent {
         }
     }
 
-    /// Whether this kind takes in `event`.
+    /// Whether this kind includes `event`.
     fn covers(self, event: Self) -> bool {
         self == event || (self == Self::Loss && matches!(event, Self::Drop | Self::Eviction))
     }
 }
 
-/// Keeps the explanations of a run and forgets its other rows.
+/// Keeps the explanations of a run and discards its other rows.
 #[derive(Clone, Debug, Default)]
 pub struct Explanations(pub Vec<Explanation>);
 
@@ -59,27 +59,27 @@ impl RunSink for Explanations {
     }
 }
 
-/// Which events of a run are to be explained.
+/// Selection of the events of a run to explain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainRequest {
-    /// Of this kind.
+    /// Kind of event.
     pub event: ExplainedEvent,
-    /// At this switch (index); `None`: at any.
+    /// Index of the switch; `None` for any switch.
     pub switch: Option<u32>,
-    /// At this port; `None`: at any.
+    /// Number of the port; `None` for any port.
     pub port: Option<u16>,
-    /// Not before.
+    /// Time before which events are not explained.
     pub from: Time,
-    /// Pass over so many of them first.
+    /// Number of matching events to skip first.
     pub skip: u64,
-    /// Explain so many.
+    /// Number of events to explain.
     pub count: u64,
-    /// End the run after the last one.
+    /// Whether the run ends after the last explained event.
     pub then_stop: bool,
 }
 
 impl ExplainRequest {
-    /// The first `count` losses anywhere; the run goes on.
+    /// Requests the first `count` losses anywhere; the run continues after them.
     #[must_use]
     pub fn losses(count: u64) -> Self {
         let event = ExplainedEvent::Loss;
@@ -95,13 +95,13 @@ pub(crate) struct Explainer {
     pub(crate) found: Vec<Explanation>,
 }
 
-/// An event as the engine meets it.
+/// An event to explain, as the engine reports it.
 pub(crate) struct Sighting {
     pub(crate) event: ExplainedEvent,
     pub(crate) switch: SwitchId,
     pub(crate) seen: Seen,
     pub(crate) reason: &'static str,
-    /// For a pause: the ingress queue whose sender must stop.
+    /// Ingress queue whose sender must stop, for a pause.
     pub(crate) ingress: Option<IngressId>,
 }
 
@@ -110,13 +110,14 @@ impl Explainer {
         Self { request, passed: 0, found: Vec::new() }
     }
 
-    /// Every wanted event has been explained, and the run is to end with that.
+    /// Whether every requested event has been explained and the run should end then.
     pub(crate) fn is_satisfied(&self) -> bool {
         self.request.then_stop && self.found.len() as u64 >= self.request.count
     }
 
-    /// Explains an event if it is among the wanted ones. The buffer is as it was when the decision
-    /// was made, for an eviction as it is after it. `classes`: names of the classes of flows.
+    /// Explains an event if it matches the request. The buffer must be in the state of the
+    /// decision; for an eviction, in the state after it. `classes` has the names of the flow
+    /// classes.
     #[cold]
     pub(crate) fn witness(&mut self, view: View<'_>, classes: &[String], sighting: &Sighting) {
         let node = &view.switches[sighting.switch];
@@ -131,7 +132,7 @@ impl Explainer {
         }
         let packet = &view.world.packets()[sighting.seen.packet];
         let tags = packet.tags();
-        // A marked packet is already stored; what was compared is the length before it.
+        // A marked packet is already stored; the rule compared the length before it.
         let size_bytes = u64::from(sighting.seen.size);
         let own = if sighting.event == ExplainedEvent::Mark { size_bytes } else { 0 };
         let inputs = inputs(slice, queue, sighting.ingress);
@@ -165,7 +166,8 @@ impl Explainer {
         });
     }
 
-    /// Whether an event at `port` is among the wanted ones; those to be passed over are counted.
+    /// Whether an event at `port` matches the request and is not to be skipped. Counts matching
+    /// events.
     fn wants(&mut self, view: View<'_>, sighting: &Sighting, port: u16) -> bool {
         let request = &self.request;
         let is_wanted = request.event.covers(sighting.event)
@@ -178,8 +180,8 @@ impl Explainer {
     }
 }
 
-/// What the policy looked at. Policies with lossless classes report the ingress queue of that
-/// number.
+/// Inputs of the policy's decision. Policies with lossless classes report the ingress queue with
+/// that number.
 fn inputs(slice: &Slice, queue: QueueId, ingress: Option<IngressId>) -> Vec<(&'static str, f64)> {
     let mut inputs = Vec::new();
     let probed = ingress.map_or(queue, |ingress| QueueId(ingress.0));
@@ -187,7 +189,7 @@ fn inputs(slice: &Slice, queue: QueueId, ingress: Option<IngressId>) -> Vec<(&'s
     inputs
 }
 
-/// The limit that was compared with (bytes).
+/// Limit of the comparison (bytes).
 fn limit(
     slice: &Slice,
     event: ExplainedEvent,
@@ -206,8 +208,8 @@ fn limit(
     }
 }
 
-/// The comparison for which an arrival was refused: as the switch's own kind of policy saw it,
-/// before anything changed.
+/// Comparison that refused an arrival. The shadow of the switch's own policy evaluated it before
+/// any state changed.
 fn bound(slice: &Slice, sighting: &Sighting, opinions: &[Opinion], port: u16) -> Option<BoundText> {
     if sighting.event != ExplainedEvent::Drop {
         return None;
@@ -246,7 +248,7 @@ fn bound(slice: &Slice, sighting: &Sighting, opinions: &[Opinion], port: u16) ->
     Some(BoundText { what, held: bound.held, size: bound.size, limit: bound.limit, by_policy })
 }
 
-/// The limit of a port that the chip has, whatever the policy.
+/// Port limit of the chip, which applies under every policy.
 fn hardware_bound(slice: &Slice, sighting: &Sighting, port: u16) -> Option<Bound> {
     let (hardware, local) = (slice.core.hardware(), port - slice.first_port);
     let limit = hardware.port_limit.filter(|_| sighting.reason == DropReason::OverPortLimit.name())?;
@@ -255,7 +257,7 @@ fn hardware_bound(slice: &Slice, sighting: &Sighting, port: u16) -> Option<Bound
     Bound { place: BoundPlace::Port(port), held, size, limit }.if_binding()
 }
 
-/// The largest holders of a buffer by port, queue, class and flow.
+/// Largest holders of a buffer by port, queue, class and flow.
 fn holders(view: View<'_>, classes: &[String], slice: &Slice) -> Vec<Holder> {
     let buffer = slice.core.buffer();
     let mut shares: [BTreeMap<String, (u64, u64)>; 4] = Default::default();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 impl Records {
     pub(crate) fn write_links(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
-        // Links between the same nodes are numbered in their order.
+        // Links between two nodes are numbered in order.
         let mut between = BTreeMap::<_, u16>::new();
         for id in view.world.links().ids() {
             let link = &view.world.links()[id];
@@ -57,7 +57,7 @@ fn role(topology: &Topology, link: &Link) -> &'static str {
     }
 }
 
-/// A host or a switch, without its port.
+/// Host or switch at an end, without the port.
 fn node(end: End) -> (bool, usize) {
     match end {
         End::Host(host) => (false, host.index()),

@@ -1,4 +1,4 @@
-//! Rows of packets: what the core told of each, with what is known of its flow and of the limits.
+//! Rows of packets: the core's events, with data of the flow and the limits.
 
 use super::View;
 use crate::ids::SwitchId;
@@ -7,7 +7,7 @@ use crate::world::packet::Kind;
 use bufferlab_core::{Account, BoundPlace, DropReason, Policy, QueueId};
 use bufferlab_metrics::{PacketEvent, PacketRow};
 
-/// The row of an event at a switch that has just happened: its packet still exists.
+/// Row of an event that has just happened at a switch, while its packet still exists.
 pub(crate) fn row(view: View<'_>, switch: SwitchId, logged: &Logged) -> PacketRow {
     let node = &view.switches[switch];
     let (slice, local) = node.at(logged.queue);
@@ -66,7 +66,7 @@ fn account_name(account: Account) -> &'static str {
     }
 }
 
-/// The comparison for which a packet was refused, where the policy names one.
+/// Adds the comparison that refused a packet, if the policy names one.
 fn add_bound(node: &SwitchNode, logged: &Logged, row: &mut PacketRow) {
     let (Some(arrival), Some(reason)) = (&logged.refused, logged.reason) else { return };
     let (slice, _) = node.at(logged.queue);

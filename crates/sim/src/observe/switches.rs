@@ -11,8 +11,8 @@ use bufferlab_metrics::{
 use bufferlab_units::Time;
 
 impl Records {
-    /// Samples the chosen switch, and flows where that is wanted. When the next sample is due, if
-    /// one is.
+    /// Samples the chosen switch, and flows if requested. Returns the time of the next sample, if
+    /// any.
     pub(crate) fn sample(&self, view: View<'_>, sink: &mut dyn RunSink) -> Result<Option<Time>, SimError> {
         let now = view.world.now();
         self.sample_switch(now, &view.switches[SwitchId(self.output.sample_switch)], sink)?;
@@ -23,7 +23,8 @@ impl Records {
         Ok(Some(next).filter(|&next| self.output.sample_until.is_none_or(|until| next < until)))
     }
 
-    /// Samples a switch: its total, and for its queues length, threshold and the policy's probes.
+    /// Samples a switch: its total occupancy, and for each queue its length, threshold and policy
+    /// probes.
     fn sample_switch(&self, now: Time, node: &SwitchNode, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let (switch, time_ns) = (node.id.0, now.as_ns());
         sink.series(&SeriesRow {
@@ -38,8 +39,7 @@ impl Records {
         for QueuePlace { slice, local, port, priority, .. } in node.queues() {
             let (core, buffer) = (&slice.core, slice.core.buffer());
             let occupancy_bytes = buffer.queue_bytes(local);
-            // Ports that somebody asked for are shown empty too; of all the others only what they
-            // hold.
+            // Requested ports are shown even when empty; other ports only when they store packets.
             let wanted = match &self.output.sample_ports {
                 Some(ports) => ports.contains(&port),
                 None => occupancy_bytes > 0,
@@ -68,10 +68,10 @@ impl Records {
         Ok(())
     }
 
-    /// Writes the tables of a switch, whose histograms are closed.
+    /// Writes the tables of a switch whose histograms are closed.
     pub(crate) fn write_switch(&self, node: &SwitchNode, sink: &mut dyn RunSink) -> Result<(), SimError> {
         let (switch, record) = (node.id.0, &node.record);
-        // An empty queue's only bin says nothing that its absence does not say.
+        // The only bin of an empty queue carries no information, so it is omitted.
         let mut was_used = vec![false; record.ports.len()];
         for place in node.queues() {
             was_used[usize::from(place.port)] |= record.queues[usize::from(place.queue.0)].max > 0;

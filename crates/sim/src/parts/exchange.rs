@@ -1,4 +1,4 @@
-//! Where the threads of a run meet, and what they hand over.
+//! Meeting point of the threads of a run, and the data that they exchange there.
 
 use super::patience::Patience;
 use super::samples::Sample;
@@ -17,65 +17,65 @@ use std::thread;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     pub(crate) link: LinkId,
-    /// At the far end.
+    /// Arrival time at the far end.
     pub(crate) arrival: Time,
     pub(crate) packet: Packet,
 }
 
-/// What one part has for another at the end of a window.
+/// Data from one part for another at the end of a window.
 #[derive(Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) packets: Vec<Crossing>,
-    /// What switches have reported to each of them, where that is wanted.
+    /// Telemetry that switches have added to each packet; empty if no transport wants it.
     pub(crate) reports: Vec<Reports>,
     pub(crate) notes: Vec<FlowNote>,
 }
 
-/// What a part says of itself at the end of a window.
+/// Status of a part at the end of a window.
 #[derive(Debug)]
 struct Notice {
-    /// Its next event, or that of a packet that it sends elsewhere.
+    /// Earliest event of the part or of a packet that it sends to another part.
     next: AtomicU64,
-    /// It has failed, or was told to stop: all stop.
+    /// Whether the part has failed or was interrupted; all parts stop then.
     stops: AtomicBool,
     /// Packet-hops so far.
     hops: AtomicU64,
 }
 
-/// What all parts of a run share.
+/// Data shared by all parts of a run.
 #[derive(Debug)]
 pub(super) struct Exchange {
     parts: usize,
-    /// How often a part that waits looks before it gives its core away, by what its last waits came
-    /// to.
+    /// Number of checks before a waiting part yields its core, adapted to its last waits.
     patience: Patience,
-    /// Parts that have come to the meeting that is next.
+    /// Parts that have reached the next meeting.
     arrived: AtomicUsize,
-    /// Meetings that have taken place.
+    /// Number of completed meetings.
     meetings: AtomicUsize,
-    /// A part will not come any more.
+    /// Whether a part has left for good.
     broken: AtomicBool,
-    /// Parts that sleep until a meeting has taken place.
+    /// Number of parts that sleep until a meeting is complete.
     asleep: Mutex<usize>,
     bell: Condvar,
-    /// By parity of the window, sender and receiver. A part that is quick fills the boxes of the
-    /// next window while a slow one still empties those of this one, and cannot get any further.
+    /// Mailboxes by parity of the window, sender and receiver. A fast part fills the boxes of the
+    /// next window while a slow part still empties those of this one. The fast part cannot get
+    /// further ahead.
     mail: [Vec<Mutex<Mail>>; 2],
     notices: [Vec<Notice>; 2],
-    /// By part: flows from there that are over since the interval before.
+    /// Flows of each part that have ended since the previous interval.
     retired: Vec<Mutex<Vec<Retired>>>,
-    /// Flows that are over with what both ends know, for the part that writes.
+    /// Ended flows with the data of both ends, for the part that writes results.
     accounts: Mutex<Vec<(Time, FlowAccount)>>,
-    /// Samples in the order of time, for the same: one part takes them all.
+    /// Samples in order of time, all taken by one part, for the part that writes results.
     samples: Mutex<Vec<Sample>>,
 }
 
-/// A part has failed or was told to stop: it says itself why.
+/// A part has failed or was interrupted. That part reports the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stopped;
 
-/// The content of a lock. A thread that panics breaks the meeting, so nobody goes on with what it
-/// left.
+/// Content of a lock. Poisoning is ignored: a thread that panics breaks the meeting, so no other
+/// part uses the data that it left.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -103,18 +103,19 @@ impl Exchange {
         }
     }
 
-    /// Waits until all parts have come.
+    /// Waits until all parts have arrived.
     ///
-    /// Spins for a while, because a window is often shorter than it takes to wake a thread; then
-    /// sleeps, because the part that is late may need this very core.
+    /// Spins for a while, because a window is often shorter than the time to wake a thread. Then it
+    /// sleeps, because the late part may need this core.
     ///
     /// # Errors
-    /// If a part will never come.
+    /// If a part has left for good.
     pub(super) fn meet(&self) -> Result<(), Stopped> {
         let meeting = self.meetings.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
             self.arrived.store(0, Ordering::Relaxed);
-            // Under the lock, so that nobody looks before and falls asleep after it.
+            // Takes the lock first: otherwise a thread could check before the change and fall
+            // asleep after it.
             let asleep = locked(&self.asleep);
             self.meetings.store(meeting + 1, Ordering::Release);
             if *asleep > 0 {
@@ -140,30 +141,30 @@ impl Exchange {
         if has_met() { Ok(()) } else { Err(Stopped) }
     }
 
-    /// A part will never come again: whoever waits for it stops. Who has met it before, is not
-    /// concerned.
+    /// Announces that a part has left: threads that wait for it stop. Completed meetings are not
+    /// affected.
     pub(super) fn break_up(&self) {
         let _asleep = locked(&self.asleep);
         self.broken.store(true, Ordering::Release);
         self.bell.notify_all();
     }
 
-    /// The box from one part to another in window `window`.
+    /// Mailbox from one part to another in window `window`.
     pub(super) fn mail(&self, window: u64, from: PartId, to: PartId) -> MutexGuard<'_, Mail> {
         let place = usize::from(from.0) * self.parts + usize::from(to.0);
         locked(&self.mail[(window & 1) as usize][place])
     }
 
-    /// Says what a part has come to.
+    /// Publishes the status of a part.
     pub(super) fn give_notice(&self, window: u64, part: PartId, next: Time, stops: bool, hops: u64) {
-        // The meeting orders these.
+        // Relaxed stores suffice, because the meeting orders them.
         let notice = &self.notices[(window & 1) as usize][usize::from(part.0)];
         notice.next.store(next.0, Ordering::Relaxed);
         notice.stops.store(stops, Ordering::Relaxed);
         notice.hops.store(hops, Ordering::Relaxed);
     }
 
-    /// After the meeting: the first event of all, and whether a part stops.
+    /// Earliest event of all parts, and whether a part stops. Valid after the meeting.
     pub(super) fn next(&self, window: u64) -> (Time, bool) {
         let notices = &self.notices[(window & 1) as usize];
         let next = notices.iter().map(|notice| notice.next.load(Ordering::Relaxed)).min();
@@ -176,17 +177,17 @@ impl Exchange {
         self.notices[(window & 1) as usize].iter().map(|notice| notice.hops.load(Ordering::Relaxed)).sum()
     }
 
-    /// Flows of `part` that are over since the interval before.
+    /// Flows of `part` that have ended since the previous interval.
     pub(super) fn retired(&self, part: PartId) -> MutexGuard<'_, Vec<Retired>> {
         locked(&self.retired[usize::from(part.0)])
     }
 
-    /// Samples, for the part that writes.
+    /// Samples for the part that writes results.
     pub(super) fn samples(&self) -> MutexGuard<'_, Vec<Sample>> {
         locked(&self.samples)
     }
 
-    /// Flows that are over, for the part that writes.
+    /// Ended flows for the part that writes results.
     pub(super) fn accounts(&self) -> MutexGuard<'_, Vec<(Time, FlowAccount)>> {
         locked(&self.accounts)
     }

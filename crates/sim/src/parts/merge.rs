@@ -1,10 +1,11 @@
-//! The end of a run in parts: one part takes what the others know.
+//! End of a run in parts: one part takes over the results of the others.
 
 use crate::Simulation;
 use crate::ids::{LinkId, PartId, SwitchId};
 
 impl Simulation {
-    /// Takes what `part` had: its switches, the links that begin there, the ends of its flows.
+    /// Takes over the results of `part`: its switches, the links that begin there, the ends of its
+    /// flows.
     pub(crate) fn adopt(&mut self, part: PartId, mut other: Self) {
         let Some(part_of) = self.part.clone() else { return };
         let partition = &part_of.partition;

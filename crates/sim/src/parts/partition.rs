@@ -1,4 +1,4 @@
-//! Which part of a network has which host and switch?
+//! Assignment of hosts and switches to the parts of a network.
 
 use crate::ids::{HostId, Id, LinkId, PartId, SwitchId, Table};
 use crate::world::link::{End, Link};
@@ -7,18 +7,18 @@ use bufferlab_units::Time;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A network in parts.
+/// A network divided into parts.
 #[derive(Debug)]
 pub(crate) struct Partition {
     pub(crate) hosts: Table<HostId, PartId>,
     pub(crate) switches: Table<SwitchId, PartId>,
-    /// How many parts there are.
+    /// Number of parts.
     pub(crate) parts: usize,
-    /// No packet that leaves a part reaches another one sooner.
+    /// Shortest time in which a packet from one part reaches another.
     pub(crate) lookahead: Time,
 }
 
-/// A part, and where the others are.
+/// A part, with the partition of the whole network.
 #[derive(Clone, Debug)]
 pub(crate) struct PartOf {
     pub(crate) part: PartId,
@@ -26,21 +26,21 @@ pub(crate) struct PartOf {
 }
 
 impl PartOf {
-    /// Whether this part has `host`.
+    /// Whether `host` belongs to this part.
     #[inline]
     pub(crate) fn has_host(&self, host: HostId) -> bool {
         self.partition.hosts[host] == self.part
     }
 
-    /// Whether this part has `switch`.
+    /// Whether `switch` belongs to this part.
     pub(crate) fn has_switch(&self, switch: SwitchId) -> bool {
         self.partition.switches[switch] == self.part
     }
 }
 
 impl Partition {
-    /// At most `parts` parts, by racks. `None`: there is no second one, or packets reach it at
-    /// once.
+    /// Divides the network by racks into at most `parts` parts. `None` if there is only one rack,
+    /// or if packets reach another part without delay.
     pub(crate) fn new(topology: &Topology, links: &Table<LinkId, Link>, parts: usize) -> Option<Self> {
         let rack_of = |host: HostId| match links[host.uplink()].to {
             End::Switch(switch, _) => Some(switch),
@@ -64,7 +64,7 @@ impl Partition {
         (this.lookahead > Time::ZERO).then_some(this)
     }
 
-    /// The part of a node.
+    /// Part of a host or switch.
     pub(crate) fn part(&self, end: End) -> PartId {
         match end {
             End::Host(host) => self.hosts[host],
@@ -72,21 +72,21 @@ impl Partition {
         }
     }
 
-    /// The part to which a link leads, if it begins in another one.
+    /// Part at the far end of a link, if it differs from the near end's.
     pub(crate) fn crosses(&self, link: &Link) -> Option<PartId> {
         let to = self.part(link.to);
         (self.part(link.from) != to).then_some(to)
     }
 }
 
-/// The part of every switch: racks in their order, so that parts have about as many hosts, and the
-/// switches of each tier above in theirs.
+/// Part of every switch. Racks are assigned in order so that parts have about as many hosts each;
+/// the switches of each tier above are assigned in order, too.
 fn switches(topology: &Topology, racks: &BTreeMap<SwitchId, usize>, parts: usize) -> Table<SwitchId, PartId> {
     let hosts: usize = racks.values().sum();
     let mut of_rack = BTreeMap::new();
     let mut before = 0;
     for (&rack, &count) in racks {
-        // By the middle of the rack.
+        // The middle of the rack decides.
         of_rack.insert(rack, (2 * before + count) * parts / (2 * hosts));
         before += count;
     }

@@ -1,24 +1,26 @@
-//! How long a thread that waits for the others spins before it sleeps.
+//! Spinning time of a thread that waits for the others, before it sleeps.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Looks before a thread sleeps: some 100 to 250 us, longer than most windows.
+/// Largest number of checks before a thread sleeps: some 100 to 250 us, longer than most windows.
 const MOST: u32 = 1 << 14;
-/// Some microseconds: less than it takes to wake a thread.
+/// Smallest number of checks: some microseconds, less than it takes to wake a thread.
 const LEAST: u32 = 64;
-/// After a wait that ended while the thread was spinning, the next one may be longer by this part.
+/// After a wait that ended during spinning, the budget grows by one part in this many.
 const GROWTH: u32 = 8;
-/// After a wait in vain, the next one is so many times shorter.
+/// After a wait that ended in sleep, the budget is divided by this.
 const CUT: u32 = 4;
 
-/// The budget of a wait, which follows what earlier waits came to.
+/// Budget of a wait, adapted to the outcome of earlier waits.
 ///
-/// On idle cores the others are seldom late, and a thread that spins saves the time of waking up.
-/// Beside other work they may have lost their cores: then spinning keeps the core from the very
-/// thread that is waited for. With a fixed budget of [`MOST`], a fat tree of 1,024 hosts took 11 to
-/// 18 s on two threads of two cores at a load of 10 and burnt 5.0 to 6.9 s of CPU, where one thread
-/// took 5.2 to 6.5 s and 2.1 to 2.4 s. With this budget it took 3.3 to 6.8 s and 2.2 to 2.5 s, as
-/// with a fixed one of 256.
+/// On idle cores other threads are seldom late, and spinning saves the time of waking up. Under
+/// other load they may have lost their cores, and spinning then keeps the core from the very thread
+/// that is awaited.
+///
+/// Measured on a fat tree of 1,024 hosts, with two threads on two cores at a load of 10: a fixed
+/// budget of [`MOST`] took 11 to 18 s and 5.0 to 6.9 s of CPU. One thread took 5.2 to 6.5 s and 2.1
+/// to 2.4 s of CPU. This budget took 3.3 to 6.8 s and 2.2 to 2.5 s of CPU, as a fixed budget of 256
+/// did.
 #[derive(Debug)]
 pub(super) struct Patience {
     spins: AtomicU32,
@@ -26,20 +28,20 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Of threads that all have a core, or that have to share cores and sleep at once.
+    /// Budget for threads that all have a core, or for threads that share cores and sleep at once.
     pub(super) const fn new(has_cores: bool) -> Self {
         let most = if has_cores { MOST } else { 0 };
         Self { spins: AtomicU32::new(most), most }
     }
 
-    /// How often a thread looks before it sleeps.
+    /// Number of checks before a thread sleeps.
     pub(super) fn spins(&self) -> u32 {
         self.spins.load(Ordering::Relaxed)
     }
 
-    // Threads may overwrite each other's budgets: any of them is a good one.
+    // Threads may overwrite each other's budgets; each of these values is usable.
 
-    /// The others came while a thread was spinning.
+    /// Records that the others arrived while a thread was spinning.
     pub(super) fn was_worth_it(&self) {
         let spins = self.spins();
         if spins < self.most {
@@ -47,7 +49,7 @@ impl Patience {
         }
     }
 
-    /// They did not.
+    /// Records that a thread spun in vain and slept.
     pub(super) fn was_in_vain(&self) {
         self.spins.store((self.spins() / CUT).max(LEAST.min(self.most)), Ordering::Relaxed);
     }
@@ -70,7 +72,7 @@ mod tests {
             patience.was_worth_it();
         }
         assert_eq!(patience.spins(), MOST);
-        // One in three in vain is too many to spin long.
+        // One wait in three in vain is too many for long spinning.
         for _ in 0..100 {
             patience.was_worth_it();
             patience.was_worth_it();

@@ -1,4 +1,4 @@
-//! How the parts of a network run: windows, meetings, the end.
+//! Run of the parts of a network: windows, meetings, the end.
 
 use super::exchange::{Exchange, Mail, Stopped};
 use super::partition::{PartOf, Partition};
@@ -16,8 +16,8 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::{self, ScopedJoinHandle};
 
-/// Why a scenario needs one thread, if it does: something happens at once in places that are far
-/// apart, or rows are written as time goes on.
+/// Reason why a scenario needs one thread, if it does: distant components change at one instant, or
+/// rows are written during the run.
 fn obstacle(scenario: &Scenario) -> Option<&'static str> {
     let switches = || scenario.switches.iter();
     let obstacles = [
@@ -40,8 +40,8 @@ fn obstacle(scenario: &Scenario) -> Option<&'static str> {
 }
 
 impl Simulation {
-    /// Why this simulation of `scenario` runs on one thread, whatever [`Self::run_on`] is given;
-    /// `None`: it can use several.
+    /// Reason why this simulation of `scenario` runs on one thread, whatever number
+    /// [`Self::run_on`] gets; `None` if it can use several.
     #[must_use]
     pub fn needs_one_thread(&self, scenario: &Scenario) -> Option<&'static str> {
         let of_the_run = [
@@ -57,10 +57,10 @@ impl Simulation {
         of_the_run.or_else(|| obstacle(scenario)).or_else(too_small)
     }
 
-    /// [`Self::run_while`] on several threads, with the same tables, byte for byte. `scenario` is
-    /// the one that this simulation was built from.
+    /// Runs as [`Self::run_while`] does, on several threads, with the same tables, byte for byte.
+    /// `scenario` must be the one that this simulation was built from.
     ///
-    /// Where the network cannot be divided ([`Self::needs_one_thread`]), one thread does it all.
+    /// One thread does all the work if the network cannot be divided ([`Self::needs_one_thread`]).
     /// There are never more threads than racks.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Simulation {
         let end = match ending {
             Ending::Over(end) => end,
             Ending::Cut => self.plan.end,
-            // Nobody has said why.
+            // No part has reported a reason.
             Ending::Stopped => return Err(SimError::Interrupted),
         };
         for (index, other) in others.into_iter().enumerate() {
@@ -118,7 +118,7 @@ impl Simulation {
         self.write_results(sink)
     }
 
-    /// This is one part of the network from now on.
+    /// Restricts this simulation to one part of the network.
     fn become_part(&mut self, part_of: PartOf) {
         self.is_plain = !self.records.measures_delays();
         self.world.set_border(&part_of);
@@ -126,7 +126,8 @@ impl Simulation {
         self.part = Some(part_of);
     }
 
-    /// Handles the events before `end`; `rare` gets the times of those that are no links'.
+    /// Handles the events before `end`; `rare` receives the times of those that are not link
+    /// events.
     fn run_until(&mut self, end: Time, rare: &mut Rare) -> Result<(), SimError> {
         loop {
             self.handle_link_events(end - Time(1), u64::MAX)?;
@@ -142,8 +143,8 @@ impl Simulation {
         }
     }
 
-    /// The same as without parts; whether it was a sample. `None`: it is another part's, which
-    /// counts it.
+    /// Handles a rare event as a run without parts does, and returns whether it was a sample.
+    /// `None` if another part counts the event.
     fn handle_rare_event_of_part(&mut self, samples: &mut Vec<Sample>) -> Result<Option<bool>, SimError> {
         let part_of = self.part.clone().expect("only parts come here");
         let is_first = part_of.part == PartId::FIRST;
@@ -168,15 +169,15 @@ impl Simulation {
     }
 }
 
-/// What has happened in an interval beside the events of links.
+/// Rare events of an interval: all except link events.
 #[derive(Debug, Default)]
 struct Rare {
-    /// When, and whether it was a sample.
+    /// Time of each event, and whether it was a sample.
     events: Vec<(Time, bool)>,
     samples: Vec<Sample>,
 }
 
-/// Breaks up the meetings when its thread ends, in whatever way.
+/// Breaks up the meetings when its thread ends for any reason.
 struct Leaver<'a>(&'a Exchange);
 
 impl Drop for Leaver<'_> {
@@ -185,7 +186,7 @@ impl Drop for Leaver<'_> {
     }
 }
 
-/// A part on a thread of its own, from its construction to its end.
+/// Runs a part on its own thread, from construction to end.
 fn run_part(scenario: &Scenario, part_of: PartOf, exchange: &Exchange) -> Result<Simulation, SimError> {
     let _leaver = Leaver(exchange);
     let mut simulation = Simulation::new(scenario)?;
@@ -194,32 +195,32 @@ fn run_part(scenario: &Scenario, part_of: PartOf, exchange: &Exchange) -> Result
     Ok(simulation)
 }
 
-/// Writes rows, and says how far the run is.
+/// Writes rows and reports progress.
 struct Clerk<'a> {
     sink: &'a mut dyn RunSink,
     go_on: &'a mut dyn FnMut(&Progress) -> bool,
-    /// Events of its part when it reported last.
+    /// Event count of its part at the previous report.
     reported: u64,
 }
 
-/// How a run in parts ends.
+/// End of a run in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// Nothing is left to do since then.
+    /// No work has been left since this time.
     Over(Time),
-    /// Its time is up.
+    /// The run has reached its latest end.
     Cut,
-    /// Another part says why.
+    /// Another part stopped and reports the reason.
     Stopped,
 }
 
-/// A part that runs.
+/// A running part.
 struct Part<'a> {
     simulation: &'a mut Simulation,
     exchange: &'a Exchange,
     part_of: PartOf,
     rare: Rare,
-    /// When the last flow ended.
+    /// End of the last flow that has ended.
     last_end: Time,
 }
 
@@ -266,7 +267,7 @@ impl<'a> Part<'a> {
         unreachable!("windows are counted without an end")
     }
 
-    /// From time to time: has something failed, and is the run to go on?
+    /// Checks for failures and for an interruption from time to time.
     fn look_round(&mut self, window: u64, clerk: Option<&mut Clerk<'_>>) -> Result<(), SimError> {
         const EVENTS: u64 = 1 << 18;
         let Some(clerk) = clerk.filter(|clerk| self.simulation.events >= clerk.reported + EVENTS) else {
@@ -282,7 +283,7 @@ impl<'a> Part<'a> {
         if (clerk.go_on)(&progress) { Ok(()) } else { Err(SimError::Interrupted) }
     }
 
-    /// Lays out for the others what this window has brought.
+    /// Publishes the results of this window for the other parts.
     fn post(&mut self, window: u64, stops: bool) {
         let Self { simulation, exchange, .. } = self;
         for part in (0..self.part_of.partition.parts).filter(|&part| part != self.part_of.part.index()) {
@@ -299,7 +300,7 @@ impl<'a> Part<'a> {
         exchange.give_notice(window, self.part_of.part, next, stops, simulation.world.packet_hops());
     }
 
-    /// Takes what the others have laid out.
+    /// Takes the data that other parts have published for this one.
     fn collect(&mut self, window: u64) {
         let Self { simulation, exchange, part_of, .. } = self;
         for part in (0..part_of.partition.parts).filter(|&part| part != part_of.part.index()) {
@@ -315,8 +316,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// An interval of slots, which began at `start`, is over: all parts learn which flows are. How
-    /// the run ends, if it does.
+    /// Closes the interval of slots that began at `start`: all parts learn which flows are over.
+    /// Returns the end of the run, if it has ended.
     fn settle(&mut self, start: Time, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
         let Self { simulation, exchange, part_of, .. } = self;
         {
@@ -343,15 +344,15 @@ impl<'a> Part<'a> {
             for (at, account) in exchange.accounts().drain(..) {
                 simulation.records.note_end(at, account);
             }
-            // Those of this interval may not have come yet.
+            // Some flows of this interval may not have arrived yet.
             simulation.flush_rows(start, clerk.sink)?;
             let mut samples = exchange.samples();
             let due = samples.partition_point(|sample| sample.at < start);
             samples.drain(..due).try_for_each(|sample| sample.write(clerk.sink))?;
         }
         let (last_end, duration) = (self.last_end, self.simulation.plan.duration);
-        // What comes after the end, does not come on one thread: at one instant links go first, and
-        // samples last.
+        // A run on one thread would not reach events after the end. At one instant link events go
+        // first and samples last.
         let is_early = |at: Time, is_sample: bool| {
             if last_end > duration { at < last_end } else { at < duration || at == duration && !is_sample }
         };
@@ -367,7 +368,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The number of the interval of slots in which a time lies.
+/// Number of the interval of slots that contains a time.
 fn interval(time: Time) -> u64 {
     time.0 / INTERVAL.0
 }

@@ -1,11 +1,11 @@
-//! Samples are taken in one part and written in another.
+//! Samples, which one part takes and another writes.
 
 use crate::SimError;
 use bufferlab_metrics::{ProbeRow, RunSink, SeriesRow};
 use bufferlab_units::Time;
 use std::io;
 
-/// A row of a sample, and when it was taken.
+/// A row of a sample, with its time.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) at: Time,
@@ -19,7 +19,7 @@ enum Row {
 }
 
 impl Sample {
-    /// Hands it to where the rows of the run go.
+    /// Writes the row to the sink of the run.
     pub(super) fn write(&self, sink: &mut dyn RunSink) -> Result<(), SimError> {
         match &self.row {
             Row::Series(row) => sink.series(row)?,
@@ -29,7 +29,7 @@ impl Sample {
     }
 }
 
-/// Keeps the rows of samples that are taken at `at`.
+/// Collects the rows of samples that are taken at `at`.
 #[derive(Debug)]
 pub(super) struct Keep<'a> {
     pub(super) at: Time,

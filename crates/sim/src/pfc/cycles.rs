@@ -1,10 +1,9 @@
-//! Circles of paused links that wait for each other: when they close, when they open, who is in
-//! them.
+//! Cycles of paused links that wait for each other: when they close and open, and their members.
 //!
-//! A paused link waits for another if packets that came over it are in a queue that the other's
-//! pause holds. A circle closes with a pause that takes effect, or with a packet that comes over a
-//! paused link into a held queue; both are looked at when they happen. It opens when one of its
-//! pauses ends, or a watchdog intervenes: as long as all its queues are held no packet leaves them.
+//! A paused link waits for another if packets from it are in a queue that the other link's pause
+//! blocks. A cycle closes when a pause takes effect, or when a packet from a paused link enters a
+//! blocked queue; both are checked when they happen. A cycle opens when one of its pauses ends or a
+//! watchdog intervenes. No packet leaves its queues while all of them are blocked.
 
 use super::{Pfc, Target};
 use crate::ids::{LinkId, SwitchId, Table};
@@ -14,25 +13,25 @@ use bufferlab_core::IngressId;
 use bufferlab_metrics::PauseCycleRow;
 use bufferlab_units::Time;
 
-/// Links that wait for each other, or did.
+/// A cycle of links that wait for each other, or did earlier.
 #[derive(Clone, Debug)]
 pub(super) struct Cycle {
     priority: u8,
-    /// In the direction of the traffic; the first is the smallest.
+    /// Links in the direction of the traffic, starting with the smallest id.
     links: Vec<LinkId>,
     first: Time,
     times: u64,
-    /// When it closed last; it is closed since then.
+    /// Time at which the cycle closed last.
     last: Time,
     since: Option<Time>,
-    /// When it opened last.
+    /// Time at which the cycle opened last.
     ended: Time,
-    /// How long it was closed, up to `ended`.
+    /// Total closed time, up to `ended`.
     total: Time,
 }
 
 impl Pfc {
-    /// `target` holds nothing any more: circles that it was in are open.
+    /// Opens the cycles that contain `target`, which no longer blocks packets.
     pub(super) fn open_cycles(&mut self, target: Target, now: Time) {
         for cycle in self.cycles.iter_mut().filter(|cycle| cycle.priority == target.priority) {
             if cycle.since.is_some() && cycle.links.contains(&target.link) {
@@ -51,7 +50,7 @@ impl Cycle {
     }
 }
 
-/// What a search for circles sees of the network, of which it changes nothing.
+/// Read-only view of the network for the search for cycles.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sight<'a> {
     pub(crate) now: Time,
@@ -60,8 +59,8 @@ pub(crate) struct Sight<'a> {
 }
 
 impl Pfc {
-    /// A packet that came through the first of `ports` of `node` was stored for the second, whose
-    /// link is held.
+    /// Looks for a cycle after `node` stored a packet from the first of `ports` for the second,
+    /// whose link is blocked.
     #[cold]
     pub(crate) fn look_for_cycle_through(
         &mut self,
@@ -74,8 +73,7 @@ impl Pfc {
         if !self.is_held(target.link, priority) {
             return;
         }
-        // The second packet of a link that waits for another closes nothing that the first has not
-        // closed.
+        // The second packet of a waiting link cannot close a cycle that the first has not closed.
         let buffer = node.first.core.buffer();
         let ingress = IngressId(buffer.queue_of(ports.0, priority).0);
         let queue = buffer.queue_of(ports.1, priority);
@@ -84,7 +82,7 @@ impl Pfc {
         }
     }
 
-    /// Notes a circle through `target` that has closed just now, if there is one.
+    /// Records a cycle through `target` if one has just closed.
     pub(crate) fn look_for_cycle(&mut self, sight: Sight<'_>, target: Target) {
         let Some(links) = self.circle_through(sight, target) else { return };
         let now = sight.now;
@@ -108,8 +106,8 @@ impl Pfc {
         }
     }
 
-    /// A circle of held links through `target`, each with packets that wait for the next, smallest
-    /// link first.
+    /// Finds a cycle of blocked links through `target`, smallest id first. Each link has packets
+    /// that wait for the next.
     fn circle_through(&self, sight: Sight<'_>, target: Target) -> Option<Vec<LinkId>> {
         let mut path = vec![target.link];
         let mut visited = vec![target.link];
@@ -136,7 +134,7 @@ impl Pfc {
         None
     }
 
-    /// The held links that packets wait for which came over `link`.
+    /// Blocked links that packets from `link` wait for.
     fn waits_for(&self, sight: Sight<'_>, link: LinkId, priority: u8) -> Vec<LinkId> {
         let End::Switch(switch, ingress_port) = sight.links[link].to else { return Vec::new() };
         let node = &sight.switches[switch];
@@ -150,10 +148,9 @@ impl Pfc {
         (0..buffer.ports()).filter(waits).map(|port| node.first_link.at_port(port)).collect()
     }
 
-    /// Rows of all circles, in the order in which they closed for the first time, at the end of the
-    /// run.
+    /// Rows of all cycles at the end of the run, in the order in which they first closed.
     pub(super) fn cycle_rows(&self, sight: Sight<'_>) -> Vec<PauseCycleRow> {
-        // A packet that a policy evicted may have opened a circle unseen.
+        // An eviction by a policy may have opened a cycle unnoticed.
         let is_closed = |cycle: &Cycle| {
             let waits = |at: usize| {
                 let next = cycle.links[(at + 1) % cycle.links.len()];

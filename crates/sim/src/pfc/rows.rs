@@ -10,16 +10,16 @@ use bufferlab_scenario::Topology;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// What rows call a link.
+/// Names of a link in rows.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     pub(super) sender: String,
     receiver: String,
-    /// Number among links of the same two ends.
+    /// Number of the link among links between these two ends.
     parallel: u16,
 }
 
-/// The names of all links.
+/// Names of all links.
 pub(super) fn names(topology: &Topology, links: &Table<LinkId, Link>) -> Table<LinkId, Names> {
     let name = |end: End| match end {
         End::Switch(switch, _) => topology.switches[switch.index()].clone(),
@@ -36,7 +36,7 @@ pub(super) fn names(topology: &Topology, links: &Table<LinkId, Link>) -> Table<L
 }
 
 impl Pfc {
-    /// A pause of `target` began at `start`.
+    /// Row of a pause of `target` that began at `start`.
     pub(super) fn span(&self, target: Target, start: Time, end: Option<Time>) -> PauseSpanRow {
         let Names { sender, receiver, parallel } = &self.names[target.link];
         PauseSpanRow {
@@ -51,13 +51,13 @@ impl Pfc {
 }
 
 impl Pfc {
-    /// Pauses or storms have ended whose rows are not written yet.
+    /// Whether pauses or storms have ended whose rows are not written yet.
     #[inline]
     pub(crate) fn has_rows(&self) -> bool {
         self.spans.len() + self.storm_rows.len() > 0
     }
 
-    /// Hands over pauses and storms that have ended.
+    /// Writes the rows of pauses and storms that have ended.
     #[cold]
     pub(crate) fn flush(&mut self, sink: &mut dyn RunSink) -> Result<(), SimError> {
         for row in self.spans.drain(..) {
@@ -69,7 +69,7 @@ impl Pfc {
         Ok(())
     }
 
-    /// Writes what there was of pauses, at the end of the run.
+    /// Writes the summary of all pauses at the end of the run.
     pub(crate) fn finish(&mut self, sight: Sight<'_>, sink: &mut dyn RunSink) -> Result<(), SimError> {
         self.flush(sink)?;
         for row in self.lasting_storms(sight.switches) {
@@ -103,8 +103,8 @@ impl Pfc {
         Ok(())
     }
 
-    /// What `switch` demanded of the neighbour at `port`, and that one of it: it sends over the
-    /// link of `own`.
+    /// Row of the pauses between `switch` and the neighbour at `port`, in both directions. The
+    /// switch sends over the link of `own`.
     fn pause_row(&self, switch: SwitchId, port: u16, own: Target) -> PauseRow {
         let state = |link: LinkId| &self.states[self.at(Target { link, ..own })];
         let (neighbours, obeyed) = (state(self.reverse[own.link]), state(own.link));

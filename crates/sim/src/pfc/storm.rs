@@ -1,4 +1,4 @@
-//! Hosts whose cards send pause frames whatever they receive.
+//! Pause storms: hosts whose NICs send pause frames regardless of what they receive.
 
 use super::{FRAME_BYTES, Pfc, Target};
 use crate::ids::{HostId, LinkId, StormId, SwitchId, Table};
@@ -8,23 +8,23 @@ use crate::world::timers::{PauseTimer, Timer, Timers};
 use bufferlab_scenario::{FaultSpec, PfcSpec};
 use bufferlab_units::Time;
 
-/// A storm, as it runs.
+/// A running pause storm.
 #[derive(Clone, Debug)]
 pub(super) struct Storm {
     host: HostId,
-    /// The host's switch sends over it.
+    /// Link over which the switch sends to the host.
     downlink: LinkId,
     priorities: Vec<u8>,
     until: Time,
     interval: Time,
-    /// How long a frame pauses.
+    /// Duration of the pause of a frame.
     pause: Time,
-    /// From a frame's arrival at the switch to obedience.
+    /// Time from a frame's arrival at the switch until the switch obeys it.
     reaction: Time,
 }
 
-/// The storms of a scenario, with their first frames in `timers`. Priorities that a host's switch
-/// does not know as lossless are left out: it ignores them.
+/// Builds the storms of a scenario and sets the timers of their first frames. Priorities that are
+/// not lossless at the host's switch are left out, because the switch ignores them.
 pub(super) fn storms(
     faults: &[FaultSpec],
     specs: &Table<SwitchId, Option<PfcSpec>>,
@@ -54,7 +54,7 @@ pub(super) fn storms(
 }
 
 impl Pfc {
-    /// A host sends its next frame for no reason.
+    /// Sends the next pause frame of a storm.
     pub(crate) fn handle_storm(&mut self, world: &mut World, id: StormId) {
         let now = world.now();
         let storm = self.storms[id].clone();

@@ -1,8 +1,8 @@
-//! The PFC watchdogs of the switches: when they poll, and what they do about a storm.
+//! PFC watchdogs of the switches: polling, and the reaction to a storm.
 //!
-//! What a storm is, and when it ends, is decided by [`QueueWatchdog`]. While it lasts, action
-//! *drop* discards what is stored, what comes for the queue and what comes of the priority from its
-//! port; *forward* ignores pauses; *alert* changes nothing.
+//! [`QueueWatchdog`] decides when a storm begins and ends. The action decides what happens in
+//! between. *Drop* discards the packets of the queue, new packets for it, and packets of the
+//! priority from its port; *forward* ignores pauses; *alert* changes nothing.
 
 use super::{Pfc, Target};
 use crate::ids::{SwitchId, Table};
@@ -12,16 +12,16 @@ use bufferlab_core::watchdog::{QueueSample, QueueWatchdog, StormChange, Watchdog
 use bufferlab_metrics::WatchdogRow;
 use bufferlab_units::Time;
 
-/// What the watchdog remembers of one priority of one link.
+/// State of the watchdog for one priority of one link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     state: QueueWatchdog,
-    /// The storm that `state` is in.
+    /// Current storm, if `state` is in one.
     storm: Option<Storm>,
 }
 
 impl Watch {
-    /// Whether pauses are ignored: packets are sent, or discarded.
+    /// Whether the watchdog overrides pauses, so that packets are sent or discarded.
     pub(super) fn overrides_pauses(&self) -> bool {
         self.storm.as_ref().is_some_and(|storm| storm.action.overrides_pauses())
     }
@@ -30,11 +30,11 @@ impl Watch {
 #[derive(Clone, Debug)]
 struct Storm {
     action: WatchdogAction,
-    /// What is known of it; `sent_packets` as the queue's counter was when it began.
+    /// Row of the storm. Until it is written, `sent_packets` is the queue's counter at the start.
     row: WatchdogRow,
 }
 
-/// A queue of a switch, and the link that it sends to.
+/// A queue of a switch, with its egress link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     port: u16,
@@ -43,12 +43,12 @@ pub(crate) struct Place {
 }
 
 impl Pfc {
-    /// How the watchdog of `switch` works, if it has one.
+    /// Settings of the watchdog of `switch`, if it has one.
     pub(crate) fn watchdog(&self, switch: SwitchId) -> Option<WatchdogSpec> {
         self.specs[switch].as_ref()?.watchdog
     }
 
-    /// The queues that the watchdog of `node` looks at: all lossless ones.
+    /// Queues that the watchdog of `node` polls: all lossless ones.
     pub(crate) fn watched(&self, node: &SwitchNode) -> Vec<Place> {
         let Some(spec) = &self.specs[node.id] else { return Vec::new() };
         let mut places = Vec::new();
@@ -62,10 +62,10 @@ impl Pfc {
         places
     }
 
-    /// A watchdog looks at a queue of its switch. `Some`: a storm has been detected, and the port
-    /// may send.
+    /// Polls a queue of the watchdog's switch. Returns the port that may send, if a storm has begun
+    /// and overrides pauses.
     ///
-    /// Packets that were discarded for it are in the switch's effects.
+    /// The switch's effects contain the packets that were discarded.
     pub(crate) fn look_at(
         &mut self,
         now: Time,
@@ -129,7 +129,7 @@ impl Pfc {
         Some(port)
     }
 
-    /// A storm at `port` of `node` is over, if there is one: pauses hold again.
+    /// Ends a storm at `port` of `node`, if there is one: pauses are obeyed again.
     pub(crate) fn restore(&mut self, now: Time, node: &mut SwitchNode, port: u16, target: Target) {
         if self.watches.is_empty() {
             return;
@@ -146,12 +146,11 @@ impl Pfc {
         node.obey_pauses(port, target.priority, is_paused);
     }
 
-    /// A watchdog has discarded an arrival at `node`.
+    /// Counts an arrival at `node` that a watchdog has discarded.
     #[cold]
     pub(crate) fn note_discard(&mut self, node: &SwitchNode, refused: &Refused) {
         let (port, priority) = node.port_and_priority(refused.seen.queue);
-        // The queue's own storm counts it, if there is one; else that of the port from which it
-        // came.
+        // The storm of the queue counts the packet, or else the storm of its ingress port.
         for port in [port, refused.ingress_port] {
             let target = Target { link: node.first_link.at_port(port), priority };
             if let Some(storm) = &mut self.watch(target).storm {
@@ -162,7 +161,7 @@ impl Pfc {
         }
     }
 
-    /// Rows of storms that last, at the end of the run.
+    /// Rows of storms that are still active at the end of the run.
     pub(super) fn lasting_storms(&self, switches: &Table<SwitchId, SwitchNode>) -> Vec<WatchdogRow> {
         let row = |storm: &Storm| {
             let core = &switches[SwitchId(storm.row.switch)].first.core;

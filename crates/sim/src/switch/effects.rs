@@ -1,8 +1,8 @@
-//! What an event of a switch leads to beyond the switch.
+//! Effects of a switch's event beyond the switch.
 //!
-//! A switch cannot reach hosts, other switches or results: it leaves here what should happen to
-//! them, and the engine settles it right after the event. The buffers are used again, so that a run
-//! allocates nothing for it.
+//! A switch cannot reach hosts, other switches or results. It leaves its effects here, and the
+//! engine settles them right after the event. The buffers are reused, so that a run allocates no
+//! memory for them.
 
 use super::packets::Logged;
 use crate::ids::PacketId;
@@ -32,40 +32,40 @@ pub(crate) struct Evicted {
     pub(crate) packet: PacketId,
     pub(crate) size: u32,
     pub(crate) reason: DropReason,
-    /// Through which it had come.
+    /// Port through which the packet came.
     pub(crate) ingress_port: u16,
 }
 
-/// What is to be settled. Of one event, so there is one arrival at most.
+/// Effects of one event, so there is at most one arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pending: bool,
-    /// The arrival was stored. Noted only where events are explained.
+    /// Arrival that was stored; set only if events are explained.
     pub(crate) stored: Option<Seen>,
-    /// It was marked, too.
+    /// Whether the stored arrival was marked.
     pub(crate) marked: bool,
-    /// The arrival found no space.
+    /// Arrival that was refused.
     pub(crate) refused: Option<Refused>,
-    /// The arrival, through this port, has nowhere to go.
+    /// Arrival without a route, and its ingress port.
     pub(crate) unroutable: Option<(PacketId, u16)>,
-    /// The policy's timer is to be set.
+    /// Time at which the policy's timer is to fire.
     pub(crate) timer: Option<Time>,
-    /// In the order of their removal.
+    /// Evicted packets in the order of their removal.
     pub(crate) evicted: Vec<Evicted>,
-    /// The sender behind an ingress queue must stop, or may go on.
+    /// Ingress queues whose sender must stop (`true`) or may resume.
     pub(crate) pauses: Vec<(IngressId, bool)>,
-    /// What happened to packets in order. Noted only where packets are recorded.
+    /// Packet events in order; filled only if packets are recorded.
     pub(crate) log: Vec<Logged>,
 }
 
 impl Effects {
-    /// Nothing is to be settled.
+    /// Whether there are no effects.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         !self.pending
     }
 
-    /// The same buffers, with nothing in them.
+    /// Empties the effects but keeps their buffers.
     pub(crate) fn cleared(mut self) -> Self {
         self.evicted.clear();
         self.pauses.clear();

@@ -1,8 +1,8 @@
-//! What happens to packets in a switch's memory, noted one by one where a run records them.
+//! Log of packet events in a switch's memory, for runs that record packets.
 //!
-//! The core tells of it while it happens, when nobody else can be asked; flows, limits and numbers
-//! of packets are looked up when the event is settled (`observe::packets`), which is before any of
-//! the packets is gone.
+//! The core reports an event while it happens, when no other component can be queried. Flows,
+//! limits and packet numbers are looked up when the event is settled (`observe::packets`), before
+//! any of the packets is freed.
 
 use super::record::Place;
 use crate::ids::PacketId;
@@ -12,14 +12,15 @@ use bufferlab_core::{
 use bufferlab_metrics::PacketEvent;
 use bufferlab_units::Time;
 
-/// A packet's event, as the core told it.
+/// A packet event as reported by the core.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Logged {
     pub(crate) now: Time,
     pub(crate) event: PacketEvent,
-    /// `None`: a pause or its end that no packet brought about.
+    /// Packet of the event; `None` for a pause or resume that no packet caused.
     pub(crate) packet: Option<PacketId>,
-    /// Its queue, counted over the switch; of a pause without a packet, some queue of the memory.
+    /// Queue of the packet, numbered over the switch. For a pause without a packet, some queue of
+    /// the memory.
     pub(crate) queue: QueueId,
     pub(crate) ingress: IngressId,
     pub(crate) size: u32,
@@ -29,14 +30,14 @@ pub(crate) struct Logged {
     pub(crate) ingress_bytes: u64,
     pub(crate) account: Option<Account>,
     pub(crate) reason: Option<DropReason>,
-    /// Of a refused packet: what the policy was asked.
+    /// Arrival on which the policy decided, for a refused packet.
     pub(crate) refused: Option<Arrival>,
-    /// How long it had been stored.
+    /// Time for which the packet had been stored.
     pub(crate) stay: Option<Time>,
 }
 
 impl Logged {
-    /// The entry of `event` for the table of packets, if it has one. `last`: the entry before it.
+    /// Log entry of `event`, if the table of packets records it. `last` is the previous entry.
     pub(super) fn new(
         place: Place,
         event: &SwitchEvent<'_>,
@@ -109,8 +110,8 @@ impl Logged {
         }
     }
 
-    /// The packet that leaves is told by [`super::SwitchNode`] afterwards: the core does not name
-    /// it here.
+    /// Entry of a departure, without the packet: the core does not name it here, and
+    /// [`super::SwitchNode`] adds it afterwards.
     fn departed(place: Place, departure: &Departure, buffer: &Buffer) -> Self {
         Self {
             now: departure.now,
@@ -130,8 +131,8 @@ impl Logged {
         }
     }
 
-    /// A pause or its end, which `last` has brought about, if anything has. What the ingress queue
-    /// holds is looked up when it is settled.
+    /// Entry of a pause or resume, which `last` has caused if it is given. The bytes of the ingress
+    /// queue are looked up at settlement.
     fn pause((place, now): (Place, Time), ingress: IngressId, paused: bool, last: Option<&Self>) -> Self {
         let event = if paused { PacketEvent::Paused } else { PacketEvent::Resumed };
         let nothing = Self {

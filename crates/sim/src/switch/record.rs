@@ -1,4 +1,4 @@
-//! What is recorded of a switch, told by the core as it happens.
+//! Records of a switch, filled from the core's events.
 
 use super::effects::{Effects, Evicted};
 use super::packets::Logged;
@@ -10,42 +10,43 @@ use bufferlab_metrics::OccupancyTimes;
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 
-/// Exact occupancy histograms and drops of one switch, and what its events lead to.
+/// Exact occupancy histograms and drops of one switch, and the effects of its events.
 ///
-/// How much is stored, the core knows; here is only how long it was so much.
+/// The core knows the occupancy; this record only adds the time spent at each occupancy.
 #[derive(Debug)]
 pub(crate) struct SwitchRecord {
     pub(crate) total: OccupancyTimes,
     pub(crate) ports: Vec<OccupancyTimes>,
     pub(crate) queues: Vec<QueueRecord>,
-    /// How long the packet that left last had been stored.
+    /// Time for which the packet that left last had been stored.
     pub(crate) last_sojourn: Time,
-    /// By queue, class and reason: packets and bytes.
+    /// Drops by queue, class and reason: packets and bytes.
     pub(crate) drops: BTreeMap<(QueueId, u16, u8), (u64, u64)>,
     pub(crate) effects: Effects,
-    /// Whether every event of every packet is noted among the effects.
+    /// Whether every event of every packet is logged among the effects.
     pub(super) logs_packets: bool,
 }
 
-/// What is recorded of one queue.
+/// Records of one queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueRecord {
     pub(crate) times: OccupancyTimes,
-    /// The longest that it ever was (bytes). Packets that did not wait count when the run ends.
+    /// Peak length of the queue (bytes). Packets that bypassed the queue are included at the end of
+    /// the run.
     pub(crate) max: u64,
-    /// Σ size × time in the queue of packets that have left [byte · ps]: the same sum as that of
-    /// length × time, with one product per packet instead of two.
+    /// Σ size × time in the queue over the packets that have left [byte · ps]. Equals Σ length ×
+    /// time, but needs one product per packet instead of two.
     byte_time: u128,
 }
 
 impl QueueRecord {
-    /// A packet of so many bytes was here for so long.
+    /// Adds a packet of `bytes` that was in the queue for `stay`.
     #[inline]
     fn note_stay(&mut self, bytes: u32, stay: Time) {
         self.byte_time += u128::from(bytes) * u128::from(stay.0);
     }
 
-    /// Its mean length (bytes) over the time recorded.
+    /// Mean length of the queue (bytes) over the recorded time.
     pub(crate) fn mean(&self) -> f64 {
         let span = self.times.span();
         if span == 0 { 0.0 } else { self.byte_time as f64 / span as f64 }
@@ -65,10 +66,10 @@ impl SwitchRecord {
         }
     }
 
-    /// The run ends: one of the memories, `core`, which is at `place`.
+    /// Closes the records of one memory, `core` at `place`, at the end of the run.
     pub(super) fn close<P: Policy>(&mut self, place: Place, end: Time, core: &Switch<P>) {
         let buffer = core.buffer();
-        // Once for all memories: what is elsewhere counts.
+        // Repeated for every memory; the total includes the bytes in all others.
         self.total.hold(end.0, place.elsewhere_bytes + buffer.occupancy());
         for port in 0..buffer.ports() {
             self.ports[usize::from(place.first_port + port)].hold(end.0, buffer.port_bytes(port));
@@ -76,7 +77,7 @@ impl SwitchRecord {
         for queue in buffer.queue_ids() {
             let record = &mut self.queues[usize::from(place.first_queue + queue.0)];
             record.times.hold(end.0, buffer.queue_bytes(queue));
-            // A packet that did not wait was alone.
+            // A packet that bypassed the queue was alone in it.
             record.max = record.max.max(u64::from(core.largest_passed(queue)));
             for stored in buffer.packets(queue) {
                 record.note_stay(stored.size, end - stored.enqueued_at);
@@ -90,8 +91,8 @@ impl SwitchRecord {
         entry.1 += u64::from(size);
     }
 
-    /// A packet was stored in the memory at `place`.
-    #[inline(always)] // The place of the only memory is all zeros, which must be seen.
+    /// Records that a packet was stored in the memory at `place`.
+    #[inline(always)] // The compiler can so drop a `place` of all zeros.
     fn rise(&mut self, place: Place, arrival: &Arrival, buffer: &Buffer) {
         let (now, size) = (arrival.now.0, u64::from(arrival.size));
         self.total.hold(now, place.elsewhere_bytes + buffer.occupancy() - size);
@@ -103,8 +104,8 @@ impl SwitchRecord {
         queue.max = queue.max.max(length);
     }
 
-    /// A packet has left the memory at `place`.
-    #[inline(always)] // As above.
+    /// Records that a packet has left the memory at `place`.
+    #[inline(always)] // The compiler can so drop a `place` of all zeros.
     fn fall(&mut self, place: Place, leaving: Leaving, buffer: &Buffer) {
         let Leaving { now, queue, port, size, stay } = leaving;
         let bytes = u64::from(size);
@@ -133,7 +134,7 @@ struct Leaving {
     queue: QueueId,
     port: u16,
     size: u32,
-    /// How long it was stored.
+    /// Time for which the packet was stored.
     stay: Time,
 }
 
@@ -145,14 +146,14 @@ impl From<&Departure> for Leaving {
     }
 }
 
-/// `stored`, which was removed from `queue`.
+/// Effect of the removal of `stored` from `queue`.
 fn evicted(queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) -> Evicted {
     let (packet, size) = (PacketId(stored.packet), stored.size);
     let (ingress_port, _) = buffer.port_and_priority(QueueId(stored.ingress.0));
     Evicted { queue, packet, size, reason, ingress_port }
 }
 
-/// Where a memory is within its switch.
+/// Position of a memory within its switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     pub(super) first_port: u16,
@@ -161,17 +162,17 @@ pub(super) struct Place {
     pub(super) elsewhere_bytes: u64,
 }
 
-/// Of the only memory of a switch.
+/// Observes the only memory of a switch.
 impl Observer for SwitchRecord {
-    #[inline(always)] // Each caller has one kind of event, so one arm remains of this.
+    #[inline(always)] // Each caller has one kind of event, so one arm remains.
     fn on(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer) {
         self.record(event, buffer, Place::default());
     }
 }
 
 impl SwitchRecord {
-    /// An event of the memory at `place`.
-    #[inline(always)] // As above.
+    /// Records an event of the memory at `place`.
+    #[inline(always)] // Each caller has one kind of event, so one arm remains.
     fn record(&mut self, event: &SwitchEvent<'_>, buffer: &Buffer, place: Place) {
         match *event {
             SwitchEvent::Stored { arrival, .. } => self.rise(place, arrival, buffer),
@@ -189,7 +190,7 @@ impl SwitchRecord {
     }
 }
 
-/// Listens to one of several memories, or to one that bystanders watch.
+/// Observes one of several memories, or a memory with shadow policies.
 pub(super) struct Listener<'a> {
     pub(super) record: &'a mut SwitchRecord,
     pub(super) panel: Option<&'a mut Panel>,

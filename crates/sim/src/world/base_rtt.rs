@@ -1,28 +1,28 @@
-//! How long does a full segment and its ACK take on an empty network?
+//! Round-trip time of a full segment and its ACK on an empty network.
 
 use crate::ids::{HostId, Id, LinkId};
 use crate::world::link::{End, Link};
 use crate::world::routing::Routes;
 use bufferlab_units::Time;
 
-/// No path is longer: guards against routes that run in circles.
+/// Longest path allowed; guards against routing loops.
 const LONGEST_PATH: u32 = 1_000;
 
-/// A network as far as a lonely packet sees it.
+/// Network as seen by a packet that never waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paths<'a> {
     pub(crate) links: &'a [Link],
-    /// By switch: the link of its port 0.
+    /// Link of port 0 of each switch.
     pub(crate) first_links: &'a [LinkId],
     pub(crate) routes: &'a Routes,
     pub(crate) hosts: u32,
 }
 
 impl Paths<'_> {
-    /// The longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack`
-    /// bytes, along one of the shortest paths. `None` if no host reaches another.
+    /// Longest round trip between two hosts of a segment of `data` bytes and an ACK of `ack` bytes,
+    /// along a shortest path. `None` if no host reaches another.
     pub(crate) fn longest_round_trip(&self, data: u32, ack: u32) -> Option<Time> {
-        // Hosts of one switch with one kind of cable are alike: one of each kind is enough.
+        // Hosts of one switch with the same kind of cable are alike, so one of each kind is enough.
         let mut kinds: Vec<HostId> = Vec::new();
         for host in (0..self.hosts).map(HostId::new) {
             let alike = |&&other: &&HostId| {
@@ -30,7 +30,7 @@ impl Paths<'_> {
                 let (End::Switch(one, _), End::Switch(two, _)) = (a.to, b.to) else { return false };
                 (one, a.account.rate, a.delay) == (two, b.account.rate, b.delay)
             };
-            // Two of a kind stay: they may be the only pair of a single switch.
+            // Keeps two of a kind, because they may be the only pair of a single switch.
             if kinds.iter().filter(alike).count() < 2 {
                 kinds.push(host);
             }

@@ -1,4 +1,4 @@
-//! Where a part of the network ends: packets go to other parts, and come from there.
+//! Border of a part of the network: packets to and from other parts.
 
 use super::World;
 use crate::ids::{LinkId, PacketId, Table};
@@ -8,27 +8,27 @@ use crate::world::packet::Flags;
 use crate::world::telemetry::Reports;
 use bufferlab_units::Time;
 
-/// What goes to other parts.
+/// Packets for other parts.
 #[derive(Debug)]
 pub(crate) struct Border {
-    /// By link: where it leads.
+    /// Part to which each link leads.
     to: Table<LinkId, u8>,
-    /// By part.
+    /// Outgoing data for each part.
     out: Vec<Out>,
-    /// The first arrival of all that goes.
+    /// Earliest arrival among the outgoing packets.
     first: Time,
 }
 
-/// What goes to one part.
+/// Outgoing data for one part.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
     pub(crate) packets: Vec<Crossing>,
-    /// As many as packets where reports are wanted, else none.
+    /// One entry per packet if telemetry is requested, otherwise empty.
     pub(crate) reports: Vec<Reports>,
 }
 
 impl World {
-    /// This is one part of the network from now on.
+    /// Restricts this world to one part of the network.
     pub(crate) fn set_border(&mut self, part_of: &PartOf) {
         let partition = &part_of.partition;
         let mut to = Table::default();
@@ -41,7 +41,7 @@ impl World {
         self.border = Some(Box::new(Border { to, out, first: Time::MAX }));
     }
 
-    /// Puts a packet on a link to another part: it is theirs from now on.
+    /// Puts a packet on a link to another part, which owns it from now on.
     #[inline(never)]
     pub(super) fn transmit_across(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let meta = self.packets[packet];
@@ -60,7 +60,8 @@ impl World {
         }
     }
 
-    /// Takes a packet from another part, whose arrival is not before the end of the window.
+    /// Accepts a packet from another part. The packet arrives no earlier than the end of the
+    /// window.
     pub(crate) fn accept(&mut self, crossing: Crossing, reports: Option<Reports>) {
         let Crossing { link, arrival, packet } = crossing;
         let id = self.packets.insert(packet);
@@ -72,19 +73,19 @@ impl World {
         }
     }
 
-    /// What goes to the part with this number.
+    /// Outgoing data for part number `part`.
     pub(crate) fn out(&mut self, part: usize) -> &mut Out {
         &mut self.border.as_mut().expect("a part has a border").out[part]
     }
 
-    /// The first arrival of all that has been sent to other parts since this was asked last.
+    /// Earliest arrival among the packets sent to other parts since the previous call.
     pub(crate) fn take_first_crossing(&mut self) -> Time {
         let border = self.border.as_mut().expect("a part has a border");
         std::mem::replace(&mut border.first, Time::MAX)
     }
 
-    /// Takes `links` of another part, which begin there, with what they have carried, and its
-    /// packet-hops.
+    /// Takes over `links` that begin in another part, with their counters, and the packet-hops of
+    /// that part.
     pub(crate) fn adopt(&mut self, other: &mut Self, links: &[LinkId]) {
         for &id in links {
             std::mem::swap(&mut self.links[id], &mut other.links[id]);

@@ -8,10 +8,10 @@
 //!
 //! At one instant completed transmissions go before deliveries, so that space freed at an instant
 //! can be used at that instant. Within a class the order is *fair and seeded*: a hash of seed, time
-//! and component number decides, so every order of any set of components is equally frequent over
-//! many instants, and no port is favoured by its number. (A number XORed with noise would not do:
-//! of 0, 1 and 2, it puts 2 first half of the time.) Only ties pay for the hash. A scenario may ask
-//! for the order of insertion instead ([`Ties`]).
+//! and component number decides. Every order of any set of components is therefore equally frequent
+//! over many instants, and no port is favoured by its number. (A number XORed with noise would not
+//! do: of 0, 1 and 2, it puts 2 first half of the time.) Only ties pay for the hash. A scenario may
+//! ask for the order of insertion instead ([`Ties`]).
 
 use crate::ids::LinkId;
 use crate::world::ties::Ties;
@@ -22,15 +22,15 @@ use std::collections::BinaryHeap;
 const KEY_BITS: u32 = 20;
 const ID_BITS: u32 = 18;
 const ID_MASK: u64 = (1 << ID_BITS) - 1;
-/// Relative times are below 2⁴⁴ ps = 17.6 s.
+/// Upper bound of relative times: 2⁴⁴ ps = 17.6 s.
 const TIME_LIMIT: u64 = 1 << 44;
-/// Opened buckets beyond this are rebased.
+/// Relative time after which opening a bucket rebases the calendar.
 const REBASE_AT: u64 = 1 << 43;
 
-/// What happens.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A link has finished a transmission, and more waits for it.
+    /// A link has finished a transmission, and another packet waits for it.
     TransmissionComplete,
     /// The first packet in a link's pipe reaches the far end.
     Delivery,
@@ -46,31 +46,32 @@ fn link_of(event: u64) -> LinkId {
     LinkId((event & ID_MASK) as u32)
 }
 
-/// The event that comes next.
+/// The next event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Upcoming {
-    /// [`Time::MAX`]: there is none.
+    /// Time of the event; [`Time::MAX`] if there is none.
     pub(crate) time: Time,
     event: u64,
 }
 
-/// A place for an event that waits in a bucket. Places are used again last in, first out, so that
-/// those in use stay in the cache.
+/// Storage for an event that waits in a bucket. Freed storage is reused last in, first out, so that
+/// it stays in the cache.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     event: u64,
-    /// The next place of the same bucket, or of those that are free; [`END`]: none.
+    /// Next entry of this bucket or of the free list; [`END`] if there is none.
     next: u32,
 }
 
-/// Buckets of the ring. A constant, so that the compiler knows that a masked number lies within it.
+/// Number of buckets in the ring. A constant, so that the compiler can omit bounds checks of masked
+/// indices.
 pub(crate) const BUCKETS: usize = 1 << 13;
 
-/// The end of a list of places.
+/// Marks the end of a list of entries.
 const END: u32 = u32::MAX;
 
-/// The content of a bucket, taken from its end. Slots beyond the end stay where they are, so that
-/// adding an event is one comparison and one store.
+/// Events of the open bucket, taken from the end. Slots beyond the end keep their old content, so
+/// that adding an event is one comparison and one store.
 #[derive(Debug, Default)]
 struct Stack {
     slots: Vec<u64>,
@@ -118,40 +119,39 @@ impl Stack {
     }
 }
 
-/// Events of links, in order of time.
+/// Link events in order of time.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    /// Time that relative time 0 stands for.
+    /// Absolute time of relative time 0.
     epoch: u64,
     ties: Ties,
-    /// Bits of an event below those that decide before [`Ties`] are asked.
+    /// Low bits of an event that are ignored before [`Ties`] decides.
     tie_bits: u32,
     /// A bucket spans 2^`width_bits` ps.
     width_bits: u32,
-    /// By bucket: the place of its first event.
+    /// First entry of each bucket.
     first: Box<[u32; BUCKETS]>,
     places: Vec<Waiting>,
-    /// The first free place.
+    /// First free entry.
     free: u32,
-    /// A bit per bucket.
+    /// One bit per bucket: whether it contains events.
     occupied: Box<[u64; BUCKETS / 64]>,
     /// Absolute number of the open bucket.
     open: u64,
-    /// Content of the open bucket, latest first.
+    /// Events of the open bucket, latest first.
     current: Stack,
     far: BinaryHeap<Reverse<u64>>,
-    /// From this bucket on there is more to do than to open it: it has events in `far`, or time
-    /// must be rebased.
+    /// First bucket that needs more than opening: it has events in `far`, or time must be rebased.
     special: u64,
 }
 
 impl Calendar {
-    /// At most this many links.
+    /// Largest number of links.
     pub(crate) const MAX_LINK: u32 = ID_MASK as u32;
-    /// An event may lie at most this far ahead (4.4 s) of the time at which it is scheduled.
+    /// Largest distance (4.4 s) between the time of an event and the time at which it is scheduled.
     pub(crate) const MAX_REACH: Time = Time(1 << 42);
 
-    /// A bucket spans 2^`width_bits` ps.
+    /// Creates a calendar whose buckets span 2^`width_bits` ps.
     pub(crate) fn new(ties: Ties, width_bits: u32) -> Self {
         Self {
             epoch: 0,
@@ -174,7 +174,7 @@ impl Calendar {
         event >> KEY_BITS >> self.width_bits
     }
 
-    /// Orders events by time (and class), and leaves ties to [`Ties`].
+    /// Orders events by time (and class); [`Ties`] decides ties.
     #[inline]
     fn order(&self, a: u64, b: u64) -> Ordering {
         let by_time = (a >> self.tie_bits).cmp(&(b >> self.tie_bits));
@@ -188,21 +188,21 @@ impl Calendar {
         rank(a).cmp(&rank(b))
     }
 
-    /// Whose transmissions decide ties by insertion.
+    /// State of the tie order, which needs to know all transmissions.
     #[inline]
     pub(crate) fn ties(&mut self) -> &mut Ties {
         &mut self.ties
     }
 
-    /// Schedules `kind` of `link` at `time`, which is not before the last popped event.
+    /// Schedules `kind` of `link` at `time`, which must not precede the last event taken.
     #[inline]
     pub(crate) fn push(&mut self, time: Time, kind: Kind, link: LinkId) {
         let key = (kind as u64) << ID_BITS | u64::from(link.0);
         let after = time.0 - self.epoch;
         let bucket = after >> self.width_bits;
         let event = after << KEY_BITS | key;
-        // Wraps for the open bucket and what is before it. An event too far from the epoch is
-        // beyond the ring, too.
+        // The subtraction wraps for the open bucket and earlier ones. An event too far from the
+        // epoch is also beyond the ring.
         if bucket.wrapping_sub(self.open + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, event);
         } else {
@@ -210,7 +210,7 @@ impl Calendar {
         }
     }
 
-    /// An event of the open bucket, or of one beyond the ring.
+    /// Adds an event of the open bucket, or of a bucket beyond the ring.
     #[inline(never)]
     fn push_elsewhere(&mut self, time: Time, key: u64) {
         if time.0 - self.epoch >= TIME_LIMIT {
@@ -219,7 +219,7 @@ impl Calendar {
         let event = (time.0 - self.epoch) << KEY_BITS | key;
         let bucket = self.bucket_of(event);
         if bucket > self.open && bucket - self.open < BUCKETS as u64 {
-            // Where the epoch has just moved.
+            // Reached when the epoch has just moved.
             self.put(bucket, event);
         } else if bucket <= self.open {
             let current = self.current.as_slice();
@@ -231,7 +231,7 @@ impl Calendar {
         }
     }
 
-    #[inline(always)] // Of its two callers one is hot.
+    #[inline(always)] // One of the two callers is hot.
     fn put(&mut self, bucket: u64, event: u64) {
         let slot = bucket as usize % BUCKETS;
         let waiting = Waiting { event, next: self.first[slot] };
@@ -254,7 +254,7 @@ impl Calendar {
         u32::try_from(self.places.len() - 1).expect("there are fewer than two events for each link")
     }
 
-    /// The next event.
+    /// Returns the next event.
     #[inline]
     pub(crate) fn next(&mut self) -> Upcoming {
         loop {
@@ -267,7 +267,7 @@ impl Calendar {
         }
     }
 
-    /// Takes the event that [`Self::next`] has just shown.
+    /// Takes the event that [`Self::next`] has just returned.
     #[inline]
     pub(crate) fn take(&mut self, upcoming: Upcoming) -> (Kind, LinkId) {
         debug_assert_eq!(self.current.last(), Some(upcoming.event), "it is the next one");
@@ -279,7 +279,7 @@ impl Calendar {
         (kind, link)
     }
 
-    /// Opens the next bucket that holds an event; false if there is none.
+    /// Opens the next bucket that contains an event; false if there is none.
     fn advance(&mut self) -> bool {
         let bucket = match self.next_occupied() {
             Some(bucket) if bucket < self.special => bucket,
@@ -305,8 +305,8 @@ impl Calendar {
         true
     }
 
-    /// Brings the content of the bucket that was just opened into its order, latest first. Nearly
-    /// always these are a few events: integers are sorted, and ties looked at afterwards.
+    /// Sorts the bucket that was just opened, latest first. It nearly always contains few events,
+    /// so integers are sorted first and ties resolved afterwards.
     #[inline]
     fn sort(&mut self) {
         let events = self.current.as_mut_slice();
@@ -328,7 +328,8 @@ impl Calendar {
         }
     }
 
-    /// Orders the events of one time that begin at `start`, at least two; returns where they end.
+    /// Orders the two or more events of one time that begin at `start`; returns the end of the
+    /// group.
     #[inline(never)]
     fn sort_tie(&mut self, start: usize) -> usize {
         let bits = self.tie_bits;
@@ -337,7 +338,7 @@ impl Calendar {
         let (time, ties) = (*first >> bits, self.ties.at((*first >> KEY_BITS) + self.epoch));
         let rank = |event: u64| ties.rank(kind_of(event), link_of(event));
         if others.first().is_none_or(|third| third >> bits != time) {
-            // Two: nearly always.
+            // Nearly always there are two.
             if rank(*first) < rank(*second) {
                 std::mem::swap(first, second);
             }
@@ -348,8 +349,8 @@ impl Calendar {
         start + end
     }
 
-    /// The bucket to be opened next if `next` is the next one of the ring: perhaps one whose events
-    /// are in `far`, which are in `current` then. Rebases if it is time to.
+    /// Next bucket to open, where `next` is the next one of the ring. Moves events of that bucket
+    /// from `far` to `current`, and rebases if due.
     #[cold]
     fn special_bucket(&mut self, next: Option<u64>) -> Option<u64> {
         let mut next = next;
@@ -411,20 +412,20 @@ impl Calendar {
         events
     }
 
-    /// Makes room for an event at `time`, which lies too far from the epoch because nothing
-    /// happened for long.
+    /// Makes room for an event at `time`, which is too far from the epoch after a long silence.
     #[cold]
     #[inline(never)]
     fn skip_to(&mut self, time: Time) {
         let times = self.events().into_iter().map(|event| (event >> KEY_BITS) + self.epoch);
         let first = times.fold(time.0, u64::min);
-        // It was scheduled at most `MAX_REACH` ahead, so nothing will be scheduled before this.
+        // Events are scheduled at most `MAX_REACH` ahead, so no event will be scheduled before
+        // this.
         self.rebase(first.saturating_sub(Self::MAX_REACH.0).max(self.epoch));
         assert!(time.0 - self.epoch < TIME_LIMIT, "no event lies more than {} ahead", Self::MAX_REACH);
     }
 
-    /// Moves relative time 0 to the start of the bucket that holds `base`, so that 44 bits always
-    /// suffice. All buckets are re-laid; happens every 8.8 s of simulated time and after long
+    /// Moves relative time 0 to the start of the bucket that contains `base`, so that 44 bits
+    /// always suffice. Rebuilds all buckets; happens every 8.8 s of simulated time and after long
     /// silence.
     #[cold]
     fn rebase(&mut self, base: u64) {
@@ -505,7 +506,7 @@ mod tests {
             for _ in 0..stream.below(3) {
                 let far = [1_000, 1_000_000, 40_000_000_000, 3_000_000_000_000][stream.below(4) as usize];
                 let time = now + stream.below(far);
-                // A link has one event of a kind at a time.
+                // A link has at most one event of each kind at a time.
                 calendar.push(Time(time), Kind::Delivery, LinkId(pushed));
                 pushed += 1;
                 expected.push(Reverse(time));
@@ -549,7 +550,7 @@ mod tests {
                 .collect()
         };
         let mut first = [0_u32; 8];
-        // By order of components 0, 1 and 2.
+        // Counts by order of components 0, 1 and 2.
         let mut orders = std::collections::BTreeMap::<Vec<u32>, u32>::new();
         for instant in 0..8_000 {
             let sequence = order(3, instant * 1_163_200);

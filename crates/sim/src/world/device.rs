@@ -1,14 +1,14 @@
-//! The queue of a port's device: packets that have left the buffer, or a host's queues, and not
-//! begun to leave.
+//! Queue of a port's device: packets that have left the buffer, or a host's queues, but have not
+//! begun transmission.
 //!
-//! Its order is settled and its link sends at one rate, so every packet's start is known when it
-//! comes. The packets themselves stand in the link's pipe with their arrivals; here are the starts
-//! of those that wait.
+//! The order is fixed and the link has one rate, so every packet's start is known on its arrival at
+//! the device. The link's pipe contains the packets with their arrival times; the device has only
+//! the starts of those that wait.
 
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Packets that wait in a device.
+/// Totals of the packets that wait in a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pending {
     pub(crate) packets: u64,
@@ -17,35 +17,35 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// One packet of `wire` bytes.
+    /// Totals of one packet of `wire` bytes.
     pub(super) fn of(wire: u16, marked: bool) -> Self {
         Self { packets: 1, bytes: u64::from(wire), marked: u64::from(marked) }
     }
 }
 
-/// First come, first served, up to a number of packets beside the one that is being sent.
+/// First-in, first-out queue, limited to a number of packets in addition to the one being sent.
 #[derive(Debug)]
 pub(super) struct DeviceQueue {
     limit: usize,
-    /// When each begins to leave, in this order, and what it is.
+    /// Start of transmission of each packet, in this order, with its totals.
     waiting: VecDeque<(Time, Pending)>,
 }
 
 impl DeviceQueue {
-    /// Holds so many packets, at least one.
+    /// Creates a queue for `packets` packets, at least one.
     pub(super) fn new(packets: u32) -> Self {
         debug_assert!(packets > 0, "a device without a queue has none");
         Self { limit: packets as usize, waiting: VecDeque::new() }
     }
 
-    /// Forgets what has begun to leave.
+    /// Removes packets whose transmission has begun.
     fn settle(&mut self, now: Time) {
         while self.waiting.front().is_some_and(|&(start, _)| start <= now) {
             self.waiting.pop_front();
         }
     }
 
-    /// When it has room for a packet: now or later.
+    /// Time at which the device has room for a packet: now or later.
     pub(super) fn next_place(&mut self, now: Time) -> Time {
         self.settle(now);
         match self.waiting.front() {
@@ -54,7 +54,7 @@ impl DeviceQueue {
         }
     }
 
-    /// Takes a packet that begins to leave at `start`.
+    /// Adds a packet whose transmission begins at `start`.
     pub(super) fn push(&mut self, now: Time, start: Time, packet: Pending) {
         self.settle(now);
         debug_assert!(self.waiting.len() < self.limit, "a device takes no more than fits");
@@ -63,7 +63,7 @@ impl DeviceQueue {
         }
     }
 
-    /// What waits.
+    /// Totals of the waiting packets.
     pub(super) fn pending(&self, now: Time) -> Pending {
         let waiting = self.waiting.iter().filter(|(start, _)| *start > now);
         waiting.fold(Pending::default(), |sum, (_, one)| Pending {
@@ -73,7 +73,7 @@ impl DeviceQueue {
         })
     }
 
-    /// All that waits is lost. When the packet that is being sent has left, if something waited
+    /// Drops all waiting packets. Returns the end of the current transmission if a packet waited
     /// behind it.
     pub(super) fn empty(&mut self, now: Time) -> Option<Time> {
         self.settle(now);

@@ -1,4 +1,4 @@
-//! Links: one direction of a cable, with exact serialization and a pipe of packets on their way.
+//! Links: one direction of a cable, with exact serialization and a pipe of packets in flight.
 
 use super::device::{DeviceQueue, Pending};
 use super::packet::{Flags, Packet, Slab};
@@ -6,7 +6,7 @@ use super::pipe::Pipe;
 use crate::ids::{HostId, PacketId, SwitchId};
 use bufferlab_units::{BitRate, Serializer, Time};
 
-/// Where a link ends, packed for the hot path.
+/// End of a link, packed for the hot path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Host(HostId),
@@ -16,31 +16,31 @@ pub(crate) enum End {
 
 /// One direction of a cable. Only the head of the pipe is in the calendar.
 ///
-/// The first cache line is what a packet touches on its way, and no packet touches more: in a large
-/// network every packet finds another link, and waits for each line.
+/// The first cache line has all fields that a packet touches on its way. In a large network every
+/// packet finds another link, and so waits for each cache line it touches.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Link {
     pub(crate) busy_until: Time,
     pub(crate) serializer: Serializer,
     pub(crate) delay: Time,
-    /// Packets on their way, and those that the device at its near end holds.
+    /// Packets in flight, and those in the device at the near end.
     pub(crate) pipe: Pipe,
     pub(crate) to: End,
     pub(crate) tx_packets: u64,
     pub(crate) tx_bytes: u64,
-    /// A transmission-complete event is scheduled: packets wait for this link.
+    /// Whether a transmission-complete event is scheduled, because packets wait for this link.
     pub(crate) waiting: bool,
     pub(crate) down: bool,
-    /// Something is special about it, or it leads to another part of the network: what most links
-    /// do not have, so that they ask once.
+    /// Whether the link has rare properties or leads to another part of the network. Most links
+    /// have neither, so one check suffices.
     is_special: bool,
-    /// The link went down with the head of its pipe on it.
+    /// Whether the link went down with the head of its pipe in flight.
     pub(crate) head_is_lost: bool,
-    // Here the second line begins.
+    // The second cache line begins here.
     pub(crate) marked_packets: u64,
     pub(crate) from: End,
-    /// It leads to another part of the network: its packets go there by mail.
+    /// Whether the link leads to another part of the network, to which its packets go by mail.
     crosses: bool,
     special: Option<Box<Special>>,
     pub(crate) account: Box<LinkAccount>,
@@ -50,34 +50,34 @@ const _: () =
     assert!(std::mem::offset_of!(Link, head_is_lost) < 64, "what a packet touches is one cache line");
 const _: () = assert!(size_of::<Link>() == 128, "two cache lines");
 
-/// What is known of a link beside what every packet touches.
+/// Data of a link beyond what every packet touches.
 #[derive(Debug)]
 pub(crate) struct LinkAccount {
     pub(crate) rate: BitRate,
     /// `tx_bytes` at the end of the arrival phase.
     pub(crate) phase_bytes: u64,
-    /// Bytes that had asked for a switch's port by then.
+    /// Bytes offered to a switch's port until the end of the arrival phase.
     pub(crate) phase_offered: Option<u64>,
     pub(crate) lost_packets: u64,
 }
 
-/// What most links do not have.
+/// Rare properties of a link.
 #[derive(Debug, Default)]
 struct Special {
-    /// Where the switch at the end forwards a packet once it has so many bytes of it (cut-through).
+    /// Bytes of a packet after which the switch at the far end forwards it (cut-through).
     header_bytes: Option<u32>,
-    /// At the near end.
+    /// Device queue at the near end.
     device: Option<DeviceQueue>,
 }
 
-/// A packet that was handed to a link.
+/// A packet that a link has accepted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Started {
-    /// At the far end.
+    /// Arrival time at the far end.
     pub(crate) arrival: Time,
-    /// It is the only one on its way: its delivery must be scheduled.
+    /// Whether it is the only packet in flight, so that its delivery must be scheduled.
     pub(crate) alone: bool,
-    /// When the next one may be handed over.
+    /// Time at which the next packet may be handed over.
     pub(crate) next: Time,
 }
 
@@ -103,8 +103,8 @@ impl Link {
         }
     }
 
-    /// The switch at the end forwards a packet once it has so many bytes of it (cut-through);
-    /// `None`: all of them.
+    /// Sets the bytes of a packet after which the switch at the far end forwards it (cut-through);
+    /// `None` for the whole packet.
     pub(crate) fn set_header_bytes(&mut self, bytes: Option<u32>) {
         if bytes.is_some() {
             self.special.get_or_insert_default().header_bytes = bytes;
@@ -112,7 +112,7 @@ impl Link {
         }
     }
 
-    /// The device at the near end queues so many packets; 0: none.
+    /// Sets the capacity of the device queue at the near end (packets); 0 for none.
     pub(crate) fn set_device_queue(&mut self, packets: u32) {
         if packets > 0 {
             self.special.get_or_insert_default().device = Some(DeviceQueue::new(packets));
@@ -120,14 +120,14 @@ impl Link {
         }
     }
 
-    /// Whether it leads to another part of the network.
+    /// Sets whether the link leads to another part of the network.
     pub(crate) fn set_crossing(&mut self, crosses: bool) {
         self.crosses = crosses;
         self.is_special = crosses || self.special.is_some();
     }
 
-    /// Whether it leads to another part of the network.
-    #[inline(always)] // Into the places where packets are sent.
+    /// Whether the link leads to another part of the network.
+    #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn crosses(&self) -> bool {
         self.is_special && self.crosses
     }
@@ -137,7 +137,7 @@ impl Link {
         self.special.as_mut()?.device.as_mut()
     }
 
-    /// When a packet may be handed over to the busy link: now where its device has room.
+    /// Time at which the busy link accepts a packet: now if its device has room.
     #[inline]
     pub(crate) fn next_place(&mut self, now: Time) -> Time {
         if self.is_special { self.next_place_at_device(now) } else { self.busy_until }
@@ -149,22 +149,22 @@ impl Link {
         self.device().map_or(busy_until, |device| device.next_place(now))
     }
 
-    /// What its device holds that has not begun to leave.
+    /// Totals of the packets in the link's device that have not begun transmission.
     pub(crate) fn pending(&self, now: Time) -> Pending {
         let device = self.special.as_ref().and_then(|special| special.device.as_ref());
         device.map_or(Pending::default(), |device| device.pending(now))
     }
 
-    /// The link has gone down, and what its device holds is lost: it is busy with what it is
-    /// sending, no longer.
+    /// Drops the packets in the device of a link that has gone down; the link stays busy only with
+    /// the current transmission.
     pub(crate) fn empty_device(&mut self, now: Time) {
         if let Some(end) = self.device().and_then(|device| device.empty(now)) {
             self.busy_until = end;
         }
     }
 
-    /// [`Self::start`] on a link with something special; returns when the packet counts as arrived
-    /// but for the delay, and when the next one may be handed over.
+    /// Starts a transmission as [`Self::start`] does, on a link with rare properties. Returns the
+    /// arrival without the delay, and the time at which the next packet may be handed over.
     #[cold]
     #[inline(never)]
     fn start_specially(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
@@ -181,7 +181,7 @@ impl Link {
     }
 
     /// Puts a packet of `wire` bytes on the link, which is idle or whose device has room.
-    #[inline(always)] // Into the places where packets are sent.
+    #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn transmit(&mut self, now: Time, packets: &mut Slab, packet: PacketId) -> Started {
         let Packet { wire, flags, .. } = packets[packet];
         let (arrival, next) = self.start(now, wire, flags.has(Flags::MARKED));
@@ -189,9 +189,9 @@ impl Link {
         Started { arrival, alone, next }
     }
 
-    /// The same without the pipe: when the packet arrives, and when the next one may be handed
-    /// over.
-    #[inline(always)] // As above.
+    /// Starts a transmission without the pipe. Returns the arrival, and the time at which the next
+    /// packet may be handed over.
+    #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn start(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
         let (arrived, next) = if self.is_special {
             self.start_specially(now, wire, marked)

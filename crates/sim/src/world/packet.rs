@@ -1,10 +1,10 @@
-//! Packets in flight, in a slab with a free list: 32 bytes each, and a place among those of a link.
+//! Live packets, in a slab with a free list: 32 bytes each, plus their links in the list of a pipe.
 
 use crate::ids::{FlowHandle, HostId, PacketId, Table};
 use bufferlab_core::Tags;
 use bufferlab_units::Time;
 
-/// What a packet is.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Data,
@@ -19,11 +19,11 @@ pub(crate) struct Flags(pub(crate) u8);
 
 impl Flags {
     pub(crate) const ECN_CAPABLE: Self = Self(1 << 2);
-    /// Congestion experienced.
+    /// Mark of congestion experienced (ECN).
     pub(crate) const MARKED: Self = Self(1 << 3);
-    /// An ACK that echoes a mark.
+    /// Flag of an ACK that echoes a mark.
     pub(crate) const ECHO: Self = Self(1 << 4);
-    /// `path` holds explicit choices, one byte per branching switch, next one lowest.
+    /// `path` contains explicit choices, one byte per branching switch, the next one lowest.
     pub(crate) const EXPLICIT_PATH: Self = Self(1 << 5);
     pub(crate) const UNSCHEDULED: Self = Self(1 << 6);
     pub(crate) const RETRANSMISSION: Self = Self(1 << 7);
@@ -62,7 +62,7 @@ impl Flags {
         if condition { Self(self.0 | other.0) } else { self }
     }
 
-    /// The marks that policies may see, notes apart.
+    /// Marks that policies may see, except those in notes.
     #[inline]
     const fn tags(self) -> Tags {
         let mut tags = 0;
@@ -82,53 +82,52 @@ impl Flags {
 /// A packet. Data turns into its ACK in place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
-    /// When the data it stands for was sent; an ACK echoes it.
+    /// Send time of the data; an ACK echoes it.
     pub(crate) sent: Time,
     pub(crate) flow: FlowHandle,
     /// Data: segment. ACK: cumulative acknowledgement.
     pub(crate) seq: u32,
     /// ACK: first segment of the SACK block.
     pub(crate) sack_first: u32,
-    /// Entropy for multipath, or explicit choices.
+    /// Entropy for multipath, or explicit path choices.
     pub(crate) path: u32,
     /// Bytes on the wire.
     pub(crate) wire: u16,
-    /// ACK: segments in the SACK block; of a queue pair also what kind of ACK. Data: notes, the
-    /// flags that found no place in `flags`.
+    /// ACK: segments in the SACK block, and for a queue pair the kind of ACK. Data: notes, flags
+    /// for which `flags` has no room.
     pub(crate) sack_count: u16,
-    /// Host it goes to.
+    /// Destination host.
     pub(crate) dst: HostId,
     pub(crate) flags: Flags,
     pub(crate) priority: u8,
 }
 
 impl Packet {
-    /// A note on data: switches must report their queues.
+    /// Note on data: switches must add telemetry.
     pub(crate) const WANTS_TELEMETRY: u16 = 1;
-    /// A note on data with the one before: of the packet's own queue, not of all queues of its
-    /// port.
+    /// Note on data with `WANTS_TELEMETRY`: report the packet's own queue, not all queues
+    /// of its port.
     pub(crate) const OF_ITS_QUEUE: u16 = 1 << 2;
-    /// A note on data: it belongs to the first bytes of its flow.
+    /// Note on data: the packet belongs to the first bytes of its flow.
     pub(crate) const SMALL: u16 = 1 << 1;
 
-    /// An ACK of a queue pair: it is negative.
+    /// Flag of a queue pair's ACK: negative acknowledgement.
     pub(crate) const NEGATIVE: u16 = 1 << 15;
-    /// An ACK of a queue pair that is none, but a congestion notification.
+    /// Flag of a queue pair's ACK: congestion notification, not an acknowledgement.
     pub(crate) const NOTIFICATION: u16 = 1 << 14;
     /// The longest SACK block of a queue pair (segments).
     pub(crate) const MOST_SACKED: u16 = (1 << 14) - 1;
 
-    /// A SYN that is none, but a bare ACK of the connection that nobody answers; a SYN-ACK that is
-    /// none, but a FIN.
+    /// Flag of a SYN: a bare ACK of the connection that gets no answer. Flag of a SYN-ACK: a FIN.
     pub(crate) const ENDS: u16 = 1;
 
-    /// Whether this is data with a note.
+    /// Whether this is data with the given note.
     #[inline]
     pub(crate) const fn has_note(&self, note: u16) -> bool {
         self.sack_count & note != 0 && matches!(self.flags.kind(), Kind::Data)
     }
 
-    /// The marks that policies may see.
+    /// Marks that policies may see.
     #[inline]
     pub(crate) const fn tags(&self) -> Tags {
         let tags = self.flags.tags();
@@ -136,15 +135,15 @@ impl Packet {
     }
 }
 
-/// A packet and its place on a link: one cache line, which is all that a packet brings along on its
+/// A packet with its neighbour in a link's pipe: one cache line, the only one a packet needs on its
 /// way.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
     pub(super) packet: Packet,
-    /// Where it is on a link, and not the last one there: the packet behind it.
+    /// Next packet on the link; valid unless this packet is the last one there.
     pub(super) behind: PacketId,
-    /// And when that arrives. Here, so that nothing of it has to be looked at until then.
+    /// Arrival time of the next packet; stored here so that its own line is not touched until then.
     pub(super) behind_arrives: Time,
 }
 
@@ -169,13 +168,13 @@ impl Slab {
         }
     }
 
-    /// The packet behind this one on its link, which is not the last one there.
+    /// Next packet on the link; `id` must not be the last one there.
     pub(super) fn behind(&self, id: PacketId) -> PacketId {
         self.slots[id].behind
     }
 
-    /// A packet with its place on a link.
-    #[inline(always)] // Into the hot path.
+    /// Slot of a packet, with its neighbour in the pipe.
+    #[inline(always)] // Inlined into the hot path.
     pub(super) fn slot(&mut self, id: PacketId) -> &mut Slot {
         &mut self.slots[id]
     }
@@ -185,12 +184,13 @@ impl Slab {
         self.free.push(id);
     }
 
-    /// Packets alive now.
+    /// Number of live packets.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Largest number of packets alive at once: slots are reused before new ones are made.
+    /// Largest number of packets alive at once; equals the number of slots, because slots are
+    /// reused before new ones are made.
     pub(crate) fn peak(&self) -> usize {
         self.slots.len()
     }

@@ -1,19 +1,19 @@
-//! The packets on a link, first in, first out: a list through their slots.
+//! The packets on a link, first in, first out: a list linked through their slots.
 //!
-//! A ring of its own would be one more line of the cache at both ends of every link, and in a large
+//! A separate ring buffer would cost one more cache line at both ends of every link, and in a large
 //! network every packet finds another link.
 
 use super::packet::Slab;
 use crate::ids::PacketId;
 use bufferlab_units::Time;
 
-/// No packet.
+/// Marks the absence of a packet.
 const NONE: PacketId = PacketId(u32::MAX);
 
-/// Packets with the times at which they arrive.
+/// Packets of a link with their arrival times.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    /// [`NONE`] where it is empty.
+    /// First packet; [`NONE`] if the pipe is empty.
     first: PacketId,
     last: PacketId,
 }
@@ -29,8 +29,8 @@ impl Pipe {
         self.first == NONE
     }
 
-    /// Adds a packet that arrives at `arrival`; true if it is the only one.
-    #[inline(always)] // Into the places where packets are sent.
+    /// Adds a packet that arrives at `arrival`; returns whether it is the only one.
+    #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn push_back(&mut self, packets: &mut Slab, arrival: Time, packet: PacketId) -> bool {
         let last = std::mem::replace(&mut self.last, packet);
         if self.first == NONE {
@@ -42,8 +42,8 @@ impl Pipe {
         false
     }
 
-    /// Takes the first packet; tells when the one behind it arrives, if there is one.
-    #[inline(always)] // Into the place where packets are delivered.
+    /// Takes the first packet, and returns it with the arrival time of the next one, if any.
+    #[inline(always)] // Inlined where packets are delivered.
     pub(crate) fn pop_front(&mut self, packets: &mut Slab) -> Option<(PacketId, Option<Time>)> {
         let packet = self.first;
         if packet == NONE {
@@ -64,7 +64,7 @@ impl Pipe {
         std::iter::successors(first, |&packet| (packet != self.last).then(|| slab.behind(packet)))
     }
 
-    /// Takes all packets but the first, which are in order.
+    /// Removes and returns all packets but the first, in order.
     pub(crate) fn keep_first(&mut self, slab: &Slab) -> Vec<PacketId> {
         let others = self.packets(slab).skip(1).collect();
         self.last = self.first;
@@ -101,7 +101,7 @@ mod tests {
         let mut pipes = [(); 2].map(|()| (Pipe::default(), VecDeque::new()));
         let mut longest = 0;
         for number in 0..20_000_u64 {
-            // Phases in which they fill and empty.
+            // Pipes fill and empty in alternating phases.
             let fills = (number / 2_000) % 2 == 0;
             let (pipe, queue) = &mut pipes[stream.below(2) as usize];
             match stream.below(40) {

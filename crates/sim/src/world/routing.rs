@@ -1,10 +1,10 @@
-//! Shortest paths, and what the scenario puts in their place: for every switch and destination
-//! host, the ports that lead there.
+//! Shortest paths, and routes that the scenario prescribes instead: the egress ports for every
+//! switch and destination host.
 //!
-//! Hosts of one switch are reached over the same ports from everywhere else: the table has an entry
-//! for every switch and *destination*, which is all hosts of a switch that the same prescribed
-//! routes concern. A table by host would have forty times as many entries in a network of 10,000
-//! hosts, and be the memory that forwarding waits for.
+//! Hosts of one switch are reached over the same ports from everywhere else. The table therefore
+//! has an entry per switch and *destination*: all hosts of a switch that the same prescribed routes
+//! concern. A table by host would have forty times as many entries in a network of 10,000 hosts,
+//! and forwarding would wait for its cache misses.
 
 use crate::SimError;
 use crate::ids::{HostId, Id, SwitchId};
@@ -13,38 +13,39 @@ use bufferlab_units::{RandomStream, Time};
 use std::collections::BTreeMap;
 
 const GROUP: u32 = 1 << 31;
-/// No path.
+/// Entry of a destination without a path.
 const NONE: u32 = GROUP - 1;
-/// The host's own switch: its port is in `own_port`.
+/// Entry of the host's own switch; the port is in `own_port`.
 const OWN: u32 = GROUP - 2;
 
 /// Next hops of all switches.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    /// Of all hosts.
+    /// Number of destinations.
     destinations: usize,
-    /// By host: its destination.
+    /// Destination of each host.
     destination: Vec<u32>,
-    /// By host: the port of its switch that it is attached to.
+    /// Switch port to which each host is attached.
     own_port: Vec<u16>,
-    /// By switch × destination: a port, or `GROUP | index into groups`, or `OWN`, or `NONE`.
+    /// Next hop by switch × destination: a port, or `GROUP | index into groups`, or `OWN`, or
+    /// `NONE`.
     table: Vec<u32>,
-    /// (first in `ports`, count).
+    /// Groups of equal next hops: (first index in `ports`, count).
     groups: Vec<(u32, u32)>,
     ports: Vec<u16>,
-    /// By switch: decorrelates the choices of successive switches.
+    /// Salt of each switch; decorrelates the choices of successive switches.
     salt: Vec<u64>,
-    /// For base round-trip times, by host: its switch and the delay of its cable.
+    /// Switch of each host and the delay of its cable, for base round-trip times.
     attachment: Vec<Option<(u32, Time)>>,
-    /// By switch: which of those with hosts it is.
+    /// Rack number of each switch that has hosts.
     rack: Vec<Option<u32>>,
     racks: usize,
-    /// For base round-trip times, by target rack × rack: propagation delay of the shortest path
-    /// (least delay among those with fewest hops).
+    /// Propagation delay of the shortest path by target rack × rack (least delay among those with
+    /// fewest hops), for base round-trip times.
     delay: Vec<Time>,
 }
 
-/// A neighbour of a switch as routing sees it.
+/// Neighbour of a switch, as routing needs it.
 #[derive(Clone, Copy, Debug)]
 struct Neighbour {
     port: u16,
@@ -54,8 +55,8 @@ struct Neighbour {
 }
 
 impl Routes {
-    /// Next hops over the cables that are up (`is_up`, by cable index). Base round-trip times are
-    /// those of the network without failures: an ideal must not depend on when it is looked at.
+    /// Computes next hops over the cables that are up (`is_up`, by cable index). Base round-trip
+    /// times are those without failures, because an ideal must not depend on the time of the query.
     pub(crate) fn new(topology: &Topology, seed: u64, is_up: impl Fn(usize) -> bool) -> Self {
         let now = Self::search(topology, seed, &is_up);
         if (0..topology.links.len()).all(is_up) {
@@ -65,7 +66,7 @@ impl Routes {
         Self { attachment, rack, racks, delay, ..now }
     }
 
-    /// Breadth-first search from every switch with hosts.
+    /// Runs a breadth-first search from every switch with hosts.
     fn search(topology: &Topology, seed: u64, is_up: &impl Fn(usize) -> bool) -> Self {
         let switches = topology.switches.len();
         let hosts = topology.hosts.len();
@@ -121,7 +122,7 @@ impl Routes {
         routes
     }
 
-    /// Enters the next hops that the scenario prescribes, over what is shortest.
+    /// Replaces shortest paths by the next hops that the scenario prescribes.
     fn divert(&mut self, topology: &Topology, neighbours: &[Vec<Neighbour>]) {
         for route in &topology.routes {
             for &switch in &route.at {
@@ -141,7 +142,7 @@ impl Routes {
         }
     }
 
-    /// Whether prescribed routes lead every packet somewhere.
+    /// Checks that prescribed routes form no loop.
     ///
     /// # Errors
     /// If packets for a host would loop.
@@ -153,7 +154,7 @@ impl Routes {
         Err(SimError::RoutingLoop { host, switches: names.join(", ") })
     }
 
-    /// A host, and switches among which packets for it would loop.
+    /// Finds a host, and switches among which packets for it would loop.
     fn find_loop(&self, topology: &Topology) -> Option<(u32, Vec<u32>)> {
         if topology.routes.is_empty() {
             return None;
@@ -176,12 +177,12 @@ impl Routes {
             };
             ports.into_iter().filter_map(peer).collect()
         };
-        // Only hosts that a route concerns can be led in a circle.
+        // Only hosts with a prescribed route can have a loop.
         let mut hosts: Vec<u32> = topology.routes.iter().flat_map(|route| route.to.iter().copied()).collect();
         hosts.sort_unstable();
         hosts.dedup();
         for host in hosts {
-            // Depth first; a switch is done when everything behind it is.
+            // Depth-first search; a switch is done when everything behind it is.
             let mut done = vec![false; peers.len()];
             for start in 0..peers.len() as u32 {
                 let mut path = vec![start];
@@ -207,7 +208,7 @@ impl Routes {
         None
     }
 
-    /// Enters the next hops towards switch `target`, which has the destinations `here`. Answers the
+    /// Enters the next hops towards switch `target`, which has the destinations `here`. Returns the
     /// delay from every switch.
     fn lead_to(&mut self, target: usize, here: &[usize], neighbours: &[Vec<Neighbour>]) -> Vec<Time> {
         let mut distance = vec![u32::MAX; neighbours.len()];
@@ -285,7 +286,7 @@ impl Routes {
         }
     }
 
-    /// The largest [`Self::base_rtt`] of a host.
+    /// Largest [`Self::base_rtt`] of a host.
     pub(crate) fn longest_base_rtt(&self, host: HostId) -> Time {
         (0..self.attachment.len())
             .map(|other| self.base_rtt(HostId::from_index(other), host))
@@ -293,9 +294,9 @@ impl Routes {
             .unwrap_or(Time::ZERO)
     }
 
-    /// The port through which `switch` sends towards `dst`. `path` is entropy, or explicit choices
-    /// of which the lowest byte is consumed here.
-    #[inline(always)] // Of its two callers one is hot.
+    /// Egress port of `switch` towards `dst`. `path` is entropy, or explicit choices whose lowest
+    /// byte is consumed here.
+    #[inline(always)] // One of the two callers is hot.
     pub(crate) fn port(&self, switch: SwitchId, dst: HostId, path: &mut u32, explicit: bool) -> Option<u16> {
         let entry = self.entry(switch.index(), dst.index());
         if entry & GROUP == 0 {
@@ -321,8 +322,8 @@ impl Routes {
     }
 }
 
-/// The destination of every host, and of every destination the switch that its hosts are attached
-/// to (`own_switch`, by host; none while their cable is down).
+/// Groups hosts into destinations. Returns the destination of every host, and the switch of every
+/// destination (`own_switch` is by host; `None` while the host's cable is down).
 fn group_hosts(topology: &Topology, own_switch: &[Option<u32>]) -> (Vec<u32>, Vec<Option<u32>>) {
     let mut concerned: Vec<Vec<u32>> = vec![Vec::new(); own_switch.len()];
     for (index, route) in (0..).zip(&topology.routes) {

@@ -1,21 +1,21 @@
-//! What do switches report to packets of transports that ask (in-band network telemetry)?
+//! In-band network telemetry: reports of switches to packets whose transport requests them.
 //!
-//! Reports stand beside the packets, in a table with a row per slot of the slab, so that a packet
-//! stays small and runs without telemetry have no table at all. Data turns into its ACK in place,
-//! and so do the reports; the ACK of a transport that wants it goes on to collect them.
+//! Reports are in a table beside the packets, with a row per slot of the slab. A packet so stays
+//! small, and runs without telemetry have no table. When data turns into its ACK in place, its
+//! reports stay with it. The ACK can collect more if its transport wants that.
 
 use crate::ids::{Id, PacketId};
 use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::{HopReport, MAX_HOPS};
 
-/// The reports that live packets carry.
+/// Reports of all live packets.
 #[derive(Debug, Default)]
 pub(crate) struct Telemetry {
     rows: Vec<Row>,
     is_wanted: bool,
 }
 
-/// What a packet carries from one part of the network to another.
+/// Reports of a packet that moves from one part of the network to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reports(Row);
 
@@ -23,12 +23,12 @@ pub(crate) struct Reports(Row);
 struct Row {
     hops: [HopReport; MAX_HOPS],
     count: u8,
-    /// An ACK that collects reports of this. (Data says so itself.)
+    /// Scope of the reports that an ACK collects; data packets carry their scope themselves.
     of_ack: Option<TelemetryScope>,
 }
 
 impl Telemetry {
-    /// `is_wanted`: some transport of the run asks for reports.
+    /// Creates the table; `is_wanted` says whether some transport of the run requests reports.
     pub(crate) fn new(is_wanted: bool) -> Self {
         Self { rows: Vec::new(), is_wanted }
     }
@@ -38,7 +38,7 @@ impl Telemetry {
         self.is_wanted
     }
 
-    /// A packet has come into being: it carries no reports.
+    /// Clears the reports of a new packet.
     #[inline]
     pub(crate) fn begin(&mut self, packet: PacketId) {
         if self.is_wanted {
@@ -54,17 +54,17 @@ impl Telemetry {
         (row.count, row.of_ack) = (0, None);
     }
 
-    /// The data that this packet was has become an ACK that collects reports, too.
+    /// Lets a packet that has become an ACK collect reports, too.
     pub(crate) fn go_on(&mut self, packet: PacketId, scope: TelemetryScope) {
         self.rows[packet.index()].of_ack = Some(scope);
     }
 
-    /// What an ACK wants reports of; `None`: it wants none.
+    /// Scope of the reports that an ACK collects; `None` if it collects none.
     pub(crate) fn scope_of_ack(&self, packet: PacketId) -> Option<TelemetryScope> {
         self.rows[packet.index()].of_ack
     }
 
-    /// Adds a report; beyond the limit of a packet's header, nothing.
+    /// Adds a report, unless the packet's header is full.
     pub(crate) fn add(&mut self, packet: PacketId, report: HopReport) {
         let row = &mut self.rows[packet.index()];
         if let Some(place) = row.hops.get_mut(usize::from(row.count)) {
@@ -73,19 +73,19 @@ impl Telemetry {
         }
     }
 
-    /// All that a packet carries, to go with it to another part of the network; `None`: nothing is
-    /// wanted in this run.
+    /// All reports of a packet that moves to another part of the network; `None` if this run has no
+    /// telemetry.
     pub(crate) fn row(&self, packet: PacketId) -> Option<Reports> {
         self.is_wanted.then(|| Reports(self.rows[packet.index()]))
     }
 
-    /// A packet has come from another part with this.
+    /// Sets the reports of a packet from another part.
     pub(crate) fn set_row(&mut self, packet: PacketId, reports: Reports) {
         self.begin(packet);
         self.rows[packet.index()] = reports.0;
     }
 
-    /// What a packet carries.
+    /// Reports of a packet.
     #[inline]
     pub(crate) fn of(&self, packet: PacketId) -> &[HopReport] {
         if !self.is_wanted {

@@ -1,8 +1,8 @@
-//! Which of several events of one instant goes first.
+//! Order of simultaneous events.
 //!
-//! The fair order of two events is a function of the instant and of their links alone: who sends
-//! over a link knows it, whatever happens elsewhere. The order of insertion is a count of all
-//! transmissions of the network, because the simulators that it imitates have one event queue.
+//! The fair order of two events depends only on the instant and on their links, so every part of
+//! the network can compute it alone. The order of insertion is a count of all transmissions of the
+//! network, because the simulators that it imitates have one event queue.
 
 use super::calendar::Kind;
 use crate::ids::LinkId;
@@ -17,18 +17,18 @@ pub(crate) struct Ties {
     sequences: Option<Box<Sequences>>,
 }
 
-/// When the transmissions began that pending events belong to: a count.
+/// Count of transmissions; orders pending events by the start of their transmission.
 #[derive(Debug)]
 struct Sequences {
     next: u64,
-    /// The last transmission of every link.
+    /// Number of the last transmission of every link.
     sent: Vec<u64>,
-    /// Transmissions whose packets are on their way, by link.
+    /// Numbers of the transmissions whose packets are in flight, by link.
     arriving: Vec<VecDeque<u64>>,
 }
 
 impl Ties {
-    /// Of a network with so many links.
+    /// Creates the order for a network with `links` links.
     pub(crate) fn new(order: TieOrder, seed: u64, links: usize) -> Self {
         let sequences = match order {
             TieOrder::Fair => None,
@@ -41,13 +41,12 @@ impl Ties {
         Self { seed: mix(seed ^ 0x7469_6573), sequences }
     }
 
-    /// Whether completed transmissions go before deliveries of the same instant, whatever came
-    /// first.
+    /// Whether completed transmissions always go before deliveries of the same instant.
     pub(crate) fn by_kind(&self) -> bool {
         self.sequences.is_none()
     }
 
-    /// A transmission begins.
+    /// Records that a transmission begins.
     #[inline]
     pub(crate) fn note_transmission(&mut self, link: LinkId) {
         if let Some(sequences) = &mut self.sequences {
@@ -58,7 +57,7 @@ impl Ties {
         }
     }
 
-    /// The first packet on a link has arrived.
+    /// Records that the first packet on a link has arrived.
     #[inline]
     pub(crate) fn note_delivery(&mut self, link: LinkId) {
         if let Some(sequences) = &mut self.sequences {
@@ -66,32 +65,33 @@ impl Ties {
         }
     }
 
-    /// All packets on a link but the first are lost.
+    /// Forgets all packets on a link but the first, because they are lost.
     pub(crate) fn keep_first(&mut self, link: LinkId) {
         if let Some(sequences) = &mut self.sequences {
             sequences.arriving[link.0 as usize].truncate(1);
         }
     }
 
-    /// The order of events at one instant, of which this is the number.
+    /// Order of the events at time `instant`.
     #[inline]
     pub(crate) fn at(&self, instant: u64) -> Instant<'_> {
         Instant { hash: mix(instant ^ self.seed), sequences: self.sequences.as_deref() }
     }
 }
 
-/// The order of events at one instant.
+/// Order of the events at one instant.
 pub(crate) struct Instant<'a> {
     hash: u64,
     sequences: Option<&'a Sequences>,
 }
 
 impl Instant<'_> {
-    /// Of two events the one with the smaller rank goes first; no two of a kind have the same.
+    /// Rank of an event: the smaller rank goes first, and no two events of a kind have the same
+    /// rank.
     ///
-    /// Fair: a hash, which is a bijection of the link's number. By insertion: when the packet's
-    /// transmission began, and its end before its arrival, as a simulator schedules them that has
-    /// one event queue and takes events of one instant in the order in which they were inserted.
+    /// Fair: a hash, which is a bijection of the link's number. By insertion: the start of the
+    /// packet's transmission, and the end of transmission before the arrival. A simulator with one
+    /// event queue schedules them so and takes the events of one instant in the order of insertion.
     #[inline]
     pub(crate) fn rank(&self, kind: Kind, link: LinkId) -> u64 {
         match &self.sequences {

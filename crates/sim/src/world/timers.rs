@@ -1,5 +1,5 @@
-//! Rare events: retransmission, pacing and policy timers, link changes, samples. A binary heap,
-//! because there are few.
+//! Rare events: retransmission, pacing and policy timers, link changes, samples. A binary heap
+//! suffices, because there are few.
 
 use crate::ids::{CableId, FlowSlot, LinkId, StormId, SwitchId, ThreadId};
 use crate::pfc::PauseKey;
@@ -7,30 +7,30 @@ use bufferlab_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a timer is for. At one instant they fire in this order.
+/// Purpose of a timer. Timers of one instant fire in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// A cable goes down or comes up.
+    /// A cable goes down or up.
     LinkChange(CableId),
-    /// Flow control.
+    /// A timer of flow control.
     Pause(PauseTimer),
-    /// A switch's policy.
+    /// A timer of a switch's policy.
     Policy(SwitchId),
     /// A sender's timer: retransmission, or the next segment of a paced flow.
     Sender(FlowSlot),
-    /// A receiver's delayed ACK.
+    /// A receiver sends its delayed ACK.
     DelayedAck(FlowSlot),
     /// A paced sender may send again.
     Pace(FlowSlot),
-    /// A message that waited for a connection has one.
+    /// A message that waited for a connection gets one.
     Connection(FlowSlot),
-    /// A thread of a closed loop asks.
+    /// A thread of a closed loop asks its next query.
     Ask(ThreadId),
-    /// A thread's request reaches servers.
+    /// A request of a closed-loop thread reaches its servers.
     Request(ThreadId),
-    /// The arrival phase is over.
+    /// The arrival phase ends.
     PhaseEnd,
-    /// Time to sample the chosen switch.
+    /// The chosen switch is sampled.
     Sample,
 }
 
@@ -41,13 +41,13 @@ pub(crate) enum PauseTimer {
     Obeyed(PauseKey),
     /// A neighbour obeys a resume frame.
     ResumeObeyed(PauseKey),
-    /// A pause is over unless it was repeated.
+    /// A pause ends unless it was repeated.
     Expiry(PauseKey),
-    /// A pause is repeated unless it was taken back.
+    /// A pause is repeated unless it was withdrawn.
     Refresh(PauseKey),
-    /// A host that storms sends its next pause frame.
+    /// A host with a pause storm sends its next pause frame.
     Storm(StormId),
-    /// A switch's PFC watchdog looks.
+    /// A switch's PFC watchdog polls its queues.
     Watchdog(SwitchId),
     /// A frame that waited for this link begins to leave.
     FrameStart(LinkId),
@@ -59,7 +59,7 @@ const _: () = assert!(size_of::<Timer>() == 8, "a timer and its time are two wor
 #[derive(Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Time, Timer)>>,
-    /// Time of the first one: the engine asks before every event.
+    /// Time of the first timer, cached because the engine reads it before every event.
     next: Time,
 }
 
@@ -82,7 +82,7 @@ impl Timers {
         self.next
     }
 
-    /// Takes the first timer.
+    /// Removes and returns the first timer.
     pub(crate) fn pop(&mut self) -> Option<Timer> {
         let first = self.heap.pop();
         self.next = self.heap.peek().map_or(Time::MAX, |Reverse((time, _))| *time);

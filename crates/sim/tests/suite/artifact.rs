@@ -1,11 +1,11 @@
-//! What the profile `artifact` does otherwise, seen from outside: rules of the public ns-3 code of
-//! ABM and Reverie (table in `docs/evidence/validation.md`).
+//! External behaviour of the profile `artifact`: rules of the public ns-3 code of ABM and Reverie
+//! (table in `docs/evidence/validation.md`).
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
 
-/// A message over PowerTCP in queue 0, which is served first, and twice what the port can send in
-/// queue 1; what the message takes (ns).
+/// Completion time (ns) of a message over PowerTCP in queue 0, which has priority, while queue 1
+/// gets twice what the port can send.
 fn message_beside_other_queue(telemetry: &str) -> u64 {
     let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 4\nscheduler = \"strict_priority\"";
     let keys = format!("kind = \"rdma\"\ncongestion_control = \"powertcp\"\ndata_priority = 0\n{telemetry}");
@@ -31,13 +31,13 @@ fn telemetry_of_the_port_sees_queues_that_the_packet_is_not_in() {
         message_beside_other_queue("telemetry = \"port\""),
         message_beside_other_queue("telemetry = \"queue\""),
     );
-    // In its own queue there is nothing of the megabyte that waits behind it.
+    // The message's own queue does not include the megabyte that waits behind it.
     assert!(port > queue + queue / 5, "port {port} ns, queue {queue} ns");
     assert_eq!(message_beside_other_queue(""), port, "what HPCC and PowerTCP say");
 }
 
-/// A port with twice the traffic that it can send in queue 1, and TCP whose ACKs cross it in queue
-/// 0, for which the policy leaves nothing.
+/// TCP whose ACKs cross a port in queue 0, for which the policy leaves no space. Queue 1 of the
+/// port gets twice what it can send.
 fn acks_without_space(hardware: &str) -> Rows {
     let switch = format!(
         "buffer = \"20 KB\"\npolicy = {{ name = \"dt\", alpha = [0.000001, 1.0] }}\nqueues_per_port = 2\n\
@@ -61,7 +61,7 @@ fn packets_of_an_uncharged_priority_are_in_no_account_and_never_dropped() {
     assert!(acks.enqueued_packets > 100 && uncharged.queue(0, 2, 1).dropped_packets > 0);
 }
 
-/// What a flow of one segment takes behind a window of 1 MB of the same host (ns).
+/// Completion time (ns) of a flow of one segment behind a window of 1 MB of the same host.
 fn short_behind_long(nic: &str) -> u64 {
     let lab = Lab::new(
         &star(4, "10 Gb/s", "1 us"),
@@ -77,7 +77,7 @@ fn short_behind_long(nic: &str) -> u64 {
 
 #[test]
 fn a_short_flow_does_not_wait_for_the_window_of_another_one() {
-    // At most two packets of the other flow, 1.2 us each, and its own two hops.
+    // At most two packets of the other flow, 1.2 us each, and the two hops of the flow itself.
     assert!(short_behind_long("flow_queues") < 8_000);
     assert!(short_behind_long("fifo") > 800_000);
 }
@@ -95,8 +95,8 @@ fn flow_queues_lose_and_forget_nothing() {
     }
 }
 
-/// A message over PowerTCP whose ACKs come back through a port with twice the traffic that it can
-/// send, in a queue that is served after them; what the message takes (ns).
+/// Completion time (ns) of a message over PowerTCP whose ACKs return through an overloaded port.
+/// The port gets twice what it can send, in a queue that is served after the ACKs.
 fn message_with_traffic_on_the_way_back(path: &str) -> u64 {
     let switch = "buffer = \"1 MB\"\npolicy = \"dt\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"";
     let keys = format!("congestion_control = \"powertcp\"\ntelemetry_path = \"{path}\"");
@@ -116,7 +116,7 @@ fn telemetry_of_the_round_trip_sees_what_acks_pass() {
     assert!(round_trip > 2 * data, "round trip {round_trip} ns, data {data} ns");
 }
 
-/// Packets that cross links for a flow of one segment, and what it takes (ns).
+/// Packets that cross links for a flow of one segment, and its completion time (ns).
 fn one_segment(keys: &str) -> (u64, u64) {
     let transport = format!("congestion_control = \"newreno\"\n{keys}");
     let lab = Lab::new(&star(2, "10 Gb/s", "1 us"), "buffer = \"1 MB\"\npolicy = \"dt\"", &transport);
@@ -132,7 +132,7 @@ fn a_full_connection_sends_three_segments_more_of_which_one_delays_the_data() {
     assert_eq!((short.0, full.0), (8, 14));
     // The ACK of 54 B leaves before the data.
     assert_eq!(full.1 - short.1, 43);
-    // Without a handshake only FIN and its ACK are left, which delay nothing.
+    // Without a handshake only FIN and its ACK remain, which delay nothing.
     let (bare, closed) =
         (one_segment("handshake = false"), one_segment("handshake = false\nfull_connection = true"));
     assert_eq!((bare.0, closed.0, bare.1), (4, 8, closed.1));

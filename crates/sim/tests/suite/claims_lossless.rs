@@ -1,21 +1,21 @@
-//! Claims of Reverie (NSDI 2024) about flow control in a network: nothing lossless is lost, and
-//! pauses and resumes take turns.
+//! Claims of Reverie (NSDI 2024) about flow control in a network: no lossless packet is lost, and
+//! pauses and resumes alternate.
 
 use crate::support::{Lab, Rows, run_fast};
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
 
-/// Packets on the wire (bytes).
+/// Size of a packet on the wire (bytes).
 const WIRE: u64 = 1_500;
 const POLICIES: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 
-/// Two packets, the frame, what fills 10 us there and back and 2 us of reaction at 40 Gb/s, and a
-/// packet that the port is sending.
+/// Headroom: two packets, the frame, a packet that the port is sending, and what fills 10 us there
+/// and back and 2 us of reaction at 40 Gb/s.
 const fn headroom() -> u64 {
     2 * WIRE + 64 + 40 * (2 * 10_000 + 2_000) / 8 + WIRE
 }
 
-/// Four racks of eight hosts behind two spines; open-loop incast of lossless packets beside a lossy
+/// Four racks of eight hosts behind two spines; open-loop incast of lossless packets during a lossy
 /// overload.
 fn incast(policy: &str, seed: u64) -> Rows {
     let topology = r#"
@@ -47,7 +47,7 @@ fn incast(policy: &str, seed: u64) -> Rows {
     run_fast(&scenario)
 }
 
-/// Packets lost of the lossless priority, of the other one, and pauses.
+/// Lost packets of the lossless priority, lost packets of the other one, and pauses.
 fn losses_and_pauses(rows: &Rows) -> [u64; 3] {
     let lost =
         |priority: u8| rows.drops.iter().filter(|row| row.priority == priority).map(|row| row.packets).sum();
@@ -70,8 +70,7 @@ claims! {
         for policy in POLICIES {
             let rows = incast(policy, 1);
             for row in &rows.pauses {
-                // Every pause is taken back, and never twice; one may be in force when the run
-                // ends.
+                // Every pause is withdrawn exactly once; one may be in force when the run ends.
                 met &= (0..=1).contains(&(row.sent_pauses as i64 - row.sent_resumes as i64));
                 frames[0] += row.sent_pauses;
                 frames[1] += row.sent_resumes;

@@ -1,7 +1,8 @@
-//! TDT (ToN 2022), Figures 9 to 11: what it says of random traffic, on the shipped scenarios.
+//! TDT (ToN 2022), Figures 9 to 11: the paper's claims about random traffic, on the shipped
+//! scenarios.
 //!
-//! Where the paper is silent both readings are run: how the lengths of bursts scatter (section
-//! VI-B), and what "9:1" counts (section VI-C).
+//! Where the paper is ambiguous both readings are run: the spread of burst lengths (section VI-B),
+//! and the quantity that "9:1" counts (section VI-C).
 
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_page};
@@ -13,16 +14,15 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What the claims need of a run.
+/// Results of a run that the claims need.
 #[derive(Debug, Default)]
 struct Run {
     classes: Vec<String>,
-    /// Class, length while sending (ns), packets sent, packets lost.
+    /// Flows: class, sending time (ns), packets sent, packets lost.
     flows: Vec<(u16, u64, u64, u64)>,
-    /// Class, upper edge (ns), packets.
+    /// Delay bins: class, upper edge (ns), packets.
     delays: Vec<(u16, u64, u64)>,
-    /// Of every switch port that was asked for anything: offered and carried, as shares of its
-    /// rate.
+    /// Every switch port with offered traffic: offered and carried load, as shares of its rate.
     ports: Vec<(String, f64, f64)>,
     seconds: f64,
 }
@@ -53,7 +53,8 @@ impl Run {
         self.classes.iter().position(|class| class == name).expect("the class exists") as u16
     }
 
-    /// Bursts whose length is at least `from` and below `to` (us): lossless ones, and all.
+    /// Number of bursts whose length is at least `from` and below `to` (us): lossless ones, and
+    /// all.
     fn bursts(&self, from: u64, to: u64) -> (usize, usize) {
         let class = self.class("burst");
         let within =
@@ -62,7 +63,7 @@ impl Run {
         (lost.iter().filter(|lost| **lost == 0).count(), lost.len())
     }
 
-    /// The share of lossless bursts in percent.
+    /// Percentage of lossless bursts.
     fn lossless(&self, from: u64, to: u64) -> f64 {
         let (lossless, all) = self.bursts(from, to);
         lossless as f64 / all as f64 * 100.0
@@ -72,7 +73,7 @@ impl Run {
         self.lossless(0, u64::MAX / 1_000)
     }
 
-    /// The delay (ms) that a share of a class' packets does not exceed.
+    /// Quantile `share` of the delay (ms) of a class' packets.
     fn delay_ms(&self, class: &str, share: f64) -> f64 {
         let class = self.class(class);
         let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
@@ -92,25 +93,25 @@ impl Run {
         self.ports.iter().find(|port| port.0 == host).expect("the port is used").2
     }
 
-    /// Packets of a class that were delivered.
+    /// Delivered packets of a class.
     fn delivered(&self, class: &str) -> f64 {
         let class = self.class(class);
         self.flows.iter().filter(|flow| flow.0 == class).map(|flow| (flow.2 - flow.3) as f64).sum()
     }
 
-    /// Jain's index of what ports carried over what they could have.
+    /// Jain's index of the ports' carried over offered load.
     fn jain(&self) -> f64 {
         jain(&self.ports.iter().map(|(_, offered, carried)| carried / offered.min(1.0)).collect::<Vec<_>>())
     }
 }
 
-/// Eq. 15.
+/// Jain's index (Eq. 15).
 fn jain(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     sum * sum / (values.len() as f64 * values.iter().map(|x| x * x).sum::<f64>())
 }
 
-/// A shipped scenario with changes. Every run is done once, whoever asks for it.
+/// Result of a shipped scenario with changes. Each run is done once and shared by all claims.
 fn run(scenario: &str, changes: &[(&str, &str)]) -> Arc<Run> {
     type Cell = Arc<OnceLock<Arc<Run>>>;
     static RUNS: Mutex<BTreeMap<String, Cell>> = Mutex::new(BTreeMap::new());
@@ -132,7 +133,7 @@ fn run(scenario: &str, changes: &[(&str, &str)]) -> Arc<Run> {
 }
 
 fn policy(name: &str) -> String {
-    // The scenario gives dt the paper's alpha; that of the others is 1 unless set.
+    // The scenario gives dt the paper's alpha; for the other policies alpha is 1 unless set.
     if name == "dt" {
         "{ name = \"dt\", alpha = 1.0 }".to_owned()
     } else {
@@ -157,13 +158,13 @@ fn mixed(name: &str) -> Arc<Run> {
     run("tdt-mixed.toml", &[("switch.policy", &policy(name)), ("duration", "4 s")])
 }
 
-/// "9:1" by load.
+/// Section VI-C; "9:1" by load.
 fn mixed_by_load(name: &str) -> Arc<Run> {
     run("tdt-mixed-by-load.toml", &[("switch.policy", &policy(name)), ("duration", "1200 ms")])
 }
 
-/// Section VI-D: lossless share (%), and what long bursts and background delivered (packets), for
-/// DC = B/8 … 2B.
+/// Section VI-D for DC = B/8 … 2B: lossless share (%), and the packets delivered by long bursts and
+/// by background traffic.
 fn sweep() -> Vec<(u64, f64, f64)> {
     let at = |dc: u64| {
         let run = run("tdt-fig11.toml", &[("switch.policy.dc", &dc.to_string()), ("duration", "1 s")]);

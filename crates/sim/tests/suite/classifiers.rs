@@ -1,12 +1,12 @@
-//! Does a classifier that a scenario names decide which queue packets join, for built-in ones, own
-//! ones, and in every memory of a switch?
+//! Classifiers named by a scenario choose the queues of packets: built-in and custom ones, in every
+//! memory of a switch.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_core::{Classifier, ClassifierInfo, Classify, Tags, Unclassified, register_classifier};
 use bufferlab_units::Time;
 
-/// Packets that joined the queues of each priority, over all ports, when host 0 sends ten segments
-/// to host 2 and host 1 five to host 3. Data have priority 1, ACKs 3.
+/// Packets that joined the queues of each priority, over all ports. Host 0 sends ten segments to
+/// host 2, and host 1 five to host 3. Data have priority 1, ACKs 3.
 fn packets_by_queue(switch: &str) -> [u64; 4] {
     let switch = format!("buffer = \"1 MB\"\nqueues_per_port = 4\n{switch}");
     let transport = "congestion_control = \"newreno\"\nhandshake = false\ninitial_window = 20\n\
@@ -28,20 +28,20 @@ fn the_map_of_a_scenario_sends_priorities_to_queues() {
     assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{map}")), [15, 0, 15, 0]);
 }
 
-/// ACKs are a flow of their own: of each flow and of its ACKs the first four.
+/// The ACKs of a flow count as a separate flow, so four packets of each are trapped.
 #[test]
 fn a_trap_sends_the_first_packets_of_every_flow_to_their_queue_in_every_memory() {
     let trap = "classifier = { name = \"elephant-trap\", short_packets = 4, short_queue = 0 }";
     let expected = [16, 7, 0, 7];
     assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{trap}")), expected);
     assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{trap}\nhardware = {{ slices = 2 }}")), expected);
-    // It takes the place of the policy's own trap.
+    // The classifier replaces the policy's own trap.
     assert_eq!(packets_by_queue(&format!("policy = \"ib\"\n{trap}")), expected);
     let none = "policy = { name = \"ib\", dpp_packets = 4 }\nclassifier = \"priority\"";
     assert_eq!(packets_by_queue(none), [0, 15, 0, 15]);
 }
 
-/// Large packets go to a queue of their own.
+/// Assigns large packets to a separate queue.
 #[derive(Clone, Debug)]
 struct BySize;
 

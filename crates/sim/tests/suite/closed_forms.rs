@@ -1,20 +1,21 @@
-//! Closed forms and Markov chains of others, which the simulator has to meet.
+//! Closed forms and Markov chains from the literature, which the simulator has to meet.
 //!
-//! A packet leaves the buffer when its transmission starts. So the packet in service holds no
-//! place, and K counts waiting places. Every form stands with its source and the tolerance of a
-//! finite run.
+//! A packet leaves the buffer when its transmission starts. The packet in service therefore
+//! occupies no place, and K counts waiting places. Every form is given with its source and the
+//! tolerance of a finite run.
 
 use crate::support::{Lab, Rows, flow, run_fast, star};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
-/// A packet on the wire (bytes); without headers, so that a flow of this size is one packet.
+/// Size of a packet on the wire (bytes); without headers, so that a flow of this size is one
+/// packet.
 const PACKET: u64 = 1_500;
 /// Time to send a packet at 1 Gb/s (us).
 const SERVICE_US: f64 = 12.0;
-/// Hosts that send, each ten times as fast as a receiver's port: arrivals stay Poisson.
+/// Number of sending hosts, each ten times as fast as a receiver's port: arrivals stay Poisson.
 const SENDERS: u64 = 40;
-/// One-packet flows that leave by the clock.
+/// One-packet flows, sent by the clock.
 const OPEN: &str =
     "congestion_control = \"none\"\nrate = \"10 Gb/s\"\nsegment_bytes = \"1500 B\"\nheader_bytes = \"0 B\"";
 
@@ -24,7 +25,7 @@ fn two_servers() -> String {
     format!("{}\nchange = [{}, {}]", star(SENDERS as u32 + 2, "10 Gb/s", "1 us"), slow(0), slow(1))
 }
 
-/// Poisson arrivals of one class for one receiver.
+/// Poisson arrivals of one class at one receiver.
 struct Arrivals {
     receiver: u32,
     /// Offered load of the receiver's port.
@@ -37,7 +38,7 @@ fn always(_: &mut RandomStream) -> u64 {
     PACKET
 }
 
-/// Exponential, of at least one byte and at most a cell.
+/// Exponential size of at least one byte and at most a cell.
 fn exponential(stream: &mut RandomStream) -> u64 {
     (stream.exponential(PACKET as f64).ceil() as u64).clamp(1, 30_000)
 }
@@ -59,7 +60,7 @@ impl Arrivals {
     }
 }
 
-/// Runs these arrivals through a switch; one transport for each class.
+/// Runs these arrivals through a switch, with one transport per class.
 fn offered(switch: &str, transports: &[String], arrivals: &[Arrivals], packets: f64) -> Rows {
     let rate: f64 = arrivals.iter().map(|class| class.load / SERVICE_US).sum();
     let until = Time((packets / rate * 1e6) as u64);
@@ -75,7 +76,7 @@ fn offered(switch: &str, transports: &[String], arrivals: &[Arrivals], packets: 
     run_fast(&lab.lists(arrivals.iter().enumerate().map(list).collect()))
 }
 
-/// Lost and all packets for a port.
+/// Lost packets and all packets for a port.
 fn losses(rows: &Rows, port: u16, priority: u8) -> (f64, f64) {
     let queue = rows.queue(0, port, priority);
     let lost = (queue.dropped_packets + queue.evicted_packets) as f64;
@@ -91,7 +92,7 @@ fn near(what: &str, found: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// Loss of M/D/1 with `waiting` places beside the one in service.
+/// Loss of M/D/1 with `waiting` places in addition to the one in service.
 ///
 /// Embedded chain at departures: Gross, Shortle, Thompson, Harris, *Fundamentals of Queueing
 /// Theory*, section 5.1.7. With π0 the probability of leaving an empty system behind, the loss is 1
@@ -139,8 +140,8 @@ fn complete_partitioning_is_two_separate_queues() {
 
 #[test]
 fn two_priorities_wait_as_cobham_says() {
-    // Cobham 1954: W0 = R / (1 − ρ0), W1 = R / ((1 − ρ0) (1 − ρ0 − ρ1)), where R = ρ S / 2 remains
-    // of a deterministic service.
+    // Cobham 1954: W0 = R / (1 − ρ0), W1 = R / ((1 − ρ0) (1 − ρ0 − ρ1)), where R = ρ S / 2 is the
+    // mean residual of a deterministic service.
     let switch = "buffer = \"100 MB\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"\npolicy = \"cs\"";
     let transports = [0, 1].map(|priority| format!("{OPEN}\ndata_priority = {priority}"));
     let arrivals = [
@@ -166,8 +167,8 @@ const PLACES: usize = 12;
 
 /// Stationary losses of two exponential servers that share [`PLACES`] waiting places.
 ///
-/// Kamoun and Kleinrock, IEEE Trans. Communications 28 (7), 1980, as a Markov chain that is solved
-/// numerically: a port is idle, or busy with some packets that wait. `admits(q, total)` is the
+/// Kamoun and Kleinrock, IEEE Trans. Communications 28 (7), 1980, as a Markov chain solved
+/// numerically: a port is idle, or busy with some waiting packets. `admits(q, total)` is the
 /// policy: whether a packet may join a queue of q packets while `total` wait.
 fn shared_memory_losses(loads: [f64; 2], admits: impl Fn(usize, usize) -> bool) -> ([f64; 2], f64) {
     // State of a port: 0 is idle, 1 + q is busy with q waiting.
@@ -251,7 +252,7 @@ fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
             for port in 0..2_u16 {
                 let (lost, all) = losses(&rows, port, 0);
                 let expected = expected[usize::from(port)];
-                // Losses come in bursts: the deviation of their number is several times that of a
+                // Losses are bursty: the deviation of their number is several times that of a
                 // Poisson one.
                 let tolerance = (4.5 / (expected * all).sqrt()).max(0.05);
                 near(&format!("{policy}, loads {loads:?}, port {port}"), lost / all, expected, tolerance);
@@ -266,7 +267,8 @@ fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
 
 #[test]
 fn round_robin_gives_max_min_shares_of_constant_demands() {
-    // Demands in Gb/s of a port of 10 Gb/s; what a queue does not use is divided among the others.
+    // Demands in Gb/s on a port of 10 Gb/s; bandwidth that a queue does not use is divided among
+    // the others.
     for (demands, shares) in
         [(vec![1.0, 4.0, 8.0], vec![1.0, 4.0, 5.0]), (vec![2.0, 2.5, 9.0, 9.0], vec![2.0, 2.5, 2.75, 2.75])]
     {
@@ -299,10 +301,10 @@ fn round_robin_gives_max_min_shares_of_constant_demands() {
     }
 }
 
-/// One NewReno flow over a bottleneck of 1 Gb/s whose buffer is `share` of the bandwidth-delay
-/// product: utilisation from the second second on, and lost packets per packet.
+/// Utilisation from the second second on, and lost packets per packet, of one NewReno flow. Its
+/// bottleneck of 1 Gb/s has a buffer of `share` of the bandwidth-delay product.
 fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
-    // 2.4 ms without queues: 200 packets.
+    // The round trip without queues is 2.4 ms, which is 200 packets.
     let product = 200.0 * PACKET as f64;
     let topology = "kind = \"dumbbell\"\nhosts_per_side = 1\nhost_rate = \"10 Gb/s\"\nbottleneck_rate = \"1 Gb/s\"\n\
                     delay = \"1 us\"\nbottleneck_delay = \"1180 us\"";
@@ -329,14 +331,13 @@ fn one_newreno_flow(share: f64) -> (f64, f64, f64) {
 fn one_newreno_flow_uses_and_loses_what_the_sawtooth_says() {
     for share in [0.25, 0.5, 1.0] {
         let (utilisation, loss, window) = one_newreno_flow(share);
-        // The window climbs by a segment per round trip from W/2 to W = (1 + b) BDP. Below BDP a
-        // round trip is constant and the link is in part idle; above, queues make round trips
-        // longer.
+        // The window grows by a segment per round trip from W/2 to W = (1 + b) BDP. Below BDP a
+        // round trip is constant and the link is partly idle; above, queues lengthen round trips.
         let grown = (1.0 + share) * (1.0 + share);
         let expected =
             if share < 1.0 { 0.375 * grown / ((1.0 - share) / 2.0 + (grown - 1.0) / 2.0) } else { 1.0 };
         near(&format!("b = {share}, utilisation"), utilisation, expected, 0.03);
-        // Mathis et al., CCR 1997: one loss for 3/8 W² packets.
+        // Mathis et al., CCR 1997: one loss per 3/8 W² packets.
         near(&format!("b = {share}, loss"), loss, 8.0 / (3.0 * window * window), 0.15);
     }
 }
@@ -376,7 +377,7 @@ fn senders_at_line_rate_into_one_port_are_paused_for_one_minus_one_of_k() {
         assert_eq!(rows.switch_losses(), 0);
         let paused: u64 =
             rows.pauses.iter().filter(|row| row.priority == 1).map(|row| row.neighbour_paused_ns).sum();
-        // All senders are served alike and end together, after k times as long as alone.
+        // All senders are served equally and end together, after k times the time of one alone.
         let end = f64::from(senders) * 0.05 * 1e9;
         let share = paused as f64 / f64::from(senders) / end;
         near(&format!("{senders} senders"), share, 1.0 - 1.0 / f64::from(senders), 0.1);

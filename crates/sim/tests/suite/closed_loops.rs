@@ -1,5 +1,5 @@
-//! Do closed loops keep exactly so many queries under way, and do queries take as long as they
-//! should?
+//! Closed loops keep exactly the set number of queries in progress, and queries take the expected
+//! time.
 
 use crate::support::{Lab, Rows, run, star};
 use bufferlab_units::{BitRate, Time};
@@ -17,7 +17,7 @@ fn ask(keys: &str) -> String {
     )
 }
 
-/// Start and end of every query (ns), by start.
+/// Start and end of every query (ns), sorted by start.
 fn queries(rows: &Rows) -> Vec<(u64, u64)> {
     let ends =
         |row: &bufferlab_metrics::QueryRow| (row.start_ns, row.start_ns + row.qct_ns.expect("complete"));
@@ -26,7 +26,7 @@ fn queries(rows: &Rows) -> Vec<(u64, u64)> {
     queries
 }
 
-/// Queries under way a moment after `instant`; starts and ends are rounded to a nanosecond.
+/// Number of queries in progress just after `instant`; starts and ends are rounded to a nanosecond.
 fn under_way(queries: &[(u64, u64)], instant: u64) -> usize {
     queries.iter().filter(|(start, end)| (*start..*end).contains(&(instant + 2))).count()
 }
@@ -37,7 +37,7 @@ fn every_thread_has_exactly_one_query_under_way() {
     let rows = run(&scenario);
     let queries = queries(&rows);
     assert_eq!(queries.len(), 400);
-    // Once the 400th has been asked, threads end.
+    // Threads end once the 400th query has been asked.
     let last_start = queries.last().expect("queries").0;
     let moments: Vec<_> = queries.iter().map(|query| query.0).filter(|&start| start < last_start).collect();
     assert!(moments.iter().all(|&moment| under_way(&queries, moment) == 16), "never 15, never 17");
@@ -62,7 +62,7 @@ fn a_single_thread_follows_the_closed_form() {
         assert!(start.abs_diff(expected) <= 1 + at as u64, "query {at}: {start}, {expected}");
         assert!((end - start).abs_diff(qct) <= 1, "{}", end - start);
     }
-    // As many as begin before 10 ms.
+    // Number of queries that begin before 10 ms.
     assert_eq!(queries.len() as u64, (10_000_000 - first).div_ceil(qct + 300_000));
 }
 
@@ -72,7 +72,7 @@ fn requests_take_half_a_round_trip_unless_the_scenario_says_otherwise() {
         let rows = run(&lab().workloads(&ask(&format!("fan_in = 1\nitem = \"1 KB\"\nqueries = 1\n{keys}"))));
         rows.queries[0].qct_ns.expect("complete")
     };
-    // Two cables of 125 us either way.
+    // The request crosses two cables of 125 us.
     assert_eq!(time("") - time("request_delay = \"0 s\""), 250_000);
 }
 
@@ -114,7 +114,7 @@ fn two_clients_with_parallel_items_share_no_connection() {
     let rows = run(&lab().workloads(tables));
     assert_eq!((rows.queries.len(), rows.flows.len()), (20, 240));
     assert!(rows.queries.iter().all(|query| query.fan_in == 12 && query.request_bytes == 120_000));
-    // Nobody waits for another one: ten segments are the initial window, and each client's link is
+    // No client waits for another: ten segments are the initial window, and each client's link is
     // the only queue.
     assert!(rows.all_finished());
 }

@@ -1,5 +1,5 @@
-//! What does a second message take over a connection that is open? Compared with closed forms, to
-//! the nanosecond.
+//! Completion time of a second message over an open connection, compared with closed forms to the
+//! nanosecond.
 
 use crate::support::{Lab, flow, run, star};
 use bufferlab_units::{BitRate, Time};
@@ -10,17 +10,17 @@ const SEGMENT: u64 = 1_400;
 const FULL: u64 = 1_454;
 const ACK: u64 = 54;
 
-/// Two hops of one rate: a lonely packet (ps).
+/// Time of a single packet over two hops of one rate (ps).
 fn alone(bytes: u64) -> u64 {
     2 * (RATE.serialization(bytes).0 + DELAY.0)
 }
 
-/// `count` full packets back to back (ps).
+/// Time of `count` full packets back to back (ps).
 fn train(count: u64) -> u64 {
     (count - 1) * RATE.serialization(FULL).0 + alone(FULL)
 }
 
-/// Slow start from ten segments (ps).
+/// Time of slow start from ten segments (ps).
 fn slow_start(count: u64) -> u64 {
     let (mut start, mut left, mut round) = (0, count, 10);
     while left > round {
@@ -41,7 +41,7 @@ fn lab(keys: &str) -> Lab {
     .times("2 s", "1 s")
 }
 
-/// FCTs (ns) of messages of so many segments from host 1 to host 0, each at its time (ms).
+/// FCTs (ns) of messages from host 1 to host 0, given as (segments, start in ms).
 fn fcts(keys: &str, messages: &[(u64, u64)]) -> Vec<u64> {
     let flows = messages.iter().map(|&(count, ms)| flow(1, 0, count * SEGMENT, Time::from_ms(ms))).collect();
     let rows = run(&lab(keys).flows(flows));
@@ -56,7 +56,7 @@ fn ns(ps: u64) -> u64 {
 fn the_second_message_begins_with_the_window_of_the_first() {
     for control in ["newreno", "cubic", "dctcp", "ecn-star"] {
         let keys = format!("congestion_control = \"{control}\"");
-        // 400 segments: rounds of 10, 20, 40, 80, 160 and 90, so that the window has passed 100.
+        // Rounds of 10, 20, 40, 80, 160 and 90 segments, so that the window has passed 100.
         let messages = [(400, 0), (100, 20)];
         assert_eq!(fcts(&keys, &messages), [ns(slow_start(400)), ns(slow_start(100))], "{control}: apart");
         let kept = fcts(&format!("{keys}\npersistent = true"), &messages);
@@ -66,7 +66,7 @@ fn the_second_message_begins_with_the_window_of_the_first() {
 
 #[test]
 fn a_connection_that_was_idle_begins_again_if_it_is_told_to() {
-    // Idle for a second, a hundred timeouts.
+    // Idle for a second, which is a hundred timeouts.
     let messages = [(400, 0), (100, 1_000)];
     let keys = "congestion_control = \"newreno\"\npersistent = true";
     assert_eq!(fcts(keys, &messages)[1], ns(slow_start(100)), "RFC 5681");
@@ -90,10 +90,10 @@ fn a_message_waits_for_the_only_connection_of_its_pair() {
     let keys = "congestion_control = \"newreno\"\npersistent = true";
     let both = [(400, 0), (100, 0)];
     let one = fcts(&format!("{keys}\nconnections_per_pair = 1"), &both);
-    // It begins when the first one has been acknowledged.
+    // The second message begins when the first one has been acknowledged.
     let acknowledged = slow_start(400) + alone(ACK);
     assert_eq!(one, [ns(slow_start(400)), ns(acknowledged + train(100))]);
-    // With a second connection both send at once, each from ten segments.
+    // With a second connection both messages start at once, each from ten segments.
     let two = fcts(&format!("{keys}\nconnections_per_pair = 2"), &both);
     assert!(two[1] < ns(slow_start(100)) + 100_000, "{two:?}");
     assert_eq!(fcts(keys, &both), two, "without a limit another connection is opened");
@@ -120,7 +120,7 @@ fn every_congestion_control_carries_many_messages_over_one_connection() {
                 "congestion_control = \"{}\"\npersistent = true\nconnections_per_pair = 1",
                 info.name
             );
-            // Small buffers, so that messages end in all states.
+            // Small buffers, so that messages end in all states of the sender.
             let lab = Lab::new(
                 &star(4, "1 Gb/s", "20 us"),
                 "buffer = \"30 KB\"\npolicy = \"cs\"\n[switch.ecn]\nkind = \"step\"\nthreshold = \"15 KB\"",
@@ -148,7 +148,7 @@ fn a_flow_without_a_size_sends_until_arrivals_end() {
     assert!(rows.all_finished());
     let (short, long) = (rows.flow(0), rows.flow(1));
     assert_eq!(short.size_bytes, 1_000_000);
-    // It ends one way after the end of the arrivals, and its size is what it sent by then.
+    // The flow ends one way after the end of the arrival phase, with the size that it sent by then.
     let end = long.start_ns + long.fct_ns.expect("finished");
     assert!((20_000_000..21_100_000).contains(&end), "{end}");
     assert_eq!(long.size_bytes, long.sent_packets * SEGMENT);

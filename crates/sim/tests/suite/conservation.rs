@@ -1,4 +1,4 @@
-//! Is every packet, byte and picosecond accounted for, whatever the network does?
+//! Conservation: every packet, byte and picosecond of random networks is accounted for.
 
 use crate::support::{Lab, Rows, run, star};
 use bufferlab_core::policy::POLICIES;
@@ -7,10 +7,10 @@ use bufferlab_scenario::{Multipath, Scenario};
 use bufferlab_units::RandomStream;
 use std::collections::BTreeMap;
 
-/// A full segment and its headers.
+/// Bits of a full segment with its headers.
 const LARGEST_FRAME_BITS: f64 = 8.0 * 1_454.0;
 
-/// Draws scenarios.
+/// Random generator of scenarios.
 struct Dice(RandomStream);
 
 impl Dice {
@@ -23,7 +23,7 @@ impl Dice {
     }
 }
 
-/// A small scenario that is different for every seed: one of everything, with buffers from a few
+/// A small random scenario, different for every seed. All features occur, with buffers from a few
 /// packets per port to plenty.
 fn random_scenario(seed: u64) -> (String, Scenario) {
     let mut dice = Dice(RandomStream::new(seed, "conservation", 0));
@@ -130,8 +130,8 @@ fn everything_is_accounted_for_in_any_network_under_any_load() {
             !rows.queries.is_empty() && rows.flows.iter().any(|flow| flow.query_id.is_none()),
             "{name} has traffic"
         );
-        // Equal delays give a slow port a share of the space by its rate: of a tiny buffer, less
-        // than a packet. Every event has been verified nevertheless.
+        // Policies for equal delays give a slow port a share of the space by its rate: less than a
+        // packet of a tiny buffer. Every event has been verified nevertheless.
         if !rows.all_finished() && scenario.switches.iter().any(|switch| switch.policy == "bshare-like") {
             continue;
         }
@@ -147,7 +147,8 @@ fn everything_is_accounted_for_in_any_network_under_any_load() {
         evicted += rows.queues.iter().map(|queue| queue.evicted_packets).sum::<u64>();
         *drops_by_policy.entry(scenario.switches[0].policy.clone()).or_default() += rows.switch_losses();
     }
-    // The dice have shown everything that this test is about. Policies that evict are among them.
+    // The random scenarios must have covered every feature under test, including policies that
+    // evict.
     assert!(
         lossy > 60 && marked > 20 && delayed > 60 && evicted > 0,
         "{lossy} lossy, {marked} with marks, {delayed} delayed"
@@ -156,7 +157,7 @@ fn everything_is_accounted_for_in_any_network_under_any_load() {
     assert!(drops_by_policy.values().all(|&drops| drops > 100), "{drops_by_policy:?}, {evicted} evicted");
 }
 
-/// Every segment is sent once, and again as often as the sender says.
+/// Checks that every segment is sent once, plus the retransmissions that the sender counts.
 fn check_flows(name: &str, scenario: &Scenario, rows: &Rows) {
     assert_eq!(rows.totals.flows, rows.flows.len() as u64, "{name}");
     assert_eq!(rows.totals.flows_finished, rows.flows.len() as u64, "{name}");
@@ -182,7 +183,7 @@ fn transport_of(scenario: &Scenario, rows: &Rows, class: u16) -> usize {
     workload.expect("a class is a workload").transport as usize
 }
 
-/// Losses as flows, queues and the table of reasons see them.
+/// Checks that flows, queues and the table of reasons agree on losses.
 fn check_losses(name: &str, rows: &Rows) {
     let by_flow: u64 = rows.flows.iter().map(|flow| flow.dropped_packets).sum();
     let by_reason: u64 = rows.drops.iter().map(|drop| drop.packets).sum();
@@ -213,8 +214,8 @@ fn check_losses(name: &str, rows: &Rows) {
     }
 }
 
-/// What goes into a switch comes out of it or is lost there, port by port; and the same for the
-/// whole network.
+/// Checks per port and for the whole network: every packet that enters a switch leaves it or is
+/// lost there.
 fn check_packets(name: &str, scenario: &Scenario, rows: &Rows) {
     let hops: u64 = rows.links.iter().map(|link| link.tx_packets).sum();
     assert_eq!(hops, rows.totals.packet_hops, "{name}");
@@ -236,7 +237,7 @@ fn check_packets(name: &str, scenario: &Scenario, rows: &Rows) {
                 let bytes: u64 = of_port().map(|queue| queue.enqueued_bytes).sum();
                 assert_eq!(bytes + left * uncharged, link.tx_bytes, "{name}: bytes of {switch}, port {port}");
             }
-            // A frame that is on the wire when the arrival phase ends counts as a whole.
+            // A frame on the wire at the end of the arrival phase counts completely.
             let most = 1.0 + LARGEST_FRAME_BITS / (link.rate_bps as f64 * scenario.duration.as_secs_f64());
             assert!((0.0..=most).contains(&link.utilisation), "{name}: {link:?}");
         }
@@ -250,8 +251,8 @@ fn check_packets(name: &str, scenario: &Scenario, rows: &Rows) {
     assert!(data < sent, "{name}: data and acknowledgements");
 }
 
-/// A histogram's time is the run's, its largest bin holds the maximum, and its mean agrees with the
-/// exact one.
+/// Checks that a histogram covers the run's time, that its largest bin contains the maximum, and
+/// that its mean agrees with the exact one.
 fn check_histograms(name: &str, rows: &Rows) {
     let mut scopes: Vec<_> =
         rows.histograms.iter().map(|row| (row.scope, row.switch, row.port, row.priority)).collect();
@@ -260,7 +261,7 @@ fn check_histograms(name: &str, rows: &Rows) {
     for &(scope, switch, port, priority) in &scopes {
         let bins = rows.histogram(scope, switch, port, priority);
         let time: u64 = bins.iter().map(|bin| bin.time_ns).sum();
-        // Every bin is rounded to the nearest nanosecond.
+        // Times of bins are rounded to the nearest nanosecond.
         assert!(
             time.abs_diff(run_ns) <= bins.len() as u64 / 2 + 1,
             "{name}: {scope:?} {port:?}: {time} of {run_ns}"
@@ -273,7 +274,7 @@ fn check_histograms(name: &str, rows: &Rows) {
         assert!(last.from_bytes <= rows.totals.buffer_bytes[switch as usize], "{name}: {last:?}");
         if let (Scope::Queue, Some(port), Some(priority)) = (scope, port, priority) {
             let queue = rows.queue(switch, port, priority);
-            // A longer queue may last for no time, so that no bin shows it.
+            // A longer queue may last for zero time, so that no bin shows it.
             assert!(queue.max_bytes >= last.from_bytes, "{name}: {queue:?}, {last:?}");
             let weigh = |edge: fn(&&bufferlab_metrics::HistogramRow) -> u64| -> f64 {
                 let sum: f64 = bins.iter().map(|bin| edge(bin) as f64 * bin.time_ns as f64).sum();
@@ -297,7 +298,7 @@ fn check_histograms(name: &str, rows: &Rows) {
     }
 }
 
-/// A query is what its flows are.
+/// Checks that the rows of queries agree with those of their flows.
 fn check_queries(name: &str, rows: &Rows) {
     for query in &rows.queries {
         let flows = || rows.flows.iter().filter(|flow| flow.query_id == Some(query.query_id));
@@ -333,8 +334,8 @@ fn hosts_send_and_receive_exactly_the_bytes_of_their_flows_when_nothing_is_lost(
     for (host, name) in (0..).zip(&rows.totals.hosts) {
         let sent = || rows.flows.iter().filter(move |flow| flow.src_host == host);
         let received = || rows.flows.iter().filter(move |flow| flow.dst_host == host);
-        // Frames of 54 B of headers, an acknowledgement of 54 B for each, and 58 B of SYN or
-        // SYN-ACK for each flow.
+        // A frame has 54 B of headers and gets an acknowledgement of 54 B; each flow also has 58 B
+        // of SYN or SYN-ACK.
         let packets =
             |flows: &mut dyn Iterator<Item = u64>| flows.map(|bytes| bytes.div_ceil(1_400)).sum::<u64>();
         let (out, back) =

@@ -1,4 +1,4 @@
-//! Is a run a function of its scenario and seed, and of nothing else?
+//! Determinism: a run depends only on its scenario and seed.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star, try_run};
 use bufferlab_metrics::{FlowRow, LinkRow};
@@ -42,7 +42,7 @@ fn another_seed_gives_other_rows() {
     assert_ne!(one.totals.packet_hops, other.totals.packet_hops);
 }
 
-/// What arrives, without what happens to it.
+/// Arriving flows, without their outcome.
 fn arrivals(rows: &Rows) -> Vec<FlowRow> {
     let arrival = |flow: &&FlowRow| FlowRow {
         flow_id: flow.flow_id,
@@ -71,8 +71,8 @@ fn policies_meet_the_same_arrivals() {
     }
 }
 
-/// Packets on each link between leaves and spines: of flows from host 0 to the other rack, and of
-/// others within a rack if `busy`.
+/// Packets on each link between leaves and spines: flows from host 0 to the other rack, and if
+/// `busy` also flows within a rack.
 fn ways_of_host_0(multipath: &str, busy: bool) -> Vec<u64> {
     let topology = format!(
         "kind = \"leaf_spine\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 4\nlinks_per_pair = 4\n\
@@ -142,12 +142,12 @@ fn noise_in_starts_moves_every_flow_a_little_and_nothing_at_zero() {
         one.4 != other.4
     });
     assert!(moved.count() * 10 > calm_starts.len() * 8);
-    // Answers of a query start apart, and are one query.
+    // The answers of a query start at different times but form one query.
     assert_eq!(calm.queries.len(), noisy.queries.len());
     assert!(noisy.queries.iter().all(|query| query.fan_in == 6), "{:?}", noisy.queries.first());
 }
 
-/// They are in memory from their draw to their start.
+/// Flows are in memory from their draw to their start.
 #[test]
 fn a_jitter_that_would_fill_the_memory_with_flows_ends_the_run() {
     let endless = Scenario {

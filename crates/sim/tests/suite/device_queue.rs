@@ -1,12 +1,12 @@
-//! Queues of devices, behind the buffer: what they take from it, in which order they send, and that
-//! nothing is lost in them.
+//! Device queues behind the buffer: the packets that they take from it, their sending order, and
+//! that they lose no packet.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// A port of 10 Gb/s that two hosts send 60 packets of 1000 B each to, as fast as they can, through
-/// a buffer of 30 packets.
+/// Two hosts send 60 packets of 1000 B each to a port of 10 Gb/s, as fast as they can, through a
+/// buffer of 30 packets.
 fn burst(device_queue: u32) -> Rows {
     let switch = format!(
         "buffer = \"30 KB\"\npolicy = \"cs\"\nqueues_per_port = 2\nhardware = {{ device_queue = {device_queue} }}"
@@ -38,15 +38,15 @@ fn what_a_device_holds_is_in_no_account() {
         run(&lab.flows(vec![flow(0, 2, 20 * 960, Time::ZERO), flow(1, 2, 20 * 960, Time::ZERO)]))
     };
     let (without, some, all) = (twenty_each(0), twenty_each(5), twenty_each(100));
-    // Nineteen or twenty packets wait; the device takes five of them, or all: then each is in the
-    // buffer for no time at all.
+    // Nineteen or twenty packets wait; the device takes five of them, or all. If it takes all, each
+    // is in the buffer for zero time.
     assert_eq!(longest(&without), longest(&some) + 5_000);
     assert!(longest(&all) <= 1_000, "{}", longest(&all));
     let ends = |rows: &Rows| rows.flows.iter().map(|flow| flow.fct_ns).max();
     assert_eq!(ends(&without), ends(&all), "where they wait changes nothing for them");
 }
 
-/// What a packet in the queue that is served first takes behind 60 packets of another one (ns).
+/// Delay (ns) of a packet in the priority queue behind 60 packets of another queue.
 fn urgent_behind(device_queue: u32) -> u64 {
     let switch = format!(
         "buffer = \"1 MB\"\npolicy = \"cs\"\nqueues_per_port = 2\nscheduler = \"strict_priority\"\n\
@@ -66,7 +66,7 @@ fn a_device_does_not_know_priorities() {
     // Two links of 1 us and 0.8 us each, and at most the rest of one packet.
     let alone = urgent_behind(0);
     assert!((3_600..=4_400).contains(&alone), "{alone}");
-    // Ten packets of 0.8 us stand before it.
+    // Ten packets of 0.8 us precede it.
     let behind = urgent_behind(10);
     assert!((alone + 7_200..=alone + 8_800).contains(&behind), "{behind}, {alone} without a device");
 }

@@ -1,4 +1,4 @@
-//! What does each detail of a chip change? The scenarios `hardware-*.toml`, each with and without
+//! Effect of each hardware option of a chip: the scenarios `hardware-*.toml`, each with and without
 //! its option.
 //!
 //! `cargo xtask generate sim` rewrites the table of `docs/concepts/chips.md`.
@@ -35,7 +35,7 @@ impl RunSink for Rows {
     }
 }
 
-/// What a run showed.
+/// Results of a run.
 #[derive(Debug)]
 struct Shown {
     rows: Rows,
@@ -51,7 +51,7 @@ impl Shown {
         self.rows.flows.iter().filter(move |flow| Some(flow.class) == class)
     }
 
-    /// Share of the class's packets that were lost (%).
+    /// Percentage of the class's packets that were lost.
     fn lost(&self, class: &str) -> f64 {
         let (sent, lost) = self
             .flows(class)
@@ -59,7 +59,7 @@ impl Shown {
         100.0 * lost as f64 / sent as f64
     }
 
-    /// Bursts of the class that lost nothing.
+    /// Number of the class's bursts without loss.
     fn lossless(&self, class: &str) -> usize {
         self.flows(class).filter(|flow| flow.state == FlowState::Finished).count()
     }
@@ -78,7 +78,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a scenario as it is written, or with an ideal switch.
+/// Runs a scenario unchanged, or with an ideal switch.
 fn run(file: &str, ideal: bool) -> Shown {
     let loaded = load(&folder().join("scenarios").join(file), &[]).unwrap_or_else(|e| panic!("{e}"));
     let mut scenario = loaded.scenario;
@@ -97,7 +97,7 @@ fn both(option: &str) -> (Shown, Shown) {
     (run(&file, true), run(&file, false))
 }
 
-/// The rows of one option, and its runs without and with it.
+/// Adds the rows of one option to the table, and returns its runs without and with it.
 fn measure(option: &str, table: &mut String) -> (Shown, Shown) {
     let (ideal, chip) = both(option);
     for (name, shown) in [("without", &ideal), ("with", &chip)] {
@@ -150,7 +150,7 @@ fn each_option_changes_what_it_should() {
 
     let (exact, rounded) = measure("alpha", &mut table);
     assert!(rounded.lost("far") > exact.lost("far"), "0.7 becomes 0.5");
-    // Three queues at the limit: alpha B / (1 + 3 alpha) each, the packet that is sent apart.
+    // Three queues at the limit: alpha B / (1 + 3 alpha) each, without the packet in transmission.
     let expected = (0.5 / 2.5) / (0.7 / 3.1);
     let shrunk = rounded.delay_us("overload") / exact.delay_us("overload");
     assert!((shrunk - expected).abs() < 0.01, "{shrunk} for {expected}");
@@ -171,7 +171,7 @@ fn each_option_changes_what_it_should() {
 fn a_packet_that_is_cut_through_saves_the_time_of_its_rest_at_the_switch() {
     let (whole, cut) = both("cut-through");
     let fct = |shown: &Shown| shown.flows("single").next().and_then(|flow| flow.fct_ns).expect("it arrives");
-    // 1,500 B and 64 B at 10 Gb/s.
+    // The difference is the serialization of 1,500 B less that of 64 B at 10 Gb/s.
     assert_eq!(fct(&whole) - fct(&cut), 1_200 - 51);
 }
 
@@ -185,8 +185,7 @@ fn check_document(table: &str) {
     )]);
 }
 
-/// A scenario that loads can be run, whatever its ports, slices and policy, and all of its memory
-/// is used.
+/// A scenario that loads can be run with any ports, slices and policy, and uses all of its memory.
 #[test]
 fn slices_of_any_number_divide_any_number_of_ports() {
     for (hosts, slices) in [(5, 4), (6, 4), (9, 4), (11, 5), (11, 7), (11, 8)] {

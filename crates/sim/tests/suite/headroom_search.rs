@@ -1,12 +1,12 @@
-//! Is the headroom of [`bufferlab_units::headroom`] enough, and is less of it not? The engine says,
-//! on random small networks.
+//! Checks on random small networks that the headroom of [`bufferlab_units::headroom`] is enough,
+//! and that less of it is not.
 //!
 //! Every network has one cable whose receiver pauses its sender. Two kinds of traffic try to lose a
-//! lossless packet: an *attack* that arranges the worst case of the model packet by packet, and
-//! *noise* that makes pauses and resumes follow each other as fast as they can. At the model's
-//! headroom neither may lose anything. With less by one packet of the size that occupies most per
-//! byte the attack must (and by what another frame exceeds the largest packet on its way back, as
-//! the attack lets the frame wait for a packet).
+//! lossless packet. An *attack* arranges the worst case of the model packet by packet. *Noise*
+//! makes pauses and resumes follow each other as fast as possible. At the model's headroom neither
+//! may lose a packet. With less headroom the attack must lose one. The reduction is one packet of
+//! the size that occupies most per byte. It also includes the bytes by which another frame exceeds
+//! the largest packet on its way back, since the attack lets the frame wait for a packet.
 
 mod network;
 mod traffic;
@@ -21,31 +21,31 @@ use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 use std::fmt;
 
-/// A long search says how far it is after so many networks.
+/// Number of networks between progress reports of a long search.
 const PROGRESS: u64 = 1000;
 
-/// The engine refused a network: a defect of this search.
+/// Error if the engine refuses a network, which is a defect of this search.
 type Failure = Box<dyn std::error::Error>;
 
-/// What a search found.
+/// Findings of a search.
 #[derive(Clone, Debug, Default)]
 struct Findings {
-    /// Networks that were tried.
+    /// Number of networks tried.
     pub(crate) networks: u64,
-    /// Runs in which somebody was paused: only these say something.
+    /// Runs with a pause; only these are informative.
     pub(crate) paused: u64,
-    /// Attacks that were possible (one lossless priority).
+    /// Possible attacks (networks with one lossless priority).
     pub(crate) attacks: u64,
-    /// Attacks that lost a packet with one packet of headroom less.
+    /// Attacks that lost a packet with one packet less of headroom.
     pub(crate) witnesses: u64,
-    /// Those that needed two less: a packet ends exactly when the pause is obeyed, and the model
-    /// counts the next one.
+    /// Attacks that needed two packets less: a packet ends exactly when the pause is obeyed, and
+    /// the model counts the next one.
     pub(crate) ties: u64,
-    /// Networks that lost a lossless packet with the model's headroom, in words.
+    /// Descriptions of networks that lost a lossless packet with the model's headroom.
     pub(crate) lost: Vec<String>,
-    /// Networks whose attack lost nothing with two packets less, in words.
+    /// Descriptions of networks whose attack lost nothing with two packets less.
     pub(crate) unwitnessed: Vec<String>,
-    /// The first witness, in words.
+    /// Description of the first attack that lost a packet.
     pub(crate) first_witness: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for Findings {
     }
 }
 
-/// Tries so many networks, the first of them number `first`, drawn from `seed`.
+/// Tries `networks` networks drawn from `seed`, the first of them number `first`.
 fn search(seed: u64, first: u64, networks: u64) -> Result<Findings, Failure> {
     let mut findings = Findings { networks, ..Findings::default() };
     for number in first..first + networks {
@@ -100,7 +100,7 @@ impl Findings {
         Ok(())
     }
 
-    /// The worst case, with the model's headroom and with one packet less.
+    /// Runs the worst case with the model's headroom and with one packet less.
     fn try_attack(&mut self, number: u64, network: &Network) -> Result<(), Failure> {
         let calm = Network { policy: "sonic-dt", drain: None, ..network.clone() };
         let packets = traffic::attack(&calm);
@@ -138,7 +138,7 @@ impl Findings {
     }
 }
 
-/// What a run says about headroom.
+/// Result of a run about headroom.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     pauses: u64,
@@ -172,7 +172,8 @@ fn run(scenario: &Scenario, network: &Network) -> Result<Outcome, Failure> {
     Ok(watch.outcome)
 }
 
-/// Networks and seed of the environment, as `cargo xtask headroom-search` sets them, else a sample.
+/// Number of networks and seed from the environment, as set by `cargo xtask headroom-search`, or a
+/// small sample by default.
 fn asked() -> (u64, u64) {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
     (number("HEADROOM_NETWORKS").unwrap_or(200), number("HEADROOM_SEED").unwrap_or(7))
@@ -190,8 +191,8 @@ fn no_network_loses_a_lossless_packet_with_the_models_headroom_and_every_attack_
 
 #[test]
 fn what_the_search_once_found_is_in_order() {
-    // Repetitions that became due between a resume and a pause were left out; packets that end when
-    // the pause is obeyed.
+    // Regression cases: repetitions that became due between a resume and a pause were left out, and
+    // packets that end when the pause is obeyed.
     for number in [12_348, 23_079, 31_110, 41_012, 3_533, 6_948, 7_581] {
         let findings = search(1, number, 1).expect("the network can be built");
         assert!(findings.lost.is_empty() && findings.unwitnessed.is_empty(), "{findings}");

@@ -1,6 +1,6 @@
-//! Every policy with every option of a chip, scheduler and kind of traffic, for a millisecond, with
-//! every identity checked after every event. And every comparison that an explanation of a loss
-//! prints is evaluated.
+//! Every policy with every hardware option, scheduler and kind of traffic, for a millisecond each.
+//! Every identity is checked after every event, and every comparison in an explanation of a loss is
+//! evaluated.
 
 use crate::support::{Lab, Rows};
 use bufferlab_core::{Choice, POLICIES, PolicyInfo, SchedulerName};
@@ -8,7 +8,7 @@ use bufferlab_metrics::Explanation;
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::{ExplainRequest, Explanations, Simulation};
 
-/// What a chip may have, one line of `[switch.hardware]` each.
+/// Hardware options, one line of `[switch.hardware]` each.
 const HARDWARE: [&str; 8] = [
     "",
     "cell = \"208 B\"",
@@ -19,20 +19,20 @@ const HARDWARE: [&str; 8] = [
     "threshold_refresh = \"2 us\"",
     "cell = \"208 B\"\nslices = 3\nqueue_reserve = \"2 KB\"\nthreshold_refresh = \"1 us\"\nquantised_alpha = true",
 ];
-/// What chips account otherwise, for policies that pause.
+/// Accounting options of chips, for policies that pause.
 const ACCOUNTING: [&str; 4] = [
     "family = \"tomahawk5\"",
     "slices = 3\nslice_by = \"ingress\"",
     "family = \"jericho2\"\nport_limit = \"40 KB\"",
     "resume_below = \"pause-point\"\nqueue_minimums = \"every-slice\"\nthreshold_refresh = \"1 us\"",
 ];
-/// Losses of each run that are explained.
+/// Number of losses per run that are explained.
 const EXPLAINED: u64 = 400;
 
-/// Two hosts overload a third with lossy packets, a burst comes to a fourth, and TCP flows to both;
-/// lossless, if wanted, against one of the overloads.
+/// Two hosts overload a third with lossy packets, a burst goes to a fourth, and TCP flows to both.
+/// If `lossless`, lossless traffic competes with one of the overloads.
 fn scenario(info: &PolicyInfo, hardware: &str, scheduler: &str, lossless: bool) -> Scenario {
-    // Too little headroom, so that lossless packets are lost, too.
+    // Too little headroom, so that lossless packets are also lost.
     let policy = if lossless {
         format!("{{ name = \"{}\", headroom = \"3 KB\" }}", info.name)
     } else {
@@ -65,7 +65,7 @@ fn scenario(info: &PolicyInfo, hardware: &str, scheduler: &str, lossless: bool) 
     )
 }
 
-/// The numbers of `because`, in their order.
+/// Numbers in the text `because`, in order.
 fn numbers(text: &str) -> Vec<u64> {
     let bytes = text.split_whitespace().zip(text.split_whitespace().skip(1)).filter(|(_, unit)| {
         let unit = unit.trim_end_matches([',', ';']);
@@ -74,7 +74,7 @@ fn numbers(text: &str) -> Vec<u64> {
     bytes.filter_map(|(number, _)| number.parse().ok()).collect()
 }
 
-/// Evaluates the comparison of a refusal; whether there is one.
+/// Evaluates the comparison of a refusal; returns whether there is one.
 fn holds(row: &Explanation) -> bool {
     let text = row.because();
     match (numbers(&text)[..].as_ref(), text.contains(" + packet ")) {
@@ -104,7 +104,7 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
         let accounts = ["sonic-dt", "sonic-abm", "reverie"].contains(&info.name);
         let accounting: &[&str] = if accounts { &ACCOUNTING } else { &[] };
         for (number, hardware) in HARDWARE.iter().chain(accounting).copied().enumerate() {
-            // A memory in slices by egress port cannot pause.
+            // A memory sliced by egress port cannot pause senders.
             let by_egress = hardware.contains("slices") && !hardware.contains("slice_by");
             let lossless = [false, true].into_iter().filter(|lossless| !lossless || pausing && !by_egress);
             for lossless in lossless {
@@ -137,7 +137,8 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
     }
     assert!(evaluated > 10_000, "{evaluated} comparisons");
     for reason in COMPARED {
-        // Lossy ingress limits bind by profile only.
+        // Ingress limits of lossy traffic bind only in some profiles, so their reason may be
+        // missing.
         assert!(
             reasons.contains(&reason) || reason == "over-ingress-limit",
             "{reason} never bound: {reasons:?}"
@@ -145,7 +146,7 @@ fn every_policy_runs_with_every_option_and_every_printed_comparison_holds() {
     }
 }
 
-/// The same, without explanations, run twice: nothing differs.
+/// Runs the scenarios twice, with and without explanations: the other rows are equal.
 #[test]
 fn explanations_change_nothing() {
     for info in POLICIES {

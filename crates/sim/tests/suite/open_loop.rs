@@ -1,5 +1,4 @@
-//! Does traffic without congestion control do what its arithmetic says, all the way through the
-//! simulator?
+//! Traffic without congestion control, checked against arithmetic through the whole simulator.
 
 use bufferlab_metrics::{
     DelayRow, FlowRow, FlowState, LinkRow, ProbeRow, QueueRow, RunSink, RunTotals, SeriesRow,
@@ -57,13 +56,13 @@ impl Rows {
         self.flows.iter().filter(|flow| flow.class == class).collect()
     }
 
-    /// What went to a host: offered bytes and use of its link.
+    /// Link to a host, with its offered bytes and use.
     fn downlink(&self, host: &str) -> &LinkRow {
         self.links.iter().find(|link| link.to == host).expect("every host has a downlink")
     }
 }
 
-/// TDT's switch: 16 ports of 1 Gb/s, 1 MB, packets of 1,500 B, sources as fast as they like.
+/// TDT's switch: 16 ports of 1 Gb/s, 1 MB, packets of 1,500 B, sources of any rate.
 fn tdt(policy: &str, duration: &str, more: &str) -> String {
     format!(
         r#"
@@ -118,7 +117,7 @@ fn burst_beside_overload(policy: &str, rate: &str, burst_us: u64) -> Rows {
     run_with(&text, false)
 }
 
-/// The longest burst, in steps of `step_us`, that loses nothing.
+/// Longest burst without loss, in steps of `step_us`.
 fn longest_lossless_us(policy: &str, rate: &str, step_us: u64, most: u64) -> u64 {
     let lossless = |steps: u64| {
         burst_beside_overload(policy, rate, steps * step_us).of_class("burst")[0].fct_ns.is_some()
@@ -150,9 +149,9 @@ fn a_slow_burst_is_absorbed_until_all_queues_have_equal_shares() {
     assert!((1_900..=2_060).contains(&longest), "{longest} us");
 }
 
-/// At the limit of its threshold, a single port holds alpha / (1 + alpha) of the buffer: 333
-/// packets of 12 us. Shared completely, all 666 packets; half of 1/16 with static thresholds would
-/// be another matter.
+/// At its threshold a single port occupies alpha / (1 + alpha) of the buffer: 333 packets of 12 us.
+/// With complete sharing it is all 666 packets. Static thresholds (half of 1/16) would behave
+/// differently.
 #[test]
 fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow() {
     let delay_ms = |policy: &str| {
@@ -160,7 +159,7 @@ fn packets_of_an_overwhelmed_port_wait_as_long_as_the_policy_lets_its_queue_grow
             + &transport("overload", "2 Gb/s")
             + "[[workload]]\nkind = \"bursts\"\nbursts = [{ src = \"h8\", dst = \"h0\", start = \"0 s\" }]\n";
         let rows = run(&text);
-        // The commonest bin: the queue fills within 8 ms of 100.
+        // The most common bin; the queue fills within the first 8 of 100 ms.
         let most = rows.delays.iter().max_by_key(|bin| bin.packets).expect("packets were sent");
         most.total_ns as f64 / most.packets as f64 * 1e-6
     };
@@ -235,8 +234,8 @@ fn a_rate_is_what_goes_over_the_wire() {
     // 16,667 packets: one standard deviation is 0.8 %.
     assert!((load("h1") - 0.4e9).abs() < 0.013e9, "{}", load("h1"));
     assert!(rows.links.iter().all(|link| (link.role == "host-up") == link.offered_bytes.is_none()));
-    // Even gaps never queue (beyond the store-and-forward instant), a Poisson process does: M/D/1
-    // at 0.4 waits rho / (2 (1 - rho)) of 12 us on average.
+    // Evenly spaced packets never queue (beyond the store-and-forward instant). A Poisson process
+    // does: M/D/1 at 0.4 waits rho / (2 (1 - rho)) of 12 us on average.
     let mean_us = |class: &str| {
         let class = rows.class(class);
         let bins: Vec<_> = rows.delays.iter().filter(|bin| bin.class == class).collect();
@@ -306,7 +305,7 @@ fn sampling_keeps_to_its_window_and_its_ports() {
     assert!(rows.probes.iter().all(|probe| (2_000_000..3_000_000).contains(&probe.time_ns)));
 }
 
-/// A flow of one segment is a packet, and nothing is sent in return.
+/// A flow of one segment is one packet without a reply.
 #[test]
 fn a_list_of_small_flows_is_a_packet_trace() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -329,7 +328,7 @@ fn a_list_of_small_flows_is_a_packet_trace() {
     assert_eq!(rows.totals.packet_hops, 400, "no packet goes back");
 }
 
-/// The shipped trace: 120 packets of a microburst and 40 small ones in queue 0, 50 of a stream in
+/// The shipped trace: a microburst of 120 packets and 40 small ones in queue 0, 50 of a stream in
 /// queue 1.
 #[test]
 fn a_trace_is_replayed_packet_by_packet_in_its_queues() {
@@ -354,13 +353,13 @@ fn a_trace_is_replayed_packet_by_packet_in_its_queues() {
             queue.expect("port 5 leads to h5").arrived_packets
         };
         assert_eq!((arrived(0), arrived(1)), (120, 50));
-        // Sizes are those on the wire.
+        // Sizes in the trace are sizes on the wire.
         let delivered = rows.flows.iter().filter(|flow| flow.state == FlowState::Finished);
         let bytes: u64 = delivered.filter(|flow| flow.dst_host == 5).map(|flow| flow.size_bytes).sum();
         assert_eq!(rows.downlink("h5").tx_bytes, bytes);
         assert!(rows.flows.iter().any(|flow| flow.start_ns == 400_000 + 3 * 150 + 29 * 1_230));
     }
     let lost = |rows: &Rows| rows.flows.iter().filter(|flow| flow.state == FlowState::Lossy).count();
-    // A queue may hold half of 85 packets, or all of them.
+    // A queue may occupy half of 85 packets under dt, and all of them under cs.
     assert!(lost(&dt) > lost(&cs) + 20 && lost(&cs) > 20, "{} and {}", lost(&dt), lost(&cs));
 }

@@ -1,4 +1,4 @@
-//! Can a program bring its own congestion control along, with parameters that a scenario sets?
+//! Custom congestion controls of a program, with parameters that a scenario sets.
 
 use crate::support::{Lab, Rows, flow, run, star};
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue};
@@ -16,7 +16,7 @@ const SEGMENT: u64 = 1_400;
 const FULL: u64 = 1_454;
 const ACK: u64 = 54;
 
-/// Keeps a window of so many segments, whatever happens.
+/// Control that keeps a constant window (segments).
 #[derive(Clone, Debug)]
 struct Fixed {
     window: f64,
@@ -36,7 +36,7 @@ static PARAMS: &[ParamInfo] = &[ParamInfo {
     doc: "Segments in flight.",
 }];
 
-/// FCT (ns) of a flow of `segments` alone under this control.
+/// FCT (ns) of a single flow of `segments` under this control.
 fn fct(control: &str, segments: u64) -> u64 {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
@@ -68,7 +68,7 @@ fn fct(control: &str, segments: u64) -> u64 {
 fn an_own_control_is_named_in_a_scenario_and_its_parameter_is_heard() {
     let one_way = |bytes| 2 * (RATE.serialization(bytes).0 + DELAY.0);
     let round_trip = one_way(FULL) + one_way(ACK);
-    // Six segments one by one: five round trips and the way of the last.
+    // Six segments one by one: five round trips and the one-way time of the last.
     assert_eq!(fct("\"own-fixed\"", 6), Time(5 * round_trip + one_way(FULL)).as_ns());
     // Three at a time: the fourth leaves when the first is acknowledged.
     let back_to_back = 2 * RATE.serialization(FULL).0;
@@ -76,7 +76,7 @@ fn an_own_control_is_named_in_a_scenario_and_its_parameter_is_heard() {
     assert_eq!(fct("{ name = \"own-fixed\", window = 3 }", 6), expected);
 }
 
-/// Fails at the n-th ACK.
+/// Control that fails at the n-th ACK.
 #[derive(Clone, Debug)]
 struct Fragile {
     acks: u64,
@@ -122,7 +122,7 @@ fn a_control_that_fails_ends_the_run_with_its_flow_whether_that_ends_or_not() {
         let control = format!("{{ name = \"own-fragile\", acks = {acks} }}");
         let transport = format!("congestion_control = {control}\nhandshake = false\n{persistent}");
         let lab = Lab::new(&star(3, "1 Gb/s", "50 us"), "buffer = \"64 MB\"\npolicy = \"cs\"", &transport);
-        // The second flow is still under way when the run ends.
+        // The second flow is still sending when the run ends.
         let flows =
             vec![flow(0, 1, 6 * SEGMENT, Time::ZERO), flow(2, 1, 100_000 * SEGMENT, Time::from_us(1))];
         let simulation = Simulation::new(&lab.flows(flows)).expect("it can start");

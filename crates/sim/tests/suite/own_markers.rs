@@ -1,4 +1,4 @@
-//! Can a program bring its own marking rule along, with parameters that a scenario sets?
+//! Custom marking rules of a program, with parameters that a scenario sets.
 
 use crate::support::{Lab, flow, run, star, try_run};
 use bufferlab_core::mark::Moment;
@@ -12,8 +12,8 @@ use bufferlab_units::Time;
 use std::path::Path;
 use std::sync::Once;
 
-/// Marks on departure whoever has waited for longer than this: the idea of TCN (Bai et al., CoNEXT
-/// 2016).
+/// Marks packets on departure that have waited longer than this: the idea of TCN (Bai et al.,
+/// CoNEXT 2016).
 #[derive(Clone, Debug)]
 struct Waited {
     longer_than: Time,
@@ -58,7 +58,7 @@ fn register() {
     });
 }
 
-/// Packets that are marked when two hosts send four segments each to a third at once.
+/// Number of marked packets when two hosts send four segments each to a third at once.
 fn marks(ecn: &str) -> u64 {
     register();
     let switch = format!("buffer = \"1 MB\"\npolicy = \"cs\"\necn = {{ kind = \"own_waited\"{ecn} }}");
@@ -75,7 +75,7 @@ fn an_own_rule_is_named_in_a_scenario_and_hears_its_parameter_and_how_long_packe
     assert_eq!(marks(", longer_than = \"17 us\""), 5);
     assert_eq!(marks(", longer_than = \"30 us\""), 3);
     assert_eq!(marks(""), 0);
-    // What all rules have is theirs, too.
+    // Custom rules also accept the keys that all rules have.
     assert_eq!(marks(", longer_than = \"17 us\", priorities = [0]"), 5);
     assert_eq!(marks(", longer_than = \"17 us\", priorities = []"), 0);
 }
@@ -95,7 +95,7 @@ fn an_own_rule_may_refuse_the_switch_and_the_place_is_shown() {
     assert!(error.contains("nobody waits for so long: the whole buffer drains in less"), "{error}");
 }
 
-/// Fails at its third packet.
+/// Rule that fails at its third packet.
 #[derive(Clone, Debug, Default)]
 struct Fragile {
     asked: u32,

@@ -1,4 +1,4 @@
-//! The table of packets says the same as every other table, and recording it changes nothing.
+//! The table of packets agrees with every other table, and recording it changes no other result.
 
 use crate::support::Rows;
 use bufferlab_core::Effect;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Packets and bytes lost by switch, port, priority, class and reason.
 type Drops = BTreeMap<(u32, u16, u8, u16, &'static str), (u64, u64)>;
 
-/// Rows of packets beside the usual rows that they are compared with.
+/// Rows of packets, and the other rows that they are compared with.
 #[derive(Default)]
 struct Recorded {
     packets: Vec<PacketRow>,
@@ -95,7 +95,7 @@ fn packets_add_up_to_the_counters_of_queues_and_to_the_drops() {
             }
         }
         if overrides.iter().any(|(key, _)| key.ends_with(".cell")) {
-            // A packet asks for whole cells, and the drops count what it has.
+            // Rows of packets count whole cells, drops the packet's size.
             for ((_, charged), (_, bytes)) in drops.values_mut().zip(recorded.drops.values()) {
                 assert!(*charged >= *bytes && *charged < 2 * *bytes, "{charged} {bytes}");
                 *charged = *bytes;
@@ -116,7 +116,7 @@ fn packets_add_up_to_the_counters_of_queues_and_to_the_drops() {
             assert_eq!(largest.get(&place).copied().unwrap_or_default(), queue.max_bytes, "{file} {place:?}");
         }
     }
-    // No comparison above is of nothing with nothing.
+    // Every comparison above had rows to compare.
     for event in PacketEvent::ALL {
         assert!(seen.get(event).is_some_and(|&count| count > 10), "{event:?}: {seen:?}");
     }

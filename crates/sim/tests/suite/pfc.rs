@@ -1,16 +1,16 @@
-//! Do pauses come when arithmetic says, protect what they are to protect, and close into circles
-//! only where they must?
+//! PFC: pauses begin at the calculated times, protect lossless traffic, and form cycles only where
+//! they must.
 
 use crate::support::{Lab, Rows, run, star};
 use bufferlab_metrics::PauseRow;
 use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 
-/// Every port has one queue, and it is lossless.
+/// Switch with one queue per port, which is lossless.
 fn switch(policy: &str, pfc: &str) -> String {
     format!("buffer = \"40 MB\"\npolicy = {policy}\npfc = {{ priorities = [0]{pfc} }}")
 }
 
-/// Packets of `wire` bytes, headers of 54 B included, at a host's full rate.
+/// Packets of `wire` bytes, including headers of 54 B, at a host's full rate.
 fn open_loop(rate: &str, wire: u64) -> String {
     format!("congestion_control = \"none\"\nrate = \"{rate}\"\nsegment_bytes = \"{} B\"", wire - 54)
 }
@@ -30,8 +30,8 @@ fn pauses(rows: &Rows, switch: u32, port: u16) -> &PauseRow {
     found.unwrap_or_else(|| panic!("switch {switch}, port {port} has no pauses: {:?}", rows.pauses))
 }
 
-/// h0 – s0 – s1 – h1, all 10 Gb/s and 1 us but the last, which has 5 Gb/s; packets of 1500 B. The
-/// 11th stored packet crosses the threshold.
+/// h0 – s0 – s1 – h1, all 10 Gb/s and 1 us except the last link, which has 5 Gb/s; packets of 1500
+/// B. The 11th stored packet crosses the threshold.
 fn chain(pfc: &str, duration: &str) -> Rows {
     chain_with("15001 B", pfc, duration)
 }
@@ -54,13 +54,13 @@ fn chain_with(threshold: &str, pfc: &str, duration: &str) -> Rows {
         .workloads(&bursts(&[(0, 1)], duration)))
 }
 
-/// By hand. At s1 a packet comes every 1.2 us and one leaves every 2.4 us. The 22nd packet is the
-/// 11th stored, and T is 10: pause at `t`. The frame of 51.2 ns and 1 us of cable let s0 start two
-/// more packets. From 13 packets to 7 = T - 3 six leave: with `f` from `t` to the next departure,
-/// resume at `u = t + f + 12`. s0 obeys after 1.0512 us, its first packet arrives at `u + 3.2512`,
-/// and the eighth, at `u + 11.6512`, is again the 11th stored: the next pause, `f = 0.3488` before
-/// a departure. So a pause for every 10 packets from the 22nd on; the first lasts 13.2 us (`f =
-/// 1.2`), all others 12.3488.
+/// Calculated by hand. At s1 a packet arrives every 1.2 us and one leaves every 2.4 us. The 22nd
+/// packet is the 11th stored, and T is 10: pause at `t`. The frame of 51.2 ns and 1 us of cable let
+/// s0 start two more packets. From 13 packets to 7 = T - 3 six leave: with `f` from `t` to the next
+/// departure, resume at `u = t + f + 12`. s0 obeys after 1.0512 us, its first packet arrives at
+/// `u + 3.2512`, and the eighth, at `u + 11.6512`, is again the 11th stored: the next pause, `f =
+/// 0.3488` before a departure. So there is a pause for every 10 packets from the 22nd on. The first
+/// lasts 13.2 us (`f = 1.2`), all others 12.3488.
 #[test]
 fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation() {
     let rows = chain("", "1200 us");
@@ -73,31 +73,31 @@ fn pauses_and_resumes_of_a_chain_of_two_switches_are_those_of_a_hand_calculation
     let silent_ps = 13_200_000 + (expected - 1) * 12_348_800;
     assert_eq!(first.paused_ns, (silent_ps + 500) / 1_000);
     assert_eq!((second.demanded_ns, second.neighbour_paused_ns), (first.paused_ns, first.paused_ns));
-    // The pauses spread to the host, which is paused for about half of the time, too.
+    // The pauses also spread to the host, which is paused for about half of the time.
     let host = pauses(&rows, 0, 0);
     assert!(host.sent_pauses > 0 && host.sent_pauses == host.sent_resumes, "{host:?}");
     assert_eq!((rows.switch_losses(), rows.all_finished()), (0, true));
-    // A packet leaves between the 11th stored one and the second that still comes: never more than
-    // two are beyond T.
+    // One packet leaves between the 11th stored one and the second that still arrives: never more
+    // than two are beyond T.
     assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
     assert_eq!(first.max_headroom_bytes, 0, "the port to s1 receives nothing");
 }
 
-/// The 10th stored packet, which is the 20th sent, reaches a threshold of 10 and pauses with it,
-/// one packet earlier: of two packets that arrive one leaves, so that each of the later pauses
-/// comes two packets earlier, too.
+/// The 10th stored packet, which is the 20th sent, reaches a threshold of 10 and triggers a pause,
+/// one packet earlier. Of two packets that arrive one leaves, so each later pause begins two
+/// packets earlier.
 #[test]
 fn a_packet_that_reaches_the_threshold_pauses_one_packet_earlier() {
     let rows = chain_with("15 KB", "", "1200 us");
     let second = pauses(&rows, 1, 0);
     let expected = (rows.flows[0].sent_packets - 20) / 8 + 1;
     assert_eq!((second.sent_pauses, second.sent_resumes), (expected, expected));
-    // The two that still come, and not the one that pauses.
+    // Headroom takes the two packets that still arrive, but not the one that triggers the pause.
     assert_eq!((second.max_headroom_bytes, second.lost_lossless_packets), (2 * 1_500, 0));
 }
 
-/// A packet that is lost pauses its sender at once, and `explain` shows the pause. Two senders fill
-/// one port; the headroom of both together is that of one packet.
+/// A lost packet pauses its sender at once, and `explain` shows the pause. Two senders fill one
+/// port; the headroom of both together is that of one packet.
 #[test]
 fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
     let policy = r#"{ name = "sonic-dt", headroom = "15 KB", headroom_pool = "1500 B", lossless_static_threshold = "15001 B" }"#;
@@ -111,14 +111,15 @@ fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
     simulation.run(&mut found, &mut |_| ()).expect("it runs");
     let first: Vec<_> =
         [0, 1].map(|port| found.0.iter().find(|row| row.port == port).map(|row| row.queue_bytes)).into();
-    // The 11th packet of one goes to headroom; that of the other one is lost, with ten stored.
+    // The 11th packet of one sender goes to headroom; that of the other one is lost, with ten
+    // stored.
     assert!(first.contains(&Some(11 * 1_500)) && first.contains(&Some(10 * 1_500)), "{first:?}");
 }
 
 #[test]
 fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
-    // 100 quanta are 5.12 us at 10 Gb/s; a pause of 12.35 us is repeated every 2.56 us: 4 times,
-    // the first one of 13.2 us 5 times.
+    // 100 quanta are 5.12 us at 10 Gb/s. A pause of 12.35 us is repeated every 2.56 us: 4 times.
+    // The first one of 13.2 us is repeated 5 times.
     let (steady, expiring) = (chain("", "1200 us"), chain(", quanta = 100", "1200 us"));
     let (once, repeated) = (pauses(&steady, 1, 0), pauses(&expiring, 1, 0));
     assert_eq!(repeated.sent_resumes, once.sent_resumes);
@@ -127,8 +128,7 @@ fn a_pause_that_expires_is_repeated_for_as_long_as_it_is_wanted() {
     assert_eq!(steady.flows[0].fct_ns, expiring.flows[0].fct_ns);
 }
 
-/// Losses at the only switch, whose receiver takes a packet now and then only, and whether it
-/// paused.
+/// Losses at the only switch, whose receiver rarely takes a packet, and whether the switch paused.
 fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, chain: bool) -> u64 {
     let delay = metres * 5;
     let middle = if chain {
@@ -144,7 +144,7 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     );
     let policy = format!(
         "{{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
-        // The packet that asks for the pause crosses the threshold, and goes to headroom.
+        // The packet that triggers the pause crosses the threshold and goes to headroom.
         20 * wire + 1
     );
     let reaction = format!(", reaction = \"{reaction_ns} ns\"");
@@ -154,8 +154,8 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
             .workloads(&bursts(&[(0, 1)], "300 us")));
     let port = rows.pauses.iter().find(|row| row.switch == 0 && row.sent_pauses > 0);
     let port = port.expect("nobody was paused");
-    // What does not fit may be a packet, and the model's other terms are for the worst moment: two
-    // more.
+    // The peak may be up to three packets below the headroom: one that does not fit, and two
+    // because the model covers the worst moment.
     assert!(port.max_headroom_bytes <= headroom && headroom < port.max_headroom_bytes + 3 * wire, "{port:?}");
     assert_eq!(rows.pauses.iter().map(|row| row.lost_lossless_packets).sum::<u64>(), rows.switch_losses());
     for row in &rows.drops {
@@ -164,8 +164,8 @@ fn losses(rate: u64, metres: u64, wire: u64, reaction_ns: u64, headroom: u64, ch
     rows.switch_losses()
 }
 
-/// The same at a switch whose port is never idle: h2 sends to h0 all the time, so that a pause
-/// frame waits for the packet that is being sent.
+/// Losses at a switch whose port is never idle: h2 sends to h0 all the time, so that a pause frame
+/// waits for the packet in transmission.
 fn losses_when_busy(rate: u64, metres: u64, wire: u64, headroom: u64, offset_ns: u64) -> u64 {
     let delay = metres * 5;
     let topology = format!(
@@ -178,7 +178,7 @@ fn losses_when_busy(rate: u64, metres: u64, wire: u64, headroom: u64, offset_ns:
     let switch = format!(
         "buffer = \"40 MB\"\nqueues_per_port = 2\npfc = {{ priorities = [0] }}\n\
          policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", lossless_static_threshold = \"{} B\" }}",
-        // The packet that asks for the pause crosses the threshold, and goes to headroom.
+        // The packet that triggers the pause crosses the threshold and goes to headroom.
         20 * wire + 1
     );
     let transport = open_loop(&format!("{rate} Gb/s"), wire);
@@ -202,8 +202,8 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     for (rate, metres, wire) in [(10, 3, 1_500), (25, 300, 1_500), (40, 41, 9_018), (100, 300, 4_150)] {
         let enough = needed(rate, metres, wire, 0) + wire;
         let packet_ns = wire * 8 / rate;
-        // The frame waits for anything from nothing to a whole packet, as the two streams happen to
-        // lie.
+        // The frame waits for between nothing and a whole packet, depending on the phase of the two
+        // streams.
         let offsets: Vec<u64> = (0..8).map(|eighth| eighth * packet_ns / 8).collect();
         let lost = |headroom| -> Vec<u64> {
             offsets.iter().map(|&at| losses_when_busy(rate, metres, wire, headroom, at)).collect()
@@ -215,9 +215,9 @@ fn a_port_that_is_sending_needs_headroom_for_one_packet_more() {
     }
 }
 
-/// Twice the packet (the one that asks for the pause, the one that its sender is sending), the
-/// frame, and what fills the way there and back and the reaction time: `docs/concepts/cited.md`
-/// section 8.1 where nothing is in the frame's way.
+/// Needed headroom, for a frame that need not wait (`docs/concepts/cited.md` section 8.1). The sum
+/// of two packets (the one that triggers the pause, the one that the sender is sending), the frame,
+/// and what fills the way there and back and the reaction time.
 fn needed(rate: u64, metres: u64, wire: u64, reaction_ns: u64) -> u64 {
     2 * wire + 64 + (rate * (2 * metres * 5 + reaction_ns)).div_ceil(8)
 }
@@ -247,9 +247,9 @@ fn nothing_is_lost_with_headroom_by_the_formula_and_something_with_a_packet_less
     assert_eq!(checked, 4 * 4 * 4 * 2 * 2);
 }
 
-/// Five switches in a ring, each with a host that sends to the one two switches on, clockwise:
-/// every cable carries two hosts' traffic. (In a ring of three every switch is next to every other,
-/// and shortest paths never close a circle.)
+/// Five switches in a ring, each with a host that sends clockwise to the host two switches away.
+/// Every cable carries two hosts' traffic. (In a ring of three every switch is next to every other,
+/// and shortest paths never form a cycle.)
 fn ring(senders: usize) -> Rows {
     let mut links = String::new();
     for i in 0..5 {
@@ -275,15 +275,15 @@ fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_me
     assert_eq!(lasting[0].members, ["s0", "s1", "s2", "s3", "s4"]);
     assert!(!rows.all_finished(), "a deadlock ends no flow");
     assert_eq!(rows.switch_losses(), 0, "and loses nothing");
-    // Four of the five flows leave the circle open.
+    // With four of the five flows the cycle stays open.
     let open = ring(4);
     assert!(open.pause_cycles.is_empty() && open.all_finished(), "{:?}", open.pause_cycles);
 }
 
 /// Three switches in a ring. h1 sends to h0 by s2, h2 to the slow h3 at s1 by s0, and h0 to h3,
-/// too. So s1 pauses s0, s0 pauses s2, and s2 pauses s1; but nothing from s0 waits at s1 for s2.
-/// That comes with h0's packets to h2 by s1: sent while the pause of s0 is on its way over 100 us
-/// of cable, they arrive when everything has stood still for long.
+/// too. So s1 pauses s0, s0 pauses s2, and s2 pauses s1, but no packet from s0 waits at s1 for s2.
+/// Such packets are h0's to h2 by s1, sent while the pause of s0 is in flight over 100 us of cable.
+/// They arrive when all traffic has stopped for a long time.
 #[test]
 fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when_it_arrives() {
     let topology = r#"
@@ -329,7 +329,7 @@ fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when
         .collect();
     assert!(starts.len() == 3 && starts.iter().all(|&start| start < cycle.last_ns), "{starts:?}: {cycle:?}");
     assert_eq!(found.switch_losses(), 0);
-    // Without those packets the same links are paused, and nobody waits in a circle.
+    // Without those packets the same links are paused, but no packet waits in a cycle.
     let open = bursts(false);
     assert!(open.pause_cycles.is_empty(), "{:?}", open.pause_cycles);
     assert_eq!(open.pause_spans.iter().filter(|span| span.end_ns.is_none()).count(), 6);
@@ -356,7 +356,7 @@ fn a_route_that_leads_back_is_refused() {
     );
 }
 
-/// As [`chain`], with the cable between the switches down from 300 to 500 us.
+/// Runs [`chain`] with the cable between the switches down from 300 to 500 us.
 fn flapping_chain(down: &str) -> Rows {
     let topology = format!(
         r#"kind = "graph"
@@ -382,11 +382,11 @@ fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
     let spans: Vec<_> = rows.pause_spans.iter().filter(|span| span.paused == "s0").collect();
     assert!(spans.iter().any(|span| span.end_ns == Some(300_000)), "{spans:?}");
     assert!(spans.iter().all(|span| span.start_ns <= 300_000 || span.start_ns > 500_000), "{spans:?}");
-    // s1 still holds more than its threshold: its frame goes out at once, takes 51.2 ns and 1 us of
+    // s1 still stores more than its threshold: its frame leaves at once, takes 51.2 ns and 1 us of
     // cable.
     assert!(spans.iter().any(|span| span.start_ns == 501_051), "{spans:?}");
     assert!(rows.drops.iter().all(|row| row.reason == "link-down"), "{:?}", rows.drops);
-    // The host is paused by s0, too, and is told so when there is room again: nobody waits for
+    // s0 also pauses the host, and resumes it when there is room again, so no sender waits for
     // ever.
     let lost = rows.link_losses();
     assert!(lost > 0 && rows.flows[0].dropped_packets == lost);
@@ -396,7 +396,7 @@ fn a_pause_ends_with_its_link_and_is_demanded_anew_when_the_link_is_up_again() {
 
 #[test]
 fn frames_that_a_link_loses_pause_nobody() {
-    // The frame goes out at 16.4 us and would have arrived at 17.45 us.
+    // The frame leaves at 16.4 us and would have arrived at 17.45 us.
     let rows = flapping_chain("\"17 us\", \"5 ms\"");
     let paused = rows.pause_spans.iter().filter(|span| span.paused == "s0").count();
     let sent =
@@ -416,12 +416,12 @@ fn flow_control_is_switched_off_by_one_key() {
     assert_eq!((losses("true"), losses("false")), ((false, false), (true, true)));
 }
 
-/// Losses, pauses and spans of four hosts that send in four lossless priorities each to a slow one,
-/// with insurances of ports in place of headroom of queues.
+/// Losses, pauses and spans of four hosts, each sending in four lossless priorities to a slow one.
+/// Insurances of ports replace headroom of queues.
 fn insured(headroom: u64) -> (u64, u64) {
     let wire = 1_500;
-    // What is left of the buffer beside five insurances: 100 packets. Headroom of twenty queues
-    // would not fit.
+    // Rest of the buffer beyond five insurances: 100 packets. Headroom of twenty queues would not
+    // fit.
     let switch = format!(
         "buffer = \"{} B\"\nqueues_per_port = 4\npfc = {{ priorities = [0, 1, 2, 3] }}\n\
          policy = {{ name = \"sonic-dt\", headroom = \"{headroom} B\", headroom_mode = \"dsh-like\" }}",
@@ -468,7 +468,7 @@ fn a_port_on_which_nothing_is_lossless_sends_no_pauses_and_ignores_those_that_co
     // s0's port to s1 is its second, s1's port to s0 its first.
     let (neither, deaf) = (chain(", ports = [1]", "1200 us"), chain(", ports = [0]", "1200 us"));
     assert!(neither.pauses.iter().all(|row| row.sent_pauses == 0), "{:?}", neither.pauses);
-    // s1 pauses in vain: what comes is more than its headroom, and s0 is never silent.
+    // s1 pauses in vain: arrivals exceed its headroom, and s0 is never silent.
     let (sender, asking) = (pauses(&deaf, 0, 1), pauses(&deaf, 1, 0));
     assert!(asking.sent_pauses > 0 && sender.received_pauses == asking.sent_pauses, "{asking:?}");
     assert_eq!((sender.paused_ns, asking.neighbour_paused_ns), (0, 0));

@@ -1,5 +1,5 @@
-//! Storms and deadlocks: are they noticed when arithmetic says, told with their members, broken by
-//! both rules, and forgotten when they dissolve?
+//! Storms and deadlocks: detection at the calculated times, reported members, recovery by both
+//! rules, and the end of cycles that dissolve.
 
 use crate::support::{Rows, run};
 use bufferlab_metrics::WatchdogRow;
@@ -34,7 +34,7 @@ fn a_ring_of_three_switches_with_routes_round_it_deadlocks_and_without_them_does
     assert_eq!(rows.pause_cycles.len(), 1, "{:?}", rows.pause_cycles);
     let cycle = &rows.pause_cycles[0];
     assert_eq!(cycle.members, ["s0", "s1", "s2"]);
-    // The first circles dissolve, because a resume frame was on its way when they closed.
+    // The first cycles dissolve, because a resume frame was in flight when they closed.
     assert!(cycle.lasted() && cycle.times > 1 && cycle.time_ns < cycle.last_ns, "{cycle:?}");
     let lasting_ns = 20_000_000 - cycle.last_ns;
     assert!((lasting_ns..20_000_000 - cycle.time_ns).contains(&cycle.total_ns), "{cycle:?}");
@@ -57,8 +57,8 @@ fn either_rule_breaks_the_deadlock_and_the_circle_is_told_as_ended() {
         );
         let cycle = &rows.pause_cycles[0];
         let first = rows.storms.iter().map(|storm| storm.detected_ns).min().expect("it was noticed");
-        // The rule must hold in ten looks in a row, of which the first begins up to 100 us after
-        // the circle closed for good.
+        // The rule must hold in ten polls in a row, of which the first begins up to 100 us after
+        // the cycle closed for good.
         let closed = deadlock("").pause_cycles[0].last_ns;
         assert!(
             (closed + 1_000_000..=closed + 1_100_000).contains(&first),
@@ -124,12 +124,12 @@ fn a_storming_host_stops_everybody_unless_a_watchdog_contains_it() {
     let free = with.pauses.iter().find(|row| (row.switch, row.port) == (1, 1));
     assert!(free.is_none_or(|row| row.neighbour_paused_ns < 500_000), "{free:?}");
     assert_eq!(innocent(&with), all, "nothing is lost of what does not go to the storming host");
-    // Mellanox's rule: packets wait from the first look after 1 ms on, and the fifth one after that
-    // finds it.
+    // Mellanox's rule: packets wait from the first poll after 1 ms on, and the fifth poll after
+    // that detects the storm.
     let WatchdogRow { detected_ns, restored_ns, rule, action, .. } = with.storms[0];
     assert_eq!((with.storms.len(), rule, action), (1, "mellanox", "drop"));
     assert_eq!((detected_ns, with.storms[0].switch, with.storms[0].port), (1_600_000, 0, 0));
-    // The last frame comes before 7 ms and pauses until 7.04 ms: looks from 7.1 ms on see neither
+    // The last frame arrives before 7 ms and pauses until 7.04 ms: polls from 7.1 ms on see neither
     // frame nor pause, and the fifth one restores.
     assert_eq!(restored_ns, Some(7_500_000));
     let lost = with.storms[0].flushed_packets + with.storms[0].discarded_packets;

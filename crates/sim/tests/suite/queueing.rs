@@ -1,4 +1,4 @@
-//! Do queues behave as queueing theory says?
+//! Queues compared with queueing theory.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::Scope;
@@ -35,7 +35,7 @@ fn a_link_is_used_as_much_as_traffic_is_offered() {
             );
         }
         assert!((rows.totals.flows as f64 - flows).abs() < 4.0 * flows.sqrt(), "{} flows", rows.totals.flows);
-        // And exactly: nothing is sent twice.
+        // The exact count follows, because nothing is sent twice.
         let bytes: u64 = rows.links.iter().filter(|link| link.role == "up").map(|link| link.tx_bytes).sum();
         assert_eq!(bytes, rows.totals.flows * 5 * 1_508);
     }
@@ -68,20 +68,20 @@ fn single_packets(load: f64, packets: usize, seed: u64) -> Rows {
 #[test]
 fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
     let service_ns = BitRate::gbps(10).serialization(FRAME).0 as f64 * 1e-3;
-    // From the sender's first bit to the receiver's last one without waiting.
+    // From the sender's first bit to the receiver's last one, without waiting.
     let path_ns = service_ns * 1.1 + 2_000.0;
     for (load, packets, tolerance) in [(0.5, 40_000, 0.05), (0.8, 150_000, 0.08)] {
         let rows = single_packets(load, packets, 5);
         assert!(rows.all_finished() && rows.switch_losses() == 0);
-        // M/D/1: mean wait ρ / (2 (1 − ρ)) service times; by Little's law ρ times that wait in the
-        // queue.
+        // M/D/1: the mean wait is ρ / (2 (1 − ρ)) service times. By Little's law, the mean number
+        // in the queue is ρ times that wait.
         let expected = load / (2.0 * (1.0 - load));
         let waits =
             rows.flows.iter().map(|flow| (flow.fct_ns.expect("it arrives") as f64 - path_ns) / service_ns);
         let mean = waits.clone().sum::<f64>() / packets as f64;
         assert!((mean / expected - 1.0).abs() < tolerance, "load {load}: wait {mean}, expected {expected}");
         assert!(waits.clone().all(|wait| wait > -0.001), "nothing travels faster than light");
-        // A packet that is being sent occupies no buffer.
+        // A packet in transmission occupies no buffer.
         let queue = rows.queue(0, 0, 0);
         let length = queue.mean_bytes / FRAME as f64;
         assert!(
@@ -98,7 +98,7 @@ fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
             .filter(|bin| bin.from_bytes == 0)
             .map(|bin| bin.time_ns)
             .sum();
-        // M/D/1: P(none) + P(one) = (1 − ρ) e^ρ; that one is on the wire.
+        // M/D/1: P(none) + P(one) = (1 − ρ) e^ρ; that single packet is on the wire.
         let expected = (1.0 - load) * f64::exp(load);
         let found = empty as f64 / rows.totals.end_ns as f64;
         assert!(
@@ -135,19 +135,19 @@ fn strict_priority_lets_an_urgent_packet_wait_for_one_packet_at_most() {
     assert_eq!((urgent.len(), rows.all_finished()), (500, true));
     let waits: Vec<_> = urgent.iter().map(|flow| flow.fct_ns.expect("it arrives") - alone).collect();
     let longest = *waits.iter().max().expect("there are some");
-    // The packet on the wire is not interrupted, and the rounding to nanoseconds adds one.
+    // The packet on the wire is not interrupted; rounding to nanoseconds adds 1 ns.
     assert!(longest <= Time(frame).as_ns() + 1, "{longest} ns");
     let mean = waits.iter().sum::<u64>() as f64 / waits.len() as f64;
     assert!((mean / (frame as f64 / 2e3) - 1.0).abs() < 0.1, "half a packet on average: {mean} ns");
-    // The bulk has filled its queue meanwhile, and the port was never idle.
+    // The bulk traffic has filled its queue in the meantime, and the port was never idle.
     assert!(rows.queue(0, 0, 1).max_bytes > 8_000_000 && rows.queue(0, 0, 0).max_bytes <= FRAME);
     let fifo = with_and_without_priority("\"fifo\"");
     let late = fifo.flows.iter().filter(|flow| flow.class == 0 && flow.fct_ns > Some(1_000_000)).count();
     assert!(late > 450, "in one queue by order of arrival, urgent packets wait like all others: {late}");
 }
 
-/// One flow of `bytes` from each of several hosts to host 0, each in a queue of its own, all at
-/// once. Completion times [ns].
+/// Completion times [ns] of one flow of `bytes` from each of several hosts to host 0. Each flow has
+/// a separate queue, and all start at once.
 fn shares(scheduler: &str, bytes: &[u64], segment_bytes: &[u64]) -> Vec<u64> {
     let transport = |index: usize| {
         format!(
@@ -174,13 +174,13 @@ fn shares(scheduler: &str, bytes: &[u64], segment_bytes: &[u64]) -> Vec<u64> {
     (0..count as u16).map(|class| by_class(class).expect("it finishes")).collect()
 }
 
-/// Nanoseconds for so many bytes on the wire at 10 Gb/s.
+/// Time to send `bytes` at 10 Gb/s (ns).
 fn wire_ns(bytes: f64) -> f64 {
     bytes * 0.8
 }
 
 fn assert_near(found: u64, expected_ns: f64, what: &str) {
-    // Ten packets of edge effects.
+    // Ten packets cover edge effects.
     assert!(
         (found as f64 - expected_ns).abs() < wire_ns(10.0 * 1_454.0),
         "{what}: {found}, expected {expected_ns}"
@@ -199,7 +199,7 @@ fn deficit_round_robin_shares_a_port_by_its_quanta_whatever_the_packets_sizes() 
     // While all three wait, the shares are 3/5, 1/5, 1/5.
     let first = wire[0] * 5.0 / 3.0;
     assert_near(times[0], wire_ns(first), "three fifths");
-    // Then the other two have half each.
+    // Afterwards the other two have half each.
     let second = first + 2.0 * (wire[1] - first / 5.0);
     assert_near(times[1], wire_ns(second), "a fifth, then half");
     assert_near(times[2], wire_ns(wire.iter().sum()), "the rest");
@@ -218,12 +218,12 @@ fn round_robin_takes_packets_in_turn_and_fifo_in_order_of_arrival() {
     let times = shares("\"round_robin\"", &[700_000, 1_400_000], &[1_400, 1_400]);
     assert_near(times[0], wire_ns(1_000.0 * 1_454.0), "half of the packets until it ends");
     assert_near(times[1], wire_ns(1_500.0 * 1_454.0), "the rest");
-    // Small packets in turn with large ones get few bytes; in order of arrival both get what they
-    // send.
+    // Small packets that alternate with large ones get few bytes; in order of arrival both get what
+    // they send.
     let times = shares("\"round_robin\"", &[346_000, 4_200_000], &[346, 1_400]);
     assert_near(times[0], wire_ns(1_000.0 * (400.0 + 1_454.0)), "a thousand turns");
     let times = shares("\"fifo\"", &[346_000 * 4, 4_200_000], &[346, 1_400]);
-    // Both arrive at 10 Gb/s: byte for byte.
+    // Both flows arrive at 10 Gb/s, so FIFO serves them byte for byte.
     assert_near(times[0], wire_ns(2.0 * 4_000.0 * 400.0), "as it came");
 }
 

@@ -1,5 +1,5 @@
 //! RDMA in the network: closed forms without load, repair of losses, fair shares, promised queues,
-//! and no loss where priorities are lossless.
+//! and no loss of lossless priorities.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
@@ -12,7 +12,7 @@ const ACK: u64 = 60;
 const RATE: BitRate = BitRate::gbps(25);
 const DELAY: Time = Time::from_us(2);
 
-/// Frames of Reverie's evaluation.
+/// RDMA transport with the frame sizes of Reverie's evaluation.
 fn rdma(keys: &str) -> String {
     format!(
         "kind = \"rdma\"\nsegment_bytes = \"{PAYLOAD} B\"\nheader_bytes = \"{HEADER} B\"\nack_bytes = \"{ACK} B\"\n\
@@ -27,8 +27,8 @@ fn serialization(bytes: u64) -> u64 {
     RATE.serialization(bytes).0
 }
 
-/// Segments back to back from line rate on, the last one behind full ones at every hop; then the
-/// last ACK comes back alone (ps).
+/// Completion time without load (ps): segments back to back at line rate, the last one behind full
+/// ones at every hop, then the last ACK returns alone.
 fn unloaded(hops: u64, size: u64, at_sender: bool) -> u64 {
     let (full, count) = (serialization(PAYLOAD + HEADER), size.div_ceil(PAYLOAD));
     let last = serialization(size - (count - 1) * PAYLOAD + HEADER);
@@ -36,7 +36,7 @@ fn unloaded(hops: u64, size: u64, at_sender: bool) -> u64 {
         1 => hops * last,
         _ => (count - 1) * full + (hops - 1) * full + last,
     };
-    // A last segment that is shorter than an ACK finds the one before at the card.
+    // A last segment shorter than an ACK catches up with the previous one at the NIC.
     let waits = if count == 1 { 0 } else { serialization(ACK).saturating_sub(last) };
     let back = if at_sender { waits + hops * (serialization(ACK) + DELAY.0) } else { 0 };
     there + hops * DELAY.0 + back
@@ -91,7 +91,8 @@ fn an_ideal_with_headers_gives_an_unloaded_message_a_slowdown_of_one() {
     let plain = slowdown(control);
     let fair = slowdown(&format!("{control}ideal_header_bytes = \"48 B\""));
     assert!((plain / fair - 1.048).abs() < 0.002, "{plain} {fair}");
-    // 17.28 us count four payloads on the way; it is three frames, and four ACKs back.
+    // The round trip of 17.28 us counts four payloads; the network has three frames, and four ACKs
+    // back.
     assert!((0.999..1.001).contains(&fair), "{fair}");
 }
 
@@ -123,7 +124,7 @@ fn either_recovery_ends_a_lossy_incast_with_every_byte_delivered_once() {
     }
 }
 
-/// Endless messages from hosts 0 … to the last host of a star, each 1 ms after the one before.
+/// Endless messages from hosts 0 … to the last host of a star, started 1 ms after one another.
 fn contenders(keys: &str, switch: &str, count: u32, milliseconds: u64) -> Rows {
     let lab = Lab::new(&star(count + 1, "25 Gb/s", "2 us"), switch, &rdma(keys));
     let start = |src: u32| Time::from_us(1_003 * u64::from(src));
@@ -131,7 +132,7 @@ fn contenders(keys: &str, switch: &str, count: u32, milliseconds: u64) -> Rows {
     run_fast(&lab.times(&format!("{milliseconds} ms"), "0 s").flows(flows))
 }
 
-/// Jain's index of what was sent between two instants (ms), and how busy the last link was.
+/// Jain's index of the bytes sent between two instants (ms), and the utilisation of the last link.
 fn fairness(keys: &str, switch: &str, count: u32, from: u64, to: u64) -> (f64, f64) {
     let (early, late) = (contenders(keys, switch, count, from), contenders(keys, switch, count, to));
     let sent = |rows: &Rows| -> Vec<f64> {
@@ -199,7 +200,8 @@ fn promises(control: &str, from: u64, to: u64) -> (f64, f64, f64) {
 
 #[test]
 fn hpcc_powertcp_and_timely_keep_their_queues_over_rdma() {
-    /// 80 us of propagation, three frames and three ACKs (us), at 1,250 B per us.
+    /// Bandwidth-delay product: 80 us of propagation, three frames and three ACKs (us), at 1,250 B
+    /// per us.
     const BDP: f64 = (80.0 + 3.0 * 1.1632 + 3.0 * 0.0432) * 1_250.0;
     let (jain, used, queue) = promises("hpcc", 60, 160);
     assert!(
@@ -208,7 +210,7 @@ fn hpcc_powertcp_and_timely_keep_their_queues_over_rdma() {
     );
     for control in ["powertcp", "theta-powertcp"] {
         let (jain, used, queue) = promises(control, 40, 120);
-        // The sum of the additive increases, a tenth of a bandwidth-delay product each.
+        // Sum of the additive increases, a tenth of a bandwidth-delay product each.
         let expected = 2.0 * BDP / 10.0;
         assert!((queue / expected - 1.0).abs() < 0.05, "{control}: {queue}, expected {expected}");
         assert!(jain > 0.95 && used > 0.999, "{control}: {jain} {used}");
@@ -239,8 +241,8 @@ fn mixed(policy: &str, headroom: u64, seed: u64) -> Scenario {
 
 #[test]
 fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
-    // 2 m + 64 + C (2 d + reaction)/8 of docs/concepts/lossless.md, and one m more where the port
-    // is sending.
+    // Headroom by docs/concepts/lossless.md: 2 m + 64 + C (2 d + reaction)/8, and one more m where
+    // the port is sending.
     let largest = 1_054;
     let headroom = 3 * largest + 64 + RATE.bytes_in(Time(2 * DELAY.0));
     for policy in ["sonic-dt", "sonic-abm", "reverie"] {
@@ -258,7 +260,8 @@ fn lossless_messages_lose_nothing_beside_tcp_with_headroom_by_the_formula() {
         }
         assert!(paused > 0, "{policy}: nothing was paused, so nothing was put to the test");
     }
-    // Without headroom to speak of, the same traffic loses lossless packets: the test would notice.
+    // Control: with hardly any headroom the same traffic loses lossless packets, so the test would
+    // notice.
     let rows = run_fast(&mixed("sonic-dt", largest, 1));
     let lossless: u64 =
         rows.queues.iter().filter(|row| row.priority == 3).map(|row| row.dropped_packets).sum();
@@ -271,8 +274,7 @@ fn queue_pairs_take_turns_with_a_queue_of_tcps_packets() {
     let lab = Lab::new(&topology, "buffer = \"10 MB\"\npolicy = \"cs\"", &rdma("congestion_control = \"timely\""))
         .transport("congestion_control = \"newreno\"\nsegment_bytes = \"994 B\"\ninitial_window = \"whole\"\nhandshake = false")
         .more("[host]\nnic = \"fifo\"\n");
-    // Frames of 1048 B on both sides, a thousand each: they leave in turn, so that both end
-    // together.
+    // Frames of 1048 B on both sides, a thousand each: they alternate, so that both end together.
     let rows = run(&lab.lists(vec![
         (0, "rdma", vec![flow(0, 1, 1_000_000, Time::ZERO)]),
         (1, "tcp", vec![flow(0, 2, 994_000, Time::ZERO)]),
@@ -291,7 +293,7 @@ fn notifications_are_frames_of_their_own_or_ride_on_acks() {
         let keys = format!("congestion_control = \"dcqcn\"\nnotification = \"{notification}\"");
         let switch = "buffer = \"10 MB\"\npolicy = \"cs\"\necn = { kind = \"step\", threshold = \"0 B\" }";
         let lab = Lab::new(&star(3, "25 Gb/s", "2 us"), switch, &rdma(&keys));
-        // Two senders at once: there is a queue, and packets are marked.
+        // Two senders at once build a queue, and packets are marked.
         let rows =
             run(&lab.flows(vec![flow(0, 2, 1_000_000, Time::ZERO), flow(1, 2, 1_000_000, Time::ZERO)]));
         assert!(rows.flows.iter().all(|flow| flow.marked_packets > 0));

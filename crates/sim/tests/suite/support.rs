@@ -1,7 +1,7 @@
-//! What the integration tests share: a laboratory that builds scenarios from text, and a sink that
+//! Helpers of the integration tests: a laboratory that builds scenarios from text, and a sink that
 //! keeps every row.
 
-#![allow(dead_code)] // Every test binary uses its own part.
+#![allow(dead_code)] // Every test binary uses a different part.
 
 use bufferlab_metrics::{
     DropRow, FlowRow, HistogramRow, LinkRow, PauseCycleRow, PauseRow, PauseSpanRow, QueryRow, QueueRow,
@@ -13,7 +13,7 @@ use bufferlab_units::Time;
 use bufferlab_workload::{FlowListWorkload, FlowSpec};
 use std::path::Path;
 
-/// Everything that a run yields.
+/// All results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Rows {
     pub(crate) flows: Vec<FlowRow>,
@@ -56,19 +56,19 @@ keep! {
 }
 
 impl Rows {
-    /// The flow of this number.
+    /// Flow with this number.
     pub(crate) fn flow(&self, number: u64) -> &FlowRow {
         self.flows.iter().find(|flow| flow.flow_id == number).expect("the flow has a row")
     }
 
-    /// Flows in the order of their numbers.
+    /// Flows in order of their numbers.
     pub(crate) fn flows_by_number(&self) -> Vec<&FlowRow> {
         let mut flows: Vec<_> = self.flows.iter().collect();
         flows.sort_by_key(|flow| flow.flow_id);
         flows
     }
 
-    /// The links from one node to another, in the order of their ports.
+    /// Links from one node to another, in order of their ports.
     pub(crate) fn links_between(&self, from: &str, to: &str) -> Vec<&LinkRow> {
         self.links.iter().filter(|link| link.from == from && link.to == to).collect()
     }
@@ -80,14 +80,14 @@ impl Rows {
         links[0]
     }
 
-    /// The counters of a queue.
+    /// Counters of a queue.
     pub(crate) fn queue(&self, switch: u32, port: u16, priority: u8) -> &QueueRow {
         let wanted = (switch, port, priority);
         let found = self.queues.iter().find(|row| (row.switch, row.port, row.priority) == wanted);
         found.expect("every queue has a row")
     }
 
-    /// The histogram of one switch, port or queue.
+    /// Histogram of one switch, port or queue.
     pub(crate) fn histogram(
         &self,
         scope: Scope,
@@ -107,7 +107,7 @@ impl Rows {
         self.queues.iter().map(|queue| queue.dropped_packets + queue.evicted_packets).sum()
     }
 
-    /// Packets that links which were down lost.
+    /// Packets lost by links that were down.
     pub(crate) fn link_losses(&self) -> u64 {
         self.links.iter().map(|link| link.lost_packets).sum()
     }
@@ -123,7 +123,7 @@ pub(crate) fn run(scenario: &Scenario) -> Rows {
     run_with(scenario, true)
 }
 
-/// Runs with the identities checked at the end only: for long runs.
+/// Runs with the identities checked at the end only, for long runs.
 pub(crate) fn run_fast(scenario: &Scenario) -> Rows {
     run_with(scenario, false)
 }
@@ -132,7 +132,7 @@ fn run_with(scenario: &Scenario, verify: bool) -> Rows {
     try_run(scenario, verify).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What becomes of a run that may fail.
+/// Result of a run that may fail.
 pub(crate) fn try_run(scenario: &Scenario, verify: bool) -> Result<Rows, SimError> {
     let mut simulation = Simulation::new(scenario)?;
     simulation.set_verify(verify);
@@ -141,7 +141,7 @@ pub(crate) fn try_run(scenario: &Scenario, verify: bool) -> Result<Rows, SimErro
     Ok(rows)
 }
 
-/// A scenario in the making: the keys of its tables as TOML.
+/// Builder of a scenario: the keys of its tables as TOML.
 #[derive(Clone, Debug)]
 pub(crate) struct Lab {
     topology: String,
@@ -154,7 +154,8 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// One transport, seed 1, flows start within 10 ms and have a second more to finish.
+    /// Creates a laboratory with one transport and seed 1. Flows start within 10 ms and have
+    /// another second to finish.
     pub(crate) fn new(topology: &str, switch: &str, transport: &str) -> Self {
         Self {
             topology: topology.to_owned(),
@@ -167,13 +168,13 @@ impl Lab {
         }
     }
 
-    /// One more transport; they are called `t0`, `t1` …
+    /// Adds a transport; they are called `t0`, `t1` …
     pub(crate) fn transport(mut self, keys: &str) -> Self {
         self.transports.push(keys.to_owned());
         self
     }
 
-    /// When flows stop arriving, and how long they may go on.
+    /// Sets the time at which flows stop arriving, and the time that they then have to finish.
     pub(crate) fn times(mut self, duration: &str, drain: &str) -> Self {
         (self.duration, self.drain) = (duration.to_owned(), drain.to_owned());
         self
@@ -184,14 +185,14 @@ impl Lab {
         self
     }
 
-    /// Whole tables: `[host]`, `[output]`, `[[switch_override]]`.
+    /// Adds whole tables: `[host]`, `[output]`, `[[switch_override]]`.
     pub(crate) fn more(mut self, tables: &str) -> Self {
         self.more.push_str(tables);
         self.more.push('\n');
         self
     }
 
-    /// With `[[workload]]` tables.
+    /// Builds the scenario with `[[workload]]` tables.
     pub(crate) fn workloads(&self, tables: &str) -> Scenario {
         let mut text = format!(
             "seed = {}\nduration = \"{}\"\ndrain = \"{}\"\n\n[topology]\n{}\n\n[switch]\n{}\n\n",
@@ -207,7 +208,8 @@ impl Lab {
         }
     }
 
-    /// With lists of flows: for each its transport, its class and its flows by start.
+    /// Builds the scenario with lists of flows: for each its transport, its class and its flows by
+    /// start.
     pub(crate) fn lists(&self, lists: Vec<(u32, &str, Vec<FlowSpec>)>) -> Scenario {
         let placeholder = "[[workload]]\nkind = \"poisson\"\ntransport = \"t0\"\nsizes = \"1 KB\"\nload = 0.1\n\
                            load_of = \"host_links\"\npattern = \"all_to_all\"";
@@ -220,13 +222,13 @@ impl Lab {
         scenario
     }
 
-    /// With one list of flows over the first transport.
+    /// Builds the scenario with one list of flows over the first transport.
     pub(crate) fn flows(&self, flows: Vec<FlowSpec>) -> Scenario {
         self.lists(vec![(0, "flow", flows)])
     }
 }
 
-/// A flow of the first class of its list, without a query, on paths of the topology's choice.
+/// A flow of the first class of its list, without a query, on paths that the topology chooses.
 pub(crate) fn flow(src: u32, dst: u32, size: u64, start: Time) -> FlowSpec {
     FlowSpec {
         start,

@@ -1,5 +1,5 @@
-//! What does every congestion control promise of a bottleneck? Fair shares, a queue of a certain
-//! length, few drops.
+//! Promises of every congestion control at a bottleneck: fair shares, a certain queue length, few
+//! drops.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_metrics::QueueRow;
@@ -11,11 +11,11 @@ const FRAME: f64 = 1_454.0;
 const FRAME_US: f64 = 1.1632;
 /// Base round trip over the dumbbell: 80 us of propagation, three frames and three ACKs (us).
 const BASE_US: f64 = 80.0 + 3.0 * FRAME_US + 3.0 * 0.0432;
-/// 10 Gb/s (bytes per us).
+/// Rate of 10 Gb/s (bytes per us).
 const RATE: f64 = 1_250.0;
 const MARKING: u64 = 91_000;
 
-/// Two endless flows over a bottleneck as fast as the hosts, the second one 5 ms later.
+/// Two endless flows over a bottleneck as fast as the hosts; the second flow starts 5 ms later.
 fn two_flows(control: &str, buffer: &str, milliseconds: u64) -> Rows {
     let uses_ecn = find_congestion_control(control).expect("registered").uses_ecn;
     let ecn = if uses_ecn {
@@ -32,19 +32,19 @@ fn two_flows(control: &str, buffer: &str, milliseconds: u64) -> Rows {
     run_fast(&lab.times(&format!("{milliseconds} ms"), "0 s").flows(flows))
 }
 
-/// What happened at the bottleneck from `from` to `to` (ms).
+/// Results at the bottleneck from `from` to `to` (ms).
 struct Share {
-    /// Jain's index of what the two flows sent.
+    /// Jain's index of the bytes that the two flows sent.
     jain: f64,
     utilisation: f64,
-    /// Mean queue (bytes).
+    /// Mean queue length (bytes).
     queue: f64,
-    /// Largest queue since the beginning (bytes).
+    /// Largest queue length since the start (bytes).
     longest: f64,
     drops: u64,
 }
 
-/// The difference of two runs of which one is the beginning of the other.
+/// Difference of two runs, of which one is the beginning of the other.
 fn share(control: &str, buffer: &str, from: u64, to: u64) -> Share {
     let (early, late) = (two_flows(control, buffer, from), two_flows(control, buffer, to));
     let sent = |rows: &Rows| {
@@ -98,7 +98,8 @@ fn dctcp_keeps_the_queue_at_its_threshold() {
 
 #[test]
 fn ecn_star_halves_at_the_threshold_and_leaves_the_link_idle_below_one_bandwidth_delay_product() {
-    // K = 91 kB is below C RTT = 105 kB: DCTCP's weak point is ECN*'s. Halving empties the queue.
+    // ECN* needs K of at least C RTT = 105 kB to fill the link. K is 91 kB, so halving the window
+    // empties the queue.
     let found = share("ecn-star", "2 MB", 40, 160);
     assert!(found.jain > 0.95, "Jain {}", found.jain);
     assert!(found.queue < 0.6 * MARKING as f64, "{}", found.queue);
@@ -110,11 +111,11 @@ fn ecn_star_halves_at_the_threshold_and_leaves_the_link_idle_below_one_bandwidth
 fn hpcc_keeps_the_queue_empty_and_the_link_at_its_target() {
     let found = share("hpcc", "2 MB", 60, 160);
     assert!(found.jain > 0.95, "Jain {}", found.jain);
-    // eta, and what two flows add: 0.95 + 2 * 0.05/100.
+    // eta plus the additive increase of two flows: 0.95 + 2 * 0.05/100.
     near("utilisation", found.utilisation, 0.951, 0.005);
     assert!(found.queue < FRAME && found.drops == 0, "{}", found.queue);
-    // The second flow comes with one bandwidth-delay product at line rate, and the first one has 95
-    // %.
+    // The second flow starts with one bandwidth-delay product at line rate, and the first one has
+    // 95 %.
     assert!(found.longest < 1.1 * BASE_US * RATE, "{}", found.longest);
 }
 
@@ -155,7 +156,7 @@ fn timely_shares_fairly_below_its_upper_threshold() {
     assert!(found.longest < (500.0 - BASE_US) * RATE, "{}", found.longest);
 }
 
-/// Sixteen hosts send to one at once: who survives?
+/// Sixteen hosts send to one at once.
 #[test]
 fn every_control_ends_an_incast_with_everything_delivered() {
     for info in CONGESTION_CONTROLS {

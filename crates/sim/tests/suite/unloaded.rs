@@ -1,20 +1,20 @@
-//! How long does a single flow take on an empty network? Compared with closed forms, to the
+//! Completion time of a single flow on an empty network, compared with closed forms to the
 //! nanosecond.
 //!
 //! Notation: a path is a chain of hops, each with a rate and a delay; every hop stores and
 //! forwards. `s(b)` is the serialization time of b bytes on the wire. With equal rates, n packets
-//! that are sent back to back arrive at `(n − 1)·s(full) + Σ delays + (hops − 1)·s(full) +
-//! s(last)`: the last one waits behind a full one at every hop.
+//! sent back to back arrive at `(n − 1)·s(full) + Σ delays + (hops − 1)·s(full) + s(last)`: the
+//! last one waits behind a full one at every hop.
 
 use crate::support::{Lab, Rows, flow, run, run_fast, star};
 use bufferlab_units::{BitRate, Time};
 
-/// The defaults of a transport, which these tests state again on purpose [bytes].
+/// Defaults of a transport, repeated in these tests on purpose [bytes].
 const SEGMENT: u64 = 1_400;
 const FULL: u64 = 1_454;
 const HEADER: u64 = 54;
 const ACK: u64 = 54;
-/// SYN and SYN-ACK: an acknowledgement with the option for the segment size.
+/// Size of SYN and SYN-ACK: an acknowledgement with the option for the segment size.
 const SYN: u64 = 58;
 
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ fn hops(count: usize, gbps: u64, delay_us: u64) -> Vec<Hop> {
     vec![Hop { rate: BitRate::gbps(gbps), delay: Time::from_us(delay_us) }; count]
 }
 
-/// A lonely packet: each hop serializes it anew.
+/// Time of a single packet: each hop serializes it anew.
 fn alone(path: &[Hop], bytes: u64) -> u64 {
     path.iter().map(|hop| hop.rate.serialization(bytes).0 + hop.delay.0).sum()
 }
@@ -38,8 +38,8 @@ fn frames(size: u64) -> (u64, u64) {
     (count, size - (count - 1) * SEGMENT + HEADER)
 }
 
-/// From the first bit of the first to the last bit of the last of `count` packets that are sent
-/// back to back over hops of one rate [ps].
+/// Time from the first bit of the first to the last bit of the last of `count` packets, sent back
+/// to back over hops of one rate [ps].
 fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     if count == 1 {
         return alone(path, last);
@@ -49,9 +49,9 @@ fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     (count - 1) * full + delays + (path.len() as u64 - 1) * full + path[0].rate.serialization(last).0
 }
 
-/// Slow start without loss over hops of one rate [ps]. Round r has W·2^r packets. It begins when
-/// the first acknowledgement of round r − 1 comes, or when that round's packets have left,
-/// whichever is later; within a round two packets follow every acknowledgement, so they leave back
+/// Time of slow start without loss over hops of one rate [ps]. Round r has W·2^r packets. It begins
+/// when the first acknowledgement of round r − 1 arrives, or when that round's packets have left,
+/// whichever is later. Within a round two packets follow every acknowledgement, so they leave back
 /// to back.
 fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
     let round_trip = alone(path, FULL) + alone(path, ACK);
@@ -65,8 +65,8 @@ fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
         left -= round;
         round *= 2;
     }
-    // A last packet that begins a round has nobody before it, unless the rounds follow each other
-    // without a gap.
+    // A last packet that begins a round has no packet before it, unless the rounds follow each
+    // other without a gap.
     let extra = if left == 1 && follows {
         (path.len() as u64 - 1) * (full - path[0].rate.serialization(last).0)
     } else {
@@ -78,7 +78,7 @@ fn slow_start(path: &[Hop], size: u64, window: u64, handshake: bool) -> u64 {
 struct Network {
     topology: String,
     hosts: u32,
-    /// Destinations of host 0, and how many hops away they are.
+    /// Destinations of host 0, with the number of hops to each.
     pairs: Vec<(u32, usize)>,
 }
 
@@ -114,7 +114,7 @@ fn transport(control: &str, window: &str, handshake: bool) -> String {
 
 const SWITCH: &str = "buffer = \"1 MB\"\npolicy = \"dt\"\necn = { kind = \"step\", threshold = \"91 KB\" }";
 
-/// The flow completion time of one flow that starts at an odd picosecond [ns].
+/// Flow completion time of one flow that starts at an odd picosecond [ns].
 fn measured(network: &Network, transport: &str, dst: u32, size: u64) -> (u64, Rows) {
     assert!(dst < network.hosts);
     let lab = Lab::new(&network.topology, SWITCH, transport);
@@ -201,8 +201,8 @@ fn an_early_opened_connection_needs_no_handshake() {
     assert_eq!(rows.flow(1).fct_ns, Some(Time(2 * alone(&path, SYN) + data).as_ns()));
 }
 
-/// When the last bit of the last of these frames arrives, over hops of any rates: packet i leaves
-/// hop j when it has arrived there and packet i − 1 has left (Lindley's recursion) [ps].
+/// Arrival of the last bit of the last of these frames, over hops of any rates. Packet i leaves hop
+/// j when it has arrived there and packet i − 1 has left (Lindley's recursion) [ps].
 fn tandem(path: &[Hop], frames: &[u64]) -> u64 {
     let mut free = vec![0; path.len()];
     let mut arrival = 0;
@@ -218,7 +218,8 @@ fn tandem(path: &[Hop], frames: &[u64]) -> u64 {
 
 #[test]
 fn hops_of_different_rates_are_exact_too() {
-    // Rates at which a byte takes no whole number of picoseconds are rounded up, packet by packet.
+    // Rates at which a byte takes a fractional number of picoseconds are rounded up, packet by
+    // packet.
     for (host, fabric, down) in
         [("10 Gb/s", "40 Gb/s", 10_000), ("25 Gb/s", "10 Gb/s", 3_000), ("7 Gb/s", "3 Gb/s", 995)]
     {
@@ -249,8 +250,8 @@ fn hops_of_different_rates_are_exact_too() {
 
 #[test]
 fn delayed_acknowledgements_cost_their_timeout_where_nothing_else_comes() {
-    // The window allows one segment, the receiver waits for a second one: each segment but the last
-    // costs a timeout.
+    // The window allows one segment, but the receiver waits for a second one: each segment except
+    // the last costs a timeout.
     let keys = "congestion_control = \"newreno\"\ninitial_window = 1\nhandshake = false\nack_every = 4\n\
                 delayed_ack_timeout = \"200 us\"";
     let network = &networks(10, 10)[0];
@@ -263,7 +264,7 @@ fn delayed_acknowledgements_cost_their_timeout_where_nothing_else_comes() {
 #[test]
 fn flows_that_start_at_line_rate_stay_there_when_alone() {
     for network in networks(10, 10) {
-        // The longest path's round trip is the base: flows on shorter ones have more window than
+        // The longest path's round trip is the base: flows on shorter paths have more window than
         // they need.
         for &(dst, length) in &network.pairs {
             let path = hops(length, 10, 10);
@@ -293,8 +294,8 @@ fn hpcc_leaves_five_percent_of_an_empty_network_idle() {
             let (base, full) = (alone(&path, FULL) + alone(&path, ACK), path[0].rate.serialization(FULL).0);
             for size in [1, 30_000, 100_000, 300_001, 1_000_000, 10_000_000] {
                 let (count, last) = frames(size);
-                // One round trip at line rate until the first report is back; then the window W
-                // with W = eta BDP + W_AI.
+                // One round trip at line rate until the first report has returned; then the window
+                // W with W = eta BDP + W_AI.
                 let first = count.min(base / full);
                 let rest = (count - first) as f64 * full as f64 * (1.0 / (0.95 + 0.05 / 100.0) - 1.0);
                 let expected = train(&path, count, last) + rest as u64;
@@ -316,8 +317,8 @@ fn swift_adds_one_segment_per_round_trip_up_to_the_rate_of_its_card() {
                 let (mut window, mut sent, mut start) = (10.0_f64, 10, 0);
                 while left > sent && sent * full < base {
                     (left, start) = (left - sent, start + base);
-                    // Each of `sent` ACKs adds 1/W to W: W² grows by 2. Whole segments more than
-                    // before are sent.
+                    // Each of `sent` ACKs adds 1/W to W: W² grows by 2. The sender sends as many
+                    // whole segments more as the window has grown.
                     let grown = (window * window + 2.0 * sent as f64).sqrt();
                     (sent, window) = (sent + grown as u64 - window as u64, grown);
                 }

@@ -8,7 +8,7 @@ use crate::{CongestionStates, TcpConfig};
 use bufferlab_params::{BuildError, Choice, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of Cubic.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "cubic",
     aliases: &[],
@@ -29,7 +29,7 @@ const PARAMS: &[ParamInfo] = &[ParamInfo {
     kind: ParamKind::Choice(HyStart::WORDS),
     default: ParamValue::word("rfc9406"),
     artifact_default: Some(ParamValue::word("classic")),
-    doc: "How slow start may end before the first loss.",
+    doc: "Rule that ends slow start before the first loss.",
 }];
 
 fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
@@ -37,23 +37,24 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |_, _| CongestionControl::boxed(Cubic::new(hystart))))
 }
 
-/// C (segments per s³) and β, RFC 9438 section 5.
+/// Constants C (segments per s³) and β of RFC 9438 section 5.
 const SCALE: f64 = 0.4;
 const DECREASE: f64 = 0.7;
-/// α_cubic = 3 (1 − β)/(1 + β): with it the Reno-friendly window is NewReno's on average (section
-/// 4.3).
+/// α_cubic = 3 (1 − β)/(1 + β), with which the Reno-friendly window equals NewReno's on average
+/// (section 4.3).
 const FRIENDLY: f64 = 3.0 * (1.0 - DECREASE) / (1.0 + DECREASE);
-/// No round trip adds more than half of the window (section 4.4).
+/// Largest factor by which the window grows per round trip (section 4.4).
 const STEEPEST: f64 = 1.5;
-/// ns-3 (CntClamp): before any loss, and after a timeout, a window grows by one segment per so many
-/// at least.
+/// Largest number of ACKs per segment of growth in ns-3, before any loss and after a timeout
+/// (CntClamp).
 const ARTIFACT_SLOWEST: f64 = 20.0;
-/// On the plateau by one segment per so many windows; never by more than one segment per so many.
+/// On the plateau ns-3 adds one segment per this many windows; `ARTIFACT_FASTEST` is the least
+/// number of ACKs per segment.
 const ARTIFACT_FLAT: f64 = 100.0;
 const ARTIFACT_FASTEST: f64 = 2.0;
 
-/// ns-3 measures round trips by timestamps in whole milliseconds, and takes none at all as one
-/// microsecond. So in a data center the first train of ACKs ends slow start.
+/// Round trip as ns-3 measures it: by timestamps in whole milliseconds, with zero read as one
+/// microsecond. In a data center the first train of ACKs therefore ends slow start.
 fn rtt_by_timestamps(now: Time, rtt: Time) -> Time {
     const TICK: Time = Time::from_ms(1);
     match now.0 / TICK.0 - now.saturating_sub(rtt).0 / TICK.0 {
@@ -65,19 +66,20 @@ fn rtt_by_timestamps(now: Time, rtt: Time) -> Time {
 /// State of Cubic.
 #[derive(Clone, Debug)]
 pub struct Cubic {
-    /// W_max: where the cubic function is flat (segments); zero before the first reduction.
+    /// W_max, the window at which the cubic function is flat (segments); zero before the first
+    /// reduction.
     plateau: f64,
-    /// K: when it gets there (s).
+    /// K, the time from the reduction to the plateau (s).
     flat_at: f64,
-    /// When congestion avoidance began, less the time in which the window could not grow.
+    /// Start of congestion avoidance, moved later by the time in which the window could not grow.
     epoch: Option<Time>,
-    /// W_est: what NewReno would have (segments).
+    /// W_est, the window that NewReno would have (segments).
     friendly: f64,
-    /// cwnd_prior: the window before the last reduction (segments).
+    /// cwnd_prior, the window before the last reduction (segments).
     prior: f64,
     after_timeout: bool,
     last_ack: Time,
-    /// `None` once a loss or a mark has ended the first slow start.
+    /// State of the first slow start; `None` once a loss or a mark has ended it.
     slow_start: Option<SlowStart>,
     hystart: HyStart,
 }
@@ -119,7 +121,7 @@ impl Cubic {
         self.avoid_congestion(config, window, ack, acked);
     }
 
-    /// Sections 4.2 to 4.5.
+    /// Grows the window in congestion avoidance (sections 4.2 to 4.5).
     fn avoid_congestion(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>, acked: f64) {
         let epoch = match self.epoch {
             Some(epoch) => epoch,
@@ -136,14 +138,14 @@ impl Cubic {
         let target = self.at(elapsed + ack.rtt.as_secs_f64()).clamp(window.size, STEEPEST * window.size);
         let growth = (target - window.size) / window.size * acked;
         window.size = if self.at(elapsed) < self.friendly {
-            // The Reno-friendly region.
+            // The window is in the Reno-friendly region.
             self.friendly.max(window.size)
         } else {
             window.size + growth
         };
     }
 
-    /// How many segments ns-3 wants acknowledged before a window of `size` grows by one.
+    /// Number of acknowledged segments after which ns-3 grows a window of `size` by one.
     fn acks_per_segment_ns3(&self, size: f64, seconds: f64) -> f64 {
         let until = |wanted: f64| if wanted > size { size / (wanted - size) } else { f64::INFINITY };
         let slowest = if self.prior == 0.0 { ARTIFACT_SLOWEST } else { ARTIFACT_FLAT * size };
@@ -154,7 +156,8 @@ impl Cubic {
         self.epoch = Some(now);
         self.friendly = size;
         if self.after_timeout || size >= self.plateau {
-            // Section 4.8, or no reduction yet, or a window beyond the plateau: convex from here.
+            // Section 4.8, no reduction yet, or a window beyond the plateau: the curve is convex
+            // from here.
             (self.plateau, self.flat_at) = (size, 0.0);
         } else {
             self.flat_at = ((self.plateau - size) / SCALE).cbrt();
@@ -163,7 +166,7 @@ impl Cubic {
         now
     }
 
-    /// W_cubic(t), Eq. 1.
+    /// Value of the cubic function, W_cubic(t) (Eq. 1).
     fn at(&self, seconds: f64) -> f64 {
         SCALE * (seconds - self.flat_at).powi(3) + self.plateau
     }
@@ -197,7 +200,7 @@ impl Controller for Cubic {
         self.after_timeout = event == CongestionEvent::Timeout;
         let is_artifact = config.states == CongestionStates::Ns3;
         if is_artifact && self.after_timeout {
-            // ns-3 forgets everything (CubicReset).
+            // ns-3 resets all state (CubicReset).
             (self.plateau, self.prior) = (0.0, 0.0);
         }
         // Section 4.6: the flight after a loss, as in RFC 5681; ns-3 takes the window.
@@ -205,13 +208,14 @@ impl Controller for Cubic {
             if event == CongestionEvent::Mark || is_artifact { window.size } else { f64::from(flight) };
         window.slow_start_threshold = (base * DECREASE).max(2.0);
         self.slow_start = match (is_artifact, event, self.hystart) {
-            // ns-3 starts over after a timeout; RFC 9406 is for the first slow start only.
+            // ns-3 starts slow start anew after a timeout; RFC 9406 covers the first slow start
+            // only.
             (true, CongestionEvent::Timeout, kind @ HyStart::Classic) => Some(SlowStart::new(kind)),
             _ => None,
         };
     }
 
-    /// The time between two messages does not count (RFC 9438 section 5.8).
+    /// Excludes the time between two messages (RFC 9438 section 5.8).
     fn begin_message(&mut self, idle: Time) {
         self.epoch = self.epoch.map(|epoch| epoch + idle);
         self.last_ack += idle;
@@ -220,7 +224,7 @@ impl Controller for Cubic {
         }
     }
 
-    /// W_max (segments) and K: how long after the last reduction the window is there (s).
+    /// Reports W_max (segments), and K, the time from the last reduction to W_max (s).
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("plateau", self.plateau);
         sink("flat_at", self.flat_at);

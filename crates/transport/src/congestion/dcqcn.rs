@@ -1,15 +1,15 @@
 //! DCQCN: rate by congestion notifications (Zhu et al., SIGCOMM 2015).
 //!
-//! Alpha, cuts and increases follow timers of microseconds. They are brought up to date when the
-//! flow sends or hears something, so a flow needs no timer event: between two such moments its rate
-//! has no effect.
+//! Alpha, cuts and increases follow timers of microseconds. They are updated when the flow sends or
+//! receives a packet, so a flow needs no timer events: between two such moments its rate has no
+//! effect.
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, Controller, Starter, Window};
 use crate::TcpConfig;
 use bufferlab_params::{BuildError, Choice, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 
-/// Registry entry.
+/// Registry entry of DCQCN.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "dcqcn",
     aliases: &[],
@@ -25,8 +25,8 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     build: &build,
 };
 
-/// The default of what a set determines.
-const BY_SET: ParamValue = ParamValue::Computed("that of the set");
+/// Default of a parameter that the chosen set determines.
+const BY_SET: ParamValue = ParamValue::Computed("the value of the set");
 
 const fn by_set(name: &'static str, kind: ParamKind, doc: &'static str) -> ParamInfo {
     ParamInfo { name, kind, default: BY_SET, artifact_default: None, doc }
@@ -42,25 +42,25 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Choice(DcqcnSet::WORDS),
         default: ParamValue::word("hpcc"),
         artifact_default: Some(ParamValue::word("reverie")),
-        doc: "A published set, from which single values may differ.",
+        doc: "Published set of parameters; other parameters override single values.",
     },
-    by_set("reaction", ParamKind::Choice(DcqcnReaction::WORDS), "When it reacts to notifications."),
+    by_set("reaction", ParamKind::Choice(DcqcnReaction::WORDS), "Reaction to notifications."),
     by_set(
         "alpha_interval",
         SPAN,
-        "Time without notification after which alpha falls; with timers also the time after which it rises.",
+        "Time without notification after which alpha falls. With timers also the time after a notification at which alpha rises.",
     ),
     by_set("decrease_interval", SPAN, "Least time between two cuts."),
     by_set("increase_interval", SPAN, "Time between two increases."),
     by_set(
         "increase_bytes",
         ParamKind::Bytes { min: 0 },
-        "Bytes on the wire between two increases; 0 B: no byte counter.",
+        "Bytes on the wire between two increases; 0 B for no byte counter.",
     ),
     by_set(
         "fast_recovery",
         ParamKind::Count { min: 0, max: u32::MAX as u64 },
-        "F: increases that halve the distance to the target before the target itself rises.",
+        "F, the number of increases that halve the distance to the target before the target itself rises.",
     ),
     by_set("gain", SHARE, "g, the weight of a notification in alpha."),
     by_set("initial_alpha", SHARE, "Alpha at the first notification."),
@@ -68,9 +68,9 @@ const PARAMS: &[ParamInfo] = &[
     by_set(
         "hyper_increase",
         RATE,
-        "R_HAI, its hyper increase; with a byte counter multiplied by the number of rounds.",
+        "R_HAI, the hyper increase of the target. With a byte counter it is multiplied by the number of rounds.",
     ),
-    by_set("min_rate", RATE, "No rate below this."),
+    by_set("min_rate", RATE, "Smallest rate."),
 ];
 
 fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
@@ -98,38 +98,40 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
 }
 
 bufferlab_params::choices! {
-    /// When DCQCN reacts to notifications.
+    /// Reaction of DCQCN to notifications.
     pub enum DcqcnReaction {
-        Notification = "notification": "as in the paper: a notification cuts the rate, then raises alpha, and restarts timers and counters; within `decrease_interval` of the last cut it has no effect",
-        Timer = "timer": "as network cards do, and HPCC's and Reverie's public code: one timer moves alpha up or down, another cuts the rate, by whether a notification has come since it last ran; the target stays where it was until the rate has been raised once",
+        Notification = "notification": "as in the paper: a notification cuts the rate, raises alpha, and restarts timers and counters; it has no effect within `decrease_interval` of the last cut",
+        Timer = "timer": "as NICs and HPCC's and Reverie's public code do: one timer moves alpha, another cuts the rate, depending on notifications since the timer last ran; a cut keeps the target until the rate has been raised once",
     }
 }
 
 /// Parameters of DCQCN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DcqcnParameters {
-    /// When it reacts.
+    /// Reaction to notifications.
     pub reaction: DcqcnReaction,
-    /// Time without notification after which alpha falls; with [`DcqcnReaction::Timer`] also the
-    /// time after which it rises.
+    /// Time without notification after which alpha falls. With [`DcqcnReaction::Timer`] also the
+    /// time after a notification at which alpha rises.
     pub alpha_interval: Time,
     /// Least time between two cuts.
     pub decrease_interval: Time,
     /// Time between two increases.
     pub increase_interval: Time,
-    /// Bytes on the wire between two increases; 0: no byte counter.
+    /// Bytes on the wire between two increases; 0 for no byte counter.
     pub increase_bytes: u64,
-    /// F: increases that halve the distance to the target before the target itself rises.
+    /// F, the number of increases that halve the distance to the target before the target itself
+    /// rises.
     pub fast_recovery: u32,
-    /// g, in (0, 1].
+    /// g, the weight of a notification in alpha, in (0, 1].
     pub gain: f64,
     /// Alpha at the first notification, in (0, 1].
     pub initial_alpha: f64,
-    /// R_AI, additive increase of the target.
+    /// R_AI, the additive increase of the target.
     pub additive_increase: BitRate,
-    /// R_HAI, its hyper increase. With a byte counter multiplied by the number of rounds.
+    /// R_HAI, the hyper increase of the target. With a byte counter it is multiplied by the number
+    /// of rounds.
     pub hyper_increase: BitRate,
-    /// No rate below this.
+    /// Smallest rate.
     pub min_rate: BitRate,
 }
 
@@ -148,7 +150,7 @@ bufferlab_params::choices! {
 }
 
 impl DcqcnSet {
-    /// The parameters for a host of this line rate.
+    /// Parameters for a host of this line rate.
     #[must_use]
     pub fn parameters(self, line_rate: BitRate) -> DcqcnParameters {
         match self {
@@ -184,9 +186,9 @@ impl DcqcnSet {
     }
 }
 
-/// Rates of HPCC's evaluation are those at 25 Gb/s, in proportion.
+/// Line rate of HPCC's parameters; other line rates scale them in proportion.
 const HPCC_RATE: BitRate = BitRate::gbps(25);
-/// What our sets have where their source names no least rate (HPCC's and Reverie's code: 100 Mb/s).
+/// Least rate of sets whose source names none (HPCC's and Reverie's code: 100 Mb/s).
 const MIN_RATE: BitRate = BitRate::mbps(100);
 
 fn hpcc(line_rate: BitRate) -> DcqcnParameters {
@@ -224,7 +226,7 @@ fn paper(line_rate: BitRate) -> DcqcnParameters {
     }
 }
 
-/// State of DCQCN, with the parameters that move it.
+/// State of DCQCN, with its parameters.
 #[derive(Clone, Debug)]
 pub struct Dcqcn {
     parameters: DcqcnParameters,
@@ -233,24 +235,25 @@ pub struct Dcqcn {
 
 #[derive(Clone, Debug)]
 struct State {
-    /// R_C (bit/s).
+    /// R_C, the current rate (bit/s).
     rate: f64,
-    /// R_T (bit/s).
+    /// R_T, the target rate (bit/s).
     target: f64,
     alpha: f64,
-    /// A notification has come at some time: timers run.
+    /// Whether any notification has arrived; the timers run from then on.
     is_notified: bool,
-    /// With [`DcqcnReaction::Timer`]: a notification that this timer has not seen yet.
+    /// Whether the alpha timer has yet to process a notification ([`DcqcnReaction::Timer`]).
     news_for_alpha: bool,
     news_for_rate: bool,
     alpha_due: Time,
-    /// With timers: the next look; else the end of the time in which no cut may follow.
+    /// Next run of the decrease timer. Without timers: end of the time in which no further cut may
+    /// follow.
     decrease_due: Time,
     increase_due: Time,
-    /// Increases by timer and by byte counter since the last cut.
+    /// Increases by the timer since the last cut; `byte_stage` counts those by the byte counter.
     timer_stage: u32,
     byte_stage: u32,
-    /// Sent since the last increase by byte counter.
+    /// Bytes sent since the last increase by the byte counter.
     bytes: u64,
 }
 
@@ -294,7 +297,7 @@ impl Controller for Dcqcn {
         self.state.on_sent(&self.parameters, config, window, bytes);
     }
 
-    /// R_C and R_T (b/s), and the estimate of congestion.
+    /// Reports R_C and R_T (b/s), and the estimate of congestion.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rate", self.state.rate);
         sink("target", self.state.target);
@@ -303,7 +306,7 @@ impl Controller for Dcqcn {
 }
 
 impl State {
-    /// A congestion notification has come.
+    /// Handles a congestion notification.
     fn on_notification(&mut self, p: &DcqcnParameters, config: &TcpConfig, window: &mut Window, now: Time) {
         self.advance(p, config, window, now);
         match p.reaction {
@@ -329,7 +332,7 @@ impl State {
         }
     }
 
-    /// A packet of `bytes` on the wire is sent.
+    /// Counts a sent packet of `bytes` on the wire.
     fn on_sent(&mut self, p: &DcqcnParameters, config: &TcpConfig, window: &mut Window, bytes: u32) {
         if p.increase_bytes == 0 || !self.is_notified {
             return;
@@ -343,13 +346,13 @@ impl State {
         }
     }
 
-    /// Lets the timers run up to `now`.
+    /// Runs the timers up to `now`.
     fn advance(&mut self, p: &DcqcnParameters, config: &TcpConfig, window: &mut Window, now: Time) {
         if !self.is_notified || self.next_due(p) > now {
             return;
         }
         while self.next_due(p) <= now {
-            // At one instant alpha comes first, and a cut before an increase.
+            // At one instant the alpha timer runs first, and a cut precedes an increase.
             let due = self.next_due(p);
             if self.alpha_due == due {
                 self.handle_alpha_timer(p, now);
@@ -375,7 +378,8 @@ impl State {
             self.alpha_due += p.alpha_interval;
             return;
         }
-        // Without news one step is like the next; but a cut must find alpha as it is then.
+        // Without notifications all steps are alike and can be applied at once. But a cut must use
+        // alpha as it was at the cut.
         let until = if self.news_for_rate { now.min(self.decrease_due) } else { now };
         let steps = (until - self.alpha_due).0 / p.alpha_interval.0 + 1;
         self.alpha *= power(1.0 - p.gain, steps);
@@ -402,7 +406,7 @@ impl State {
         self.increase_due = at + p.increase_interval;
     }
 
-    /// An increase by timer or byte counter, whose stage counts up afterwards.
+    /// Applies an increase by timer or byte counter; the caller then raises the stage.
     fn increase(&mut self, p: &DcqcnParameters, config: &TcpConfig) {
         let (timer, bytes) = (self.timer_stage, self.byte_stage);
         let (most, least) =
@@ -419,17 +423,17 @@ impl State {
         self.rate = (self.rate + self.target) / 2.0;
     }
 
-    /// A rate without a window: only the pace holds it back.
+    /// Sets a rate without a window: only the pace limits the flow.
     fn apply(&self, config: &TcpConfig, window: &mut Window) {
         window.size = f64::from(u32::MAX);
-        // At line rate the card is the limit.
+        // At line rate the NIC is the limit.
         let is_full = self.rate >= config.line_rate.0 as f64;
         let bits = 8e12 * f64::from(config.segment_wire_bytes + config.uncounted_wire_bytes);
         window.pacing_gap = if is_full { Time::ZERO } else { Time((bits / self.rate) as u64) };
     }
 }
 
-/// Timers look whether a notification has come.
+/// Whether timers check for notifications.
 fn looks_for_news(p: &DcqcnParameters) -> bool {
     p.reaction == DcqcnReaction::Timer
 }

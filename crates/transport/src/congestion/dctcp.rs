@@ -4,7 +4,7 @@ use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent,
 use crate::{CongestionStates, TcpConfig};
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Registry entry.
+/// Registry entry of DCTCP.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "dctcp",
     aliases: &[],
@@ -47,13 +47,13 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
 pub struct Dctcp {
     /// α: smoothed fraction of marked segments.
     alpha: f64,
-    /// g: the weight of a new sample.
+    /// g, the weight of a new sample.
     gain: f64,
     /// Segments delivered in the current observation window.
     delivered: u32,
-    /// Those of them that were marked.
+    /// Marked segments among them.
     marked: u32,
-    /// The observation window ends when this segment is acknowledged.
+    /// Segment whose acknowledgement ends the observation window.
     window_end: u32,
 }
 
@@ -68,8 +68,8 @@ impl Dctcp {
         self.alpha
     }
 
-    /// Another message of the connection: its segments count from 0. The window of observation goes
-    /// on over both.
+    /// Starts another message of the connection, whose segments count from 0. The observation
+    /// window continues across messages.
     pub(super) fn begin_message(&mut self) {
         self.window_end = 0;
     }
@@ -113,7 +113,7 @@ impl Dctcp {
             window.slow_start_threshold = scaled;
             return;
         }
-        // RFC 8257 section 3.5: losses are answered as in NewReno.
+        // RFC 8257 section 3.5: the reaction to losses is NewReno's.
         window.slow_start_threshold = match event {
             CongestionEvent::Mark => scaled,
             CongestionEvent::Loss | CongestionEvent::Timeout => f64::from(flight) / 2.0,

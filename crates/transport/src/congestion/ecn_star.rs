@@ -2,14 +2,14 @@
 
 use super::{CongestionControl, CongestionControlInfo, NewReno};
 
-/// Registry entry. The reaction is NewReno's: marks halve the window, once per round trip. What
-/// makes it ECN* is the switch, which marks by the instantaneous queue with K near one
+/// Registry entry of ECN*. The reaction is NewReno's: marks halve the window, once per round trip.
+/// The switch makes it ECN*, because it marks by the instantaneous queue with K near one
 /// bandwidth-delay product.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "ecn-star",
     aliases: &[],
     title: "ECN*",
-    summary: "NewReno with ECN: half the window on a mark, once per round trip.",
+    summary: "NewReno with ECN: halves the window on a mark, once per round trip.",
     source: "Wu et al., CoNEXT 2012; LossPass section 5; RFC 3168",
     uses_ecn: true,
     wants_telemetry: false,

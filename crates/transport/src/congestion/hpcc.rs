@@ -6,12 +6,12 @@ use crate::telemetry::LastReports;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of HPCC.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "hpcc",
     aliases: &[],
     title: "HPCC",
-    summary: "Keeps the most loaded link at 95 % by what every switch reports of its queue and rate.",
+    summary: "Keeps the most loaded link at 95 % by reports of every switch on its queue and rate.",
     source: "Li et al., SIGCOMM 2019, algorithm 1",
     uses_ecn: false,
     wants_telemetry: true,
@@ -28,7 +28,7 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::RatioAbove { min: 0.0, max: 1.0 },
         default: ParamValue::Ratio(0.95),
         artifact_default: None,
-        doc: "Eta, the wanted utilisation. Default: section 5.1.",
+        doc: "Eta, the target utilisation. Default: section 5.1.",
     },
     ParamInfo {
         name: "max_stage",
@@ -55,13 +55,13 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(Hpcc::new(law, config, window))))
 }
 
-/// The parameters.
+/// Parameters of HPCC.
 #[derive(Clone, Copy, Debug)]
 struct Law {
-    /// Eta.
+    /// Eta, the target utilisation.
     target: f64,
     max_stage: u32,
-    /// N.
+    /// N, which divides the additive increase.
     flows: u32,
 }
 
@@ -69,13 +69,13 @@ struct Law {
 #[derive(Clone, Debug)]
 pub struct Hpcc {
     law: Law,
-    /// U: the smoothed utilisation of the most loaded link.
+    /// U, the smoothed utilisation of the most loaded link.
     utilisation: f64,
-    /// W_c: the window that all reactions within a round trip refer to (segments).
+    /// W_c, the window to which all reactions within a round trip refer (segments).
     reference: f64,
-    /// Round trips of additive increase in a row.
+    /// Number of consecutive round trips of additive increase.
     stage: u32,
-    /// The reference is renewed when a segment beyond this one is acknowledged.
+    /// Segment whose acknowledgement, once exceeded, renews the reference window.
     renewed_at: u32,
     last: LastReports,
 }
@@ -83,11 +83,11 @@ pub struct Hpcc {
 impl Hpcc {
     fn new(law: Law, config: &TcpConfig, window: &mut Window) -> Self {
         let reference = rate::begin(config, window);
-        // A flow starts at line rate: until it hears otherwise, its link is full.
+        // A flow starts at line rate, so its link counts as full until reports arrive.
         Self { law, utilisation: 1.0, reference, stage: 0, renewed_at: 0, last: LastReports::default() }
     }
 
-    /// Algorithm 1, MeasureInflight; false if nothing could be compared.
+    /// Algorithm 1, MeasureInflight; returns false if no reports could be compared.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let base = config.base_rtt.as_secs_f64();
         let (mut most, mut over) = (0.0, 0.0);
@@ -105,8 +105,8 @@ impl Hpcc {
         over > 0.0
     }
 
-    /// Algorithm 1, ComputeWind: W from the reference, and the stage that the next round trip
-    /// begins with.
+    /// Algorithm 1, ComputeWind: W from the reference, and the stage at the start of the next round
+    /// trip.
     fn next_window(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> f64 {
         let initial = rate::segments(config, config.line_rate);
         let increase = initial * (1.0 - self.law.target) / f64::from(self.law.flows);
@@ -138,13 +138,13 @@ impl Controller for Hpcc {
         }
     }
 
-    /// Another message of the connection: its segments count from 0.
+    /// Starts another message of the connection, whose segments count from 0.
     fn begin_message(&mut self, _: Time) {
         self.renewed_at = 0;
     }
 
-    /// U, the smoothed utilisation of the most loaded link: its rate and its queue, relative to
-    /// rate and bandwidth-delay product.
+    /// Reports U, the smoothed utilisation of the most loaded link: its rate and its queue,
+    /// relative to rate and bandwidth-delay product.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("utilisation", self.utilisation);
     }

@@ -1,48 +1,48 @@
-//! When does Cubic leave its slow start before a loss does it?
+//! End of Cubic's slow start before the first loss.
 
 use super::AckEvent;
 use bufferlab_units::Time;
 
 bufferlab_params::choices! {
-    /// How slow start may end before the first loss.
+    /// Rule that ends slow start before the first loss.
     #[derive(Default)]
     pub enum HyStart {
-        Off = "off": "not before the first loss",
+        Off = "off": "only a loss or mark ends slow start",
         #[default]
         Rfc9406 = "rfc9406": "HyStart++ (RFC 9406): by a rise of the round trip, with a conservative slow start in between",
-        Classic = "classic": "Ha and Rhee 2011 as in ns-3: by a rise of the round trip, or when ACKs came without a gap for longer than the least round trip",
+        Classic = "classic": "Ha and Rhee 2011 as in ns-3: by a rise of the round trip, or after a gapless train of ACKs longer than the least round trip",
     }
 }
 
-/// RFC 9406 section 4.3: MIN_RTT_THRESH, MAX_RTT_THRESH, MIN_RTT_DIVISOR, N_RTT_SAMPLE,
-/// CSS_GROWTH_DIVISOR, CSS_ROUNDS.
+/// Constants of RFC 9406 section 4.3: MIN_RTT_THRESH, MAX_RTT_THRESH, MIN_RTT_DIVISOR,
+/// N_RTT_SAMPLE, CSS_GROWTH_DIVISOR, CSS_ROUNDS.
 const LEAST_RISE: Time = Time::from_ms(4);
 const MOST_RISE: Time = Time::from_ms(16);
 const RISE_DIVISOR: u64 = 8;
 const SAMPLES: u32 = 8;
 const CONSERVATIVE_DIVISOR: f64 = 4.0;
 const CONSERVATIVE_ROUNDS: u32 = 5;
-/// ns-3: HystartLowWindow (segments), HystartAckDelta, HystartDelayMax.
+/// Constants of ns-3: HystartLowWindow (segments), HystartAckDelta, HystartDelayMax.
 const CLASSIC_LEAST_WINDOW: f64 = 16.0;
 const CLASSIC_ACK_GAP: Time = Time::from_ms(2);
 const CLASSIC_MOST_RISE: Time = Time::from_ms(1_000);
 
-/// What a slow start observes.
+/// Observations of a slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlowStart {
     kind: HyStart,
-    /// A round ends when more than this is acknowledged.
+    /// Segment whose acknowledgement, once exceeded, ends the round.
     round_end: u32,
     round_start: Time,
     last_ack: Time,
     /// ACKs measured in this round.
     samples: u32,
-    /// Least round trip of this round; [`Time::MAX`] before the first.
+    /// Least round-trip time of this round; [`Time::MAX`] before the first sample.
     least_now: Time,
     least_before: Time,
-    /// Of all rounds.
+    /// Least round-trip time of all rounds.
     least_ever: Time,
-    /// In a conservative slow start: its baseline, and how many rounds it has lasted.
+    /// Baseline of a conservative slow start, and the number of its rounds so far.
     conservative: Option<(Time, u32)>,
 }
 
@@ -61,8 +61,8 @@ impl SlowStart {
         }
     }
 
-    /// Takes an ACK of a slow start with a window of `size` segments: how much of the usual growth
-    /// is left, and `None` if slow start is over.
+    /// Handles an ACK during slow start with a window of `size` segments. Returns the fraction of
+    /// the usual growth that remains; `None` if slow start is over.
     pub(super) fn growth(&mut self, size: f64, ack: &AckEvent<'_>) -> Option<f64> {
         if self.kind == HyStart::Off {
             return Some(1.0);
@@ -85,7 +85,7 @@ impl SlowStart {
         }
     }
 
-    /// Another message of the connection: its first ACK begins a round.
+    /// Starts another message of the connection; its first ACK begins a round.
     pub(super) fn begin_message(&mut self, idle: Time) {
         self.round_end = 0;
         self.round_start += idle;
@@ -100,7 +100,7 @@ impl SlowStart {
         self.samples = 0;
     }
 
-    /// RFC 9406 section 4.2.
+    /// Applies RFC 9406 section 4.2.
     fn growth_rfc9406(&mut self) -> f64 {
         if self.samples >= SAMPLES {
             match self.conservative {

@@ -2,12 +2,12 @@
 
 use super::{AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, Window};
 
-/// Registry entry.
+/// Registry entry of NewReno.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "newreno",
     aliases: &[],
     title: "TCP NewReno",
-    summary: "One segment per round trip more, half the window on loss or mark.",
+    summary: "Adds one segment per round trip and halves the window on a loss or mark.",
     source: "RFC 5681, RFC 6582; marks as losses, once per round trip: RFC 3168",
     uses_ecn: false,
     wants_telemetry: false,
@@ -18,7 +18,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     build: &|_, _| Ok(Box::new(|_, _| CongestionControl::NewReno(NewReno))),
 };
 
-/// NewReno has no state beyond the window.
+/// State of NewReno, which is empty because NewReno needs only the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewReno;
 
@@ -38,7 +38,8 @@ impl NewReno {
     }
 }
 
-/// RFC 5681: one segment per delivered segment in slow start, one per window above.
+/// Grows the window as in RFC 5681: in slow start by one segment per delivered segment, above by
+/// one per window.
 #[inline]
 pub(super) fn grow(window: &mut Window, delivered: u32) {
     let delivered = f64::from(delivered);

@@ -7,12 +7,12 @@ use crate::{CongestionStates, TcpConfig};
 use bufferlab_params::{BuildError, Choice, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of PowerTCP.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "powertcp",
     aliases: &[],
     title: "PowerTCP",
-    summary: "Divides the window by the power of the most loaded port: its arrival rate times queue and pipe.",
+    summary: "Divides the window by the power of the most loaded port: its arrival rate times the sum of queue and pipe.",
     source: "Addanki et al., NSDI 2022, algorithm 1",
     uses_ecn: false,
     wants_telemetry: true,
@@ -35,27 +35,27 @@ const FLOWS: ParamInfo = ParamInfo {
     kind: ParamKind::Count { min: 1, max: u32::MAX as u64 },
     default: ParamValue::Count(10),
     artifact_default: Some(ParamValue::Count(100)),
-    doc: "N: the additive increase is one bandwidth-delay product by N (section 3.3). Default: our choice; the artifact's.",
+    doc: "N: the additive increase is one bandwidth-delay product divided by N (section 3.3). Default: our choice; the artifact's.",
 };
 const FIRST_ACK: ParamInfo = ParamInfo::computed(
     "first_ack",
     ParamKind::Choice(FirstAck::WORDS),
     "`kept`; `zeros` for queue pairs in profile `artifact`",
     "\"kept\"",
-    "What the reports of a flow's first ACK are compared with.",
+    "Baseline for the reports of a flow's first ACK.",
 );
 
 const PARAMS: &[ParamInfo] = &[GAMMA, FLOWS, FIRST_ACK];
-/// Of θ-PowerTCP.
+/// Parameters of θ-PowerTCP, which needs no reports.
 pub(super) const PARAMS_WITHOUT_REPORTS: &[ParamInfo] = &[GAMMA, FLOWS];
 
 bufferlab_params::choices! {
-    /// What PowerTCP compares the reports of a flow's first ACK with.
+    /// Baseline for the reports of a flow's first ACK.
     #[derive(Default)]
     pub enum FirstAck {
         #[default]
-        Kept = "kept": "with nothing; they are kept for the next ACK",
-        Zeros = "zeros": "with zeros, as in Reverie's public code, which reads reports there that nobody has set",
+        Kept = "kept": "none; they are kept as the baseline of the next ACK",
+        Zeros = "zeros": "zeros, as in Reverie's public code, which reads reports that were never set",
     }
 }
 
@@ -71,11 +71,11 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
     }))
 }
 
-/// The parameters.
+/// Parameters of PowerTCP and θ-PowerTCP.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
     pub(super) gamma: f64,
-    /// N.
+    /// N, which divides the additive increase.
     flows: u32,
 }
 
@@ -85,31 +85,32 @@ impl Weights {
     }
 }
 
-/// The public ns-3 code aims at this fraction of the base power.
+/// Fraction of the base power that the public ns-3 code aims at.
 const ARTIFACT_TARGET: f64 = 0.95;
-/// There, an arrival rate below this fraction of the link's counts as this.
+/// Smallest arrival rate in the public ns-3 code, as a fraction of the link's rate; lower ones are
+/// raised to it.
 const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
-/// There, the moving average is left out up to this power.
+/// Power up to which the public ns-3 code omits the moving average.
 const ARTIFACT_EASY_POWER: f64 = 0.5;
 
 /// State of PowerTCP.
 #[derive(Clone, Debug)]
 pub struct PowerTcp {
-    /// Γ: the smoothed normalised power; 1 at the wanted equilibrium without additive increase.
+    /// Γ, the smoothed normalised power; 1 at the target equilibrium without additive increase.
     power: f64,
     law: PowerLaw,
     last: LastReports,
 }
 
-/// The window's law (Eq. 7), which PowerTCP and θ-PowerTCP share.
+/// Law of the window (Eq. 7), shared by PowerTCP and θ-PowerTCP.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PowerLaw {
     pub(super) weights: Weights,
-    /// The window now (segments).
+    /// Current window (segments).
     window: f64,
-    /// The window one round trip ago (segments).
+    /// Window one round trip ago (segments).
     old: f64,
-    /// It is renewed when a segment beyond this one is acknowledged.
+    /// Segment whose acknowledgement, once exceeded, renews the old window.
     renewed_at: u32,
 }
 
@@ -119,17 +120,17 @@ impl PowerLaw {
         Self { weights, window: size, old: size, renewed_at: 0 }
     }
 
-    /// Another message of the connection: its segments count from 0.
+    /// Starts another message of the connection, whose segments count from 0.
     pub(super) fn begin_message(&mut self) {
         self.renewed_at = 0;
     }
 
-    /// A segment that was sent since the old window was remembered is acknowledged.
+    /// Whether the ACK covers a segment sent after the old window was recorded.
     pub(super) fn is_due(&self, ack: &AckEvent<'_>) -> bool {
         ack.acknowledged > self.renewed_at
     }
 
-    /// Eq. 7: w = γ(w_old/Γ + β) + (1 − γ)w.
+    /// Updates the window by Eq. 7: w = γ(w_old/Γ + β) + (1 − γ)w.
     pub(super) fn update(&mut self, config: &TcpConfig, gamma: f64, power: f64) {
         let increase = rate::segments(config, config.line_rate) / f64::from(self.weights.flows);
         let now = match config.states {
@@ -140,14 +141,14 @@ impl PowerLaw {
         self.window = gamma * (self.old / power + increase) + (1.0 - gamma) * now;
     }
 
-    /// Leaves window and pace alone; a round trip may end without an update.
+    /// Leaves window and pace unchanged; a round trip may end without an update.
     pub(super) fn wait(&mut self, ack: &AckEvent<'_>) {
         if self.is_due(ack) {
             self.renewed_at = ack.next;
         }
     }
 
-    /// Sets the window and the pace; remembers the window once per round trip.
+    /// Sets the window and the pace, and records the window once per round trip.
     pub(super) fn apply(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         self.window = rate::apply(config, window, self.window);
         if self.is_due(ack) {
@@ -166,7 +167,7 @@ impl PowerTcp {
         Self { power: 1.0, law: PowerLaw::new(weights, config, window), last }
     }
 
-    /// Algorithm 1, NormPower; false if nothing could be compared.
+    /// Algorithm 1, NormPower; returns false if no reports could be compared.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let base = config.base_rtt.as_secs_f64();
         let is_artifact = config.states == CongestionStates::Ns3;
@@ -190,8 +191,8 @@ impl PowerTcp {
         }
         let weight = f64::min(over / base, 1.0);
         self.power += weight * (most - self.power);
-        // A queue that drains faster than its link sends (packets were evicted) has negative power:
-        // the window would change its sign.
+        // A queue that drains faster than its link sends (packets were evicted) has negative power,
+        // which would change the sign of the window.
         self.power = self.power.max(f64::MIN_POSITIVE);
         true
     }
@@ -216,7 +217,7 @@ impl Controller for PowerTcp {
         self.law.begin_message();
     }
 
-    /// Γ, the smoothed normalised power of the most loaded port.
+    /// Reports Γ, the smoothed normalised power of the most loaded port.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("power", self.power);
     }

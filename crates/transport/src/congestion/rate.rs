@@ -1,22 +1,22 @@
-//! What do controls share whose window is a rate times the base round trip?
+//! Shared code of controls whose window is a rate times the base round trip.
 
 use super::Window;
 use crate::{CongestionStates, TcpConfig};
 use bufferlab_units::{BitRate, Time};
 
-/// In the artifacts no flow slows below this.
+/// Smallest rate of a flow in the artifacts.
 const ARTIFACT_FLOOR: BitRate = BitRate::mbps(100);
-/// Elsewhere not below this fraction of the line rate. Our choice: the papers name no floor, and a
-/// flow that waits for seconds between two packets no longer hears of the network.
+/// Smallest rate otherwise, as a fraction of the line rate. Our choice: the papers name no floor,
+/// and a flow that waits for seconds between two packets gets no more feedback from the network.
 const FLOOR: f64 = 0.001;
 
-/// Segments in `rate` times the base round trip.
+/// Converts `rate` times the base round trip to segments.
 pub(super) fn segments(config: &TcpConfig, rate: BitRate) -> f64 {
     rate.0 as f64 * config.base_rtt.as_secs_f64() / (8.0 * f64::from(config.segment_wire_bytes))
 }
 
-/// A window W (segments), at most one bandwidth-delay product of the sender's own link, sent at the
-/// rate W/T.
+/// Sets a window W (segments), at most one bandwidth-delay product of the sender's link, sent at
+/// the rate W/T.
 pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64 {
     let most = segments(config, config.line_rate);
     let least = match config.states {
@@ -25,9 +25,9 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
     };
     let size = wanted.min(most).max(least.min(most));
     window.size = match config.states {
-        // HPCC sends while fewer bytes than W are in flight: the last segment may reach beyond it.
+        // HPCC sends while fewer than W bytes are in flight: the last segment may exceed W.
         CongestionStates::Rfc => size.ceil().max(1.0),
-        // ns-3's TCP sends a segment only if all of it fits, its RDMA as HPCC does.
+        // ns-3's TCP sends a segment only if all of it fits; its RDMA behaves as HPCC does.
         CongestionStates::Ns3 if config.whole_segments => size.floor().max(1.0),
         CongestionStates::Ns3 => size.ceil().max(1.0),
     };
@@ -37,8 +37,8 @@ pub(super) fn apply(config: &TcpConfig, window: &mut Window, wanted: f64) -> f64
     size
 }
 
-/// The first window: that of the scenario, at most one bandwidth-delay product. ns-3 begins at line
-/// rate, held back by the scenario's window until the control sets one.
+/// Sets the first window: the scenario's, but at most one bandwidth-delay product. ns-3 begins at
+/// line rate, limited by the scenario's window until the control sets one.
 pub(super) fn begin(config: &TcpConfig, window: &mut Window) -> f64 {
     match config.states {
         CongestionStates::Rfc => apply(config, window, f64::from(config.initial_window)),

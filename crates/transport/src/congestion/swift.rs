@@ -7,12 +7,12 @@ use crate::TcpConfig;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of Swift.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "swift",
     aliases: &[],
     title: "Swift",
-    summary: "Additive increase below a target delay, decrease in proportion to the excess above; paces below one packet.",
+    summary: "Additive increase below a target delay, decrease in proportion to the excess above it; paces windows below one packet.",
     source: "Kumar et al., SIGCOMM 2020, algorithm 1; constants of the public htsim code, which calls them guesses",
     uses_ecn: false,
     wants_telemetry: false,
@@ -28,10 +28,10 @@ const PARAMS: &[ParamInfo] = &[ParamInfo {
     kind: ParamKind::Time { min: Time(1) },
     default: ParamValue::Computed("5/4 of `base_rtt`"),
     artifact_default: None,
-    doc: "Base target delay. Default: our choice, since the paper's 25 us are for its own network.",
+    doc: "Base target delay. Default: our choice, because the paper's 25 us suit only its network.",
 }];
 
-/// The default target relative to the base round trip.
+/// Default target as a multiple of the base round trip.
 const TARGET: (u64, u64) = (5, 4);
 
 fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
@@ -40,27 +40,27 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(Swift::new(target, config, window))))
 }
 
-/// ai: segments per round trip.
+/// ai, the additive increase (segments per round trip).
 const INCREASE: f64 = 1.0;
-/// β: weight of the relative excess of the delay.
+/// β, the weight of the relative excess of the delay.
 const DECREASE: f64 = 0.8;
-/// max_mdf: no single decrease is deeper.
+/// max_mdf, the largest single decrease.
 const DEEPEST: f64 = 0.5;
-/// fs_min, fs_max: windows between which the target scales (segments).
+/// fs_min and fs_max, the windows between which the target scales (segments).
 const SCALING: (f64, f64) = (0.1, 100.0);
-/// fs_range relative to the base target.
+/// fs_range as a multiple of the base target.
 const SCALING_RANGE: f64 = 5.0;
 /// Smallest window (segments). Our choice: the paper names none.
 const SMALLEST: f64 = 0.001;
-/// Timeouts in a row that reset the window to the smallest (RETX_RESET_THRESHOLD).
+/// Consecutive timeouts that reset the window to the smallest (RETX_RESET_THRESHOLD).
 const TIMEOUTS_TO_RESET: u32 = 5;
 
 /// State of Swift.
 #[derive(Clone, Debug)]
 pub struct Swift {
-    /// The window (segments), down to fractions of one.
+    /// Window (segments), down to fractions of one.
     window: f64,
-    /// The base target delay.
+    /// Base target delay.
     base_target: Time,
     last_decrease: Time,
     last_rtt: Time,
@@ -80,9 +80,9 @@ impl Swift {
         this
     }
 
-    /// The delay that it aims at: the base target, and more the smaller the window is, so that many
-    /// small flows do not fight for a queue that cannot be kept short (section 3.5). The paper's
-    /// term per hop is left out: a path's base round trip is part of the base target.
+    /// Target delay: the base target, plus more for smaller windows. Many small flows would
+    /// otherwise compete for a queue that cannot be kept short (section 3.5). The paper's term per
+    /// hop is left out, because a path's base round trip is part of the base target.
     fn target(&self) -> Time {
         let range = SCALING_RANGE * self.base_target.0 as f64;
         let (least, most) = SCALING;
@@ -91,7 +91,7 @@ impl Swift {
         self.base_target + Time(more as u64)
     }
 
-    /// At most one decrease per round trip.
+    /// Whether a decrease is allowed; at most one per round trip.
     fn may_decrease(&self, now: Time) -> bool {
         now.saturating_sub(self.last_decrease) >= self.last_rtt
     }
@@ -136,7 +136,7 @@ impl Controller for Swift {
         now: Time,
     ) {
         match event {
-            // Swift knows no marks.
+            // Swift ignores marks.
             CongestionEvent::Mark => return,
             CongestionEvent::Timeout if self.timeouts + 1 >= TIMEOUTS_TO_RESET => self.window = SMALLEST,
             CongestionEvent::Loss | CongestionEvent::Timeout if self.may_decrease(now) => {
@@ -148,7 +148,7 @@ impl Controller for Swift {
         self.apply(window);
     }
 
-    /// The window (segments), below 1 where the flow is paced, and the delay that it aims at (ps).
+    /// Reports the window (segments), below 1 if the flow is paced, and the target delay (ps).
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("window", self.window);
         sink("target", self.target().0 as f64);

@@ -1,4 +1,4 @@
-//! θ-PowerTCP: PowerTCP without help of switches, by the round trip and its gradient (Addanki et
+//! θ-PowerTCP: PowerTCP without help from switches, by the round trip and its gradient (Addanki et
 //! al., NSDI 2022).
 
 use super::power_tcp::{PARAMS_WITHOUT_REPORTS, PowerLaw, Weights};
@@ -7,12 +7,12 @@ use crate::{CongestionStates, TcpConfig};
 use bufferlab_params::{BuildError, Params};
 use bufferlab_units::Time;
 
-/// Registry entry.
+/// Registry entry of θ-PowerTCP.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "theta-powertcp",
     aliases: &[],
     title: "θ-PowerTCP",
-    summary: "PowerTCP by the round-trip time and its gradient, once per round trip.",
+    summary: "PowerTCP without switch reports: by the round-trip time and its gradient, once per round trip.",
     source: "Addanki et al., NSDI 2022, Eq. 8 and algorithm 2",
     uses_ecn: false,
     wants_telemetry: false,
@@ -28,7 +28,7 @@ fn build(params: &Params, _: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(ThetaPowerTcp::new(weights, config, window))))
 }
 
-/// The public ns-3 code: least current, and γ above and below half of the base power.
+/// Constants of the public ns-3 code: least current, and γ above and below half of the base power.
 const ARTIFACT_LEAST_CURRENT: f64 = 0.5;
 const ARTIFACT_GAMMA: f64 = 0.7;
 const ARTIFACT_EASY_GAMMA: f64 = 0.9;
@@ -36,10 +36,10 @@ const ARTIFACT_EASY_GAMMA: f64 = 0.9;
 /// State of θ-PowerTCP.
 #[derive(Clone, Debug)]
 pub struct ThetaPowerTcp {
-    /// Γ: the smoothed normalised power.
+    /// Γ, the smoothed normalised power.
     power: f64,
     law: PowerLaw,
-    /// Round trip and time of the ACK before.
+    /// Round trip and time of the previous ACK.
     last: Option<(Time, Time)>,
 }
 
@@ -48,8 +48,8 @@ impl ThetaPowerTcp {
         Self { power: 1.0, law: PowerLaw::new(weights, config, window), last: None }
     }
 
-    /// Algorithm 2, NormPower: Γ = (dθ/dt + 1)·θ/τ, smoothed over τ; false for the first sample and
-    /// where no time has passed.
+    /// Algorithm 2, NormPower: Γ = (dθ/dt + 1)·θ/τ, smoothed over τ. Returns false for the first
+    /// sample and if no time has passed.
     fn measure(&mut self, config: &TcpConfig, ack: &AckEvent<'_>) -> bool {
         let Some((before, at)) = self.last else {
             self.last = Some((ack.rtt, ack.now));
@@ -71,7 +71,7 @@ impl ThetaPowerTcp {
         }
         let weight = f64::min(gap / base, 1.0);
         self.power += weight * (current * ack.rtt.as_secs_f64() / base - self.power);
-        // ACKs that were held up together shrink the round trip faster than time passes.
+        // ACKs that were delayed together shrink the round trip faster than time passes.
         self.power = self.power.max(f64::MIN_POSITIVE);
         true
     }
@@ -80,7 +80,7 @@ impl ThetaPowerTcp {
 impl Controller for ThetaPowerTcp {
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_artifact = config.states == CongestionStates::Ns3;
-        // The paper measures with every ACK and updates once per round trip; the public ns-3 code
+        // The paper measures at every ACK and updates once per round trip; the public ns-3 code
         // does both once per round trip.
         let measures = !is_artifact || self.law.is_due(ack);
         let updates = measures && self.measure(config, ack) && self.law.is_due(ack);
@@ -95,19 +95,19 @@ impl Controller for ThetaPowerTcp {
         if updates || !is_artifact {
             self.law.apply(config, window, ack);
         } else {
-            // The first window stays until the first update, and between updates what a recovery
-            // made of it.
+            // The first window stays until the first update. Between updates the window stays as a
+            // recovery left it.
             self.law.wait(ack);
         }
     }
 
-    /// The gradient is that of round trips of one message.
+    /// Resets the gradient, which compares round trips within one message only.
     fn begin_message(&mut self, _: Time) {
         self.law.begin_message();
         self.last = None;
     }
 
-    /// Γ, the smoothed normalised power.
+    /// Reports Γ, the smoothed normalised power.
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("power", self.power);
     }

@@ -5,7 +5,7 @@ use crate::{CongestionStates, TcpConfig};
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
 
-/// Registry entry.
+/// Registry entry of TIMELY.
 pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     name: "timely",
     aliases: &[],
@@ -27,14 +27,14 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Time { min: Time(1) },
         default: ParamValue::Time(Time::from_us(50)),
         artifact_default: Some(ParamValue::Time(Time::from_us(200))),
-        doc: "T_low: below it the rate grows whatever the gradient. Default: section 4.3.1; the artifact's.",
+        doc: "T_low, the round trip below which the rate grows whatever the gradient. Default: section 4.3.1; the artifact's.",
     },
     ParamInfo {
         name: "high",
         kind: ParamKind::Time { min: Time(1) },
         default: ParamValue::Time(Time::from_us(500)),
         artifact_default: None,
-        doc: "T_high: above it the rate falls whatever the gradient. Default: section 4.3.1.",
+        doc: "T_high, the round trip above which the rate falls whatever the gradient. Default: section 4.3.1.",
     },
     ParamInfo {
         name: "increment",
@@ -48,11 +48,11 @@ const PARAMS: &[ParamInfo] = &[
         kind: ParamKind::Rate { min: BitRate(1) },
         default: ParamValue::Computed("5 times `increment` (section 6: N = 5)"),
         artifact_default: Some(ParamValue::Rate(BitRate::mbps(150))),
-        doc: "The same in hyperactive increase.",
+        doc: "Additive increase per update during hyperactive increase.",
     },
 ];
 
-/// δ relative to the line rate, and how much more the hyperactive increase is (section 6).
+/// Divisor of the line rate that gives δ, and factor of the hyperactive increase (section 6).
 const INCREMENT: u64 = 1_000;
 const HYPERACTIVE: u64 = 5;
 
@@ -68,42 +68,42 @@ fn build(params: &Params, config: &TcpConfig) -> Result<Starter, BuildError> {
     Ok(Box::new(move |config, window| CongestionControl::boxed(Timely::new(law, config, window))))
 }
 
-/// The parameters.
+/// Parameters of TIMELY.
 #[derive(Clone, Copy, Debug)]
 struct Law {
-    /// T_low.
+    /// T_low, the round trip below which the rate grows.
     low: Time,
-    /// T_high.
+    /// T_high, the round trip above which the rate falls.
     high: Time,
-    /// δ.
+    /// δ, the additive increase.
     increment: BitRate,
-    /// Of hyperactive increase.
+    /// Increase of the rate in hyperactive increase.
     fast_increment: BitRate,
 }
 
-/// α: the weight of a new difference of round trips (section 5, EWMA; 0.875 in HPCC's and ABM's
+/// α, the weight of a new difference of round trips (section 5, EWMA; 0.875 in HPCC's and ABM's
 /// code).
 const NEWEST: f64 = 0.875;
-/// β: the multiplicative decrease (section 5).
+/// β, the multiplicative decrease (section 5).
 const DECREASE: f64 = 0.8;
-/// N: hyperactive increase after so many rounds without a positive gradient (section 4.3).
+/// N, the rounds without a positive gradient after which hyperactive increase begins (section 4.3).
 const PATIENCE: u32 = 5;
 
 /// State of TIMELY.
 #[derive(Clone, Debug)]
 pub struct Timely {
     law: Law,
-    /// Bits per second.
+    /// Rate (bit/s).
     rate: f64,
     /// Smoothed difference of two round trips (ps).
     difference: f64,
     /// Round trip of the last update; zero before the first.
     last_rtt: Time,
-    /// Updates in a row with a gradient that is not positive.
+    /// Number of consecutive updates without a positive gradient.
     calm: u32,
-    /// The next update follows when a segment beyond this one is acknowledged.
+    /// Segment whose acknowledgement, once exceeded, allows the next update.
     updated_at: u32,
-    /// It has set a rate of its own.
+    /// Whether the control has set a rate.
     governs: bool,
 }
 
@@ -122,7 +122,7 @@ impl Timely {
         this
     }
 
-    /// Algorithm 1.
+    /// Updates the rate by Algorithm 1.
     fn update(&mut self, config: &TcpConfig, rtt: Time) {
         let newest = rtt.0 as f64 - self.last_rtt.0 as f64;
         self.difference = (1.0 - NEWEST) * self.difference + NEWEST * newest;
@@ -142,17 +142,17 @@ impl Timely {
         }
     }
 
-    /// δ, or Nδ after some patience.
+    /// Increase of the rate: δ, or Nδ after N rounds without a positive gradient.
     fn increment(&self, config: &TcpConfig) -> f64 {
         let patience = match config.states {
             CongestionStates::Rfc => PATIENCE,
-            // The public ns-3 code counts increases before this one, whatever their reason.
+            // The public ns-3 code counts increases before this one, for any reason.
             CongestionStates::Ns3 => PATIENCE + 1,
         };
         if self.calm >= patience { self.law.fast_increment } else { self.law.increment }.0 as f64
     }
 
-    /// A rate without a window: only the pace holds it back.
+    /// Sets a rate without a window: only the pace limits the flow.
     fn apply(&mut self, config: &TcpConfig, window: &mut Window) {
         let segments = rate::segments(config, BitRate(self.rate as u64));
         let most = rate::apply(config, window, segments) / rate::segments(config, config.line_rate);
@@ -163,8 +163,8 @@ impl Timely {
 }
 
 impl Controller for Timely {
-    /// One update per round trip, as in HPCC's and ABM's code: the paper's completion events are
-    /// segments of 16 to 64 KB.
+    /// Updates the rate once per round trip, as in HPCC's and ABM's code: the paper's completion
+    /// events are segments of 16 to 64 KB.
     fn on_ack(&mut self, config: &TcpConfig, window: &mut Window, ack: &AckEvent<'_>) {
         let is_due = ack.acknowledged > self.updated_at;
         let updates = is_due && self.last_rtt != Time::ZERO;
@@ -176,7 +176,7 @@ impl Controller for Timely {
             self.last_rtt = ack.rtt;
             self.updated_at = ack.next;
         }
-        // Between updates ns-3 leaves the window as a recovery has made it.
+        // Between updates ns-3 leaves the window as a recovery has set it.
         if updates || config.states == CongestionStates::Rfc {
             self.apply(config, window);
         }
@@ -186,7 +186,7 @@ impl Controller for Timely {
         self.updated_at = 0;
     }
 
-    /// The rate at which it sends, headers included (b/s).
+    /// Reports the sending rate, headers included (b/s).
     fn probe(&self, sink: &mut dyn FnMut(&'static str, f64)) {
         sink("rate", self.rate);
     }

@@ -1,8 +1,8 @@
-//! The sending end of a message: pace, window, going back or repeating selectively.
+//! Sending end of a message: pace, window, going back or repeating selectively.
 //!
 //! Go-back-N needs two marks, the first unacknowledged segment `una` and the next one to send.
 //! Selective repeat has TCP's scoreboard (see [`crate::Sender`]): holes below `lost_below` are
-//! lost, those below `resent_below` have been sent again.
+//! lost, and those below `resent_below` have been sent again.
 
 use super::{RdmaAck, Recovery};
 use crate::congestion::{
@@ -13,24 +13,24 @@ use crate::telemetry::HopReport;
 use crate::{Segment, SenderCounters, TcpConfig};
 use bufferlab_units::Time;
 
-/// No timeout is longer than this many times the first.
+/// Largest number of doublings of the timeout.
 const MAX_BACKOFF: u8 = 6;
 
-/// Sends one message.
+/// Sender of one message.
 #[derive(Clone, Debug)]
 pub struct QueuePair {
     una: u32,
     next: u32,
-    /// No segment from here on was ever sent.
+    /// First segment that was never sent.
     new_from: u32,
     total: u32,
     lost_below: u32,
     resent_below: u32,
-    /// Holes from `resent_below` to `lost_below`.
+    /// Number of holes from `resent_below` to `lost_below`.
     pending_loss: u32,
     backoff: u8,
     window: Window,
-    /// When the last segment was due: the next one follows one gap later.
+    /// Time at which the last segment was due; the next one follows one gap later.
     paced_from: Time,
     deadline: Time,
     congestion: CongestionControl,
@@ -39,7 +39,7 @@ pub struct QueuePair {
 }
 
 impl QueuePair {
-    /// A message of `total` segments.
+    /// Creates the sender of a message of `total` segments.
     ///
     /// # Panics
     /// If `total` is zero.
@@ -77,7 +77,7 @@ impl QueuePair {
         self.next - self.una - self.sacked.count() - self.pending_loss
     }
 
-    /// Whether there is something to send and the window allows it.
+    /// Whether a segment is waiting and the window allows it.
     #[inline]
     fn could_send(&self, config: &TcpConfig) -> bool {
         let in_flight = self.in_flight();
@@ -86,7 +86,7 @@ impl QueuePair {
             && in_flight < config.rdma.window_limit
     }
 
-    /// When the pace lets the next segment go.
+    /// Time at which the pace allows the next segment.
     #[inline]
     fn next_send_at(&self) -> Time {
         if self.counters.sent == 0 { Time::ZERO } else { self.paced_from + self.window.pacing_gap }
@@ -99,8 +99,8 @@ impl QueuePair {
         self.could_send(config) && self.next_send_at() <= now
     }
 
-    /// When the sender must be polled again though nothing else happens; [`Time::MAX`] if the pace
-    /// is not what holds it back.
+    /// Time at which the sender must be polled again even without another event; [`Time::MAX`] if
+    /// the pace is not the limit.
     #[inline(never)]
     #[must_use]
     pub fn wake_at(&self, config: &TcpConfig, now: Time) -> Time {
@@ -108,7 +108,7 @@ impl QueuePair {
         if at <= now || !self.could_send(config) { Time::MAX } else { at }
     }
 
-    /// The next segment to send, if pace and window allow one. Poll [`Self::wake_at`] and
+    /// Next segment to send, if pace and window allow one. Poll [`Self::wake_at`] and
     /// [`Self::deadline`] afterwards.
     #[must_use]
     #[inline(never)]
@@ -145,15 +145,15 @@ impl QueuePair {
         self.deadline = Time(now.0.saturating_add(timeout));
     }
 
-    /// An acknowledgement has arrived. Poll [`Self::poll_transmit`], [`Self::wake_at`] and
+    /// Handles an acknowledgement. Poll [`Self::poll_transmit`], [`Self::wake_at`] and
     /// [`Self::deadline`] afterwards.
     #[inline]
     pub fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &RdmaAck) {
         self.handle_ack_with_telemetry(config, now, ack, &[]);
     }
 
-    /// The same, with what the switches reported that the acknowledged segment passed, in their
-    /// order.
+    /// Handles an acknowledgement, with the reports of the switches on the acknowledged segment's
+    /// path, in order.
     #[inline(never)]
     pub fn handle_ack_with_telemetry(
         &mut self,
@@ -187,7 +187,8 @@ impl QueuePair {
         self.congestion.on_ack(config, &mut self.window, &event);
     }
 
-    /// Takes the cumulative part; returns how many segments it reports for the first time.
+    /// Handles the cumulative part; returns the number of segments that it reports for the first
+    /// time.
     #[inline]
     fn advance(&mut self, config: &TcpConfig, now: Time, cumulative: u32) -> u32 {
         let cumulative = cumulative.min(self.new_from);
@@ -198,7 +199,7 @@ impl QueuePair {
             delivered -= self.sacked.remove_below(cumulative);
         }
         self.una = cumulative;
-        // After going back, an ACK of what was on its way may come.
+        // After going back, an ACK for segments in flight may still arrive.
         self.next = self.next.max(cumulative);
         self.resent_below = self.resent_below.max(cumulative);
         self.lost_below = self.lost_below.max(cumulative);
@@ -211,8 +212,8 @@ impl QueuePair {
         delivered
     }
 
-    /// Takes a block of selective repeat: holes below it are lost. Returns how many segments it
-    /// reports for the first time.
+    /// Handles a block of selective repeat: holes below it are lost. Returns the number of segments
+    /// that it reports for the first time.
     #[cold]
     fn note_sack(&mut self, (first, end): (u32, u32)) -> u32 {
         let (first, end) = (first.max(self.una), end.min(self.next));
@@ -229,20 +230,20 @@ impl QueuePair {
         self.sacked.count() - before
     }
 
-    /// A congestion notification has come in a frame of its own.
+    /// Handles a congestion notification that arrived in a separate frame.
     pub fn handle_notification(&mut self, config: &TcpConfig, now: Time) {
         self.congestion.on_notification(config, &mut self.window, now);
     }
 
-    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Time may have reached the deadline; early calls do nothing and return false. After a timeout
-    /// (true), poll [`Self::poll_transmit`].
+    /// Handles the deadline. Early calls do nothing and return false. After a timeout (true), poll
+    /// [`Self::poll_transmit`].
     pub fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool {
         if now < self.deadline {
             return false;
@@ -263,7 +264,7 @@ impl QueuePair {
         true
     }
 
-    /// Every segment has been acknowledged.
+    /// Whether every segment has been acknowledged.
     #[inline]
     #[must_use]
     pub fn is_done(&self) -> bool {
@@ -276,26 +277,26 @@ impl QueuePair {
         self.una
     }
 
-    /// Window and pace.
+    /// Window and pace of the congestion control.
     #[must_use]
     pub fn window(&self) -> Window {
         self.window
     }
 
-    /// What it counted.
+    /// Counters of the sender.
     #[inline]
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
         self.counters
     }
 
-    /// As [`crate::Sender::take_failure`].
+    /// Failure of the congestion control; see [`crate::Sender::take_failure`].
     #[must_use]
     pub fn take_failure(&mut self) -> Option<ControlFailure> {
         self.congestion.take_failure()
     }
 
-    /// The congestion control's state.
+    /// State of the congestion control.
     #[must_use]
     pub fn congestion_control(&self) -> &CongestionControl {
         &self.congestion

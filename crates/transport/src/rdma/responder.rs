@@ -1,10 +1,10 @@
-//! The receiving end of a message: order, acknowledgements, congestion notifications.
+//! Receiving end of a message: order, acknowledgements, congestion notifications.
 
 use super::{Notification, RdmaAck, RdmaConfig, Recovery, Response};
 use crate::ranges::Ranges;
 use bufferlab_units::Time;
 
-/// Receives one message.
+/// Receiver of one message.
 #[derive(Clone, Debug)]
 pub struct Responder {
     next: u32,
@@ -12,17 +12,17 @@ pub struct Responder {
     unacknowledged: u32,
     last_sent: Time,
     deadline: Time,
-    /// Go-back-N: no negative acknowledgement for `next` before this time.
+    /// Time before which go-back-N sends no negative acknowledgement for `next`.
     nack_from: Time,
-    /// A mark that no ACK has reported yet.
+    /// Whether a mark has not been reported by an ACK yet.
     is_marked: bool,
-    /// No notification before.
+    /// Time before which no notification is sent.
     quiet_until: Time,
     beyond: Ranges,
 }
 
 impl Responder {
-    /// Expects `total` segments.
+    /// Creates a receiver that expects `total` segments.
     #[must_use]
     pub fn new(total: u32) -> Self {
         Self {
@@ -38,8 +38,7 @@ impl Responder {
         }
     }
 
-    /// Segment `seq`, sent at `sent`, has arrived, `marked` or not. Poll [`Self::deadline`]
-    /// afterwards.
+    /// Handles segment `seq`, sent at `sent`, `marked` or not. Poll [`Self::deadline`] afterwards.
     #[must_use]
     #[inline]
     pub fn handle_data(
@@ -67,7 +66,7 @@ impl Responder {
         Response { ack: None, notify }
     }
 
-    /// Remembers a mark; true if a notification must be sent at once.
+    /// Records a mark; returns whether a notification must be sent at once.
     fn note_mark(&mut self, config: &RdmaConfig, now: Time) -> bool {
         match config.notification {
             Notification::Acks => {
@@ -87,7 +86,7 @@ impl Responder {
     #[cold]
     fn handle_disorder(&mut self, config: &RdmaConfig, now: Time, seq: u32) -> Option<RdmaAck> {
         if seq < self.next {
-            // Its ACK may be lost: the sender must learn where we are.
+            // An earlier ACK may be lost, so the sender must learn the current position.
             return Some(self.acknowledge((0, 0), false));
         }
         match config.recovery {
@@ -118,28 +117,27 @@ impl Responder {
         RdmaAck { cumulative: self.next, sack, negative, echo: self.last_sent, notified }
     }
 
-    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// Time may have reached the deadline: returns the coalesced ACK if it is due. Early calls do
-    /// nothing.
+    /// Handles the deadline: returns the coalesced ACK if it is due. Early calls do nothing.
     #[must_use]
     pub fn handle_timeout(&mut self, now: Time) -> Option<RdmaAck> {
         (now >= self.deadline).then(|| self.acknowledge((0, 0), false))
     }
 
-    /// Every segment has arrived.
+    /// Whether every segment has arrived.
     #[inline]
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.next == self.total
     }
 
-    /// Segments delivered in order so far.
+    /// Number of segments delivered in order so far.
     #[must_use]
     pub fn delivered(&self) -> u32 {
         self.next

@@ -1,36 +1,37 @@
-//! When does a sender with large send offload release a burst, and how long is it?
+//! Start and length of bursts of a sender with large send offload.
 //!
-//! The stack hands the card one large piece of data, at most [`TcpConfig::burst_segments`]
-//! segments, which the card cuts into segments and sends back to back. Once handed over, a burst is
-//! sent whatever happens to the window; and because few large pieces cost less than many small
-//! ones, the stack waits for its window to open for a piece that is worth it. The rule is that of
-//! Linux (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
+//! The stack hands the NIC one large piece of data, at most [`TcpConfig::burst_segments`] segments.
+//! The NIC cuts it into segments and sends them back to back. Once handed over, a burst is sent
+//! whatever happens to the window. Few large pieces cost less than many small ones, so the stack
+//! waits until its window has room for a piece that is worth sending. The rule is that of Linux
+//! (`tcp_tso_should_defer` with the default `tcp_tso_win_divisor` of 3):
 //!
-//! * a full burst, or all that is left of the message, goes at once;
-//! * so does a third of the window: a window too small for a full burst becomes three bursts per
-//!   round trip;
-//! * nothing waits when nothing is in the network, nor after a loss: retransmissions go one by one.
+//! * a full burst, or all that is left of the message, leaves at once;
+//! * a third of the window leaves at once, too: a window too small for a full burst becomes three
+//!   bursts per round trip;
+//! * a burst never waits while nothing is in the network, nor after a loss: retransmissions leave
+//!   one by one.
 //!
-//! **Simplified**: Linux also bounds a burst by what a flow's pace sends within a millisecond, and
-//! stops waiting after half a round trip.
+//! **Simplified**: Linux also bounds a burst by the data that a flow's pace sends within a
+//! millisecond, and stops waiting after half a round trip.
 
 use super::{Phase, Sender};
 use crate::TcpConfig;
 
-/// A burst is worth sending from this part of the window on.
+/// Divisor of the window that gives the smallest burst worth sending.
 const WINDOW_DIVISOR: f64 = 3.0;
 
 impl Sender {
-    /// The shortest burst that is worth sending, where more data than that is left.
+    /// Smallest burst worth sending, if more data than that is left.
     pub(super) fn least_burst(&self, config: &TcpConfig) -> u32 {
         ((self.window.size / WINDOW_DIVISOR) as u32).clamp(1, config.burst_segments)
     }
 
-    /// New segments that the window allows.
+    /// Number of new segments that the window allows.
     fn room(&self, config: &TcpConfig) -> u32 {
         let room = (self.window.size as u32).saturating_sub(self.window_used(config));
         let unsent = self.total - self.next;
-        // Before the first ACK the receiver's window may be known in part only.
+        // Before the first ACK only a part of the receiver's window may be known.
         let acceptable = if self.una == 0 && self.sacked.is_empty() && !self.window_is_known {
             config.first_flight_limit.saturating_sub(self.next)
         } else {
@@ -39,7 +40,7 @@ impl Sender {
         room.min(unsent).min(acceptable)
     }
 
-    /// Whether a burst of new segments, which the window allows, is worth sending.
+    /// Whether a burst of new segments that the window allows is worth sending.
     #[inline(never)]
     pub(super) fn burst_may_begin(&self, config: &TcpConfig) -> bool {
         let is_calm = matches!(self.phase, Phase::Open | Phase::Reduction);
@@ -50,8 +51,8 @@ impl Sender {
         room >= self.least_burst(config) || self.next + room == self.total
     }
 
-    /// A new segment is about to leave: the first of a burst begins it. Returns what it counts in a
-    /// proportional rate reduction.
+    /// Counts a new segment that is about to leave, and begins a burst if none is in progress.
+    /// Returns its weight in a proportional rate reduction.
     #[inline(never)]
     pub(super) fn count_burst(&mut self, config: &TcpConfig) -> u32 {
         if self.burst_left == 0 {

@@ -1,8 +1,8 @@
-//! What does a connection keep from one message to the next?
+//! State that a connection keeps from one message to the next.
 //!
-//! A message is a flow of its own here: its segments count from 0. What outlives it is what a
-//! sender has learned of the path: window and slow-start threshold, the round-trip estimate and the
-//! congestion control's memory.
+//! Each message is a separate flow, whose segments count from 0. The connection keeps what a sender
+//! has learned of the path: window and slow-start threshold, the round-trip estimate and the
+//! congestion control's state.
 
 use super::{Phase, Sender};
 use crate::TcpConfig;
@@ -17,19 +17,19 @@ pub struct Connection {
     rtt: RttEstimator,
     congestion: CongestionControl,
     next_send_at: Time,
-    /// Nothing has been sent or acknowledged since.
+    /// Time since which nothing has been sent or acknowledged.
     since: Time,
 }
 
 impl Sender {
-    /// The connection at `now`, when the message has been acknowledged. It takes the congestion
-    /// control's state along: the sender has nothing left to do.
+    /// Takes the connection at `now`, when the message has been acknowledged. Moves the congestion
+    /// control's state out of the sender, which has nothing left to do.
     #[must_use]
     pub fn connection(&mut self, now: Time) -> Connection {
         debug_assert!(self.is_done(), "a connection carries one message at a time");
         let mut window = self.window;
-        // The only phase that outlasts its last ACK: it would have set the window to the threshold
-        // with the next one.
+        // A reduction is the only phase that outlasts the last ACK; the next ACK would have set the
+        // window to the threshold.
         if self.phase == Phase::Reduction && !self.is_governed {
             window.size = window.slow_start_threshold.max(1.0);
         }
@@ -42,14 +42,14 @@ impl Sender {
         }
     }
 
-    /// Sends this message, of which nothing has been sent yet, over a connection that is open: no
-    /// handshake, and window, threshold, round-trip estimate and the control's memory are those
-    /// that the last message left behind.
+    /// Sends this message, of which nothing has been sent yet, over an open connection without a
+    /// handshake. Window, threshold, round-trip estimate and the control's state are those after
+    /// the last message.
     ///
-    /// With `idle_restart`, a connection that was idle for longer than its retransmission timeout
-    /// begins with the smaller of its window and the initial one (RFC 5681 section 4.1); its
-    /// threshold stays. Controls that govern their window ignore that: they pace what they send,
-    /// and the burst that the restart prevents does not happen.
+    /// `idle_restart` concerns a connection that was idle for longer than its retransmission
+    /// timeout. It begins with the smaller of its window and the initial one (RFC 5681 section
+    /// 4.1); its threshold stays. Controls that govern their window ignore the restart: they pace
+    /// their packets, so the burst that the restart prevents does not happen.
     pub fn resume(&mut self, config: &TcpConfig, connection: Connection, now: Time) {
         debug_assert!(self.next == 0, "a message changes its connection before it is sent");
         let Connection { mut window, rtt, mut congestion, next_send_at, since } = connection;
@@ -60,7 +60,7 @@ impl Sender {
         }
         congestion.begin_message(idle);
         self.skip_handshake();
-        // The receiver's window is known from the messages before.
+        // The receiver's window is known from earlier messages.
         self.window_is_known = true;
         (self.window, self.rtt, self.congestion) = (window, rtt, congestion);
         self.next_send_at = next_send_at;

@@ -1,4 +1,4 @@
-//! What does an ACK do to a sender under [`CongestionStates::Ns3`](crate::CongestionStates::Ns3)?
+//! Handling of an ACK by a sender under [`CongestionStates::Ns3`](crate::CongestionStates::Ns3).
 //!
 //! ```text
 //!            echoed mark                      echoed mark
@@ -18,7 +18,7 @@ use crate::{Ack, TcpConfig};
 use bufferlab_units::Time;
 
 impl Sender {
-    /// [`Sender::handle_ack`] with ns-3's states.
+    /// Handles an ACK with ns-3's states; see [`Sender::handle_ack`].
     pub(super) fn handle_ack_ns3(
         &mut self,
         config: &TcpConfig,
@@ -30,7 +30,7 @@ impl Sender {
         let news = News { now, rtt, marked: ack.marked, in_flight: self.in_flight(), telemetry };
         let before = self.una;
         let sacked = if ack.sack.1 > ack.sack.0 { self.note_sack(ack.sack) } else { 0 };
-        // An ACK of a retransmission, below the recovery point, lets a recovery grow.
+        // An ACK of a retransmission below the recovery point lets a recovery grow.
         let resent = self.resent_below.min(ack.cumulative);
         let good_progress = self.phase == Phase::Recovery
             && ack.cumulative < self.recovery_point
@@ -64,13 +64,13 @@ impl Sender {
         self.observe(config, &news, delivered, may_grow);
     }
 
-    /// The cumulative part; whether the window may grow.
+    /// Handles the cumulative part; returns whether the window may grow.
     fn note_advance(&mut self, delivered: u32, good_progress: bool) -> bool {
         match self.phase {
             Phase::Recovery if self.una < self.recovery_point => {
                 self.reduce_ns3(delivered, good_progress);
                 if self.resent_below <= self.una {
-                    // The first hole that is left goes out whatever the window says.
+                    // The first remaining hole is sent whatever the window is.
                     self.set_window(self.window.size.max(f64::from(self.in_flight() + 1)));
                 }
                 false
@@ -94,7 +94,7 @@ impl Sender {
         }
     }
 
-    /// A mark begins a reduction, a loss a recovery.
+    /// Begins a reduction after a mark, or a recovery after a loss.
     fn begin(&mut self, config: &TcpConfig, now: Time, event: CongestionEvent, delivered: u32) {
         let flight = self.in_flight();
         self.congestion.on_congestion(config, &mut self.window, event, flight, now);
@@ -109,7 +109,7 @@ impl Sender {
         self.reduce_ns3(delivered, false);
     }
 
-    /// Proportional rate reduction as ns-3.39 has it.
+    /// Applies proportional rate reduction as ns-3.39 does.
     fn reduce_ns3(&mut self, delivered: u32, good_progress: bool) {
         let target = self.window.slow_start_threshold;
         let pipe = self.in_flight();
@@ -121,11 +121,11 @@ impl Sender {
             let limit = match (good_progress, total.checked_sub(sent)) {
                 (false, _) => delivered,
                 (true, Some(unsent)) => unsent.max(delivered) + 1,
-                // Unsigned arithmetic wraps around in ns-3: nothing is allowed.
+                // Unsigned arithmetic wraps around in ns-3, so that nothing is allowed.
                 (true, None) => 0,
             };
-            // A control without a threshold has the largest unsigned number there, and the
-            // difference is taken as signed.
+            // A control without a threshold has the largest unsigned number there, and ns-3 reads
+            // the difference as signed.
             let room = if target == f64::INFINITY { -1.0 } else { target - f64::from(pipe) };
             f64::from(limit).min(room)
         };

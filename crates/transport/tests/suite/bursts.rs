@@ -1,5 +1,5 @@
-//! When does a sender with large send offload release a burst? And what does a closed or resumed
-//! sender send?
+//! Release of bursts by a sender with large send offload, and sending by a closed or resumed
+//! sender.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, Sender, TcpConfig};
@@ -13,7 +13,7 @@ fn sender(config: &TcpConfig, total: u32) -> Sender {
     Sender::new(config, &control("newreno", &[], config), total)
 }
 
-/// Segments that it sends now.
+/// Number of segments that the sender sends now.
 fn sends(sender: &mut Sender, config: &TcpConfig, now: Time) -> u32 {
     let mut count = 0;
     while sender.poll_transmit(config, now).is_some() {
@@ -47,8 +47,8 @@ fn without_offload_every_ack_releases_two_segments_of_slow_start() {
 
 #[test]
 fn a_burst_waits_for_a_third_of_the_window() {
-    // The window grows by one per ACK and one leaves: room 2, 4; a third of 14 is 4. Then 2, 4, 6;
-    // 17 and 5. And so on.
+    // Per ACK the window grows by one and one segment leaves: room 2, then 4, a third of 14. Then
+    // 2, 4, 6: a third of 17 is 5. And so on.
     assert_eq!(after_each_ack(44, 8), [0, 4, 0, 0, 6, 0, 0, 6]);
 }
 

@@ -1,12 +1,12 @@
-//! What does PowerTCP compare the reports of a flow's first ACK with?
+//! Baseline with which PowerTCP compares the reports of a flow's first ACK.
 
 use crate::support::{control, probed};
 use bufferlab_params::ParamValue;
 use bufferlab_transport::{AckEvent, CongestionStates, HopReport, TcpConfig, Window};
 use bufferlab_units::{BitRate, Time};
 
-/// The power after the first ACK, whose report says 40 us, 20 kB in the queue and 80 kB sent, at 10
-/// Gb/s and a base round trip of 80 us.
+/// Power after the first ACK, at 10 Gb/s and a base round trip of 80 us. The ACK's report has 40
+/// us, 20 kB in the queue and 80 kB sent.
 fn power_after_first_ack(config: &TcpConfig, given: &[(&str, ParamValue)]) -> f64 {
     let mut window = Window { size: 100.0, slow_start_threshold: f64::INFINITY, pacing_gap: Time::ZERO };
     let mut control = control("powertcp", given, config).start(config, &mut window);

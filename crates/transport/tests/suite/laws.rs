@@ -1,4 +1,4 @@
-//! Does every congestion control follow its published law? Situations calculated by hand.
+//! Every congestion control follows its published law, in situations calculated by hand.
 //!
 //! Unless a test says otherwise: 10 Gb/s, segments of 1000 B on the wire and a base round trip of
 //! 80 us, so that one bandwidth-delay product is 100 segments.
@@ -17,7 +17,7 @@ fn config() -> TcpConfig {
     TcpConfig { initial_window: 100, segment_wire_bytes: 1_000, ..TcpConfig::default() }
 }
 
-/// A control, its window and the ACKs that it has seen.
+/// A control, its window and the ACKs so far.
 struct Flow {
     config: TcpConfig,
     control: CongestionControl,
@@ -26,7 +26,7 @@ struct Flow {
     next: u32,
 }
 
-/// An ACK: what most tests do not care about has its usual value.
+/// An ACK; fields that most tests ignore have their usual value.
 #[derive(Clone, Copy)]
 struct Event<'a> {
     at: Time,
@@ -34,7 +34,7 @@ struct Event<'a> {
     delivered: u32,
     marked: bool,
     may_grow: bool,
-    /// A new round trip begins: everything that was in flight is acknowledged now.
+    /// Whether a new round trip begins: all segments that were in flight are acknowledged now.
     new_round: bool,
     telemetry: &'a [HopReport],
 }
@@ -79,14 +79,14 @@ impl Flow {
         self.control.on_ack(&self.config, &mut self.window, &ack);
     }
 
-    /// As a sender does on a loss or a mark: the threshold becomes the window.
+    /// Reacts to a loss or a mark as a sender does, and sets the window to the threshold.
     fn congestion(&mut self, event: CongestionEvent, flight: u32, at: Time) {
         self.control.on_congestion(&self.config, &mut self.window, event, flight, at);
         self.window.size = self.window.slow_start_threshold;
     }
 
-    /// The window of a control that sets a rate (segments), which is finer than the number of
-    /// segments that it lets out.
+    /// Window of a control that sets a rate (segments), which is finer than the number of segments
+    /// that the window allows.
     fn paced_window(&self) -> f64 {
         self.config.base_rtt.0 as f64 / self.window.pacing_gap.0 as f64
     }
@@ -180,7 +180,7 @@ fn cubic_follows_the_curve_of_rfc_9438() {
     for tenth in 5..=180 {
         now = run_until(&mut flow, now, start + Time::from_ms(100 * tenth), rtt);
         let t = (now - start).as_secs_f64();
-        // Eq. 1. The window aims at W(t + RTT) and gets there within a round trip: it lies between
+        // Eq. 1. The window aims at W(t + RTT) and reaches it within a round trip: it is between
         // W(t - RTT) and W(t + RTT).
         let curve = |t: f64| 0.4 * (t - k).powi(3) + 1_000.0;
         let (low, high) = (curve(t - 0.1), curve(t + 0.1));
@@ -194,7 +194,7 @@ fn cubic_follows_the_curve_of_rfc_9438() {
 
 #[test]
 fn cubic_is_reno_where_reno_is_faster() {
-    // 80 us: in 10 ms the cubic function rises by nothing. Section 4.3: 0.529 segments per round
+    // With 80 us the cubic function hardly rises in 10 ms. Section 4.3: 0.529 segments per round
     // trip up to the former window, then one.
     let rtt = Time::from_us(80);
     let mut flow = Flow::new("cubic", config());
@@ -215,7 +215,7 @@ fn cubic_gives_way_by_fast_convergence_and_starts_flat_after_a_timeout() {
     let mut flow = Flow::new("cubic", config());
     flow.congestion(CongestionEvent::Loss, 100, Time::ZERO);
     near(plateau(&flow).0, 100.0, 0.0);
-    // Section 4.7: the second reduction comes at 70, below the plateau: W_max = 70 (1 + 0.7)/2.
+    // Section 4.7: the second reduction is at 70, below the plateau: W_max = 70 (1 + 0.7)/2.
     flow.congestion(CongestionEvent::Loss, 70, Time::ZERO);
     near(plateau(&flow).0, 59.5, 1e-9);
     near(flow.window.size, 49.0, 1e-9);
@@ -244,8 +244,8 @@ fn time_in_which_the_window_may_not_grow_does_not_count_for_cubic() {
     near(sizes[0], sizes[1], 0.01);
 }
 
-/// Slow start with `rtt(round)`, one ACK per segment of a round's window; the window after each
-/// round.
+/// Window after each round of slow start with `rtt(round)` and one ACK per segment of a round's
+/// window.
 fn slow_start(flow: &mut Flow, rounds: u32, rtt: impl Fn(u32) -> Time) -> Vec<f64> {
     let mut now = Time::ZERO;
     let mut sizes = Vec::new();
@@ -267,13 +267,13 @@ fn hystart_grows_by_a_quarter_after_a_rise_of_the_round_trip_and_ends_after_five
     let mut flow = Flow::new("cubic", config.clone());
     let sizes = slow_start(&mut flow, 9, |round| Time::from_ms(if round < 2 { 20 } else { 24 }));
     near(sizes[1], 64.0, 0.0);
-    // Round 2: seven ACKs as usual, the eighth sees the rise.
+    // Round 2: seven ACKs as usual, and the rise with the eighth.
     near(sizes[2], 64.0 + 7.0 + 57.0 / 4.0, 1e-9);
     for pair in sizes[2..7].windows(2) {
         near(pair[1] / pair[0], 1.25, 0.02);
     }
     assert!(flow.window.slow_start_threshold.is_finite(), "five conservative rounds are enough");
-    // Less than 4 ms is no rise, and without HyStart nothing is.
+    // A rise of less than 4 ms does not count, and without HyStart no rise counts.
     for (kind, late) in [("rfc9406", 23), ("off", 200)] {
         let mut flow = Flow::with("cubic", &[("hystart", ParamValue::word(kind))], config.clone());
         let sizes = slow_start(&mut flow, 5, |round| Time::from_ms(if round < 2 { 20 } else { late }));
@@ -311,14 +311,14 @@ fn timely_follows_algorithm_1() {
     near(update(&mut flow, 100), 8_260.0, 0.01);
     // Above T_high: rate * (1 - 0.8 * (1 - 500/1000)).
     near(update(&mut flow, 1_000), 4_956.0, 0.01);
-    // Below T_low whatever the gradient.
+    // Below T_low the rate grows for every gradient.
     near(update(&mut flow, 40), 4_966.0, 0.01);
     // Four calm updates, then hyperactive increase.
     for n in 1..=4 {
         near(update(&mut flow, 60 - n), 4_966.0 + 10.0 * n as f64, 0.01);
     }
     near(update(&mut flow, 55), 5_056.0, 0.01);
-    // The pace: 1000 B at 5056 Mb/s.
+    // The gap sends 1000 B at 5056 Mb/s.
     near(flow.window.pacing_gap.0 as f64, 8e6 / 5.056, 200.0);
 }
 
@@ -341,11 +341,11 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     near(flow.window.size, expected, 1e-3);
     flow.ack(late(1_202));
     assert!(flow.window.size < expected - 1.0);
-    // Never by more than a half.
+    // A decrease is at most a half.
     let before = flow.window.size;
     flow.ack(Event { at: Time::from_ms(99), rtt: Time::from_ms(90), ..Event::default() });
     near(flow.window.size, before / 2.0, 1e-9);
-    // Losses halve; below one segment the flow is paced.
+    // A loss halves the window; below one segment the flow is paced.
     for n in 0..5 {
         flow.control.on_congestion(
             &flow.config,
@@ -359,7 +359,7 @@ fn swift_scales_its_target_and_decreases_once_per_round_trip() {
     near(window, before / 64.0, 1e-9);
     near(flow.window.size, 1.0, 0.0);
     near(flow.window.pacing_gap.as_secs_f64(), 90e-3 / window, 1e-9);
-    // Below one segment an ACK adds a whole one.
+    // Below one segment an ACK adds a whole segment.
     flow.ack(Event { at: Time::from_ms(900), ..Event::default() });
     near(state(&flow).0, window + 1.0, 1e-9);
     assert_eq!(flow.window.pacing_gap, Time::ZERO);
@@ -372,16 +372,16 @@ fn hpcc_follows_algorithm_1() {
     near(flow.paced_window(), 100.0, 1e-3);
     flow.ack(Event { new_round: true, telemetry: &[report(0, 20_000, 0)], ..Event::default() });
     near(flow.paced_window(), 100.0, 1e-3);
-    // In 8 us, a tenth of T, the port sent 10 kB: at its rate. u = 20 kB/100 kB + 1; U = 0.9 +
-    // 0.1 * 1.2.
+    // In 8 us, a tenth of T, the port sent 10 kB, which is its rate. u = 20 kB/100 kB + 1; U =
+    // 0.9 + 0.1 * 1.2.
     let busy = [report(8, 20_000, 10_000)];
     flow.ack(Event { telemetry: &busy, ..Event::default() });
     near(utilisation(&flow), 1.02, 1e-9);
     // W = W_c eta/U + W_AI with W_AI = 100 * 0.05/100.
     let first = 100.0 * 0.95 / 1.02 + 0.05;
     near(flow.paced_window(), first, 1e-2);
-    // Within the round trip the reference stays: the same U gives the same window. Of two queues
-    // the shorter one counts.
+    // Within the round trip the reference stays: the same U gives the same window. The shorter of
+    // two queues counts.
     flow.ack(Event { telemetry: &[report(16, 0, 20_000)], ..Event::default() });
     near(utilisation(&flow), 0.9 * 1.02 + 0.1 * 1.0, 1e-9);
     let second = 100.0 * 0.95 / 1.018 + 0.05;
@@ -395,8 +395,8 @@ fn hpcc_follows_algorithm_1() {
         flow.ack(Event { new_round: true, telemetry: &half, ..Event::default() });
         near(utilisation(&flow), 0.5, 1e-9);
         window = match round {
-            // The reference is still what the first round began with, at the limit of the line
-            // rate.
+            // The reference is still the window at the start of the first round, at the limit of
+            // the line rate.
             0 => 100.0,
             _ => f64::min(window + 0.05, 100.0),
         };
@@ -436,7 +436,7 @@ fn powertcp_follows_algorithm_1() {
     near(power(&flow), smoothed, 1e-9);
     let second = 0.9 * (100.0 / smoothed + 10.0) + 0.1 * first;
     near(flow.paced_window(), second, 1e-2);
-    // The next round refers to it.
+    // The next round refers to the present window.
     let third_power = 0.9 * smoothed + 0.1 * 1.3;
     flow.ack(Event { new_round: true, telemetry: &[report(24, 30_000, 30_000)], ..Event::default() });
     let third = 0.9 * (100.0 / third_power + 10.0) + 0.1 * second;
@@ -487,7 +487,8 @@ fn theta_powertcp_reacts_once_per_round_trip_to_the_gradient_of_the_round_trip()
 #[test]
 fn the_artifacts_laws_differ_where_their_code_does() {
     let artifact = TcpConfig { states: CongestionStates::Ns3, ..config() };
-    // Current at least half of the rate, target 0.95, the average with the old window.
+    // The artifact uses a current of at least half the rate, a target of 0.95, and the average with
+    // the old window.
     let mut flow = Flow::with("powertcp", &[("flows", ParamValue::Count(100))], artifact.clone());
     flow.ack(Event { new_round: true, telemetry: &[report(0, 10_000, 0)], ..Event::default() });
     flow.ack(Event { telemetry: &[report(8, 10_000, 0)], ..Event::default() });

@@ -1,5 +1,4 @@
-//! The states of a sender as ns-3 has them, for the `artifact` profile: where they differ from the
-//! RFCs.
+//! The sender's states of ns-3 for the `artifact` profile, where they differ from the RFCs.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, ConfiguredControl, CongestionStates, Phase, Receiver, Sender, TcpConfig};
@@ -15,7 +14,7 @@ fn config(states: CongestionStates) -> TcpConfig {
     TcpConfig { initial_window: TOTAL, states, ..TcpConfig::default() }
 }
 
-/// A sender that has all of a flow in flight.
+/// Sender that has all segments of a flow in flight.
 fn sender(config: &TcpConfig) -> Sender {
     let mut sender = Sender::new(config, &dctcp(config), TOTAL);
     while sender.poll_transmit(config, Time::ZERO).is_some() {}
@@ -98,8 +97,8 @@ fn only_marks_on_new_segments_are_echoed_in_ns3() {
     }
 }
 
-/// Losses and marks at random on a wire that delivers one packet each microsecond after 80 us:
-/// whatever happens, the flow ends.
+/// Random losses and marks on a wire that delivers one packet each microsecond after 80 us: the
+/// flow always ends.
 #[test]
 fn two_thousand_random_patterns_of_losses_and_marks_end() {
     for seed in 0..2_000 {
@@ -138,7 +137,7 @@ fn two_thousand_random_patterns_of_losses_and_marks_end() {
     }
 }
 
-/// Twenty segments in flight, of which 0 and 1 are lost and three more are reported.
+/// Twenty segments in flight; 0 and 1 are lost and three later ones are reported.
 fn two_losses(control_name: &str, states: CongestionStates) -> (TcpConfig, Sender) {
     let config = config(states);
     let mut sender = Sender::new(&config, &control(control_name, &[], &config), TOTAL);
@@ -161,12 +160,12 @@ fn controls_that_set_the_window_once_per_round_trip_repair_one_hole_at_a_time_in
         let first = sender.poll_transmit(&config, Time::from_us(200)).expect("the first hole");
         assert_eq!((first.seq, first.retransmission), (0, true), "{name}");
         assert_eq!(sender.poll_transmit(&config, Time::from_us(900)), None, "{name}");
-        // Its acknowledgement lets the next hole go.
+        // The acknowledgement of the first hole releases the next one.
         sender.handle_ack(&config, Time::from_us(1_000), &ack(1, (2, 5), false));
         let second = sender.poll_transmit(&config, Time::from_us(2_000)).expect("the next hole");
         assert_eq!((second.seq, second.retransmission), (1, true), "{name}");
     }
-    // Where the window is set with every acknowledgement, the recovery has no part in it.
+    // If every acknowledgement sets the window, the recovery does not affect it.
     for name in ["powertcp", "hpcc"] {
         let (config, mut sender) = two_losses(name, CongestionStates::Ns3);
         let mut resent = Vec::new();

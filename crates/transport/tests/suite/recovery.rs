@@ -1,4 +1,4 @@
-//! Loss recovery on a virtual wire: whatever is lost, every segment is delivered once and no flow
+//! Loss recovery on a virtual wire: with any losses every segment is delivered once and no flow
 //! stalls.
 
 use bufferlab_transport::{
@@ -10,17 +10,17 @@ use std::collections::HashSet;
 
 const ONE_WAY: Time = Time::from_us(40);
 const SERIALIZATION: Time = Time::from_ns(1_200);
-/// What 10 Gb/s serialize in that time (bytes).
+/// Bytes that 10 Gb/s serialize in that time.
 const FRAME: u32 = 1_500;
 
-/// What the wire does to the n-th transmission of a direction.
+/// Fate of the n-th transmission of a direction.
 type Fate<'a> = dyn FnMut(u32, Segment) -> bool + 'a;
 
 /// Outcome of a flow.
 struct Outcome {
     counters: SenderCounters,
     finished_at: Time,
-    /// How often each segment was delivered for the first time; exactly one each.
+    /// First deliveries of segments; exactly one per segment.
     delivered: u32,
 }
 
@@ -43,7 +43,7 @@ fn run(
     run_control("newreno", config, total, lose, lose_ack)
 }
 
-/// The same under any congestion control. The link is a port that reports its queue.
+/// Runs one flow under any congestion control. The link is a port that reports its queue.
 fn run_control(
     control: &str,
     config: &TcpConfig,
@@ -185,7 +185,7 @@ fn timeouts_back_off_exponentially() {
     let mut lose = |n: u32, _: Segment| (1..5).contains(&n);
     let outcome = run(&config(), 1, &mut lose, &mut keep_all);
     assert_eq!(outcome.counters.timeouts, 4);
-    // 10 + 20 + 40 + 80 ms.
+    // The timeouts are 10 + 20 + 40 + 80 ms.
     assert!(outcome.finished_at > Time::from_ms(150) && outcome.finished_at < Time::from_ms(151));
 }
 
@@ -237,8 +237,8 @@ fn names() -> impl Iterator<Item = &'static str> {
     CONGESTION_CONTROLS.iter().map(|info| info.name)
 }
 
-/// `total` segments whose data packets `lose(n, segment)` loses: all are delivered once, and sent
-/// as often as they were lost or not much more.
+/// Checks a flow of `total` segments whose data packets `lose(n, segment)` loses. All segments are
+/// delivered once, and sent hardly more often than they were lost.
 fn check_delivery(
     control: &str,
     what: &str,

@@ -1,16 +1,16 @@
-//! Controls with their parameters, for tests.
+//! Helpers for tests: controls with parameters.
 
 use bufferlab_params::{ParamValue, Profile};
 use bufferlab_transport::{ConfiguredControl, CongestionControl, TcpConfig, find_congestion_control};
 
-/// The control called `name` with the paper's defaults but for `given`.
+/// Control called `name` with the paper's defaults, except for `given`.
 pub(crate) fn control(name: &str, given: &[(&str, ParamValue)], config: &TcpConfig) -> ConfiguredControl {
     let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     let info = find_congestion_control(name).expect("registered");
     info.configure_with(Profile::Paper, &given, config).expect("the parameters are in their domains")
 }
 
-/// What the control says of its state under this name.
+/// Value that the control reports of its state under this name.
 pub(crate) fn probed(control: &CongestionControl, name: &str) -> f64 {
     control.probed(name).unwrap_or_else(|| panic!("{control:?} has no {name}"))
 }

@@ -1,4 +1,4 @@
-//! When does a window grow, and when may a paced sender send?
+//! Growth of windows, and send times of paced senders.
 
 use crate::support::control;
 use bufferlab_transport::{Ack, CongestionStates, Sender, TcpConfig};
@@ -26,7 +26,7 @@ fn a_window_that_the_card_never_fills_does_not_grow() {
         let mut sender = sender(name, &config, 1_000);
         let mut now = Time::ZERO;
         for round in 0..10 {
-            // Other flows of the host take their turns: seven segments per round trip.
+            // Other flows of the host also get turns: seven segments per round trip.
             send(&mut sender, &config, now, 7);
             now += Time::from_us(80);
             for n in 1..=7 {
@@ -44,12 +44,12 @@ fn a_window_grows_for_one_round_trip_after_it_was_full() {
     send(&mut sender, &config, Time::ZERO, 10);
     assert!(sender.poll_transmit(&config, Time::ZERO).is_none(), "the window is full");
     let now = Time::from_us(80);
-    // Nothing more is sent meanwhile: all ten were sent before the window was full.
+    // No more segments are sent in between: all ten were sent before the window was full.
     for n in 1..=10 {
         sender.handle_ack(&config, now, &ack(n));
         assert_eq!(sender.window().size, f64::from(10 + n));
     }
-    // From now on the card takes 15 segments per round trip of the 20 that the window allows.
+    // From now on the NIC takes 15 segments per round trip of the 20 that the window allows.
     send(&mut sender, &config, now, 15);
     for n in 11..=25 {
         sender.handle_ack(&config, now + Time::from_us(80), &ack(n));
@@ -88,13 +88,13 @@ fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
         assert_eq!(sender.wake_at(&config, now), now + gap);
         now += gap;
     }
-    // Late by half a gap: the next one is not late. Late by many gaps: no burst makes up for it.
+    // After a delay of half a gap the next segment is not late. After many gaps no burst follows.
     send(&mut sender, &config, now + Time::from_ns(800), 1);
     assert_eq!(sender.wake_at(&config, now + Time::from_ns(800)), now + gap);
     let late = now + Time::from_us(20);
     send(&mut sender, &config, late, 1);
     assert_eq!(sender.wake_at(&config, late), late + gap);
-    // When the window holds it back, the pace does not.
+    // The pace is no limit while the window is.
     let mut now = late;
     while sender.in_flight() < 50 {
         now = sender.wake_at(&config, now);
@@ -102,7 +102,7 @@ fn a_paced_sender_keeps_its_gap_and_says_when_to_poll_it() {
     }
     assert_eq!(sender.wake_at(&config, now), Time::MAX);
     assert_eq!(sender.wake_at(&config, now + gap), Time::MAX);
-    // An ACK opens it again.
+    // An ACK opens the window again.
     sender.handle_ack(&config, now + gap, &ack(1));
     assert!(sender.wants_to_send(&config, now + gap));
 }
@@ -131,8 +131,8 @@ fn a_control_that_governs_its_window_keeps_it_through_losses_and_begins_anew_wit
         assert_eq!(sender.window().size, 1.0, "{name}");
         send(&mut sender, &config, timeout, 1);
         sender.handle_ack(&config, timeout + rtt, &ack(5));
-        // The law sets it again at once (a round trip that rose within no time is a lot of power
-        // for the last of them).
+        // The law sets the window again at once (θ-PowerTCP reads a round trip that rose within
+        // zero time as high power).
         assert!(sender.window().size >= 10.0, "{name}: {:?}", sender.window());
     }
 }

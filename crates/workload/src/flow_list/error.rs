@@ -1,4 +1,4 @@
-//! What is wrong with a flow list, where, and what helps?
+//! Errors of flow lists, with their place and advice.
 
 use super::{FLOW_BYTES, LINE_BYTES_MAX};
 use std::path::PathBuf;
@@ -8,35 +8,35 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FlowListError {
-    /// The file system said no, or a gzip stream is damaged.
+    /// A file system error, or a damaged gzip stream.
     #[error("flow list {}: {cause}", path.display())]
     Io {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
-        /// What happened.
+        /// Underlying error.
         cause: std::io::Error,
     },
-    /// Bytes that are no text.
+    /// Bytes that are not UTF-8 text.
     #[error("flow list {}, line {line}: not UTF-8 text; save the file as UTF-8", path.display())]
     NotUtf8 {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
     },
-    /// A line without an end in sight.
+    /// A line longer than the limit.
     #[error(
         "flow list {}, line {line}: longer than {LINE_BYTES_MAX} bytes, which no flow needs; expected a flow per line, so check the \
          line ends and that this is a CSV file",
         path.display()
     )]
     LineTooLong {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
     },
-    /// More flows than memory should hold.
+    /// More flows than the memory limit allows.
     #[error(
         "flow list {}, line {line}: more than {most} flows, which take {FLOW_BYTES} bytes each and as much again in every run ({} \
          MB for one); split the list into several scenarios, or describe the traffic by a workload that draws its flows",
@@ -44,11 +44,11 @@ pub enum FlowListError {
         (2 * FLOW_BYTES as u64 * *most as u64).div_ceil(1_000_000)
     )]
     TooManyFlows {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line of the first flow beyond the limit (after decompression), from 1.
         line: u64,
-        /// The limit.
+        /// Largest number of flows.
         most: usize,
     },
     /// A line with more or fewer fields than the header.
@@ -58,7 +58,7 @@ pub enum FlowListError {
         path.display()
     )]
     FieldCount {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
@@ -67,65 +67,65 @@ pub enum FlowListError {
         /// Fields of the line.
         found: usize,
     },
-    /// Nothing to do.
+    /// A list without flows.
     #[error(
         "flow list {}: no flows; expected a header with {REQUIRED} and at least one line below it",
         path.display()
     )]
     Empty {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
     },
-    /// A column that every list needs.
+    /// A required column that is missing.
     #[error(
         "flow list {}, line 1: no column `{column}`; found {}; rename a column or add it",
         path.display(),
         quoted(found)
     )]
     MissingColumn {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
-        /// What is missing.
+        /// Name of the missing column.
         column: &'static str,
-        /// The columns that are there.
+        /// Columns of the file.
         found: Vec<String>,
     },
-    /// The same column twice.
+    /// A column that appears twice.
     #[error("flow list {}, line 1: column `{column}` appears twice; rename or delete one", path.display())]
     DuplicateColumn {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
-        /// The column.
+        /// Name of the column.
         column: String,
     },
-    /// A field with a value that makes no sense.
+    /// A field with an invalid value.
     #[error("flow list {}, line {line}, column `{column}`: `{value}` {problem}", path.display())]
     Cell {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
         /// Name of the column.
         column: String,
-        /// What stands there.
+        /// Text of the field.
         value: String,
-        /// What is wrong with it.
+        /// Problem with the value.
         problem: CellProblem,
     },
     /// A flow that a list cannot express; nothing has been written.
     #[error("flow list {}: flow {index} {problem}", path.display())]
     NotWritable {
-        /// The file.
+        /// Path of the flow list.
         path: PathBuf,
         /// Position of the flow, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// Problem with the flow.
         problem: &'static str,
     },
 }
 
 impl FlowListError {
-    /// The line at fault (after decompression), from 1, where there is one.
+    /// Line of the error (after decompression), from 1, if it has one.
     #[must_use]
     pub const fn line(&self) -> Option<u64> {
         match self {
@@ -140,29 +140,29 @@ impl FlowListError {
     }
 }
 
-/// What is wrong with one field of a flow list, and what to do.
+/// Problem with one field of a flow list, and advice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CellProblem {
-    /// Text where a number belongs.
+    /// Text instead of a number.
     #[error("is not a number; write digits, with a point for decimals and without spaces or units")]
     NotANumber,
-    /// Below zero.
+    /// A number below zero.
     #[error("is negative; sizes, times and numbers start at 0")]
     Negative,
-    /// A name that steers what shows it.
+    /// A name with a character that changes its display.
     #[error(
         "has a hidden character, U+{code:04X}; leave it out: control characters and marks of writing direction change how a \
          terminal or page shows what stands around them"
     )]
     Hidden {
-        /// The character.
+        /// Code of the character.
         code: u32,
     },
-    /// Decimals where none make sense.
+    /// A fraction where only whole numbers are allowed.
     #[error("is not a whole number; remove the decimals")]
     NotWhole,
-    /// Beyond the range of the column.
+    /// A number beyond the range of the column.
     #[error("is too large for this column; check its unit")]
     TooLarge,
     /// A flow without data.
@@ -171,10 +171,10 @@ pub enum CellProblem {
     /// A host that the topology does not have.
     #[error("is not a host; hosts are {known}")]
     UnknownHost {
-        /// What would have been accepted.
+        /// Accepted hosts.
         known: String,
     },
-    /// A number that is also the name of another host.
+    /// A host number that is also the name of another host.
     #[error("is the number of one host and the name of another; rename the host in the topology")]
     AmbiguousHost,
     /// A flow from a host to itself.
@@ -183,7 +183,7 @@ pub enum CellProblem {
     /// A connection that opens after its flow starts.
     #[error("is after the flow's start; a connection opens at the start or earlier")]
     OpenAfterStart,
-    /// Choices that are not small numbers.
+    /// Path choices that are not small numbers.
     #[error("is not a path; write up to four choices between 0 and 255 separated by `/`, for example 3/1")]
     NotAPath,
     /// More than 65,535 class names.
@@ -191,7 +191,7 @@ pub enum CellProblem {
     TooManyClasses,
 }
 
-/// The columns that every list has, for messages.
+/// Columns that every list has, for messages.
 const REQUIRED: &str = "src,dst,size_bytes,start_ns";
 
 fn quoted(columns: &[String]) -> String {

@@ -1,13 +1,13 @@
-//! How much of a file is read? One without line ends (a few megabytes, gzipped, may be gigabytes)
-//! is refused before it is in memory.
+//! Limits of reading a file. A file without line ends (a few megabytes, gzipped, may be gigabytes)
+//! is refused before it fills the memory.
 
 use crate::limits::UNPACKED;
 use std::io::{self, Read};
 
-/// Most bytes of a line: some hundred times what a flow needs.
+/// Largest length of a line (bytes): some hundred times what a flow needs.
 pub const LINE_BYTES_MAX: usize = 65_536;
 
-/// A line went on for too long.
+/// A line that is longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} has more than {LINE_BYTES_MAX} bytes")]
 pub(crate) struct LineTooLong {
@@ -16,13 +16,13 @@ pub(crate) struct LineTooLong {
 }
 
 impl LineTooLong {
-    /// The line that an error of [`LimitedLines`] is about.
+    /// Line that an error of [`LimitedLines`] concerns.
     pub(crate) fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
 }
 
-/// The text of a file, decompressed if need be, up to [`UNPACKED`].
+/// Text of a file, decompressed if necessary, up to [`UNPACKED`].
 pub(crate) fn unpacked(content: &[u8]) -> Box<dyn Read + '_> {
     if content.starts_with(&[0x1f, 0x8b]) {
         Box::new(LimitedBytes::new(flate2::bufread::MultiGzDecoder::new(content), UNPACKED.most))
@@ -31,7 +31,7 @@ pub(crate) fn unpacked(content: &[u8]) -> Box<dyn Read + '_> {
     }
 }
 
-/// Passes bytes on and ends with an error behind too many.
+/// Reader that passes bytes on and returns an error after too many.
 struct LimitedBytes<R> {
     inner: R,
     left: u64,
@@ -57,24 +57,24 @@ impl<R: Read> Read for LimitedBytes<R> {
     }
 }
 
-/// Passes bytes on and ends with an error that holds a [`LineTooLong`] where a line has more than
+/// Reader that passes bytes on and returns an error with a [`LineTooLong`] if a line has more than
 /// [`LINE_BYTES_MAX`]. Line ends within quotes end no line: they belong to a field.
 pub(crate) struct LimitedLines<R> {
     inner: R,
-    /// Of the line that is being read: its number, and how much of it was.
+    /// Number of the current line; `length` is the number of bytes read of it.
     line: u64,
     length: usize,
     place: Place,
 }
 
-/// Where in a line of CSV the next byte stands.
+/// Position of the next byte in a line of CSV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     LineStart,
     FieldStart,
     Field,
     Quotes,
-    /// Behind a quote within quotes: a second one is a part of the field.
+    /// After a quote within quotes; a second quote there is a part of the field.
     QuotesEnd,
     Comment,
 }
@@ -140,7 +140,7 @@ mod tests {
     fn line_ends_within_quotes_end_no_line() {
         let lines = "y\n".repeat(LINE_BYTES_MAX);
         assert_eq!(outcome(lines.as_bytes()), Ok(lines.len()));
-        // A comment and a quote within a field open nothing, and two quotes do not close.
+        // A quote in a comment or within a field opens no quotes, and two quotes do not close them.
         for harmless in ["# a \"\n", "a\"b,c\n", "\"a\",\"b\"\"\"\n"] {
             assert_eq!(
                 outcome(format!("{harmless}{lines}").as_bytes()),

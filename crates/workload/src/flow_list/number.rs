@@ -1,15 +1,15 @@
-//! How does decimal text become whole units without passing through floating point?
+//! Conversion of decimal text into whole units without floating point.
 
 use super::CellProblem;
 
-/// A number in units of 10^−`decimals`, and whether that is exact (else it is rounded to nearest,
-/// halves up).
+/// Number in units of 10^−`decimals`, and whether it is exact. Otherwise it is rounded to nearest,
+/// halves up.
 pub(crate) struct Scaled {
     pub(crate) units: u64,
     pub(crate) exact: bool,
 }
 
-/// Reads `12`, `12.5`, `1.25e3`: what spreadsheets and data frames write.
+/// Reads `12`, `12.5`, `1.25e3`, as spreadsheets and data frames write them.
 pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProblem> {
     let negative = text.starts_with('-');
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -24,8 +24,7 @@ pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProb
     if digits.peek().is_none() {
         return Err(CellProblem::NotANumber);
     }
-    // Digits before this position (counted from the first) make whole units, the others are
-    // rounded.
+    // Digits before this position (from the first) form whole units; the others are rounded.
     let whole_digits = whole.len() as i64 + i64::from(exponent) + i64::from(decimals);
     let (mut units, mut exact, mut round_up) = (0_u64, true, false);
     let mut position = 0_i64;
@@ -46,7 +45,7 @@ pub(crate) fn parse_scaled(text: &str, decimals: u32) -> Result<Scaled, CellProb
         units = append(units, 0)?;
         position += 1;
     }
-    // "-0.0" is harmless.
+    // "-0.0" is zero, so it is accepted.
     if negative && (units != 0 || !exact) {
         return Err(CellProblem::Negative);
     }

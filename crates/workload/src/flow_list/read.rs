@@ -1,4 +1,4 @@
-//! How is a flow list read, and which mistakes are caught on the way?
+//! Reading of a flow list, with checks for mistakes.
 
 use super::limited::{LimitedLines, LineTooLong, unpacked};
 use super::number::{parse_scaled, parse_whole};
@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// What a flow list holds.
+/// Content of a flow list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowList {
-    /// The flows by start; flows that start together keep the order of their lines.
+    /// Flows by start; flows that start together keep the order of their lines.
     pub flows: Vec<FlowSpec>,
-    /// Class names by [`FlowSpec::class`], in the order in which the file first names them.
+    /// Class names by [`FlowSpec::class`], in the order of their first appearance in the file.
     pub classes: Vec<String>,
-    /// Columns that were passed over, in the order of the file: worth a warning, for a misspelt
-    /// `query` hides here.
+    /// Ignored columns, in the order of the file. They deserve a warning, because a misspelt
+    /// `query` would be ignored.
     pub ignored_columns: Vec<String>,
 }
 
@@ -29,16 +29,16 @@ pub struct FlowList {
 /// |---|---|
 /// | `src`, `dst` | host number (from 0) or host name |
 /// | `size_bytes` | payload, at least 1 |
-/// | `start_ns` or `start_ps` | when the data is handed over; decimals count to the picosecond |
-/// | `class` | optional: name of the traffic class; `flow` where it is missing or empty |
-/// | `query` | optional: number of the query that the flow answers; empty: none |
-/// | `conn_open_ns`, `open_ns` or `open_ps` | optional: when the connection opens; empty, or the start itself: with the flow |
-/// | `data_path`, `ack_path` | optional: choices (0..=255) at the branching switches, first one first, separated by `/`; empty: the topology's rule |
+/// | `start_ns` or `start_ps` | time at which the data is handed over; decimals count to the picosecond |
+/// | `class` | optional: name of the traffic class; `flow` if missing or empty |
+/// | `query` | optional: number of the query that the flow answers; empty for none |
+/// | `conn_open_ns`, `open_ns` or `open_ps` | optional: time at which the connection opens; with the flow if empty or equal to the start |
+/// | `data_path`, `ack_path` | optional: choices (0..=255) at the branching switches, first one first, separated by `/`; the topology's rule if empty |
 ///
-/// Other columns are passed over and reported. Lines that begin with `#` are comments.
+/// Other columns are ignored and reported. Lines that begin with `#` are comments.
 ///
-/// `hosts` is the number of hosts of the topology and `host_names` their names; where a host is
-/// nothing but a number it may be empty. Gzip is recognised by content, not by file name.
+/// `hosts` is the number of hosts of the topology and `host_names` their names; it may be empty if
+/// hosts have only numbers. Gzip is recognised by content, not by file name.
 ///
 /// # Errors
 /// [`FlowListError`], with file, line, column, what was expected and what to do.
@@ -47,7 +47,7 @@ pub fn read_flow_list(path: &Path, hosts: usize, host_names: &[String]) -> Resul
     parse_flow_list(path, &content, hosts, host_names)
 }
 
-/// Like [`read_flow_list`], of a file whose content is known; `path` is for messages.
+/// Reads a flow list whose content is given, as [`read_flow_list`] does; `path` is for messages.
 ///
 /// # Errors
 /// As [`read_flow_list`].
@@ -60,22 +60,22 @@ pub fn parse_flow_list(
     Reader::new(path, content, hosts, host_names).read(FLOWS_MAX)
 }
 
-/// The text of a file, decompressed if need be.
+/// Text of a file, decompressed if necessary.
 fn open(content: &[u8]) -> Box<dyn Read + '_> {
     Box::new(LimitedLines::new(unpacked(content)))
 }
 
-/// Most flows of a list. Each takes [`FLOW_BYTES`] of memory for the scenario, and as much again in
-/// every run that goes on: 1.3 GB at the limit, with one run.
+/// Largest number of flows in a list. Each takes [`FLOW_BYTES`] of memory for the scenario, and as
+/// much again in every concurrent run: 1.3 GB at the limit, with one run.
 pub const FLOWS_MAX: usize = 10_000_000;
 
 /// Memory of a flow that waits for its start (bytes).
 pub const FLOW_BYTES: usize = size_of::<FlowSpec>();
 
-/// First byte of a line that is passed over.
+/// First byte of a comment line.
 const COMMENT: u8 = b'#';
 
-/// Where the columns stand.
+/// Positions of the columns.
 struct Columns {
     names: StringRecord,
     src: usize,
@@ -92,12 +92,12 @@ struct Columns {
 #[derive(Clone, Copy)]
 struct TimeColumn {
     index: usize,
-    /// Decimal digits between the column's unit and a picosecond.
+    /// Number of decimal digits between the column's unit and a picosecond.
     decimals: u32,
 }
 
 impl Columns {
-    /// Finds the columns in a header, and those that are not known.
+    /// Finds the columns in a header; also returns the names of unknown columns.
     fn find(path: &Path, names: StringRecord) -> Result<(Self, Vec<String>), FlowListError> {
         let found: Vec<String> = names.iter().map(str::to_owned).collect();
         if let Some(twice) = (1..found.len()).find(|&index| found[..index].contains(&found[index])) {
@@ -121,7 +121,7 @@ impl Columns {
             src: find("src").ok_or_else(|| missing("src"))?,
             dst: find("dst").ok_or_else(|| missing("dst"))?,
             size: find("size_bytes").ok_or_else(|| missing("size_bytes"))?,
-            // Of several columns for one time the most precise is used; the others count as
+            // If several columns give one time, the most precise is used; the others count as
             // ignored.
             start: (find("start_ps").map(ps))
                 .or_else(|| find("start_ns").map(ns))
@@ -149,7 +149,7 @@ struct Reader<'a> {
     class_by_name: BTreeMap<String, u16>,
 }
 
-/// A field with a problem, before file and line are known.
+/// Problem with a field (column index), before file and line are known.
 type Fault = (usize, CellProblem);
 
 impl<'a> Reader<'a> {
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
     fn read(mut self, most: usize) -> Result<FlowList, FlowListError> {
         let path = self.path;
         let text = open(self.content);
-        // Flexible: a wrong number of fields is reported here, with advice.
+        // `flexible`, so that a wrong number of fields is reported below, with advice.
         let mut reader = csv::ReaderBuilder::new()
             .comment(Some(COMMENT))
             .trim(csv::Trim::All)
@@ -216,8 +216,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The line on which the record at `position` stands. The position that the CSV reader gives is
-    /// where it began to look, before blank lines and comments; so look again, at the file.
+    /// Line of the record at `position`. The CSV reader's position is before blank lines and
+    /// comments, so this reads the file again to skip them.
     fn line(&self, position: Option<&csv::Position>) -> u64 {
         let Some(position) = position else { return 1 };
         let skipped = || -> io::Result<u64> {
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
             }
             Ok(skipped)
         };
-        // A file that cannot be read a second time leaves the answer approximate.
+        // If the file cannot be read a second time, the line is approximate.
         position.line() + skipped().unwrap_or(0)
     }
 
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
             _ => FlowSpec::NO_QUERY,
         };
         let class_name = columns.class.map_or(DEFAULT_CLASS, |column| &record[column]);
-        // Without the column there is one class, so the fault cannot happen.
+        // Without the column there is only one class, so this cannot fail.
         let class = self.class(class_name).map_err(at(columns.class.unwrap_or(columns.src)))?;
         let route = |column: Option<usize>| match column {
             Some(column) if !record[column].is_empty() => {
@@ -282,14 +282,14 @@ impl<'a> Reader<'a> {
             size,
             class,
             query,
-            // A connection that opens with its flow is what `None` says.
+            // `None` means that the connection opens with its flow.
             open: open.filter(|&open| open < start),
             data_path: route(columns.data_path)?,
             ack_path: route(columns.ack_path)?,
         })
     }
 
-    /// The host that `text` names or counts.
+    /// Host with the name or number `text`.
     fn host(&self, text: &str) -> Result<u32, CellProblem> {
         let number = parse_whole(text, u64::from(u32::MAX)).ok().map(|number| number as u32);
         let number = number.filter(|&number| (number as usize) < self.hosts);
@@ -340,7 +340,7 @@ fn time(column: TimeColumn, record: &StringRecord) -> Result<Time, Fault> {
     bounded.map_err(|problem| (column.index, problem))
 }
 
-/// `3/1` as [`FlowSpec::data_path`] packs it: the first choice in the lowest byte.
+/// Packs text such as `3/1` as in [`FlowSpec::data_path`]: the first choice in the lowest byte.
 fn choices(text: &str) -> Result<u32, CellProblem> {
     let mut bytes = [0; 4];
     let mut given = text.split('/');

@@ -1,4 +1,4 @@
-//! How is a flow list written, so that it reads back as it was?
+//! Writing of a flow list, so that it reads back unchanged.
 
 use super::{FlowListError, hidden_in};
 use crate::FlowSpec;
@@ -8,15 +8,15 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// Writes `flows` as [`crate::read_flow_list`] reads them, gzipped when the name ends in `.gz`.
+/// Writes `flows` in the format of [`crate::read_flow_list`], gzipped if the name ends in `.gz`.
 ///
-/// The file appears under its name only when it is complete; until then it is `<name>.partial`
-/// beside it. The same flows always give the same bytes.
+/// The file gets its name only when it is complete; until then it is `<name>.partial` in the same
+/// folder. Equal flows always give equal bytes.
 ///
 /// # Errors
-/// [`FlowListError::NotWritable`] for a flow that no list can express: without data, to itself,
-/// opened after its start, or of a class outside of `classes` or with a name that would read back
-/// differently; [`FlowListError::Io`] when the file system says no.
+/// [`FlowListError::NotWritable`] for a flow that no list can express. Such a flow has no data,
+/// goes to its own sender, or opens after its start. Or its class is outside of `classes`, or has a
+/// name that would read back differently. [`FlowListError::Io`] for a file system error.
 pub fn write_flow_list(path: &Path, flows: &[FlowSpec], classes: &[String]) -> Result<(), FlowListError> {
     for (index, flow) in flows.iter().enumerate() {
         if let Some(problem) = problem(flow, classes) {
@@ -29,7 +29,7 @@ pub fn write_flow_list(path: &Path, flows: &[FlowSpec], classes: &[String]) -> R
     let written = write_file(partial, path.extension().is_some_and(|ext| ext == "gz"), flows, classes)
         .and_then(|()| fs::rename(partial, path));
     written.map_err(|cause| {
-        // The first error counts; what is left of the file may already be gone.
+        // The first error is reported; the partial file may already be gone.
         let _ = fs::remove_file(partial);
         FlowListError::Io { path: path.to_owned(), cause }
     })
@@ -57,7 +57,7 @@ fn problem(flow: &FlowSpec, classes: &[String]) -> Option<&'static str> {
 fn write_file(path: &Path, gzip: bool, flows: &[FlowSpec], classes: &[String]) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     if gzip {
-        // No name and no time of writing in the header: equal flows are equal files.
+        // The header has no name and no time of writing, so equal flows give equal files.
         let mut encoder = GzBuilder::new().mtime(0).write(&mut file, Compression::default());
         write_rows(&mut encoder, flows, classes)?;
         encoder.finish()?;
@@ -97,7 +97,7 @@ fn write_rows(out: impl Write, flows: &[FlowSpec], classes: &[String]) -> io::Re
     writer.flush()
 }
 
-/// Exact: three decimals unless they are zero.
+/// Exact text of a time in nanoseconds, with three decimals unless they are zero.
 fn nanoseconds(time: Time) -> String {
     match (time.0 / 1_000, time.0 % 1_000) {
         (whole, 0) => whole.to_string(),
@@ -105,7 +105,8 @@ fn nanoseconds(time: Time) -> String {
     }
 }
 
-/// `3/1` for 0x0103. Choices of 0 at the end are left out, for a missing choice packs as 0.
+/// Text of packed choices, such as `3/1` for 0x0103. Trailing choices of 0 are left out, because a
+/// missing choice packs as 0.
 fn choices(packed: u32) -> String {
     let bytes = packed.to_le_bytes();
     let count = bytes.iter().rposition(|&choice| choice != 0).map_or(1, |last| last + 1);

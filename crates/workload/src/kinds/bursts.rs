@@ -1,4 +1,4 @@
-//! Bursts one by one.
+//! Workload of listed bursts.
 
 use super::parts::{burst_kind, counted, warn_about_uplinks};
 use crate::context::{Carrier, WorkloadContext};
@@ -9,12 +9,12 @@ use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params, Place, Table
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 
-/// Registry entry.
+/// Registry entry of the workload `bursts`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "bursts",
     aliases: &[],
     title: "Listed bursts",
-    summary: "Bursts one by one; a long-lived constant bit rate is one long burst.",
+    summary: "Bursts given one by one; a long-lived constant bit rate is one long burst.",
     source: "",
     params: PARAMS,
     build: &build,
@@ -24,31 +24,36 @@ const PARAMS: &[ParamInfo] = &[ParamInfo::required(
     "bursts",
     ParamKind::Tables(&BURST),
     "[{ src = \"h1\", dst = \"h3\", start = \"150 ms\", duration = \"1 ms\" }]",
-    "The list.",
+    "List of bursts.",
 )];
 
 static BURST: TableInfo = TableInfo {
     title: "an entry of workload.bursts",
     doc: "One burst. Without `duration` and `size` it lasts until the scenario's `duration`; over a congestion \
-          control, as a long flow (iperf): its size is then what it had sent until that time.",
+          control it is a long flow (iperf), whose size is what it has sent by then.",
     params: &[
         ParamInfo::required("src", ParamKind::Text, "\"h1\"", "Sending host."),
         ParamInfo::required("dst", ParamKind::Text, "\"h3\"", "Receiving host."),
-        ParamInfo::required("start", ParamKind::DELAY, "\"150 ms\"", "When it starts."),
+        ParamInfo::required("start", ParamKind::DELAY, "\"150 ms\"", "Start of the burst."),
         ParamInfo::optional(
             "duration",
             ParamKind::SPAN,
             "\"1 ms\"",
-            "How long it sends at the `rate` of its transport (congestion_control = \"none\"); rounded to whole \
-             packets.",
+            "Time for which it sends at the `rate` of its transport (congestion_control = \"none\"); rounded to \
+             whole packets.",
         ),
-        ParamInfo::optional("size", ParamKind::SIZE, "\"1 MB\"", "Payload, instead of `duration`."),
+        ParamInfo::optional(
+            "size",
+            ParamKind::SIZE,
+            "\"1 MB\"",
+            "Payload of the burst, instead of `duration`.",
+        ),
     ],
 };
 
 #[derive(Debug)]
 struct Bursts {
-    /// By start; of class 0.
+    /// Flows by start, with class 0.
     flows: Vec<FlowSpec>,
 }
 
@@ -66,7 +71,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     if !is_complete {
         return Err(Faults(faults));
     }
-    // The order of the file decides among bursts that start together.
+    // A stable sort: bursts that start together keep the order of the file.
     flows.sort_by_key(|flow| flow.start);
     warn_about_uplinks(context, context.transport()?, flows.iter().map(|flow| flow.src));
     Ok(Box::new(Bursts { flows }))
@@ -95,7 +100,7 @@ fn burst(table: &Params, context: &WorkloadContext<'_>, place: Place) -> Result<
     Ok(FlowSpec { start, src, dst, size, class: 0, query, open: None, data_path: None, ack_path: None })
 }
 
-/// Payload of a burst, which lasts for `rest` where nothing is said.
+/// Payload of a burst. Without a duration or size it lasts for `rest`.
 fn size(table: &Params, carrier: &Carrier, rest: Time, place: Place) -> Result<u64, Faults> {
     if let Some(size) = table.given_bytes("size") {
         return Ok(size);

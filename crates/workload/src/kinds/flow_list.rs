@@ -1,4 +1,4 @@
-//! Exactly the flows of a list.
+//! Workload that sends exactly the flows of a list.
 
 use super::parts::counted;
 use crate::context::WorkloadContext;
@@ -10,7 +10,7 @@ use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params, quoted_list}
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 
-/// Registry entry.
+/// Registry entry of the workload `flow_list`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "flow_list",
     aliases: &[],
@@ -26,18 +26,18 @@ const PARAMS: &[ParamInfo] = &[ParamInfo::required(
     "file",
     ParamKind::File,
     "\"flows.csv\"",
-    "The list, relative to the scenario file: at most 10,000,000 flows, which take 64 bytes of memory each and as much \
-     again in every run, on lines of at most 65,536 bytes.",
+    "File of the list, relative to the scenario file: at most 10,000,000 flows on lines of at most 65,536 bytes. Each flow \
+     takes 64 bytes of memory, and as much again in every run.",
 )];
 
-/// Flows that are all known.
+/// Flows that are all known beforehand.
 #[derive(Debug)]
 pub struct FlowListWorkload {
-    /// Where they come from, for people.
+    /// Origin of the flows, for people.
     pub file: String,
-    /// The flows.
+    /// Flows of the list.
     pub flows: Vec<FlowSpec>,
-    /// Names of classes, to which [`FlowSpec::class`] refers.
+    /// Class names, to which [`FlowSpec::class`] refers.
     pub classes: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     Ok(Box::new(FlowListWorkload { file, flows: list.flows, classes: list.classes }))
 }
 
-/// What is wrong, at its line; a file of another tool has none.
+/// Error with its line; a file of another tool has no line.
 fn fault(error: &FlowListError, content: &[u8]) -> Fault {
     let is_own = matches!(error, FlowListError::Cell { .. } | FlowListError::FieldCount { .. });
     if let Some(foreign) = Foreign::but_not(content, LIST_OF_FLOWS).filter(|_| !is_own) {

@@ -1,4 +1,4 @@
-//! Queries that many servers answer at once.
+//! Workload of queries that many servers answer at once.
 
 use super::parts::{OTHER_RACK, pattern};
 use crate::context::WorkloadContext;
@@ -9,7 +9,7 @@ use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_size;
 
-/// Registry entry.
+/// Registry entry of the workload `incast`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "incast",
     aliases: &[],
@@ -26,14 +26,14 @@ const PARAMS: &[ParamInfo] = &[
         ParamKind::SIZE,
         "one of the two is required",
         "\"1.15 MB\"",
-        "Bytes of all answers of one query together. Either this or `request_fraction_of_buffer`.",
+        "Total bytes of all answers of one query. Either this or `request_fraction_of_buffer`.",
     ),
     ParamInfo::computed(
         "request_fraction_of_buffer",
         ParamKind::RatioAbove { min: 0.0, max: 1000.0 },
         "one of the two is required",
         "0.3",
-        "The same as a fraction of the buffer of the racks' switches, rounded down to a byte.",
+        "Total bytes of all answers of one query as a fraction of the buffer of the racks' switches, rounded down to a byte.",
     ),
     ParamInfo::required(
         "fan_in",
@@ -45,14 +45,14 @@ const PARAMS: &[ParamInfo] = &[
         "queries_per_second_per_host",
         ParamKind::RatioAbove { min: 0.0, max: 1e9 },
         "2.0",
-        "Mean rate at which every host asks (Poisson).",
+        "Mean rate at which every host asks queries (Poisson).",
     ),
-    pattern(OTHER_RACK, "\"next_rack\"", "Which servers a client asks."),
+    pattern(OTHER_RACK, "\"next_rack\"", "Servers of a client's queries."),
     ParamInfo::with_default(
         "persistent",
         ParamKind::Flag,
         ParamValue::Flag(true),
-        "Whether the answers use connections that exist already: no handshake. Default: ABM's artifact and \
+        "Whether the answers use existing connections, without a handshake. Default: ABM's artifact and \
          Plasticine section 6.",
     ),
 ];
@@ -98,7 +98,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
         offered_bps,
         words,
     };
-    // Built on trial: what the source refuses is refused here, at its place.
+    // A trial construction: errors of the source are reported here, at the parameter concerned.
     let queries = QueryNumbers::default();
     let trial = incast.source(context.seed(), context.class(), &network.racks(), 0, queries, duration);
     trial.map_err(|error| refused(&error, "queries_per_second_per_host"))?;
@@ -157,7 +157,7 @@ impl Workload for Incast {
     }
 }
 
-/// The size of a request, from one of two parameters.
+/// Size of a request, from one of two parameters.
 fn request(params: &mut Params, context: &WorkloadContext<'_>) -> Result<u64, Faults> {
     let bytes = match (params.given_bytes("request"), params.given_ratio("request_fraction_of_buffer")) {
         (Some(_), Some(_)) => {
@@ -194,7 +194,8 @@ fn fraction_of_buffer(context: &WorkloadContext<'_>, fraction: f64) -> Result<u6
     Ok((smallest as f64 * fraction + 1e-6).floor() as u64)
 }
 
-/// What a source refuses, at the parameter that is at fault; `rate` is the one that sets the rate.
+/// Error of a source, placed at the parameter concerned; `rate` is the parameter that sets the
+/// rate.
 pub(super) fn refused(error: &SourceError, rate: &'static str) -> Fault {
     match error {
         SourceError::FanIn { fan_in, pattern, available } => {

@@ -1,4 +1,4 @@
-//! Closed loops of clients that ask several servers at once.
+//! Workload of closed loops: clients that query several servers at once.
 
 use super::parts::{PARETO_SHAPE, counted, durations, pareto_shape, scatter};
 use crate::context::WorkloadContext;
@@ -10,20 +10,20 @@ use bufferlab_units::Time;
 use bufferlab_units::quantity::{format_size, format_time};
 use std::borrow::Cow;
 
-/// Registry entry.
+/// Registry entry of the workload `multi_get`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "multi_get",
     aliases: &[],
     title: "Multi-get",
-    summary: "A closed loop, as memcached's clients have it: every thread asks several servers at once, and asks \
-              again when the last answer is complete. Query completion times (table `queries`) count from the moment \
-              of asking.",
+    summary: "A closed loop, as of memcached's clients: every thread queries several servers at once, and asks \
+              again when the last answer is complete. Query completion times (table `queries`) count from the start \
+              of the query.",
     source: "",
     params: PARAMS,
     build: &build,
 };
 
-/// A number of threads, servers or items.
+/// Range of a number of threads, servers or items.
 const FEW: ParamKind = ParamKind::Count { min: 1, max: 65_535 };
 
 const PARAMS: &[ParamInfo] = &[
@@ -31,30 +31,30 @@ const PARAMS: &[ParamInfo] = &[
         "clients",
         ParamKind::Texts,
         "\"h0\"",
-        "Hosts that ask; here and in `servers` a switch's name stands for all of its hosts.",
+        "Hosts that ask queries; here and in `servers` a switch's name stands for all of its hosts.",
     ),
     ParamInfo::computed(
         "servers",
         ParamKind::Texts,
-        "every host but the clients",
+        "every host except the clients",
         "[\"h1\", \"h2\", \"h3\", \"h4\"]",
         "Hosts that answer. No client queries itself.",
     ),
-    ParamInfo::with_default("threads", FEW, ParamValue::Count(1), "Closed loops of every client."),
+    ParamInfo::with_default("threads", FEW, ParamValue::Count(1), "Closed loops per client."),
     ParamInfo::computed(
         "fan_in",
         FEW,
         "all of them",
         "4",
-        "Servers per query; of more servers, every query draws so many.",
+        "Servers per query, drawn anew for every query if there are more.",
     ),
-    ParamInfo::computed("items", FEW, "`fan_in`", "16", "Items per query, dealt to its servers in turn."),
+    ParamInfo::computed("items", FEW, "`fan_in`", "16", "Items per query, assigned to its servers in turn."),
     ParamInfo::required("item", ParamKind::SIZE, "\"32 KB\"", "Payload of one item."),
     ParamInfo::with_default(
         "answers_per",
         ParamKind::Choice(AnswersPer::WORDS),
         ParamValue::Choice(Cow::Borrowed("server")),
-        "How a server answers. Default: memcached's get of several keys.",
+        "Messages in which a server answers. Default: memcached's get of several keys.",
     ),
     ParamInfo::with_default(
         "think_time",
@@ -62,26 +62,29 @@ const PARAMS: &[ParamInfo] = &[
         ParamValue::Time(Time::ZERO),
         "Mean time from the last answer to the next query.",
     ),
-    scatter("think_distribution", "How those times scatter. Default: our choice, the usual closed loop."),
+    scatter(
+        "think_distribution",
+        "Distribution of the think times. Default: our choice, the usual closed loop.",
+    ),
     PARETO_SHAPE,
     ParamInfo::optional(
         "queries",
         ParamKind::Count { min: 1, max: u32::MAX as u64 - 1 },
         "1000",
-        "Queries of all threads together. Without it, threads ask until `duration`.",
+        "Total queries of all threads. Without it, threads ask until `duration`.",
     ),
     ParamInfo::with_default(
         "start",
         ParamKind::DELAY,
         ParamValue::Time(Time::ZERO),
-        "When every thread asks for the first time, or with a `think_time` begins to think about it.",
+        "Time of every thread's first query, or with a `think_time` the time at which it begins to think.",
     ),
     ParamInfo::computed(
         "request_delay",
         ParamKind::DELAY,
         "half of the unloaded round trip to each server",
         "\"250 us\"",
-        "From the query to the answers; the requests themselves are not sent through the network.",
+        "Time from the query to the answers; the requests themselves are not sent through the network.",
     ),
 ];
 
@@ -149,7 +152,7 @@ impl MultiGets {
             let help = "name a [[transport]] such as one with congestion_control = \"dctcp\"";
             return Err(fault.help(help).into());
         }
-        // Built on trial: what the loop refuses is refused here, at its place.
+        // A trial construction: errors of the loop are reported here, at the parameter concerned.
         match self.closed_loop(context.seed(), context.class(), QueryNumbers::default(), end) {
             Ok(_) => Ok(()),
             Err(SourceError::LoopFanIn { fan_in, client, available }) => {
@@ -214,7 +217,7 @@ impl Workload for MultiGets {
     }
 }
 
-/// The servers: without the parameter every host but the clients.
+/// Servers of the workload; by default every host except the clients.
 fn servers(params: &mut Params, context: &WorkloadContext<'_>, clients: &[u32]) -> Result<Vec<u32>, Faults> {
     if params.has("servers") {
         return context.hosts(params, "servers");

@@ -1,4 +1,4 @@
-//! Sources that are silent and send a burst in turn.
+//! Workload of sources that alternate between silence and bursts.
 
 use super::parts::{
     OTHER_RACK_WITHOUT_PAIRS, PARETO_SHAPE, burst_kind, durations, paced, pareto_shape, pattern, scatter,
@@ -12,13 +12,13 @@ use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params, Place, Table
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 
-/// Registry entry.
+/// Registry entry of the workload `on_off`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "on_off",
     aliases: &[],
     title: "On-off bursts",
-    summary: "Every source is silent and sends a burst at its transport's `rate`, in turn. A burst is one flow, a \
-              whole number of packets. The transport is one with congestion_control = \"none\".",
+    summary: "Every source alternates between silence and a burst at its transport's `rate`. A burst is one flow of \
+              whole packets. The transport must have congestion_control = \"none\".",
     source: "",
     params: PARAMS,
     build: &build,
@@ -26,7 +26,7 @@ pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
 
 const ON_DISTRIBUTION: ParamInfo = scatter(
     "on_distribution",
-    "How the lengths of bursts scatter. Default: our choice, the usual on-off source.",
+    "Distribution of the lengths of bursts. Default: our choice, the usual on-off source.",
 );
 
 const PARAMS: &[ParamInfo] = &[
@@ -34,12 +34,12 @@ const PARAMS: &[ParamInfo] = &[
         "pairs",
         ParamKind::Pairs { of: "hosts" },
         "[[\"h8\", \"h0\"], [\"h9\", \"h1\"]]",
-        "The sources: each from one host to another. Either this or `pattern`.",
+        "Sources, each from one host to another. Either this or `pattern`.",
     ),
     pattern(
         OTHER_RACK_WITHOUT_PAIRS,
         "\"all_to_all\"",
-        "Every host is a source, and every burst goes to a partner of its own.",
+        "Receivers if every host is a source; each burst draws its receiver.",
     ),
     ParamInfo::required("on_time", ParamKind::SPAN, "\"250 us\"", "Mean length of a burst."),
     ON_DISTRIBUTION,
@@ -49,27 +49,35 @@ const PARAMS: &[ParamInfo] = &[
         "\"19.75 ms\"",
         "Mean length of the silence between two bursts of a source.",
     ),
-    scatter("off_distribution", "How those lengths scatter. Default: our choice, the usual on-off source."),
+    scatter(
+        "off_distribution",
+        "Distribution of the lengths of silence. Default: our choice, the usual on-off source.",
+    ),
     PARETO_SHAPE,
     ParamInfo::optional(
         "others",
         ParamKind::Tables(&OTHER_BURST),
         "[{ class = \"long\", transport = \"long\", share = 0.1, on_time = \"100 ms\" }]",
-        "Other kinds of bursts, which the same sources send now and then instead.",
+        "Other kinds of bursts, which the same sources sometimes send instead.",
     ),
 ];
 
 static OTHER_BURST: TableInfo = TableInfo {
     title: "an entry of workload.others",
-    doc: "A kind of burst that an on-off source sends now and then instead of its own.",
+    doc: "A kind of burst that an on-off source sometimes sends instead of its main kind.",
     params: &[
-        ParamInfo::required("class", ParamKind::Text, "\"long\"", "Name of its flows in tables and reports."),
+        ParamInfo::required(
+            "class",
+            ParamKind::Text,
+            "\"long\"",
+            "Class name of the bursts in tables and reports.",
+        ),
         ParamInfo::computed(
             "transport",
             ParamKind::Text,
             "the only entry",
             "\"long\"",
-            "Name of the [[transport]] that carries it.",
+            "Name of the [[transport]] of these bursts.",
         ),
         ParamInfo::required(
             "share",
@@ -91,16 +99,16 @@ struct OnOff {
     off: Durations,
 }
 
-/// Who sends to whom.
+/// Senders and receivers of the bursts.
 #[derive(Debug)]
 enum Between {
-    /// One source for each of these, as (from, to).
+    /// One source per pair (from, to).
     Pairs(Vec<(u32, u32)>),
     /// Every host is a source and draws a partner for every burst.
     Pattern(Pattern),
 }
 
-/// A kind of burst that sources choose now and then instead of their own.
+/// A kind of burst that sources sometimes send instead of the main kind.
 #[derive(Debug)]
 struct OtherBurst {
     class: String,
@@ -168,7 +176,7 @@ fn check_uplinks(context: &WorkloadContext<'_>, carrier: &Carrier, between: &Bet
 }
 
 impl OnOff {
-    /// Built on trial: what the source refuses is refused here, at its place.
+    /// Builds the source on trial: its errors are reported here, at the parameter concerned.
     fn check(&self, context: &WorkloadContext<'_>, has_pairs: bool) -> Result<(), Faults> {
         let (network, end) = (context.network()?, context.duration()?);
         let kinds = std::iter::once(self.own).chain(self.others.iter().map(|other| other.kind)).collect();

@@ -1,4 +1,5 @@
-//! What several workloads have: patterns, durations, bursts over a transport with a rate.
+//! Parameters that several workloads share: patterns, durations, bursts over a transport with a
+//! rate.
 
 use crate::context::{Carrier, WorkloadContext};
 use crate::{BurstKind, DurationShape, Durations, Pattern};
@@ -6,7 +7,7 @@ use bufferlab_params::{Choice, Fault, Faults, ParamInfo, ParamKind, ParamValue, 
 use bufferlab_units::quantity::format_rate;
 use std::borrow::Cow;
 
-/// "1 flow", "2 flows".
+/// Number with its noun, such as "1 flow" or "2 flows".
 pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
@@ -16,29 +17,29 @@ pub(super) const fn pattern(rule: &'static str, example: &'static str, doc: &'st
     ParamInfo::computed("pattern", ParamKind::Choice(Pattern::WORDS), rule, example, doc)
 }
 
-/// What `pattern` is by default.
+/// Default of `pattern`.
 pub(super) const OTHER_RACK: &str = "`other_rack` where there are several racks, else `all_to_all`";
 
-/// The same for a workload that may list its pairs instead.
+/// Default of `pattern` for a workload that may list pairs instead.
 pub(super) const OTHER_RACK_WITHOUT_PAIRS: &str =
     "without `pairs`: `other_rack` where there are several racks, else `all_to_all`";
 
 choices! {
-    /// How lengths of time scatter.
+    /// Distribution of lengths of time.
     pub(super) enum Scatter {
-        Fixed = "fixed": "all alike",
-        Exponential = "exponential": "without memory",
-        Pareto = "pareto": "with a heavy tail of shape `pareto_shape`",
+        Fixed = "fixed": "every length equals the mean",
+        Exponential = "exponential": "exponential: without memory",
+        Pareto = "pareto": "Pareto: with a heavy tail of shape `pareto_shape`",
     }
 }
 
-/// A parameter that says how lengths of time scatter: exponentially, if nothing is said.
+/// Parameter for the distribution of lengths of time, by default exponential.
 pub(super) const fn scatter(name: &'static str, doc: &'static str) -> ParamInfo {
     let default = ParamValue::Choice(Cow::Borrowed("exponential"));
     ParamInfo::with_default(name, ParamKind::Choice(Scatter::WORDS), default, doc)
 }
 
-/// The default shape of Pareto distributions.
+/// Default shape of Pareto distributions.
 const DEFAULT_SHAPE: f64 = 1.5;
 
 /// The parameter `pareto_shape`.
@@ -50,8 +51,8 @@ pub(super) const PARETO_SHAPE: ParamInfo = ParamInfo::computed(
     "Shape of the Pareto distributions; up to 2 the variance is infinite.",
 );
 
-/// The shape of a table's Pareto distributions, which stays in the table only where one of
-/// `scatters` is one.
+/// Shape of a table's Pareto distributions. Stays in the table only if one of `scatters` is a
+/// Pareto distribution.
 pub(super) fn pareto_shape(
     params: &mut Params,
     context: &WorkloadContext<'_>,
@@ -71,7 +72,7 @@ pub(super) fn pareto_shape(
     shape.unwrap_or(DEFAULT_SHAPE)
 }
 
-/// The lengths of time that two parameters describe.
+/// Lengths of time that two parameters describe.
 pub(super) fn durations(params: &Params, mean: &str, scatter: &str, pareto_shape: f64) -> Durations {
     let shape = match params.choice(scatter) {
         Scatter::Fixed => DurationShape::Fixed,
@@ -81,7 +82,7 @@ pub(super) fn durations(params: &Params, mean: &str, scatter: &str, pareto_shape
     Durations { mean: params.time(mean), shape }
 }
 
-/// A transport with a rate, which `place` names.
+/// Returns the transport if it has a rate; otherwise an error at `place`, which names it.
 pub(super) fn paced(carrier: &Carrier, place: Place) -> Result<&Carrier, Faults> {
     if carrier.rate.is_some() {
         return Ok(carrier);
@@ -93,7 +94,7 @@ pub(super) fn paced(carrier: &Carrier, place: Place) -> Result<&Carrier, Faults>
         .into())
 }
 
-/// What a burst over this transport looks like; its class is not known yet.
+/// Kind of burst over this transport; its class is not known yet.
 pub(super) fn burst_kind(carrier: &Carrier, weight: f64, on: Durations) -> BurstKind {
     BurstKind {
         class: 0,
@@ -105,7 +106,7 @@ pub(super) fn burst_kind(carrier: &Carrier, weight: f64, on: Durations) -> Burst
     }
 }
 
-/// A source whose host is slower than its bursts sends at the host's rate.
+/// Warns if a source's host is slower than its bursts, because it then sends at the host's rate.
 pub(super) fn warn_about_uplinks(
     context: &WorkloadContext<'_>,
     carrier: &Carrier,

@@ -1,4 +1,4 @@
-//! Flows that every host starts at random.
+//! Workload of flows that every host starts at random.
 
 use super::parts::{OTHER_RACK, pattern};
 use crate::context::WorkloadContext;
@@ -12,7 +12,7 @@ use bufferlab_topology::{Node, Topology};
 use bufferlab_units::Time;
 use bufferlab_units::quantity::format_size;
 
-/// Registry entry.
+/// Registry entry of the workload `poisson`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "poisson",
     aliases: &[],
@@ -35,40 +35,40 @@ const PARAMS: &[ParamInfo] = &[
         "load",
         ParamKind::RatioAbove { min: 0.0, max: 1.0 },
         "0.4",
-        "Offered payload as a fraction of what `load_of` names.",
+        "Offered payload as a fraction of the capacity that `load_of` names.",
     ),
     ParamInfo::computed(
         "load_of",
         ParamKind::Choice(LoadReference::WORDS),
         "`leaf_uplinks` where there are several switches, else `host_links`",
         "\"leaf_uplinks\"",
-        "What the load is a fraction of: the network as built, before `topology.change`. Default: ABM's artifact.",
+        "Capacity that the load is a fraction of, in the network as built, before `topology.change`. Default: ABM's artifact.",
     ),
     pattern(
         OTHER_RACK,
         "\"next_rack\"",
-        "Who sends to whom. A rack is the hosts of one switch. ABM's artifact: next_rack.",
+        "Receivers of a host's flows. A rack is the hosts of one switch. ABM's artifact: next_rack.",
     ),
     ParamInfo::optional(
         "from",
         ParamKind::Texts,
         "\"leaf0\"",
-        "Instead of `pattern`, with `to`: the hosts that send, by name; a switch's name stands for all of its hosts. \
+        "Names of the sending hosts, with `to` and instead of `pattern`; a switch's name stands for all of its hosts. \
          `load` is then a fraction of the slowest sender's link.",
     ),
     ParamInfo::optional(
         "to",
         ParamKind::Texts,
         "[\"h40\", \"h41\"]",
-        "The hosts that receive, each with the same probability; no host sends to itself.",
+        "Receiving hosts, each with the same probability; no host sends to itself.",
     ),
 ];
 
 choices! {
-    /// What a load is a fraction of.
+    /// Capacity that a load is a fraction of.
     pub enum LoadReference {
         LeafUplinks = "leaf_uplinks": "capacity from the racks' switches to other switches",
-        HostLinks = "host_links": "the access links",
+        HostLinks = "host_links": "capacity of the access links",
     }
 }
 
@@ -117,7 +117,7 @@ fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn W
     );
     let offered_bps = flows_per_second_per_host * senders * sizes.mean() * 8.0;
     let poisson = Poisson { sizes, flows_per_second_per_host, pattern, between, offered_bps, words };
-    // Built on trial: what the source refuses is refused here, at its place.
+    // A trial construction: errors of the source are reported here, at the parameter concerned.
     let trial = poisson.source(context.seed(), context.class(), &network.racks(), 0, duration);
     trial.map_err(|error| super::incast::refused(&error, "load"))?;
     Ok(Box::new(poisson))
@@ -167,7 +167,7 @@ impl Workload for Poisson {
     }
 }
 
-/// `from` and `to`; `None` where a pattern says who sends to whom.
+/// Hosts of `from` and `to`; `None` if a pattern selects the receivers.
 fn between(params: &Params, context: &WorkloadContext<'_>) -> Result<Option<Ends>, Faults> {
     let given = ["from", "to"].map(|param| params.has(param));
     if given == [false, false] {
@@ -187,7 +187,7 @@ fn between(params: &Params, context: &WorkloadContext<'_>) -> Result<Option<Ends
     Ok(Some((context.hosts(params, "from")?, context.hosts(params, "to")?)))
 }
 
-/// One host's share of the capacity that a load refers to, in the network as built.
+/// Share of one host in the capacity that a load refers to, in the network as built.
 fn capacity_bps_per_host(
     context: &WorkloadContext<'_>,
     network: &Topology,
@@ -219,14 +219,15 @@ fn capacity_bps_per_host(
     Ok(lowest)
 }
 
-/// Of every host's link the slower direction: a load is what can be received too.
+/// Rate of the slower direction of every host's link, because hosts must also be able to receive a
+/// load.
 fn access_rates(network: &Topology) -> Vec<f64> {
     let is_access = |a, b| matches!((a, b), (Node::Host(_), _) | (_, Node::Host(_)));
     let access = network.links.iter().filter(|link| is_access(link.a, link.b));
     access.map(|link| link.rate_ab.0.min(link.rate_ba.0) as f64).collect()
 }
 
-/// By rack: capacity to other switches, per host.
+/// Capacity to other switches per host, for each rack.
 fn uplink_shares(network: &Topology) -> Vec<f64> {
     let mut uplinks_bps = vec![0_u64; network.switches.len()];
     for link in &network.links {

@@ -1,4 +1,4 @@
-//! Packets of a file, replayed at their times.
+//! Workload that replays the packets of a file at their times.
 
 use super::parts::{counted, paced};
 use crate::context::WorkloadContext;
@@ -16,17 +16,16 @@ use bufferlab_units::Time;
 use bufferlab_units::quantity::format_time;
 use std::borrow::Cow;
 
-/// Registry entry.
+/// Registry entry of the workload `trace`.
 pub(crate) static INFO: WorkloadInfo = WorkloadInfo {
     name: "trace",
     aliases: &[],
     title: "Packet trace",
     summary: "Replays the packets of a file at their times: CSV with a header (`time_ps`, `time_ns`, `time_us` or \
               `time_s`, `src`, `dst`, `size_bytes`, optionally `priority`), or a capture (pcap, pcapng) of Ethernet or \
-              IP; either may be gzipped. Sizes are those on the wire. Every packet is a flow of its own, which a \
-              policy that knows flows (`fab`, `ib`) sees as such. The transport is one with congestion_control = \
-              \"none\"; its `rate` does not matter, but packets leave their host one after the other at the rate of \
-              its link.",
+              IP; either may be gzipped. Sizes are those on the wire. Every packet is a separate flow, also for \
+              policies that know flows (`fab`, `ib`). The transport must have congestion_control = \"none\". Its \
+              `rate` is ignored, but packets leave their host one after the other at the rate of its link.",
     source: "",
     params: PARAMS,
     build: &build,
@@ -37,58 +36,58 @@ const PARAMS: &[ParamInfo] = &[
         "file",
         ParamKind::File,
         "\"trace.pcap\"",
-        "The trace, relative to the scenario file.",
+        "File of the trace, relative to the scenario file.",
     ),
     ParamInfo::optional(
         "addresses",
         ParamKind::Tables(&ADDRESS),
         "[{ address = \"10.0.3.0/24\", host = \"h3\" }]",
-        "Which hosts stand for which addresses. Of several entries that fit, the narrowest counts. Names and numbers \
-         of hosts need none.",
+        "Hosts that addresses map to. Of several matching entries the narrowest counts. Names and numbers of hosts \
+         need no entry.",
     ),
     ParamInfo::computed(
         "unmapped",
         ParamKind::Choice(Unmapped::WORDS),
         "`refuse` with `addresses`, else `round_robin`",
         "\"round_robin\"",
-        "What happens to an address that is mapped to no host.",
+        "Treatment of an address that maps to no host.",
     ),
     ParamInfo::with_default(
         "start",
         ParamKind::DELAY,
         ParamValue::Time(Time::ZERO),
-        "When the first packet is sent.",
+        "Send time of the first packet.",
     ),
     ParamInfo::with_default(
         "stretch",
         ParamKind::RatioAbove { min: 0.0, max: 1e9 },
         ParamValue::Ratio(1.0),
-        "The time between any two packets is multiplied by this: 2 is half as fast.",
+        "Factor for the time between any two packets: 2 is half as fast.",
     ),
     ParamInfo::with_default(
         "priority",
         ParamKind::Choice(PrioritySource::WORDS),
         ParamValue::Choice(Cow::Borrowed("transport")),
-        "Which queue of its ports a packet takes. Packets of each priority are a class of their own.",
+        "Source of a packet's queue. Packets of each priority are a separate class.",
     ),
 ];
 
 static ADDRESS: TableInfo = TableInfo {
     title: "an entry of workload.addresses",
-    doc: "A host that stands for an address of a trace.",
+    doc: "Maps an address of a trace to a host.",
     params: &[
         ParamInfo::required(
             "address",
             ParamKind::Text,
             "\"10.0.3.0/24\"",
-            "An IP address, a range of them, or any other name that the trace uses.",
+            "An IP address, a range of addresses, or any other name in the trace.",
         ),
-        ParamInfo::required("host", ParamKind::Text, "\"h3\"", "The host."),
+        ParamInfo::required("host", ParamKind::Text, "\"h3\"", "Name of the host."),
     ],
 };
 
 choices! {
-    /// What says which priority a packet has.
+    /// Source of a packet's priority.
     enum PrioritySource {
         Transport = "transport": "`data_priority` of the transport",
         Trace = "trace": "the column `priority`; in a capture the priority of the VLAN tag, else the first three \
@@ -99,7 +98,7 @@ choices! {
 #[derive(Debug)]
 struct Packets {
     file: String,
-    /// By time; [`FlowSpec::class`] is an index into `priorities`.
+    /// Packets by time; [`FlowSpec::class`] is an index into `priorities`.
     packets: Vec<FlowSpec>,
     priorities: Vec<Option<u8>>,
 }
@@ -160,7 +159,7 @@ fn rules(params: &Params, context: &WorkloadContext<'_>) -> Result<Vec<AddressRu
     if is_complete { Ok(rules) } else { Err(Faults(faults)) }
 }
 
-/// What is wrong, where it stands: in a line of a text file, else at the parameter.
+/// Error with its place: a line of a text file, or else the parameter.
 fn fault(error: &TraceError, content: &[u8]) -> Fault {
     let may_be_foreign = matches!(
         error,

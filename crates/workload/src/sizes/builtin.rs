@@ -1,24 +1,25 @@
-//! Which flow size distributions does the field use?
+//! Flow size distributions that the field uses.
 //!
-//! Numbers are facts of the cited publications and of the data files that their authors released.
+//! The numbers come from the cited publications and from the data files that their authors
+//! released.
 
-/// A distribution that comes with bufferlab.
+/// A built-in distribution of flow sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltinSizes {
     /// Name in scenario files.
     pub name: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where the numbers come from.
+    /// Source of the numbers.
     pub source: &'static str,
-    /// `(bytes, cumulative probability)`, linear in between.
+    /// Points of the CDF: `(bytes, cumulative probability)`, linear in between.
     pub points: &'static [(f64, f64)],
 }
 
 /// Payload of a full TCP segment, the unit of PIAS's tables (bytes).
 const SEGMENT: f64 = 1460.0;
 
-/// Every distribution that bufferlab knows by name.
+/// Every built-in distribution.
 pub static BUILTIN_SIZES: &[BuiltinSizes] = &[
     BuiltinSizes {
         name: "web_search",
@@ -45,7 +46,7 @@ pub static BUILTIN_SIZES: &[BuiltinSizes] = &[
     },
     BuiltinSizes {
         name: "web_search_hpcc",
-        summary: "Web search as HPCC ran it: as web_search, but uniform below 10 KB",
+        summary: "Web search as HPCC ran it: like web_search, but uniform below 10 KB",
         source: "DCTCP (SIGCOMM 2010), Fig. 4; WebSearch_distribution.txt of the public HPCC artifact",
         points: &[
             (0.0, 0.0),
@@ -84,7 +85,7 @@ pub static BUILTIN_SIZES: &[BuiltinSizes] = &[
     BuiltinSizes {
         name: "data_mining",
         summary: "Data mining, fine-grained table with flows up to 1 GB",
-        // 0.874 at 100,001 B is an artefact of that table; other copies have 0.85 to 0.9 there.
+        // 0.874 at 100,001 B is an artefact of that table; other copies have 0.85 to 0.9.
         source: "VL2 (SIGCOMM 2009), Fig. 2; the table that circulates among public simulators",
         points: &[
             (100.0, 0.0),

@@ -1,13 +1,13 @@
-//! What is wrong with a table of flow sizes, and where?
+//! Errors of tables of flow sizes, with their place.
 
 use std::fmt;
 
-/// Where a point of a table stands.
+/// Place of a point of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The n-th point, from 1.
+    /// Number of the point, from 1.
     Point(usize),
-    /// Line of a text, from 1.
+    /// Line of the text, from 1.
     Line(usize),
 }
 
@@ -25,19 +25,19 @@ impl fmt::Display for Place {
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum SizeError {
-    /// There is nothing in it.
+    /// A table without points.
     #[error("sizes {name}: no points; give at least one line `bytes,cumulative`, the last with cumulative 1")]
     NoPoints { name: String },
-    /// A line of a text that is not a pair of numbers.
+    /// A line that is not a pair of numbers.
     #[error("sizes {name}, {place}: expected `bytes,cumulative` (two numbers and a comma), found `{text}`")]
     NotAPair { name: String, place: Place, text: String },
-    /// A size that no flow can have.
+    /// A size that is invalid for flows.
     #[error(
         "sizes {name}, {place}: {bytes} is not a size in bytes; sizes are finite, not negative, and the \
          largest is at least 1"
     )]
     NotASize { name: String, place: Place, bytes: f64 },
-    /// Points out of order.
+    /// A size below the size of the previous point.
     #[error("sizes {name}, {place}: {bytes} bytes after {before}; sort the points by size")]
     SizeFalls { name: String, place: Place, bytes: f64, before: f64 },
     /// A probability outside of 0..=1.
@@ -52,7 +52,7 @@ pub enum SizeError {
          to that size, so it never falls"
     )]
     ProbabilityFalls { name: String, place: Place, cumulative: f64, before: f64 },
-    /// Some flows have no size.
+    /// A last cumulative probability below 1: some flows would have no size.
     #[error("sizes {name}, {place}: the last cumulative probability is {cumulative}, expected 1")]
     EndsBelowOne { name: String, place: Place, cumulative: f64 },
 }

@@ -1,18 +1,19 @@
-//! How is a table of flow sizes written as text?
+//! Text format of a table of flow sizes.
 //!
-//! `bytes,cumulative`, or with blanks between the two; the cumulative probability may be in per
-//! cent, as in the files of ns-3's and HPCC's traffic generators: then the last one is 100.
+//! Each line is `bytes,cumulative`, or has blanks between the two. The cumulative probability may
+//! be in per cent, as in the files of ns-3's and HPCC's traffic generators; the last one is
+//! then 100.
 
 use super::{Place, SizeError};
 
-/// The points of a table, and for each the line where it stands.
+/// Points of a table, with the line of each.
 type PlacedPoints = (Vec<(f64, f64)>, Vec<Place>);
 
-/// The points of `text`.
+/// Reads the points of `text`.
 pub(super) fn parse(name: &str, text: &str) -> Result<PlacedPoints, SizeError> {
     let (mut points, mut places) = (Vec::new(), Vec::new());
     let mut may_be_header = true;
-    // Some editors begin a text with a byte order mark.
+    // Some editors put a byte order mark at the start of a text.
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let content = line.split('#').next().unwrap_or_default().trim();
         if content.is_empty() {
@@ -34,7 +35,7 @@ pub(super) fn parse(name: &str, text: &str) -> Result<PlacedPoints, SizeError> {
         }
         may_be_header = false;
     }
-    // A distribution ends at 1, so 100 can only be per cent.
+    // A distribution ends at 1, so 100 must mean per cent.
     if points.last().is_some_and(|point: &(f64, f64)| point.1 == 100.0) {
         points.iter_mut().for_each(|point| point.1 /= 100.0);
     }

@@ -1,4 +1,4 @@
-//! Distributions against what is known of them.
+//! Distributions compared with their known properties.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn the_mean_of_samples_is_the_analytic_mean_of_every_builtin() {
         let sizes = SizeDistribution::builtin(builtin.name).unwrap();
         let mean = sizes.mean();
         // Tails are heavy (data mining: 8 standard deviations per mean), so the number of samples
-        // follows from the analytic variance: 2 % are four standard errors.
+        // is chosen from the analytic variance: 2 % are four standard errors.
         let squared_variation = second_moment(&sizes) / (mean * mean) - 1.0;
         let samples = (squared_variation * (4.0_f64 / 0.02).powi(2)).ceil() as u64;
         let mut stream = RandomStream::new(1, "sizes", 0);
@@ -44,7 +44,7 @@ fn the_mean_of_samples_is_the_analytic_mean_of_every_builtin() {
 
 #[test]
 fn the_quantile_function_integrates_to_the_mean() {
-    // Stratified: no luck involved, so the tolerance is tight.
+    // Stratified samples have hardly any random error, so the tolerance is tight.
     for builtin in BUILTIN_SIZES {
         let sizes = SizeDistribution::builtin(builtin.name).unwrap();
         let strata = 200_000;
@@ -57,8 +57,8 @@ fn the_quantile_function_integrates_to_the_mean() {
 #[test]
 fn means_are_those_that_the_literature_states() {
     let mean = |name| SizeDistribution::builtin(name).unwrap().mean();
-    // The mean that the ns-2 scripts of several papers state; the ABM file differs from that table
-    // below 10 KB, which lowers it by 27.5 B (by hand: 0.15 × 5,000 − 722.5).
+    // The mean that the ns-2 scripts of several papers state. The ABM file differs from that table
+    // below 10 KB, which lowers the mean by 27.5 B (by hand: 0.15 × 5,000 − 722.5).
     assert!((mean("web_search_hpcc") - 1_711_250.0).abs() < 1e-3, "{}", mean("web_search_hpcc"));
     assert!((mean("web_search") - 1_711_222.5).abs() < 1e-3, "{}", mean("web_search"));
     // PIAS's scripts state 1,138 segments; their table has 1,140.98.
@@ -110,7 +110,7 @@ fn a_text_table_is_read_with_header_comments_and_spaces() {
     assert_eq!(sizes.name(), "mine");
 }
 
-/// The beginning and the end of the web search distribution as HPCC's generator has it (bytes, per
+/// Start and end of the web search distribution in the format of HPCC's generator (bytes, per
 /// cent).
 #[test]
 fn tables_with_blanks_and_per_cent_are_read_as_those_with_commas_and_fractions() {

@@ -1,11 +1,11 @@
-//! Which host stands for an address of a trace?
+//! Mapping of a trace's addresses to hosts.
 
 use super::PacketProblem;
 use bufferlab_params::choices;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// An address, or a range of them, that belongs to a host.
+/// Rule that maps an address, or a range of addresses, to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressRule {
     text: String,
@@ -14,10 +14,11 @@ pub struct AddressRule {
 }
 
 impl AddressRule {
-    /// `address` is any name that the trace uses, or a range of IP addresses such as `10.0.3.0/24`.
+    /// Creates a rule; `address` is any name in the trace, or a range of IP addresses such as
+    /// `10.0.3.0/24`.
     ///
     /// # Errors
-    /// A sentence, if it looks like a range and is none.
+    /// A sentence, if `address` looks like a range but is none.
     pub fn new(address: &str, host: u32) -> Result<Self, String> {
         let range = match address.split_once('/') {
             None => address.parse().ok().map(|ip: IpAddr| (ip, if ip.is_ipv4() { 32 } else { 128 })),
@@ -35,7 +36,7 @@ impl AddressRule {
         Ok(Self { text: address.to_owned(), range, host })
     }
 
-    /// How many leading bits it fixes, if `address` belongs to it.
+    /// Number of leading bits that the rule fixes, if `address` matches it.
     fn matches(&self, address: &str, ip: Option<IpAddr>) -> Option<u32> {
         if self.text == address {
             return Some(u32::MAX);
@@ -54,14 +55,14 @@ impl AddressRule {
 }
 
 choices! {
-    /// What happens to an address that no rule maps.
+    /// Treatment of an address that no rule maps.
     pub enum Unmapped {
-        RoundRobin = "round_robin": "the next host, in turn; the same address keeps its host",
-        Refuse = "refuse": "an error",
+        RoundRobin = "round_robin": "maps to the next host, in turn; an address keeps its host",
+        Refuse = "refuse": "is an error",
     }
 }
 
-/// The hosts of a topology and the addresses that they stand for.
+/// Hosts of a topology, with the addresses that map to them.
 #[derive(Clone, Debug)]
 pub struct AddressBook<'a> {
     hosts: u32,
@@ -73,8 +74,8 @@ pub struct AddressBook<'a> {
 }
 
 impl<'a> AddressBook<'a> {
-    /// Names of hosts, rules (of several that fit, the narrowest wins, of these the first), and
-    /// what happens to the rest.
+    /// Creates the mapping from host names, rules, and the treatment of other addresses. Of several
+    /// matching rules the narrowest wins, and among equally narrow ones the first.
     ///
     /// # Panics
     /// If there is no host.
@@ -86,7 +87,7 @@ impl<'a> AddressBook<'a> {
         Self { hosts, by_name, rules, unmapped, known: BTreeMap::new(), next: 0 }
     }
 
-    /// The host of `address`: by rule, by name, by number, or in turn.
+    /// Host of `address`: by rule, by name, by number, or in turn.
     pub(super) fn host(&mut self, address: &str) -> Result<u32, PacketProblem> {
         if let Some(&host) = self.known.get(address) {
             return Ok(host);
@@ -143,7 +144,7 @@ mod tests {
             ("printer", 0),
             ("h4", 4),
             ("2", 2),
-            // In turn: 0, 1, and the same again.
+            // In turn: 0, 1, then the known addresses again.
             ("192.0.2.1", 0),
             ("7", 1),
             ("192.0.2.1", 0),

@@ -1,4 +1,4 @@
-//! Packets of a CSV file.
+//! Reading of packets from a CSV file.
 
 use super::{PacketPlace, PacketProblem, RawTrace, TraceError};
 use crate::flow_list::{parse_scaled, parse_whole};
@@ -7,8 +7,8 @@ use bufferlab_units::quantity::Dimension;
 use std::io::Read;
 use std::path::Path;
 
-/// Name of a column of times, decimal digits kept, and picoseconds of the unit in which they are
-/// kept: a date in seconds would not fit into 64 bits of picoseconds.
+/// Name of a time column, its decimal digits kept, and the picoseconds per kept unit. A date in
+/// seconds would not fit into 64 bits of picoseconds.
 const TIMES: [(&str, u32, i128); 4] =
     [("time_ps", 0, 1), ("time_ns", 3, 1), ("time_us", 6, 1), ("time_s", 9, 1_000)];
 
@@ -21,8 +21,7 @@ struct Columns {
 }
 
 pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
-    // Lines are counted by their ends: the last one has an end of its own, and an empty line is no
-    // record.
+    // Lines are counted by their ends. This gives the last line an end; an empty line is no record.
     let end: &[u8] = b"\n";
     let mut reader = ReaderBuilder::new()
         .comment(Some(b'#'))
@@ -47,8 +46,8 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
     let (mut trace, mut record) = (RawTrace { ignored_columns, ..RawTrace::default() }, StringRecord::new());
     loop {
         let read = reader.read_record(&mut record);
-        // The position of a record is where its search began, before comments; that of the reader
-        // is behind it.
+        // A record's position is the start of its search, before comments; the reader's position is
+        // after the record.
         let line = reader.position().line().saturating_sub(1).max(2);
         match read {
             Ok(true) => {}
@@ -88,11 +87,11 @@ fn columns(path: &Path, header: &StringRecord) -> Result<(Columns, Vec<String>),
     Ok((columns, ignored.map(|(_, name)| name.to_owned()).collect()))
 }
 
-/// What a line says, but for its addresses.
+/// Content of a line, except its addresses.
 struct Packet {
-    /// Since an instant of the file's choice (ps).
+    /// Time since an arbitrary instant of the file (ps).
     at_ps: i128,
-    /// On the wire (bytes).
+    /// Size on the wire (bytes).
     size: u64,
     priority: Option<u8>,
 }

@@ -1,16 +1,16 @@
-//! What is wrong with a packet trace, where, and what helps?
+//! Errors of packet traces, with their place and advice.
 
 use crate::flow_list::{LINE_BYTES_MAX, LineTooLong};
 use bufferlab_params::Beyond;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-/// Where a packet stands in its file.
+/// Place of a packet in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketPlace {
-    /// A line of a CSV file, from 1.
+    /// Line of a CSV file, from 1.
     Line(u64),
-    /// A packet of a capture, from 1 as capture tools count.
+    /// Number of a packet in a capture, from 1 as capture tools count.
     Number(u64),
 }
 
@@ -27,51 +27,51 @@ impl fmt::Display for PacketPlace {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file system said no, or a gzip stream is damaged.
+    /// A file system error, or a damaged gzip stream.
     #[error("trace {}: {cause}", path.display())]
     Io {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// What happened.
+        /// Underlying error.
         cause: std::io::Error,
     },
-    /// No packet at all.
+    /// A trace without packets.
     #[error("trace {}: no packets; expected a pcap capture, or CSV with a header and at least one line below it", path.display())]
     Empty {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
     },
-    /// A capture of nothing but frames without addresses.
+    /// A capture in which no frame has an address.
     #[error(
         "trace {}: none of its {frames} frames has an IP address; check the link type of the capture, and that its snap length leaves \
          the headers (tcpdump -s 96)",
         path.display()
     )]
     NoAddresses {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// Frames in it.
+        /// Number of frames in the capture.
         frames: usize,
     },
-    /// All packets were left out.
+    /// A trace whose packets were all left out.
     #[error(
         "trace {}: none of its {packets} packets goes from one host to another; map their addresses to different hosts",
         path.display()
     )]
     NothingToSend {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// Packets in it.
+        /// Number of packets in the trace.
         packets: usize,
     },
-    /// A column that every trace needs.
+    /// A required column that is missing.
     #[error("trace {}, line 1: no column {column}; found {found}; rename a column or add it", path.display())]
     MissingColumn {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// What is missing.
+        /// Name of the missing column.
         column: &'static str,
-        /// The columns that are there.
+        /// Columns of the file.
         found: String,
     },
     /// A capture whose frames cannot be read.
@@ -81,31 +81,31 @@ pub enum TraceError {
         path.display()
     )]
     LinkType {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// The number of the link type in its header.
+        /// Number of the link type in the file's header.
         link_type: u32,
-        /// What to do.
+        /// Advice to the user.
         advice: &'static str,
     },
-    /// More packets or addresses than a trace may have.
+    /// More packets or addresses than the limits allow.
     #[error("trace {}, {place}: {beyond}; split the file, or cut out a part of its time", path.display())]
     TooMany {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// The first one beyond the limit.
+        /// Place of the first packet beyond the limit.
         place: PacketPlace,
-        /// The limit.
+        /// Exceeded limit.
         beyond: Beyond,
     },
-    /// A line without an end in sight.
+    /// A line longer than the limit.
     #[error(
         "trace {}, line {line}: longer than {LINE_BYTES_MAX} bytes, which no packet needs; expected a packet per line, so check the \
          line ends, quotes, and that this is a CSV file or a capture",
         path.display()
     )]
     LineTooLong {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// Line in the file (after decompression), from 1.
         line: u64,
@@ -113,27 +113,27 @@ pub enum TraceError {
     /// A damaged file.
     #[error("trace {}, {place}: {cause}; the file is damaged, so remove what is behind the packet before", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// Where reading failed.
+        /// Place of the damage.
         place: PacketPlace,
-        /// What the reader says.
+        /// Message of the reader.
         cause: String,
     },
-    /// A packet that makes no sense.
+    /// An invalid packet.
     #[error("trace {}, {place}: {problem}", path.display())]
     Packet {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
-        /// Which packet.
+        /// Place of the packet.
         place: PacketPlace,
-        /// What is wrong with it.
+        /// Problem with the packet.
         problem: PacketProblem,
     },
 }
 
 impl TraceError {
-    /// An error of reading, or what a limit of lines says.
+    /// Converts a read error, which may be a line beyond the limit.
     pub(super) fn io(path: &Path, cause: io::Error) -> Self {
         let path = path.to_owned();
         match LineTooLong::of(&cause) {
@@ -142,7 +142,7 @@ impl TraceError {
         }
     }
 
-    /// The line of a text file at which something is wrong.
+    /// Line of the error in a text file.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         match self {
@@ -157,7 +157,7 @@ impl TraceError {
     }
 }
 
-/// What is wrong with one packet, and what to do.
+/// Problem with one packet, and advice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PacketProblem {
@@ -169,27 +169,27 @@ pub enum PacketProblem {
         /// Fields of the line.
         found: usize,
     },
-    /// A field with a value that makes no sense.
+    /// A field with an invalid value.
     #[error("column `{column}`: `{value}` {problem}")]
     Cell {
         /// Name of the column.
         column: String,
-        /// What stands there.
+        /// Text of the field.
         value: String,
-        /// What is wrong with it.
+        /// Problem with the value.
         problem: crate::CellProblem,
     },
-    /// A packet without bytes.
+    /// A packet of zero bytes.
     #[error("a packet of 0 bytes; give its size on the wire")]
     NoBytes,
-    /// Longer than anything that the transport sends.
+    /// A packet longer than the transport's largest.
     #[error(
         "{bytes} bytes are more than {largest}, the segments and headers of its transport; raise `segment_bytes`, or capture without offloading"
     )]
     TooLong {
-        /// Its size on the wire.
+        /// Size of the packet on the wire.
         bytes: u64,
-        /// What can be sent.
+        /// Largest size that the transport sends.
         largest: u32,
     },
     /// A priority that ports do not have.
@@ -197,18 +197,18 @@ pub enum PacketProblem {
         "priority {priority} is beyond queues_per_port = {queues}, counted from 0; raise `queues_per_port`, or set priority = \"transport\""
     )]
     NoSuchQueue {
-        /// The packet's.
+        /// Priority of the packet.
         priority: u8,
-        /// What there is.
+        /// Number of queues of a port.
         queues: u8,
     },
-    /// An address that is mapped to no host.
+    /// An address that maps to no host.
     #[error("`{address}` is no host and has none in `addresses`; add it, or set unmapped = \"round_robin\"")]
     Unmapped {
-        /// The address.
+        /// The unmapped address.
         address: String,
     },
-    /// Later than 64 bits of picoseconds reach (213 days).
+    /// A time beyond 64 bits of picoseconds (213 days).
     #[error("more than 213 days after the first packet; check the unit of time")]
     TooLate,
 }

@@ -1,57 +1,58 @@
-//! Addresses and priority of a frame, from its first bytes: captures are often cut short.
+//! Parsing of a frame's addresses and priority from its first bytes, because captures are often cut
+//! short.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What a replay needs of a frame.
+/// Data of a frame that a replay needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
-    /// 0 to 7: of the outermost VLAN tag (IEEE 802.1Q), else the class selector, the first three
-    /// bits of the DSCP (RFC 2474).
+    /// Priority, 0 to 7: that of the outermost VLAN tag (IEEE 802.1Q), or else the class selector,
+    /// the first three bits of the DSCP (RFC 2474).
     pub(super) priority: u8,
-    /// On the wire, without what only the capture has (bytes).
+    /// Size on the wire, without headers that only the capture has (bytes).
     pub(super) bytes: u32,
 }
 
-/// What a packet of a capture is.
+/// Result of parsing a captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parse {
     /// A packet with network addresses.
     Frame(Frame),
-    /// ARP and the like, or cut too short.
+    /// No network address, as in ARP, or cut too short.
     NoAddress,
 }
 
-/// How the packets of an interface begin (<https://www.tcpdump.org/linktypes.html>).
+/// Header of the packets of an interface (<https://www.tcpdump.org/linktypes.html>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
     Ethernet,
-    /// IPv4 or IPv6 and nothing before it.
+    /// IPv4 or IPv6 without another header.
     Ip,
-    /// Four bytes that name the address family: BSD's loopback.
+    /// Four bytes with the address family: BSD's loopback.
     Loopback,
-    /// Linux, all interfaces (`tcpdump -i any`): a header that the kernel makes.
+    /// Header that the Linux kernel generates for all interfaces (`tcpdump -i any`).
     Cooked,
-    /// The newer one of these headers.
+    /// Newer version of the kernel's header.
     Cooked2,
 }
 
-/// An Ethernet header without tags and check sequence (bytes).
+/// Size of an Ethernet header without tags and check sequence (bytes).
 const ETHERNET_BYTES: u32 = 14;
-/// Devices whose frames have an Ethernet header, as the kernel of Linux numbers them: Ethernet and
-/// loopback.
+/// Linux device numbers whose frames have an Ethernet header: Ethernet and loopback.
 const ETHERNET_DEVICES: [u16; 2] = [1, 772];
 
 impl Link {
-    /// The link type of this number.
+    /// Link type with this number.
     ///
     /// # Errors
-    /// Advice, for those that are not read.
+    /// Advice, for unsupported link types.
     pub(super) fn new(number: u32) -> Result<Self, &'static str> {
         match number {
             1 => Ok(Self::Ethernet),
-            // Some systems number raw IP otherwise; IPv4 and IPv6 alone have numbers of their own.
+            // Some systems use other numbers for raw IP; IPv4 only and IPv6 only have separate
+            // numbers.
             12 | 14 | 101 | 228 | 229 => Ok(Self::Ip),
             0 | 108 => Ok(Self::Loopback),
             113 => Ok(Self::Cooked),
@@ -63,11 +64,10 @@ impl Link {
         }
     }
 
-    /// Finds the addresses of a packet of which `bytes` were captured and that was `length` bytes
-    /// long.
+    /// Parses a packet that was `length` bytes long and of which `bytes` were captured.
     pub(super) fn parse(self, bytes: &[u8], length: u32) -> Parse {
         let kind = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
-        // Where the packet begins behind a header that never was on a wire.
+        // Parses a packet after a header that never was on a wire.
         let after = |header: u32, device: Option<u16>, protocol: Option<u16>| {
             let is_ethernet = device.is_some_and(|device| ETHERNET_DEVICES.contains(&device));
             let on_the_wire = if is_ethernet { ETHERNET_BYTES } else { 0 };
@@ -90,18 +90,18 @@ impl Link {
 
 /// EtherTypes of VLAN tags.
 const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
-/// Least EtherType; what is less is the length of an IEEE 802.3 frame.
+/// Smallest EtherType; a smaller number is the length of an IEEE 802.3 frame.
 const TYPE_LEAST: u16 = 0x0600;
-/// Labels of an MPLS packet that are skipped at most.
+/// Largest number of MPLS labels to skip.
 const LABELS_MAX: usize = 16;
 
-/// `None` for frames without IP.
+/// Parses an Ethernet frame; `None` for frames without IP.
 fn parse_ethernet(bytes: &[u8]) -> Option<Frame> {
     let kind = u16::from_be_bytes([*bytes.get(12)?, *bytes.get(13)?]);
     parse_payload(kind, bytes.get(14..)?)
 }
 
-/// The packet behind an EtherType: VLAN tags, MPLS labels and a PPPoE session are skipped.
+/// Parses the packet after an EtherType; skips VLAN tags, MPLS labels and a PPPoE session.
 fn parse_payload(mut kind: u16, bytes: &[u8]) -> Option<Frame> {
     let (mut at, mut tagged) = (0, None);
     while TAGS.contains(&kind) {
@@ -118,7 +118,7 @@ fn parse_payload(mut kind: u16, bytes: &[u8]) -> Option<Frame> {
             let last = labels.clone().position(|label| label[2] & 1 == 1)?;
             parse_ip(rest.get(4 * (last + 1)..)?)?
         }
-        // Six bytes of the session, then a protocol of PPP: IPv4 or IPv6.
+        // Six bytes of PPPoE header, then the PPP protocol: IPv4 or IPv6.
         0x8864 if matches!(rest.get(6..8)?, [0x00, 0x21 | 0x57]) => parse_ip(rest.get(8..)?)?,
         length if length < TYPE_LEAST && rest.starts_with(&[0xaa, 0xaa, 0x03, 0, 0, 0]) => {
             match rest.get(6..8)? {
@@ -131,7 +131,7 @@ fn parse_payload(mut kind: u16, bytes: &[u8]) -> Option<Frame> {
     Some(Frame { priority: tagged.unwrap_or(frame.priority), ..frame })
 }
 
-/// An IPv4 or IPv6 packet.
+/// Parses an IPv4 or IPv6 packet.
 fn parse_ip(bytes: &[u8]) -> Option<Frame> {
     match bytes.first()? >> 4 {
         4 => {
@@ -165,7 +165,7 @@ mod tests {
         [&[0_u8; 12], types, payload].concat()
     }
 
-    /// What is behind `header` on this link, `more` bytes longer than captured.
+    /// Result for a packet after `header` on this link, `more` bytes longer than captured.
     fn parsed(link: u32, header: &[u8], packet: &[u8]) -> Option<(String, String, u8, u32)> {
         let bytes = [header, packet].concat();
         let link = Link::new(link).expect("it is read");
@@ -195,7 +195,7 @@ mod tests {
         }
         assert_eq!(parsed(0, &[2, 0, 0, 0], &ip), expected(5, 1_020));
         assert_eq!(parsed(108, &[0, 0, 0, 2], &ip), expected(5, 1_020));
-        // The header that the kernel makes was on no wire; that of Ethernet was.
+        // The kernel's header was on no wire; the Ethernet header was.
         assert_eq!(parsed(113, &cooked(1), &ip), expected(5, 1_034));
         assert_eq!(parsed(113, &cooked(772), &ip), expected(5, 1_034));
         assert_eq!(parsed(113, &cooked(512), &ip), expected(5, 1_020));
@@ -234,7 +234,7 @@ mod tests {
         ] {
             assert_eq!(frame(none), None, "{none:?}");
         }
-        // The tag of a packet of all interfaces stands behind the kernel's header.
+        // The tag of a packet captured on all interfaces follows the kernel's header.
         let tagged = [&[0, 0, 0, 1, 0, 6], &[2; 8][..], &[0x81, 0x00, 0x60, 1, 0x08, 0x00]].concat();
         assert_eq!(parsed(113, &tagged, &ip).map(|found| found.2), Some(3));
     }

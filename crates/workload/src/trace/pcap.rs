@@ -1,7 +1,7 @@
-//! Packets of a capture: which of them have addresses, and how long they were on the wire.
+//! Packets of a capture: their addresses, if any, and their length on the wire.
 //!
-//! Captures need not hold whole packets: a snap length (`tcpdump -s 96`) cuts them, and the length
-//! on the wire is recorded beside what is left.
+//! Captures need not contain whole packets: a snap length (`tcpdump -s 96`) cuts them, and the
+//! length on the wire is recorded separately.
 
 use super::frame::{Link, Parse};
 use super::records::{Records, Stop};
@@ -9,7 +9,7 @@ use super::{PacketPlace, RawTrace, TraceError};
 use std::io::Read;
 use std::path::Path;
 
-/// Reads a capture; a last packet that is not whole is left out and counted.
+/// Reads a capture; an incomplete last packet is left out and counted.
 pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceError> {
     let mut capture = Capture { path, trace: RawTrace::default(), packets: 0 };
     let mut records = match Records::new(content) {
@@ -42,16 +42,16 @@ pub(super) fn read(path: &Path, content: impl Read) -> Result<RawTrace, TraceErr
     }
 }
 
-/// A capture that is being read.
+/// State of reading a capture.
 struct Capture<'a> {
     path: &'a Path,
     trace: RawTrace,
-    /// Packets so far, those without an address included.
+    /// Packets read so far, including those without an address.
     packets: u64,
 }
 
 impl Capture<'_> {
-    /// What the end of the file means.
+    /// Handles the end of the file.
     fn stop(&mut self, stop: Stop) -> Result<(), TraceError> {
         let path = self.path.to_owned();
         let place = PacketPlace::Number(self.packets);

@@ -1,16 +1,16 @@
-//! Records of capture files, one after the other: classic pcap and pcapng, in either byte order.
+//! Reader of capture records: classic pcap and pcapng, in either byte order.
 //!
-//! A thin reader instead of a library's: pcap-file 2.0 demands `opt_endofopt`, which the format
-//! leaves to writers, and gives no packet of a file whose end is missing.
+//! A small reader replaces a library: pcap-file 2.0 demands `opt_endofopt`, which the format makes
+//! optional, and returns no packet of a file whose end is missing.
 
 use std::io::{self, Read};
 
-/// Most bytes of a captured packet: four times what a snap length of `tcpdump` allows.
+/// Largest size of a captured packet (bytes): four times the largest snap length of `tcpdump`.
 pub(super) const PACKET_BYTES_MAX: u32 = 1 << 20;
-/// Most bytes of a block of a pcapng file that holds no packet: names, keys, statistics.
+/// Largest size of a pcapng block without a packet (bytes): names, keys, statistics.
 pub(super) const BLOCK_BYTES_MAX: u32 = 64 << 20;
 
-/// Picoseconds of a second.
+/// Picoseconds per second.
 const SECOND: i128 = 1_000_000_000_000;
 
 /// First bytes of a classic capture: magic number, big-endian, nanoseconds.
@@ -21,43 +21,43 @@ const MAGIC: [([u8; 4], bool, bool); 4] = [
     ([0x4d, 0x3c, 0xb2, 0xa1], false, true),
 ];
 const MAGIC_NG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-/// Formats of other tools that begin like this.
+/// First bytes of formats of other tools, with the formats' names.
 const OTHERS: [(&[u8], &str); 3] = [
     (b"\xa1\xb2\xcd\x34", "a pcap variant with longer packet headers (Kuznetzov)"),
     (b"\x34\xcd\xb2\xa1", "a pcap variant with longer packet headers (Kuznetzov)"),
     (b"snoop\0\0\0", "a capture of snoop"),
 ];
 
-/// Whether a file that begins like this is a capture.
+/// Whether a file with this beginning is a capture.
 pub(crate) fn is_capture(start: &[u8]) -> bool {
     start.starts_with(&MAGIC_NG)
         || MAGIC.iter().any(|(magic, ..)| start.starts_with(magic))
         || OTHERS.iter().any(|(magic, _)| start.starts_with(magic))
 }
 
-/// A packet as a capture has it.
+/// A packet of a capture.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// Since 1970 (ps); an offset of the interface can make it negative.
+    /// Time since 1970 (ps); an offset of the interface can make it negative.
     pub(super) at_ps: i128,
-    /// Link type of its interface.
+    /// Link type of the interface.
     pub(super) link: u32,
-    /// On the wire, by its header (bytes).
+    /// Length on the wire according to the record's header (bytes).
     pub(super) length: u32,
-    /// What was captured of it.
+    /// Captured bytes.
     pub(super) data: Vec<u8>,
 }
 
-/// Why there are no more records.
+/// Reason for the end of the records.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The file ends behind a record.
+    /// The file ends after a record.
     End,
-    /// The file ends within a record, of which it has this many bytes.
+    /// The file ends within a record; contains the bytes read of that record.
     CutOff(u64),
-    /// A record that makes no sense.
+    /// A record is invalid.
     Damaged(String),
-    /// The file cannot be read on.
+    /// The file cannot be read further.
     Io(io::Error),
 }
 
@@ -67,12 +67,12 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Reads records.
+/// Reader of records.
 pub(super) struct Records<R> {
     source: R,
     is_big: bool,
     format: Format,
-    /// Bytes of the current record that were read.
+    /// Bytes read of the current record.
     of_record: u64,
 }
 
@@ -81,7 +81,7 @@ enum Format {
         link: u32,
         nanoseconds: bool,
     },
-    /// The interfaces of the current section: a file may be several, one behind the other.
+    /// Interfaces of the current section; a pcapng file may have several sections.
     Blocks(Vec<Interface>),
 }
 
@@ -104,13 +104,13 @@ impl<R: Read> Records<R> {
         records.is_big = is_big;
         let mut header = [0; 20];
         records.fill(&mut header)?;
-        // The upper half says how long the frame check sequence is.
+        // The upper half contains the length of the frame check sequence.
         let link = records.word(&header[16..]) & 0xffff;
         records.format = Format::Classic { link, nanoseconds };
         Ok(records)
     }
 
-    /// The next packet.
+    /// Reads the next packet.
     pub(super) fn next(&mut self) -> Result<Record, Stop> {
         match self.format {
             Format::Classic { link, nanoseconds } => self.classic(link, nanoseconds),
@@ -132,8 +132,8 @@ impl<R: Read> Records<R> {
         Ok(Record { at_ps, link, length, data })
     }
 
-    /// The bytes of a packet. A packet is at least as long as what was captured of it: a header
-    /// that denies it would make flows of nothing.
+    /// Reads the bytes of a packet. A packet must be at least as long as its captured part;
+    /// otherwise its flow would be too small.
     fn data(&mut self, captured: u32, length: u32) -> Result<Vec<u8>, Stop> {
         check_lengths(captured, length)?;
         let mut data = vec![0; captured as usize];
@@ -141,7 +141,7 @@ impl<R: Read> Records<R> {
         Ok(data)
     }
 
-    /// Blocks until one is a packet.
+    /// Reads blocks up to the next packet.
     fn packet_block(&mut self) -> Result<Record, Stop> {
         loop {
             self.of_record = 0;
@@ -167,14 +167,14 @@ impl<R: Read> Records<R> {
                     let number = self.word(head::<20>(&body)?);
                     return self.packet(number, &body);
                 }
-                // Names, statistics, comments.
+                // Skips names, statistics and comments.
                 _ => {}
             }
         }
     }
 
-    /// A packet whose block has, behind the number of the interface, its time, two lengths and its
-    /// bytes.
+    /// Extracts a packet from a block in which time, two lengths and bytes follow the interface
+    /// number.
     fn packet(&mut self, number: u32, body: &[u8]) -> Result<Record, Stop> {
         let [high, low, captured, length] = [4, 8, 12, 16].map(|at| self.word(&body[at..]));
         check_lengths(captured, length)?;
@@ -194,8 +194,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// The rest of a section header, whose first four bytes were read: from here on its byte order
-    /// holds, and its interfaces.
+    /// Reads the rest of a section header after its first four bytes. The section's byte order and
+    /// interfaces are valid from here on.
     fn section(&mut self) -> Result<(), Stop> {
         let mut start = [0; 8];
         self.fill(&mut start)?;
@@ -211,7 +211,7 @@ impl<R: Read> Records<R> {
         Ok(())
     }
 
-    /// What stands in a block between its lengths; its kind was read.
+    /// Reads the content of a block between its two lengths, after its kind.
     fn body(&mut self, kind: u32) -> Result<Vec<u8>, Stop> {
         let mut length = [0; 4];
         self.fill(&mut length)?;
@@ -233,8 +233,8 @@ impl<R: Read> Records<R> {
         Ok(length)
     }
 
-    /// The last `rest` bytes of a block, without its length at the end, which must be as at its
-    /// beginning.
+    /// Reads the last `rest` bytes of a block and returns them without the length at the end, which
+    /// must equal `length`.
     fn finish_block(&mut self, length: u32, rest: usize) -> Result<Vec<u8>, Stop> {
         let mut body = vec![0; rest];
         self.fill(&mut body)?;
@@ -247,7 +247,7 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Fills `buffer`, or says how the file ends before.
+    /// Fills `buffer`, or returns how the file ends before.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<(), Stop> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -286,7 +286,7 @@ fn check_lengths(captured: u32, length: u32) -> Result<(), Stop> {
     Ok(())
 }
 
-/// `body`, if it has the fixed part of a block.
+/// Returns `body` if it contains the fixed part of a block.
 fn head<const BYTES: usize>(body: &[u8]) -> Result<&[u8], Stop> {
     if body.len() < BYTES {
         Err(Stop::Damaged(format!("its block has only {} B", body.len())))
@@ -308,9 +308,9 @@ fn half(bytes: &[u8], is_big: bool) -> u16 {
 /// An interface of a pcapng section.
 struct Interface {
     link: u32,
-    /// The option `if_tsresol`: a power of ten, or of two if the highest bit is set.
+    /// Value of the option `if_tsresol`: a power of ten, or of two if the highest bit is set.
     resolution: u8,
-    /// The option `if_tsoffset`: seconds to be added.
+    /// Value of the option `if_tsoffset`: seconds to add.
     offset: i64,
 }
 
@@ -318,12 +318,13 @@ impl Interface {
     const RESOLUTION: u16 = 9;
     const OFFSET: u16 = 14;
 
-    /// Options end where the block ends, or at one of kind 0, which writers may leave out.
+    /// Reads an interface block. Options end with the block, or at one of kind 0, which writers may
+    /// omit.
     fn new(body: &[u8], is_big: bool) -> Result<Self, String> {
         if body.len() < 8 {
             return Err(format!("an interface is described in {} B, expected at least 8", body.len()));
         }
-        // Microseconds, where nothing is said.
+        // The default resolution is microseconds.
         let mut interface = Self { link: half(body, is_big).into(), resolution: 6, offset: 0 };
         let mut rest = &body[8..];
         while rest.len() >= 4 {
@@ -354,8 +355,8 @@ impl Interface {
         } else {
             1_i128.checked_shl(exponent).filter(|parts| *parts > 0)
         };
-        // Units are 64 bits, so that their product with a second fits; an absurd resolution leaves
-        // no time at all.
+        // Units are 64 bits, so their product with a second fits; an absurd resolution gives time
+        // zero.
         let since = parts.map_or(0, |parts| i128::from(units) * SECOND / parts);
         i128::from(self.offset) * SECOND + since
     }

@@ -1,5 +1,5 @@
-//! Are captures of other tools, other links and other machines read, and what is broken refused at
-//! its place?
+//! Captures of other tools, links and machines are read, and broken ones are refused at the right
+//! place.
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
@@ -28,7 +28,7 @@ fn ethernet() -> Vec<u8> {
     [&[0; 12][..], &[0x08, 0x00], &ip()].concat()
 }
 
-/// Writes the blocks of pcapng as the format describes them, in one byte order.
+/// Writer of pcapng blocks as the format describes them, in one byte order.
 struct Blocks {
     big: bool,
     bytes: Vec<u8>,
@@ -65,7 +65,7 @@ impl Blocks {
         self.block(0x0a0d_0d0a, &body);
     }
 
-    /// An interface with options (kind, value), and `opt_endofopt` behind them only if `ends`.
+    /// Writes an interface with options (kind, value), followed by `opt_endofopt` only if `ends`.
     fn interface(&mut self, link: u16, options: &[(u16, &[u8])], ends: bool) {
         let mut body = [&self.half(link)[..], &[0; 2], &self.word(65_535)].concat();
         for (kind, value) in options {
@@ -108,16 +108,16 @@ fn options_need_no_end() {
 fn every_interface_has_its_own_link_resolution_and_offset() {
     let mut blocks = Blocks::new(false);
     blocks.interface(1, &[(9, &[9])], false);
-    // Units of 2^-10 s, a second and a half later by its offset and its time.
+    // Time units of 2^-10 s. The offset adds a second, and the time half a second.
     blocks.interface(101, &[(9, &[0x8a]), (14, &1_i64.to_le_bytes())], true);
     blocks.interface(113, &[], false);
-    // Never used: its link type does not matter.
+    // This interface has no packets, so its link type does not matter.
     blocks.interface(127, &[], false);
     let cooked = [&[0, 0, 0, 1, 0, 6][..], &[2; 8], &[0x08, 0x00], &ip()].concat();
     blocks.packet(0, 10_000_000_000, 100, &ethernet());
     blocks.packet(1, 10 * 1_024 + 512, 86, &ip());
     blocks.packet(2, 10_250_000, 102, &cooked);
-    // Names, a block of a vendor, statistics: passed over.
+    // Names, a vendor's block, statistics: all are skipped.
     blocks.block(4, &[0; 8]);
     blocks.block(0x0bad, &[1; 5]);
     blocks.block(5, &[0; 12]);
@@ -245,11 +245,11 @@ fn what_is_no_cable_or_no_pcap_is_refused_with_a_way_out() {
     assert!(read(&classic(1)[..24]).expect_err("empty").to_string().contains("no packets"));
     let none = read(&classic(108)).expect_err("no address").to_string();
     assert!(none.contains("none of its 3 frames has an IP address"), "{none}");
-    // How long the frame check sequence is stands in the upper half.
+    // The upper half contains the length of the frame check sequence.
     assert_eq!(read(&classic(0x2400_0001)).expect("readable").packets.len(), 3);
 }
 
-/// A generator of bytes, so that a failure can be repeated.
+/// Generator of bytes with a known state, so that a failure can be repeated.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

@@ -1,4 +1,4 @@
-//! Flow lists: what is read, what is refused and with which words, and that writing loses nothing.
+//! Flow lists: accepted and refused input, error messages, and lossless writing.
 
 use bufferlab_units::Time;
 use bufferlab_units::quantity::Dimension;
@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A folder with one file in it.
+/// A folder that contains one file.
 struct Fixture {
     _folder: TempDir,
     path: PathBuf,
@@ -281,7 +281,7 @@ proptest! {
         gzip in any::<bool>(),
         names in prop::collection::vec("[a-z\",#\n]([ a-z\",#/\n]*[a-z\",#])?", 3),
     ) {
-        // Class numbers follow from names, so equal names would join classes.
+        // Class numbers follow from names, so equal names would merge classes.
         let classes: Vec<String> =
             names.iter().enumerate().map(|(k, name)| format!("{name}{k}").trim().to_owned()).collect();
         let folder = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Who sends what when: sources, flow lists and traces.
+//! Integration tests of sources, flow lists and traces.
 
 mod captures;
 mod flow_lists;

@@ -1,4 +1,4 @@
-//! Poisson and incast sources: who sends, when, to whom, and what may change it.
+//! Poisson and incast sources: senders, times, receivers, and independence from other settings.
 
 use bufferlab_units::Time;
 use bufferlab_workload::WORKLOADS;
@@ -38,7 +38,7 @@ fn only_the_named_hosts_send_and_receive_and_nobody_sends_to_itself() {
         |senders, receivers| PoissonParams { between: Some((senders, receivers)), ..poisson(&racks) };
     let flows = poisson_flows(between(&[1, 2], &[2, 5, 6]));
     let count = |src, dst| flows.iter().filter(|flow| (flow.src, flow.dst) == (src, dst)).count();
-    // A thousand flows each; five standard deviations of a binomial count are 75 and 80.
+    // A thousand flows per sender; five standard deviations of a binomial count are 75 and 80.
     for (src, dst, expected) in [(1, 2, 333), (1, 5, 333), (1, 6, 333), (2, 5, 500), (2, 6, 500)] {
         assert!(count(src, dst).abs_diff(expected) < 130, "{src} to {dst}: {}", count(src, dst));
     }
@@ -74,7 +74,7 @@ fn poisson_flows(params: PoissonParams<'_>) -> Vec<FlowSpec> {
     drain(PoissonSource::new(params).unwrap())
 }
 
-/// The flows of every query, which must come one after another.
+/// Flows of every query, which must be consecutive.
 fn queries(params: IncastParams<'_>) -> Vec<Vec<FlowSpec>> {
     let flows = drain(IncastSource::new(params).unwrap());
     flows.chunk_by(|a, b| a.query == b.query).map(<[FlowSpec]>::to_vec).collect()
@@ -84,7 +84,7 @@ fn queries(params: IncastParams<'_>) -> Vec<Vec<FlowSpec>> {
 fn poisson_hosts_start_as_many_flows_as_their_rate_says() {
     let racks = racks();
     let flows = poisson_flows(poisson(&racks));
-    // 12 hosts × 1000 flows; five standard deviations of the Poisson count.
+    // 12 hosts × 1000 flows; the tolerance is five standard deviations of the Poisson count.
     assert!((flows.len() as f64 - 12_000.0).abs() < 5.0 * 12_000.0_f64.sqrt(), "{}", flows.len());
     for host in 0..12 {
         let count = flows.iter().filter(|flow| flow.src == host).count() as f64;
@@ -124,7 +124,7 @@ fn hosts_act_independently_of_each_other() {
     let flows = poisson_flows(poisson(&racks));
     assert!(starts_are_apart(flows.iter().map(|flow| flow.start).collect()));
     assert!(starts_are_apart(queries(incast(&racks)).iter().map(|query| query[0].start).collect()));
-    // The first size of every host is a draw of its own.
+    // The first size of every host is an independent draw.
     let sizes: BTreeSet<_> = by_host(&flows).values().map(|flows| flows[0].2).collect();
     assert_eq!(sizes.len(), 12);
 }

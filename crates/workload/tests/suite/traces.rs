@@ -1,5 +1,5 @@
-//! Does a packet trace become the packets that it holds, whatever its format, and is a broken one
-//! refused at its place?
+//! Packet traces of every format become the packets that they contain, and broken ones are refused
+//! at the right place.
 
 use bufferlab_units::Time;
 use bufferlab_workload::{AddressBook, AddressRule, Trace, TraceError, TraceOptions, Unmapped, parse_trace};
@@ -22,7 +22,7 @@ fn read(content: &[u8]) -> Result<Trace, TraceError> {
     read_with(content, &OPTIONS, Unmapped::RoundRobin)
 }
 
-/// Time (ps), hosts and size.
+/// Time (ps), hosts and size of every packet.
 fn packets(trace: &Trace) -> Vec<(u64, u32, u32, u64)> {
     trace.packets.iter().map(|packet| (packet.start.0, packet.src, packet.dst, packet.size)).collect()
 }
@@ -32,7 +32,8 @@ const LIST: &str = "time_ns,src,dst,size_bytes,priority\n1000.5,h0,h1,64,1\n2000
 #[test]
 fn a_csv_trace_is_its_packets_relative_to_the_first() {
     let trace = read(LIST.as_bytes()).expect("readable");
-    // 192.0.2.9 is the first unknown address: h0, so that the packet stays there.
+    // 192.0.2.9 is the first unknown address and maps to h0, so the packet goes from h0 to itself
+    // and is left out.
     assert_eq!(packets(&trace), [(0, 0, 1, 64), (999_500, 2, 3, 1_500)]);
     assert_eq!((trace.stayed, trace.priorities), (1, vec![None]));
 }
@@ -62,7 +63,7 @@ fn every_unit_of_time_means_the_same() {
     assert_eq!(with("time_ps", "5", "12005"), wanted);
     assert_eq!(with("time_ns", "0.5", "12.5"), wanted);
     assert_eq!(with("time_us", "7", "7.012"), wanted);
-    // A date: in picoseconds it would not fit into 64 bits.
+    // A date; it would not fit into 64 bits in picoseconds.
     assert_eq!(with("time_s", "1732233600.000000001", "1732233600.000000013"), wanted);
 }
 
@@ -113,7 +114,8 @@ fn captures_of_either_byte_order_and_resolution_hold_the_same_packets() {
             found.push(packets(&trace));
         }
     }
-    // In turn 192.0.2.1 is h0 and 192.0.2.2 is h1; 10/8 is h3.
+    // Unknown addresses map to hosts in turn: 192.0.2.1 to h0, 192.0.2.2 to h1. A rule maps 10/8 to
+    // h3.
     assert_eq!(found[0], [(0, 0, 3, 1_400), (1_000_000_000_000 - 7_000_000, 3, 1, 90)]);
     assert!(found.iter().all(|packets| *packets == found[0]));
 }
@@ -179,9 +181,9 @@ fn a_broken_capture_is_refused_at_its_packet() {
     assert!(refused(&capture(false, false, 1, &long)).contains("packet 1: 9000 bytes are more than 1500"));
 }
 
-/// Time (ns), last byte of the destination and length on the wire of the packets below
-/// `testdata/traces`, as `tcpdump -r FILE -tt -e -n` lists them: datagrams from 127.0.0.1 to
-/// 127.0.0.2 and 127.0.0.3, captured on a loopback interface.
+/// Packets below `testdata/traces`: time (ns), last byte of the destination and length on the wire,
+/// as listed by `tcpdump -r FILE -tt -e -n`. They are datagrams from 127.0.0.1 to 127.0.0.2 and
+/// 127.0.0.3, captured on a loopback interface.
 const CAPTURED: [(u64, u8, u64); 12] = [
     (1_795_379_204_560_658_360, 2, 82),
     (1_795_379_204_562_212_371, 2, 1_242),
@@ -197,7 +199,7 @@ const CAPTURED: [(u64, u8, u64); 12] = [
     (1_795_379_204_568_593_541, 2, 1_442),
 ];
 
-/// A capture of these packets; 127.0.0.1 is host 1, and so on.
+/// Packets of a capture; 127.0.0.1 is host 1, and so on.
 fn captured(file: &str) -> Vec<(u64, u32, u32, u64)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/traces").join(file);
     let content = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -208,7 +210,7 @@ fn captured(file: &str) -> Vec<(u64, u32, u32, u64)> {
     packets(&trace.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// What `captured` answers if times are recorded in steps of `step_ns`.
+/// Expected result of `captured` if times are recorded in steps of `step_ns`.
 fn listed(step_ns: u64) -> Vec<(u64, u32, u32, u64)> {
     let at = |time: u64| time / step_ns * step_ns;
     let first = at(CAPTURED[0].0);
@@ -225,7 +227,8 @@ fn captures_that_tcpdump_and_wireshark_wrote_are_read_with_the_lengths_on_the_wi
 
 #[test]
 fn interfaces_of_one_file_count_time_each_in_its_own_unit() {
-    // Every packet once from either of the two files above, in microseconds and in nanoseconds.
+    // The merged file has every packet once from either of the two files above, in microseconds and
+    // in nanoseconds.
     let found = captured("mergecap.pcapng");
     let first = 1_795_379_204_560_658_000;
     let mut wanted: Vec<_> = [1_000, 1]
@@ -247,7 +250,7 @@ fn a_trace_of_too_many_addresses_is_refused_at_its_line() {
     assert!(error.contains(wanted), "{error}");
 }
 
-/// 100 MB of zeros take 100 KB, and a few megabytes of memory.
+/// A bomb: 100 MB of zeros compress to 100 KB, and take a few megabytes of memory.
 #[test]
 fn a_bomb_of_zeros_is_refused_at_its_first_line() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -1,11 +1,11 @@
-//! LossPass, section 4: does a port with eviction fill its link as one whose marks begin at the end
-//! of the buffer?
+//! LossPass, section 4: a port with eviction fills its link like one that marks only at the
+//! end of the buffer.
 
 use super::run::{Run, run};
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::Finding;
 
-/// The whole port buffer of 84 packets as marking threshold, in one queue for all.
+/// Marking threshold of the whole port buffer (84 packets), in one queue for all.
 const MARKS_AT_THE_END: &[(&str, &str)] = &[
     ("switch.policy", "es"),
     ("transport.memcached.data_priority", "1"),

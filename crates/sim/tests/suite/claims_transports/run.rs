@@ -1,5 +1,5 @@
-//! What the claims need of a run, and the shipped scenarios with changes: every run is done once,
-//! whoever asks for it.
+//! Results of runs that the claims need: shipped scenarios with changes. Each run is done once and
+//! shared by all claims.
 
 use bufferlab_metrics::{
     DropRow, FlowRow, HistogramRow, LinkRow, ProgressRow, QueryRow, QueueRow, RunSink, SeriesRow,
@@ -11,10 +11,10 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The rows of a run, in memory.
+/// Rows of a run, in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// By flow: instant (ns), payload delivered.
+    /// Progress of each flow: instant (ns), payload delivered.
     progress: BTreeMap<u64, Vec<(u64, u64)>>,
 }
 
@@ -47,7 +47,7 @@ impl RunSink for Run {
 }
 
 impl Run {
-    /// Goodput of every flow between two instants (s), in Mb/s, in the order of the flows' starts.
+    /// Goodput of every flow between two instants (s), in Mb/s, in order of the flows' starts.
     pub(crate) fn goodput(&self, from: f64, until: f64) -> Vec<f64> {
         let at = |samples: &[(u64, u64)], seconds: f64| {
             let instant = (seconds * 1e9).round() as u64;
@@ -66,12 +66,12 @@ pub(crate) fn jain(values: &[f64]) -> f64 {
     sum * sum / (values.len() as f64 * values.iter().map(|x| x * x).sum::<f64>())
 }
 
-/// Numbers of a list, with so many decimals.
+/// Numbers of a list, with the given number of decimals.
 pub(crate) fn list(values: impl IntoIterator<Item = f64>, decimals: usize) -> String {
     values.into_iter().map(|value| format!("{value:.decimals$}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A shipped scenario with changes.
+/// Result of a shipped scenario with changes.
 pub(crate) fn run(scenario: &str, changes: &[(&str, &str)]) -> Arc<Run> {
     type Cell = Arc<OnceLock<Arc<Run>>>;
     static RUNS: Mutex<BTreeMap<String, Cell>> = Mutex::new(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! TDT (ToN 2022), Figures 12 and 13: do Cubic and DCTCP converge when the limits of ports move?
+//! TDT (ToN 2022), Figures 12 and 13: convergence of Cubic and DCTCP when the limits of ports move.
 
 use super::run::{Run, jain, list, run};
 use bufferlab_conformance::claims;

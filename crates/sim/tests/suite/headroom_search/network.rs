@@ -7,62 +7,62 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use bufferlab_workload::{FlowSpec, SourceError, TrafficBuilder};
 use std::path::Path;
 
-/// h0 sends to h1 by switch s0, or by s1 and s0; h2 at s0 sends to both. The cable in question ends
-/// at s0's port 0.
+/// h0 sends to h1 by switch s0, or by s1 and s0; h2 at s0 sends to both. The tested cable ends at
+/// s0's port 0.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
-    /// Lossless priorities, from 0; the next one is lossy.
+    /// Number of lossless priorities, from 0 on; the next priority is lossy.
     pub(super) priorities: u8,
-    /// Towards s0.
+    /// Rate towards s0.
     pub(super) arrivals: BitRate,
-    /// Of frames.
+    /// Rate of pause frames.
     pub(super) frames: BitRate,
-    /// Of the cable.
+    /// Delay of the tested cable.
     pub(super) delay: Time,
-    /// Reaction time of its sender.
+    /// Reaction time of the cable's sender.
     pub(super) reaction: Time,
     /// Smallest packet on the wire (bytes).
     pub(super) smallest: u32,
     /// Largest packet on the wire (bytes).
     pub(super) largest: u32,
-    /// Cells (bytes), 1: none.
+    /// Cell size (bytes); 1 for no cells.
     pub(super) cell: u32,
-    /// Bytes of a frame that are not stored.
+    /// Bytes of a frame that the buffer does not charge.
     pub(super) uncharged: u32,
-    /// Whether pauses end after the fewest quanta that suffice.
+    /// Whether pauses expire after the fewest quanta that suffice.
     pub(super) quanta: bool,
-    /// Staleness of thresholds.
+    /// Refresh interval of thresholds, if they are stale.
     pub(super) refresh: Option<Time>,
     /// Name of the policy.
     pub(super) policy: &'static str,
-    /// Headroom is set aside for ports only.
+    /// Whether headroom is reserved only per port.
     pub(super) by_port: bool,
-    /// A switch is the sender that is paused; else a host.
+    /// Whether the paused sender is a switch; otherwise it is a host.
     pub(super) through_switch: bool,
-    /// Largest packets that the queue takes before it pauses.
+    /// Number of largest packets that the queue takes before it pauses.
     pub(super) threshold: u64,
-    /// Largest packets below that at which it resumes.
+    /// Number of largest packets below the pause threshold at which the queue resumes.
     pub(super) hysteresis: u64,
-    /// Rate of the cable to h1; `None`: hardly anything leaves.
+    /// Rate of the cable to h1; `None` if hardly anything leaves.
     pub(super) drain: Option<BitRate>,
 }
 
-/// One of `list`.
+/// Random element of `list`.
 pub(super) fn pick<T: Copy>(random: &mut RandomStream, list: &[T]) -> T {
     list[random.below(list.len() as u64) as usize]
 }
 
-/// Less than one of `list`.
+/// Random number below a random element of `list`.
 fn up_to(random: &mut RandomStream, list: &[u64]) -> u64 {
     let bound = pick(random, list);
     random.below(bound)
 }
 
-/// Bytes of s1's pool: it pauses nobody.
+/// Size of s1's pool (bytes), so large that s1 pauses no sender.
 const PLENTY: u64 = 1_000_000_000;
 
 impl Network {
-    /// Draws one.
+    /// Draws a random network.
     pub(super) fn draw(random: &mut RandomStream) -> Self {
         let rates =
             [1_000_000_000, 10_000_000_000, 25_000_000_000, 100_000_000_000, 13_337_000_001].map(BitRate);
@@ -93,7 +93,7 @@ impl Network {
         }
     }
 
-    /// The cable, as the model sees it.
+    /// The tested cable in the terms of the model.
     pub(super) fn cable(&self) -> PausedCable {
         PausedCable {
             arrivals: self.arrivals,
@@ -111,13 +111,13 @@ impl Network {
         }
     }
 
-    /// Of all queues (bytes).
+    /// Offset of the resume threshold for all queues (bytes).
     fn xon_offset(&self) -> u64 {
         self.hysteresis.min(self.threshold) * u64::from(self.largest)
     }
 
-    /// Its cables and switches as a scenario without traffic; headroom and buffers are still
-    /// provisional.
+    /// Cables and switches of the network as a scenario without traffic; headroom and buffers are
+    /// still provisional.
     fn base(&self) -> Result<Scenario, Failure> {
         let lossless: Vec<_> = (0..self.priorities).map(|priority| priority.to_string()).collect();
         let (switches, chain) = match self.through_switch {
@@ -161,12 +161,12 @@ impl Network {
         Ok(scenario)
     }
 
-    /// The scenario with these packets, and with the model's headroom but for `less` bytes at the
-    /// port in question.
+    /// Scenario with these packets, and with the model's headroom less `less` bytes at the tested
+    /// port.
     pub(super) fn scenario(&self, less: u64, packets: &[FlowSpec]) -> Result<Scenario, Failure> {
         let mut scenario = self.base()?;
         for spec in &mut scenario.switches {
-            // Any number: whether there is one is what the model asks first.
+            // Any number suffices: the model first only checks whether there is one.
             if let Some(pfc) = spec.pfc.as_mut().filter(|_| self.quanta) {
                 pfc.quanta = Some(u16::MAX);
             }
@@ -194,7 +194,7 @@ impl Network {
             set(&mut spec.policy_params, "headroom", ParamValue::BytesPerPort(list.into()));
             set(&mut spec.policy_params, "xon_offset", ParamValue::Bytes(self.xon_offset()));
             if self.policy == "sonic-dt" {
-                // The packet that asks for the pause crosses the threshold, and goes to headroom.
+                // The packet that triggers the pause crosses the threshold and goes to headroom.
                 let threshold = if index == 0 { self.threshold * packet + 1 } else { PLENTY / 2 };
                 set(&mut spec.policy_params, "lossless_static_threshold", ParamValue::Bytes(threshold));
             }
@@ -208,7 +208,7 @@ impl Network {
     }
 }
 
-/// Packets at their times; their class is their priority.
+/// Packets with their send times; their class is their priority.
 #[derive(Debug)]
 struct Replayed {
     packets: Vec<FlowSpec>,

@@ -4,9 +4,9 @@ use super::network::{Network, pick};
 use bufferlab_units::{BitRate, RandomStream, Time};
 use bufferlab_workload::FlowSpec;
 
-/// Most packets of the sender in a run.
+/// Largest number of packets of the sender in a run.
 const PACKETS: u64 = 400;
-/// Bytes that the noise of a run sends for each that is on its way during a pause.
+/// Ratio of the noise's bytes in a run to the bytes in flight during a pause.
 const ROUNDS: u64 = 12;
 
 fn packet(start: Time, (src, dst): (u32, u32), wire: u32, priority: u8) -> FlowSpec {
@@ -24,7 +24,7 @@ fn packet(start: Time, (src, dst): (u32, u32), wire: u32, priority: u8) -> FlowS
     }
 }
 
-/// Packets of random sizes in random order, with gaps; both ways, and lossy ones beside.
+/// Noise: packets of random sizes in random order, with gaps, in both directions, plus lossy ones.
 pub(super) fn noise(network: &Network, random: &mut RandomStream) -> Vec<FlowSpec> {
     let cable = network.cable();
     let (worst, priorities) = (cable.packets.worst(), network.priorities);
@@ -67,15 +67,15 @@ pub(super) fn noise(network: &Network, random: &mut RandomStream) -> Vec<FlowSpe
     packets
 }
 
-/// The worst case. The first packet leaves, the queue fills up to its threshold, and the next
-/// packet asks for a pause just after one of the largest has begun on the way back. As many packets
-/// as can be started before the sender obeys are of the size that occupies most per byte, and the
-/// last one that is started is one of the largest.
+/// Attack with the worst case. The first packet leaves, and the queue fills up to its threshold.
+/// The next packet triggers a pause just after one of the largest packets has begun on the way
+/// back. The sender starts as many packets as it can before it obeys, all of the size that occupies
+/// most per byte. The last one started is one of the largest.
 pub(super) fn attack(network: &Network) -> Vec<FlowSpec> {
     let cable = network.cable();
     let time_of = |wire: u32| network.arrivals.serialization(u64::from(wire));
     let before = network.threshold + 2;
-    // A switch on the way stores each packet first, and from then on sends without a gap.
+    // A switch on the way first stores each packet; from then on it sends without a gap.
     let first_hop = if network.through_switch {
         BitRate::gbps(800).serialization(u64::from(network.largest)) + Time::from_ns(1)
     } else {
