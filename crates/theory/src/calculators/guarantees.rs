@@ -1,4 +1,4 @@
-//! What every priority gets at least and at most under ABM.
+//! Calculator for the minimum and maximum buffer of every priority under ABM.
 
 use super::input::{BUFFER, PRIORITY_ALPHAS, param};
 use super::priorities::Priorities;
