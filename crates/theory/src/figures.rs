@@ -102,7 +102,7 @@ impl Entry {
 pub const FIGURES: &[Entry] = &[
     Entry {
         name: "abm-4",
-        summary: "Dynamic Thresholds: what remains, and what each priority gets, as more queues are congested.",
+        summary: "Dynamic Thresholds: free buffer, and share of each priority, against the number of congested queues.",
         build: shares::abm_4,
     },
     Entry {
@@ -112,27 +112,27 @@ pub const FIGURES: &[Entry] = &[
     },
     Entry {
         name: "plasticine-2",
-        summary: "Dynamic Thresholds: who holds how much of 60 packets.",
+        summary: "Dynamic Thresholds: occupancy of each queue in a buffer of 60 packets.",
         build: examples::plasticine_2,
     },
     Entry {
         name: "plasticine-3",
-        summary: "How a burst and a long queue move their common threshold.",
+        summary: "Motion of the common threshold of a burst and a long queue.",
         build: courses::plasticine_3,
     },
     Entry {
         name: "plasticine-4",
-        summary: "What one high-priority queue gets as low-priority queues grow in number.",
+        summary: "Share of one high-priority queue against the number of low-priority queues.",
         build: shares::plasticine_4,
     },
     Entry {
         name: "plasticine-5",
-        summary: "Dynamic Thresholds: queues of one port, and what they leave to a burst.",
+        summary: "Dynamic Thresholds: queues of one port, and the space that they leave for a burst.",
         build: examples::plasticine_5,
     },
     Entry {
         name: "plasticine-6",
-        summary: "Plasticine: the same queues, and the same burst.",
+        summary: "Plasticine: queues of one port, and the space that they leave for a burst (as Figure 5).",
         build: examples::plasticine_6,
     },
     Entry {
@@ -147,12 +147,12 @@ pub const FIGURES: &[Entry] = &[
     },
     Entry {
         name: "reverie-4",
-        summary: "SONiC: what lossy traffic holds for each byte of lossless traffic.",
+        summary: "SONiC: bytes of lossy traffic for each byte of lossless traffic.",
         build: shares::reverie_4,
     },
     Entry {
         name: "reverie-5",
-        summary: "SONiC: thresholds of lossless and of lossy queues against the number of either.",
+        summary: "SONiC: thresholds of lossless and of lossy queues against the number of each.",
         build: shares::reverie_5,
     },
 ];

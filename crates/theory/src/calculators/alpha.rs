@@ -13,14 +13,14 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "alpha",
     aliases: &[],
     title: "Alpha for a burst",
-    summary: "Which alphas absorb a given burst (Plasticine).",
+    summary: "Alphas that absorb a given burst (Plasticine).",
     source: "Plasticine Eqs. 5-7, 40 and 48-52: tight and as printed, with the power of two on the safe side.",
     params: &[
         BUFFER,
         PORT_RATE,
         param("rate", RATE, ParamValue::Required("\"50 Gb/s\""), "Arrival rate of the burst."),
-        param("duration", TIME, ParamValue::Optional, "How long it arrives."),
-        param("burst", SIZE, ParamValue::Optional, "How much arrives, instead of the duration."),
+        param("duration", TIME, ParamValue::Optional, "Duration of the burst."),
+        param("burst", SIZE, ParamValue::Optional, "Size of the burst, instead of its duration."),
         param(
             "others",
             ALPHAS,

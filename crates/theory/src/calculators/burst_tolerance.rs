@@ -19,8 +19,8 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "burst-tolerance",
     aliases: &[],
     title: "Burst tolerance",
-    summary: "How large a burst each policy absorbs without loss, and the state of the buffer that it meets.",
-    source: "ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for a switch of like ports.",
+    summary: "Largest burst that each policy absorbs without loss, and the buffer's state when the burst arrives.",
+    source: "ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for a switch with identical ports.",
     params: PARAMS,
     rules: &[],
     examples: &[
@@ -51,18 +51,18 @@ const PARAMS: &[ParamInfo] = &[
         ParamValue::Count(8),
         "Queues of a port.",
     ),
-    param("congested", count(0), ParamValue::Count(4), "Ports with congested queues when the burst comes."),
+    param("congested", count(0), ParamValue::Count(4), "Ports with congested queues when the burst arrives."),
     param(
         "congested_queues",
         count(1),
         ParamValue::Count(1),
-        "Congested queues on each of them, sharing its rate.",
+        "Congested queues on each congested port, sharing its rate.",
     ),
     param(
         "priorities",
         count(1),
         ParamValue::Count(1),
-        "Priorities over which the congested queues of a port are spread.",
+        "Number of priorities of the congested queues of a port.",
     ),
     param("alpha", ALPHA, ParamValue::Ratio(0.5), "Alpha of the congested queues."),
     param(
@@ -72,7 +72,7 @@ const PARAMS: &[ParamInfo] = &[
         "Arrival rate of the burst at each of its ports.",
     ),
     param("burst_alpha", ALPHA, ParamValue::Ratio(64.0), "Alpha of the burst."),
-    param("burst_ports", count(1), ParamValue::Count(1), "Ports to which a burst comes, one queue each."),
+    param("burst_ports", count(1), ParamValue::Count(1), "Ports that receive a burst, one queue each."),
     param(
         "queues_beside_burst",
         count(0),
@@ -83,7 +83,7 @@ const PARAMS: &[ParamInfo] = &[
         "same_priority",
         ParamKind::Flag,
         ParamValue::Flag(false),
-        "The burst has the priority of the congested queues instead of a priority of its own.",
+        "The burst has the priority of the congested queues instead of a separate priority.",
     ),
     TAU,
 ];

@@ -12,11 +12,11 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     aliases: &[],
     title: "Buffers of chips",
     summary: "Buffer per port and Gb/s of known chips.",
-    source: "The papers, vendors' documents and a public list of switch buffers; each line of the table says which.",
+    source: "The papers, vendors' documents and a public list of switch buffers; each row of the table names its source.",
     params: &[
         PORTS,
         PORT_RATE,
-        param("buffer", SIZE, ParamValue::Optional, "Its buffer, to place it among the others."),
+        param("buffer", SIZE, ParamValue::Optional, "Buffer of your switch, to rank it among the others."),
     ],
     rules: &[],
     examples: &[&[("ports", "40"), ("buffer", "3.84 MB")]],

@@ -11,7 +11,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "drain-time",
     aliases: &[],
     title: "Drain time",
-    summary: "How long a queue takes to drain at most (ABM).",
+    summary: "Longest time that a queue takes to drain (ABM).",
     source: "ABM Theorem 3, corrected (E-ABM-3) and as printed.",
     params: &[
         BUFFER,
@@ -21,7 +21,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
             "congested",
             count(1),
             ParamValue::Count(1),
-            "Congested queues of the priority, on as many ports.",
+            "Congested queues of the priority, each on a different port.",
         ),
     ],
     rules: &[],

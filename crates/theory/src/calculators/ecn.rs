@@ -12,8 +12,8 @@ use bufferlab_units::Time;
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "ecn",
     aliases: &[],
-    title: "Where to mark",
-    summary: "Where to mark (ECN's K), and which burst that leaves room for.",
+    title: "Marking threshold",
+    summary: "ECN's marking threshold K, and the burst that it leaves room for.",
     source: "RFC 8257; ECN*, Wu et al. 2012; LossPass Eqs. 4-6.",
     params: &[
         PORT_RATE,
@@ -21,7 +21,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
         packet("Size of a packet."),
         param("flows", count(1), ParamValue::Count(4), "Long flows that send at the same time."),
         param("buffer", SIZE, ParamValue::Optional, "Buffer of the port, to see the room for bursts."),
-        param("threshold", SIZE, ParamValue::Computed("the least for DCTCP"), "K that is set."),
+        param("threshold", SIZE, ParamValue::Computed("the least for DCTCP"), "Configured K."),
         param("burst", SIZE, ParamValue::Optional, "Burst to leave room for."),
         TAU,
     ],

@@ -59,7 +59,7 @@ const PARAMS: &[ParamInfo] = &[
         "small_packets",
         ParamKind::Measure { unit: "percent", min: 0.0, max: 100.0 },
         ParamValue::Ratio(50.0),
-        "SONiC: share of packets of 64 B in lossless traffic, in percent; below 100 xoff is an average, no bound.",
+        "SONiC: share of packets of 64 B in lossless traffic, in percent; below 100, xoff is an average and not a bound.",
     ),
     measure(
         "pipeline_latency",

@@ -61,7 +61,7 @@ pub(super) const TAU: ParamInfo = param(
     "tau",
     FRACTION,
     ParamValue::Ratio(0.95),
-    "LossPass: fraction of a full buffer that packets of large flows hold.",
+    "LossPass: fraction of a full buffer occupied by packets of large flows.",
 );
 
 /// A size (bytes).

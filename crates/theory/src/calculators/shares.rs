@@ -13,10 +13,10 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "shares",
     aliases: &[],
     title: "Alpha and share of the buffer",
-    summary: "Which share of the buffer an alpha gives, and the reverse.",
-    source: "ABM Eq. 6, for every factor that switches can be set to.",
+    summary: "Share of the buffer for an alpha, and alpha for a share.",
+    source: "ABM Eq. 6, for every alpha that switches support.",
     params: &[
-        param("buffer", SIZE, ParamValue::Optional, "Shared buffer, to see sizes instead of percentages."),
+        param("buffer", SIZE, ParamValue::Optional, "Shared buffer, to print sizes instead of percentages."),
         param(
             "queues",
             ParamKind::List(&count(1)),

@@ -24,7 +24,7 @@ pub enum DrainRate {
 /// time. Laws with a refresh interval change slowly enough and have no band.
 const RELEASE: f64 = 0.99;
 
-/// When n and γ are computed anew.
+/// Refresh times of n and γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refresh {
     /// At the instant at which a queue becomes congested or ceases to be. Congestion ends 1 % below
@@ -50,7 +50,7 @@ pub struct Counted {
     pub congested_share: f64,
     /// Source of γ.
     pub drain_rate: DrainRate,
-    /// When n and γ change.
+    /// Refresh times of n and γ.
     pub refresh: Refresh,
 }
 
@@ -148,7 +148,7 @@ impl Counter {
         }
     }
 
-    /// How far a queue's length is beyond the mark of congestion, and how fast this margin grows.
+    /// Distance of a queue's length beyond the mark of congestion, and the growth of this margin.
     fn margin(&self, queue: usize, view: &View<'_>) -> (f64, f64) {
         let releases = self.congested[queue] && self.law.refresh == Refresh::Continuous;
         let share = if releases { RELEASE * self.law.congested_share } else { self.law.congested_share };

@@ -54,8 +54,8 @@ impl Sonic {
             }
         };
         let tank = Tank {
-            // When the ingress pool is full, even the huge limit of lossy ingress queues
-            // (heuristic 3) is 0.
+            // The limit of lossy ingress queues is huge (heuristic 3), but 0 when the ingress pool
+            // is full.
             capacity: self.ingress_pool,
             port_rates: shape.port_rates().to_vec(),
             queues_per_port: 1,

@@ -57,7 +57,7 @@ pub fn buffer_per_port_per_gbps(buffer_bytes: f64, ports: u32, rate_gbps: f64) -
     Ok(positive("buffer_bytes", buffer_bytes)? / rate)
 }
 
-/// How long a port takes to send `bytes` (seconds).
+/// Time in which a port sends `bytes` (seconds).
 ///
 /// # Errors
 /// `rate_bps` not positive, a negative size.

@@ -85,7 +85,7 @@ pub fn ieee_bytes(link: Link, delays: EndDelays) -> Domain<f64> {
 
 /// The vendors' shorthand: `MTU + MTU + 3840 B + 130 B per 100 m and Gb/s` (bytes).
 ///
-/// Its 3840 B are the response of 10 Gb/s; at higher speeds it is too small.
+/// The 3840 B are the response of 10 Gb/s; at higher speeds the result is too small.
 ///
 /// # Errors
 /// As [`ieee_bytes`].
@@ -104,8 +104,8 @@ pub fn artifact_bytes(link: Link) -> Domain<f64> {
     Ok(2.0 * link.mtu_bytes + 3_860.0 + link.round_trip_bytes())
 }
 
-/// HPCC's released code: `3·rate·delay/8` (bytes). It has no term for frames in flight: with a
-/// short cable it is too small.
+/// HPCC's released code: `3·rate·delay/8` (bytes). The formula has no term for frames in flight:
+/// with a short cable it is too small.
 ///
 /// # Errors
 /// As [`ieee_bytes`].
@@ -117,13 +117,13 @@ pub fn hpcc_bytes(link: Link) -> Domain<f64> {
 /// `bytes` rounded up to whole cells (bytes).
 ///
 /// # Errors
-/// A negative size, a cell of nothing.
+/// A negative size, a cell of 0 bytes.
 pub fn in_cells(bytes: f64, cell_bytes: f64) -> Domain<f64> {
     let cell = check(cell_bytes >= 1.0, "cell_bytes", cell_bytes, "1 or more")?;
     Ok((not_negative("bytes", bytes)? / cell).ceil() * cell)
 }
 
-/// `bytes` on the wire in whole cells, where every packet rounds up by itself: `largest` of them
+/// `bytes` on the wire in whole cells, with every packet rounded up separately. `largest` packets
 /// are frames of the largest size, all others of the size that occupies most per byte (bytes).
 ///
 /// # Errors
@@ -136,7 +136,7 @@ pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Do
     Ok((f64::from(largest) * packets.occupied(packets.largest) as f64 + rest * factor).ceil())
 }
 
-/// How long a pause of `quanta` lasts: 512 bit times each (seconds).
+/// Duration of a pause of `quanta`, 512 bit times each (seconds).
 ///
 /// # Errors
 /// `rate_bps` not positive.

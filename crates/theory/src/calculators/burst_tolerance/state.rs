@@ -224,7 +224,7 @@ impl BurstState {
         self.groups.iter().filter(|group| group.priority == priority).map(|group| group.count).sum()
     }
 
-    /// This state for a policy that limits ports: a congested port counts as one queue that drains
+    /// The state for a policy that limits ports: a congested port counts as one queue that drains
     /// at the port rate.
     pub(super) fn by_port(&self) -> Self {
         let group = self.groups.first().filter(|_| self.congested_ports > 0);
