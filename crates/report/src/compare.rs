@@ -20,7 +20,7 @@ pub struct Comparison {
 /// One metric for every policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricComparison {
-    /// Which.
+    /// The metric.
     pub metric: Metric,
     /// One cell per policy, in the order of [`Comparison::policies`].
     pub cells: Vec<Cell>,
@@ -31,11 +31,11 @@ pub struct MetricComparison {
 pub struct Cell {
     /// Label of the policy.
     pub policy: String,
-    /// The value of every seed, in the order of [`Comparison::seeds`]; `None` where there is none.
+    /// The value of every seed, in the order of [`Comparison::seeds`]; `None` where it is missing.
     pub values: Vec<Option<f64>>,
     /// Mean over the seeds, with its interval.
     pub estimate: Option<Estimate>,
-    /// Change against the baseline, a fraction of the baseline's mean; `None` for the baseline
+    /// Change against the baseline, a fraction of the baseline's mean. `None` for the baseline
     /// itself, without common seeds, and where the baseline's mean is zero.
     pub change: Option<Estimate>,
 }
@@ -43,9 +43,9 @@ pub struct Cell {
 impl Comparison {
     /// Compares `runs`, given as (policy label, summary). The first label is the baseline.
     ///
-    /// **Paired by seed**: runs with equal seeds see the same arrivals, so their difference is
-    /// taken per seed, and the interval is that of the mean difference: what both share cancels.
-    /// The relative change is that difference over the baseline's mean, which is treated as exact.
+    /// **Paired by seed**: runs with equal seeds have identical arrivals. So differences are taken
+    /// per seed, and the interval is that of the mean difference: common variation cancels. The
+    /// relative change is the mean difference over the baseline's mean, which is treated as exact.
     #[must_use]
     pub fn of(runs: &[(&str, &RunSummary)]) -> Self {
         let mut policies: Vec<String> = Vec::new();
@@ -92,7 +92,7 @@ impl Comparison {
         self.policies.first().map_or("", String::as_str)
     }
 
-    /// The metric with this name, or with a name that it had in earlier versions.
+    /// The metric with this id, or with an id from an earlier version.
     #[must_use]
     pub fn metric(&self, id: &str) -> Option<&MetricComparison> {
         let id = Metric::current_id(id);
@@ -101,7 +101,7 @@ impl Comparison {
 }
 
 /// The mean of `values − baseline` over the seeds that both have, relative to the baseline's mean
-/// over them.
+/// over these seeds.
 pub(crate) fn relative_change(baseline: &[Option<f64>], values: &[Option<f64>]) -> Option<Estimate> {
     let pairs: Vec<(f64, f64)> = baseline.iter().zip(values).filter_map(|(b, v)| (*b).zip(*v)).collect();
     let differences: Vec<f64> = pairs.iter().map(|(b, v)| v - b).collect();
@@ -128,7 +128,8 @@ mod tests {
         assert!((change.mean + 0.1).abs() < 1e-12, "{change:?}");
         assert!((change.half_width.unwrap() - 0.124_208).abs() < 1e-5, "{change:?}");
         assert!(!change.excludes_zero());
-        // Unpaired, s would be that of the seeds (10 and 9.5), and the interval ten times as wide.
+        // Without pairing, s would be that of the seeds (10 and 9.5), and the interval ten times as
+        // wide.
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! What does a comparison say, in sentences? And what does it not say?
+//! Findings of a comparison, as sentences.
 //!
-//! A sentence "a differs from b" is only made where the paired test says so after Holm's correction
-//! for *all* looks of the page: every judged metric ([`judged`]) of every scheme against the
-//! baseline. Holm's method and not that of Benjamini and Hochberg: each sentence is read, quoted
-//! and acted upon alone, so the chance that any of them is wrong must be small, not the share of
-//! wrong ones; and the metrics of one run depend on each other in ways nobody knows, which Holm's
-//! method bears. Its price is power: what only shows without the correction is said to be open.
+//! A sentence "a differs from b" requires a significant paired test after Holm's correction for
+//! *all* tests of the page: every judged metric ([`judged`]) of every scheme against the baseline.
+//! Readers use each sentence alone, so the chance that any of them is wrong must be small. Holm's
+//! method limits that chance; the method of Benjamini and Hochberg would only limit the share of
+//! wrong ones. Holm's method also allows any dependence between the metrics of one run. The price
+//! is power: differences that are significant only without the correction are reported as open.
 
 mod grid;
 mod single;
@@ -22,62 +22,62 @@ use crate::statistics::{Estimate, chance_of, holm};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Chance of an error that is accepted, over all sentences together.
+/// Accepted chance of an error, over all sentences together.
 const LEVEL: f64 = 0.05;
-/// Relative changes below this round to nothing where they are shown.
+/// Relative changes below this are displayed as zero.
 const TOLD: f64 = 0.000_5;
 
-/// What kind of sentence it is.
+/// Kind of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SentenceKind {
-    /// A difference that holds after the correction.
+    /// A difference that is significant after the correction.
     Difference,
-    /// What may be a difference, and what is none as far as can be told.
+    /// A possible difference, or the absence of a detectable one.
     Open,
-    /// What happened in these runs, without a claim beyond them: losses and pauses.
+    /// A fact about these runs only: losses and pauses.
     Fact,
 }
 
 /// A sentence of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sentence {
-    /// Its kind.
+    /// Kind of the sentence.
     pub kind: SentenceKind,
-    /// Its text, with a full stop.
+    /// Text, with a full stop.
     pub text: String,
 }
 
-/// One metric of one scheme against the baseline, as findings judge it.
+/// One metric of one scheme against the baseline, as judged by findings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// Name of the metric.
     pub metric: String,
     /// Label of the scheme.
     pub policy: String,
-    /// Place of the metric in the order of importance, from 0.
+    /// Rank of the metric by importance, from 0.
     pub rank: usize,
-    /// Mean of the paired differences, a fraction of the baseline's mean where that is not zero;
-    /// else in the metric's unit.
+    /// Mean of the paired differences, a fraction of the baseline's mean; in the metric's unit if
+    /// that mean is zero.
     pub change: Estimate,
     /// Whether `change` is a fraction.
     pub relative: bool,
-    /// Whether the change is for the better; `None` where there is none.
+    /// Whether the change is an improvement; `None` without a change.
     pub better: Option<bool>,
-    /// Chance of such differences without an effect.
+    /// Chance of differences at least this clear without an effect.
     pub chance: f64,
-    /// The same, corrected for all looks of the comparison (Holm).
+    /// Chance corrected for all tests of the comparison (Holm).
     pub corrected: f64,
 }
 
 impl Judgement {
-    /// Whether it holds after the correction for all looks.
+    /// Whether the difference is significant after the correction for all tests.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.corrected <= LEVEL
     }
 
-    /// Whether it would hold if nothing else had been looked at.
+    /// Whether the difference would be significant if it were the only test.
     #[must_use]
     pub fn is_hint(&self) -> bool {
         self.chance <= LEVEL
@@ -117,8 +117,7 @@ pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
     looks.into_iter().map(judgement).collect()
 }
 
-/// The finding of a comparison in sentences, the most important first; empty where nothing is
-/// compared.
+/// The findings of a comparison as sentences, the most important first; empty without a comparison.
 #[must_use]
 pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.policies.len() < 2 {
@@ -129,9 +128,9 @@ pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     words::sentences(comparison, &judged, &looks)
 }
 
-/// The metrics that findings and ranked tables are about, that by which schemes are ranked first:
-/// outcomes with a good direction, and of the mean and the p99 of one quantity only one, since both
-/// would mostly say the same twice. Which ones does not depend on the results.
+/// The metrics of findings and ranked tables, with the ranking metric first. These are outcomes
+/// with a good direction. Of the mean and the p99 of one quantity only one is used, since both
+/// would mostly agree. The choice does not depend on the results.
 #[must_use]
 pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
     let mut found: Vec<(u8, &MetricComparison)> = comparison
@@ -140,12 +139,12 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
         .filter(|row| row.cells.iter().any(|cell| cell.estimate.is_some()))
         .filter_map(|row| Some((importance(&row.metric)?, row)))
         .collect();
-    // Stable: classes stay in their order.
+    // The sort is stable: classes keep their order.
     found.sort_by_key(|(importance, _)| *importance);
     found.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The place of a metric among those that are judged; `None` if it is not.
+/// Rank of a metric among the judged ones; `None` if it is not judged.
 fn importance(metric: &Metric) -> Option<u8> {
     metric.importance().filter(|_| metric.headline && metric.better != Better::Neither)
 }
@@ -161,11 +160,11 @@ struct Look {
     difference: Estimate,
     /// Mean of the baseline over the same seeds.
     base: f64,
-    /// The scheme's value is zero in all of them.
+    /// Whether the scheme's value is zero in all seeds.
     gone: bool,
-    /// Chance of such differences without an effect.
+    /// Chance of differences at least this clear without an effect.
     chance: f64,
-    /// The same, corrected for all looks.
+    /// Chance corrected for all tests.
     corrected: f64,
 }
 
@@ -174,12 +173,12 @@ impl Look {
         self.corrected <= LEVEL && self.is_told()
     }
 
-    /// Only shows as long as one does not look elsewhere.
+    /// Whether the difference is significant only without the correction.
     fn is_hint(&self) -> bool {
         self.chance <= LEVEL && self.corrected > LEVEL && self.is_told()
     }
 
-    /// Large enough to be read.
+    /// Whether the change is large enough to be displayed.
     fn is_told(&self) -> bool {
         self.base == 0.0 || self.difference.mean.abs() >= TOLD * self.base.abs()
     }

@@ -1,20 +1,20 @@
-//! The words of findings.
+//! Wording of findings.
 
 use super::{Look, Sentence, SentenceKind, pairs};
 use crate::compare::{Comparison, MetricComparison};
 use crate::format;
 use crate::metric::{Better, LOST_LOSSLESS, LOST_PERCENT, Metric, PAUSED, Unit, Wording, fill};
 
-/// Schemes up to which each has its own sentences; more are grouped.
+/// Up to this number each scheme has separate sentences; more are grouped.
 const SINGLY: usize = 3;
-/// Names that a sentence lists.
+/// Maximum number of names in a sentence.
 const NAMES: usize = 6;
-/// Metrics with open differences that are named.
+/// Maximum number of named metrics with open differences.
 const OPEN: usize = 3;
-/// Sentences about differences; more would be a table, and that one follows.
+/// Maximum number of sentences about differences; the table that follows has all.
 const DIFFERENCES: usize = 8;
 
-/// All sentences, in the order in which they are read.
+/// All sentences, in reading order.
 pub(super) fn sentences(
     comparison: &Comparison,
     judged: &[&MetricComparison],
@@ -42,7 +42,7 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
     let mut list = Vec::new();
     for (at, row) in judged.iter().enumerate() {
         let good = if row.metric.better == Better::Lower { -1.0 } else { 1.0 };
-        // What is better first.
+        // Improvements first.
         for side in [good, -good] {
             let mut found: Vec<&Look> = looks
                 .iter()
@@ -92,7 +92,7 @@ fn difference(comparison: &Comparison, row: &MetricComparison, group: &[&Look], 
     }
     let changes: Vec<f64> = group.iter().filter_map(|look| look.relative()).collect();
     let amount = match group {
-        // Of nothing at all there is no more or less.
+        // A count of zero cannot fall further.
         [one] if one.gone => Amount::Part("100 %".to_owned()),
         [one] => Amount::of_one(changes[0], one.difference.half_width.unwrap_or(0.0) / one.base.abs()),
         _ => Amount::of_several(&changes),
@@ -100,16 +100,16 @@ fn difference(comparison: &Comparison, row: &MetricComparison, group: &[&Look], 
     phrase(&row.metric, lower, several, &amount).replace("{names}", &names).replace("{baseline}", baseline)
 }
 
-/// How much more or less.
+/// Size of a difference.
 pub(super) enum Amount {
     /// "48 % ± 44".
     Part(String),
-    /// "6.5 ± 0.4 times": what has more than doubled is not told in percent.
+    /// "6.5 ± 0.4 times": used instead of percent for more than a doubling.
     Times(String),
 }
 
 impl Amount {
-    /// From a change and half of its interval, both as parts of what the baseline has.
+    /// The amount of a change and its half-width, both as fractions of the baseline.
     fn of_one(change: f64, half: f64) -> Self {
         if change >= 1.0 {
             return Self::Times(format!(
@@ -120,7 +120,7 @@ impl Amount {
         Self::Part(format!("{} % ± {}", percent(change.abs() * 100.0), percent(half * 100.0)))
     }
 
-    /// From several changes of one direction.
+    /// The amount of several changes in one direction.
     pub(super) fn of_several(changes: &[f64]) -> Self {
         if changes.iter().all(|change| *change >= 1.0) {
             let factors: Vec<f64> = changes.iter().map(|change| 1.0 + change).collect();
@@ -131,11 +131,11 @@ impl Amount {
     }
 }
 
-/// The sentence of a metric with places for names.
+/// The sentence of a metric, with placeholders for names.
 pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amount) -> String {
     let subject = metric.subject.name();
     let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
-    // What there is more or less of; `is_much`: what cannot be counted, such as time.
+    // The quantity that is more or less; `is_much`: an uncountable one, such as time.
     let of = |stem: &str, what: &str, is_much: bool| {
         let verb = verb(stem);
         match amount {
@@ -191,19 +191,19 @@ pub(super) fn named(names: &[&str]) -> String {
     }
 }
 
-/// `20–48`, or `20` if both ends read the same.
+/// `20–48`, or `20` if both ends have the same text.
 fn range(values: &[f64], text: fn(f64) -> String) -> String {
     let least = text(values.iter().copied().fold(f64::INFINITY, f64::min));
     let most = text(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     if least == most { least } else { format!("{least}–{most}") }
 }
 
-/// Whole from ten on.
+/// A percentage, without decimals from ten upwards.
 fn percent(value: f64) -> String {
     if value >= 9.95 { format::count(value.round() as u64) } else { format!("{value:.1}") }
 }
 
-/// What is a difference only as long as one does not count how often one looked.
+/// Differences that are significant only without the correction for all tests.
 fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Option<Sentence> {
     let found: Vec<&Look> = looks.iter().filter(|look| look.is_hint()).collect();
     let of_metric = |(at, row): (usize, &&MetricComparison)| {
@@ -234,7 +234,7 @@ fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) 
     })
 }
 
-/// What was looked at, and that nothing else can be told.
+/// The tested metrics, and that no other difference is detectable.
 fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Sentence {
     if comparison.seeds.len() < 2 || looks.is_empty() {
         let why = if comparison.seeds.len() < 2 { "One seed" } else { "Fewer than two seeds in common" };
@@ -248,7 +248,7 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let schemes = comparison.policies.len() - 1;
     let times = match schemes {
-        // A scheme without two seeds in common with the baseline is not looked at.
+        // Schemes without two seeds in common with the baseline are not tested.
         _ if looks.len() < judged.len() * schemes => ", where two seeds or more are shared".to_owned(),
         1 => String::new(),
         _ => format!(", each for {schemes} schemes"),
@@ -265,7 +265,7 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
     open(format!("{begin} beyond noise{small}. {looked}: {}{times}.", named(&names)))
 }
 
-/// Losses and pauses are always told.
+/// Losses and pauses, which are always reported.
 fn facts(comparison: &Comparison) -> Vec<Sentence> {
     let mut list = Vec::new();
     let row = |id: &str| comparison.metric(id);
@@ -301,7 +301,8 @@ pub(super) fn with_unit(metric: &Metric, mean: f64) -> String {
     }
 }
 
-/// `dt 11.9 %, abm none`; `None` if all are zero. Many schemes: the ends and the baseline.
+/// `dt 11.9 %, abm none`; `None` if all are zero. With many schemes only the extremes and the
+/// baseline.
 fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
     let text = |mean: f64| if mean == 0.0 { "none".to_owned() } else { with_unit(&row.metric, mean) };
     let known: Vec<(&str, f64)> =
@@ -329,7 +330,7 @@ fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
     Some(format!("from {low} ({}) to {high} ({}){}", at(least), at(most), baseline.unwrap_or_default()))
 }
 
-/// Schemes that in no seed lost more than the baseline, and in some less.
+/// Schemes that lost no more than the baseline in every seed, and less in some.
 fn never_more(comparison: &Comparison, row: &MetricComparison) -> String {
     let found: Vec<&str> = (1..comparison.policies.len())
         .filter(|&policy| {
