@@ -10,7 +10,7 @@ use bufferlab_document::spec::{KeySpec, Kind, TableSpec, computed, default, opti
 use bufferlab_params::{Card, Catalog, Choice, ParamKind};
 use bufferlab_theory::figures::FIGURES;
 
-/// The analytical figures by their names.
+/// Analytical figures, by name.
 static ANALYTICAL: &dyn Catalog = &Figures;
 
 struct Figures;
@@ -49,7 +49,7 @@ const OWN_SET: KeySpec = optional(
     "What it changes: dotted keys of the scenario, as with `--set`.",
 );
 
-/// The file itself.
+/// The top level of the file.
 pub static ROOT: TableSpec = TableSpec {
     title: "top level",
     doc: "What is shown, which scenario runs and what is compared. An analytical figure has `title`, `figure`, `about` and `theory`, \
@@ -143,7 +143,7 @@ pub static ROOT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Something that is varied.
+/// A varied parameter.
 pub static AXIS: TableSpec = TableSpec {
     title: "[[axis]]",
     doc: "Something that is varied.",
@@ -172,7 +172,7 @@ pub static AXIS: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A place of an axis in full.
+/// A place of an axis as a table.
 pub static AXIS_VALUE: TableSpec = TableSpec {
     title: "a place of an axis",
     doc: "A place that is more than one value of one key.",
@@ -191,7 +191,7 @@ pub static AXIS_VALUE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Something that is compared.
+/// A compared variant.
 pub static VARIANT: TableSpec = TableSpec {
     title: "[[variant]]",
     doc: "Something that is compared: anything that a scenario can say.",
@@ -203,7 +203,7 @@ pub static VARIANT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A number of a run.
+/// A metric of a run.
 pub static METRIC: Kind = Kind::TextOr {
     text: "the id of a metric of the summary",
     tables: &[&STATISTIC, &GOODPUT, &QUEUES, &PROBE],
@@ -267,7 +267,7 @@ pub static QUEUES: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// What a policy says.
+/// A probe of a policy.
 pub static PROBE: TableSpec = TableSpec {
     title: "a probe",
     doc: "A metric: what the policy says of itself, the last sample of every sampled queue, summed. Meant for counters.",
@@ -288,7 +288,7 @@ pub static PROBE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// How much runs.
+/// Scale of an experiment.
 pub static SCALE: TableSpec = TableSpec {
     title: "[quick] and [paper]",
     doc: "How much runs at a scale.",
@@ -391,7 +391,7 @@ const MARKED: KeySpec = optional(
     "Where the paper's value would lie in a panel.",
 );
 
-/// A statement.
+/// A claim.
 pub static CLAIM: TableSpec = TableSpec {
     title: "[[claim]]",
     doc: "A statement and how it is judged; the rules of verdicts are in [reproduction.md](../evidence/reproduction.md).",
@@ -440,7 +440,7 @@ pub static CLAIM: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Another condition of a statement.
+/// An additional condition of a claim.
 pub static CONDITION: TableSpec = TableSpec {
     title: "another condition of a claim",
     doc: "What must hold beside the claim's own effect; of several conditions the worst verdict counts.",
@@ -458,7 +458,7 @@ pub static CONDITION: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// What another reading gives.
+/// Value of a claim under another reading of the paper.
 pub static BESIDE: TableSpec = TableSpec {
     title: "another reading of a claim",
     doc: "What the effect is in another reading of the paper. It is shown beside the verdict, which does not depend on it.",
@@ -470,7 +470,7 @@ pub static BESIDE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Where a paper's value would lie.
+/// Marker for the paper's value in a panel.
 pub static MARK: TableSpec = TableSpec {
     title: "the mark of a claim",
     doc: "A hollow marker where the paper's value would put a variant, against *our* baseline where the statement is relative.",

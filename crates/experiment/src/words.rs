@@ -1,10 +1,10 @@
-//! The words of the format: enumerations that are written as one of a few.
+//! Choices of the format: enumerations with a fixed set of words.
 
 use bufferlab_params::choices;
 use serde::{Deserialize, Serialize};
 
 choices! {
-    /// How the seeds become one number.
+    /// Combination of the seeds into one number.
     #[derive(Default)]
     pub enum OverSeeds {
         #[default]
@@ -15,7 +15,7 @@ choices! {
 }
 
 choices! {
-    /// What is looked at, of a flow, a query or a sample.
+    /// Quantity of a flow, a query or a sample.
     #[derive(Serialize, Deserialize)]
     pub enum Quantity {
         Slowdown = "slowdown": "completion time over its ideal, of those that finished",
@@ -30,7 +30,7 @@ choices! {
 }
 
 choices! {
-    /// What is taken of many values.
+    /// Statistic of many values.
     #[derive(Serialize, Deserialize)]
     pub enum Take {
         Mean = "mean": "the mean",
@@ -45,7 +45,7 @@ choices! {
 }
 
 choices! {
-    /// What a queue counts.
+    /// Counter of a queue.
     #[derive(Serialize, Deserialize)]
     pub enum QueueCount {
         ArrivedPackets = "arrived_packets": "packets that arrived for it",
@@ -56,7 +56,7 @@ choices! {
 }
 
 choices! {
-    /// What a sample holds.
+    /// Quantity of a sample.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     pub enum Sampled {
         Occupancy = "occupancy": "what is stored (KB), of the switch or of ports",
