@@ -8,7 +8,7 @@ use bufferlab_theory::calculators::number;
 /// Replay with one queue that drains while the burst arrives at an empty port.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "alpha",
-    summary: "a burst is sent at the stated alphas until it loses a packet: then the stated duration is over",
+    summary: "a burst is sent at the stated alphas until it loses a packet, which should be at the stated duration",
     run,
 };
 

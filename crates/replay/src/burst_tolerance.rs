@@ -12,7 +12,7 @@ use layout::{Layout, Scheme, Stage};
 /// Replay with a burst into the core's switch.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "burst-tolerance",
-    summary: "queues are kept as long as the policy allows, then a burst is sent until it loses a packet",
+    summary: "queues are kept at the policy's limits, then a burst is sent until it loses a packet",
     run,
 };
 

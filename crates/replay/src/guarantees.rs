@@ -8,7 +8,7 @@ use bufferlab_units::RandomStream;
 /// Replay with steady states.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "guarantees",
-    summary: "queues are kept as long as ABM allows: in the states that attain the bounds, and in random ones",
+    summary: "queues are kept at ABM's limits, in the states that attain the bounds and in random ones",
     run,
 };
 

@@ -11,7 +11,7 @@ use bufferlab_units::{BitRate, Time};
 /// Replay with a lossless queue whose packets do not leave.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "headroom",
-    summary: "packets are sent over the cable until a pause is obeyed; the least headroom that loses none",
+    summary: "packets are sent over the cable until the sender obeys a pause; measures the least headroom without loss",
     run,
 };
 

@@ -82,7 +82,7 @@ pub static REPLAYS: &[ReplayInfo] = &[
 
 /// Replays the answer of a calculator for `given`; the other parameters have their defaults.
 ///
-/// A calculator registered by a program has no replay; the list of omitted answers says so.
+/// A calculator registered by a program has no replay, as the list of omitted answers states.
 ///
 /// # Errors
 /// As [`CalculatorInfo::calculate`].

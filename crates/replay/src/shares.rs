@@ -9,7 +9,7 @@ use bufferlab_units::BitRate;
 /// Replay with queues on separate ports.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "shares",
-    summary: "as many queues as stated are kept as long as Dynamic Thresholds allow, for every alpha of the table",
+    summary: "the stated number of queues is kept at the limits of Dynamic Thresholds, for every alpha of the table",
     run,
 };
 

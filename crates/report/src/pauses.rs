@@ -103,8 +103,8 @@ fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {
 pub struct Deadlock {
     /// Priority.
     pub priority: u8,
-    /// Names in the direction of the traffic; the next switch pauses each, the first pauses the
-    /// last.
+    /// Names in the direction of the traffic. Each switch is paused by the next, the last by the
+    /// first.
     pub members: Vec<String>,
     /// Start of the deadlock (ns).
     pub since_ns: u64,

@@ -70,7 +70,7 @@ fn marking(asked: &Marking) -> Domain<Derivation> {
     let packet = positive("packet", asked.packet_bytes)?;
     fraction("tau", asked.tau)?;
     let packets = |size: f64| format!("{} = {} packets", bytes(size), number(size / packet));
-    let mut derivation = Derivation::new("Where to mark (ECN)");
+    let mut derivation = Derivation::new("Marking threshold (ECN)");
     let path = bandwidth_delay_bytes(asked.port_rate_bps, asked.rtt_seconds)?;
     let numbers = format!("{} * {}", super::rate(asked.port_rate_bps), seconds(asked.rtt_seconds));
     derivation.step("bandwidth-delay product", "C RTT", numbers, packets(path), "");
