@@ -80,7 +80,7 @@ impl Report {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
         }
         if order.is_empty() {
-            // A caller that gives the order writes the file again.
+            // Checked only without a given order, because a caller with an order writes the file again.
             check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();

@@ -18,8 +18,8 @@ const ROWS: u64 = 50_000_000;
 /// Adds the window into the buffer with the most losses to a report of a single run with recorded
 /// packets. Other reports are unchanged.
 ///
-/// If the run cannot be repeated, for example one of another version, a sentence replaces the
-/// window.
+/// A sentence replaces the window if it is too large, or if the run cannot be repeated, for example
+/// one of another version.
 ///
 /// # Errors
 /// If the run's files cannot be read.

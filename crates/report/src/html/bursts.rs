@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Bursts that a bin needs for a reliable share.
 const BURSTS_WANTED: u64 = 20;
-/// Number of ports above which their table is omitted as too long.
+/// Maximum number of ports in the table.
 const PORTS_SHOWN: usize = 64;
 
 /// The section; `None` if no run has open-loop traffic.

@@ -9,7 +9,7 @@ use crate::svg::{Axis, Segment, Timeline, TimelineRow};
 use bufferlab_metrics::{PauseCycleRow, Table, WatchdogRow};
 use maud::{Markup, html};
 
-/// Number of paused links above which figure and table are omitted as too long.
+/// Maximum number of paused links in the figure and the table.
 const LINKS_SHOWN: usize = 40;
 /// Pauses closer together than this fraction of the run are drawn as one.
 const RESOLUTION: u64 = 1_200;

@@ -151,8 +151,8 @@ fn never<T>(_: &RunSummary, _: &T) -> bool {
     false
 }
 
-/// Whether the group has flows judged by their completion: flows of a query are judged by the
-/// query.
+/// Whether a class or the short flows are judged by their completion times. Flows of a query are
+/// judged by the query.
 fn closed_loop(run: &RunSummary, flows: &FlowGroup) -> bool {
     let answers = |name: &str| run.queries.iter().any(|queries| queries.class == name);
     let is_answer = matches!(&flows.group, GroupKey::Class { name } if answers(name));
@@ -163,7 +163,7 @@ fn all_flows(_: &RunSummary, flows: &FlowGroup) -> bool {
     flows.group == GroupKey::All
 }
 
-/// Whether all flows have congestion control: others have no timeouts.
+/// Whether the group is all flows, and some have congestion control: only those can time out.
 fn all_controlled(run: &RunSummary, flows: &FlowGroup) -> bool {
     all_flows(run, flows) && flows.flows > flows.open_loop
 }

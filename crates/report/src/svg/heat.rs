@@ -58,7 +58,7 @@ impl HeatMap {
         );
         let scale = wrapped(&scale, title_width);
         let height = bottom + 20.0 + (x_title.len() + scale.len()) as f64 * TITLE_LINE + 8.0;
-        // As many column names as fit.
+        // Distance between named columns, so that the names fit.
         let longest = self.columns.iter().map(|name| name.chars().count()).max().unwrap_or(1);
         let step = ((longest as f64 * CHARACTER + 6.0) / width).ceil().max(1.0) as usize;
         let description =

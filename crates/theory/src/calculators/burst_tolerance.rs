@@ -158,7 +158,7 @@ fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     derivation.step("in port time", "B / b", numbers, seconds(filled), "");
     let numbers = format!("{} / {port}", rate(state.burst.rate_bps));
     derivation.step("arrival r", "rate / b", numbers, format!("{} b", number(ratio)), "");
-    // LossPass may send small flows first; then queues on the burst's port take none of its rate.
+    // LossPass sends small flows first, so other queues on the burst's port take none of its rate.
     let gamma = if policy == Policy::LossPass { 1.0 } else { state.burst.gamma };
     let (lossless_seconds, held_before_bytes) = match policy {
         Policy::TrafficAware => traffic_aware(state, &mut derivation)?,

@@ -40,7 +40,7 @@ pub(super) struct Group {
     pub(super) place: Place,
 }
 
-/// A pool: the queues that it counts, and its free space.
+/// A pool of space: its size, and the queues that it counts.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) size: f64,
@@ -188,7 +188,7 @@ impl Tank {
             let queues = self.port_queues(port);
             let (mut rest, mut sharers) = (self.port_rates[port], queues.len());
             for queue in queues.clone() {
-                // Marks a queue that is not served yet.
+                // Marks the queue as not served yet.
                 rates.served[queue] = -1.0;
             }
             loop {

@@ -60,7 +60,7 @@ pub struct Port {
 /// The profile, with every intermediate term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
-    /// Worst factor: bytes of cells per byte of a 64 B packet.
+    /// Worst factor: bytes of cells per byte of the worst small packet, rounded up.
     pub worst_factor: f64,
     /// Fraction of bytes that belong to small packets (percent).
     pub small_bytes_percent: f64,

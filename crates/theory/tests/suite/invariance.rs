@@ -229,7 +229,7 @@ fn no_calculator_depends_on_the_order_of_a_list() {
         }
     }
     assert!(lists >= 2, "{lists} lists");
-    // `GROUPINGS` is complete: every calculator with a list is in it.
+    // Defaults are complete: without rules, all parameters resolve without a given value.
     for info in CALCULATORS.all() {
         if info.rules.is_empty() {
             Params::resolve(info.params, Profile::Paper, &[]).expect(info.name);
