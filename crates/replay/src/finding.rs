@@ -6,11 +6,11 @@ use std::fmt::{self, Display, Write};
 /// Relation between the measured and the stated value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// Equal, up to the bound.
+    /// The values are equal, up to the bound.
     Equal,
-    /// Not less, up to the bound.
+    /// The measured value is at least the stated one, up to the bound.
     AtLeast,
-    /// Not more, up to the bound.
+    /// The measured value is at most the stated one, up to the bound.
     AtMost,
 }
 

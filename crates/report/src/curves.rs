@@ -21,7 +21,7 @@ pub enum CurveScale {
 /// An axis: its title with the unit, and its scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveAxis {
-    /// For example "rate of the burst (line rates)".
+    /// Title of the axis, for example "rate of the burst (line rates)".
     pub title: String,
     /// Scale of the axis.
     pub scale: CurveScale,

@@ -4,7 +4,7 @@ use bufferlab_results::{Mixture, ResultsError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of this crate. The message names the file; [`ReportError::hint`] says what to do.
+/// An error of this crate. The message names the file; [`ReportError::hint`] gives advice.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {

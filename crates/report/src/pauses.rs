@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 pub struct Pauses {
     /// All pauses of the run.
     pub all: PauseTotal,
-    /// By lossless priority, ascending.
+    /// Pauses by lossless priority, ascending.
     pub by_priority: Vec<(u8, PauseTotal)>,
-    /// By role of the link that was paused (`host-up`, `up`, `down`, `peer`), as in the table of
+    /// Pauses by role of the paused link (`host-up`, `up`, `down`, `peer`), as in the table of
     /// links.
     pub by_role: Vec<(String, PauseTotal)>,
     /// Packets of lossless priorities that switches lost, excluding those that watchdogs discarded.

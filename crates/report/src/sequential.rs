@@ -50,7 +50,7 @@ impl Stopping {
         looks
     }
 
-    /// Looks at `comparison`.
+    /// Checks whether the seeds of `comparison` are sufficient.
     ///
     /// # Errors
     /// A sentence, if the metric is missing, or nothing can be compared.

@@ -136,7 +136,7 @@ pub struct QueryGroup {
     pub class: String,
     /// Number of queries.
     pub queries: u64,
-    /// Not answered completely when the run ended.
+    /// Queries not answered completely when the run ended.
     pub unfinished: u64,
     /// Query completion time, of finished queries (ns).
     pub qct_ns: Option<Distribution>,
@@ -203,9 +203,9 @@ pub struct SwitchOccupancy {
     pub buffer_bytes: u64,
     /// Mean; computed from the middles of the histogram's bins, with an error of at most 0.8 %.
     pub mean_percent: f64,
-    /// Not exceeded for half of the time (upper edge of the bin).
+    /// Occupancy not exceeded for half of the time (upper edge of the bin).
     pub p50_percent: f64,
-    /// Not exceeded for 99 % of the time.
+    /// Occupancy not exceeded for 99 % of the time.
     pub p99_percent: f64,
     /// Largest.
     pub max_percent: f64,

@@ -1,4 +1,4 @@
-//! Analytical figures of the papers, computed anew.
+//! Analytical figures of the papers, computed again.
 //!
 //! Where a paper does not state a figure's parameters, [`Figure::note`] names the ones used here.
 //! Steady states use closed relations; transients use the [fluid model](crate::fluid).
@@ -22,7 +22,7 @@ pub enum Scale {
 /// An axis: the quantity, with its unit in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// For example "arrival rate (line rates)".
+    /// Title of the axis, for example "arrival rate (line rates)".
     pub title: String,
     /// Scale of the axis.
     pub scale: Scale,

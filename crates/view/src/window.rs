@@ -20,12 +20,12 @@ const ROWS_MAX: u64 = 3_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum By {
-    /// By egress port.
+    /// Division by egress port.
     #[default]
     Port,
-    /// By queue: port and priority.
+    /// Division by queue: port and priority.
     Queue,
-    /// By class of traffic.
+    /// Division by class of traffic.
     Class,
 }
 

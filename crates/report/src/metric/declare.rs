@@ -37,11 +37,11 @@ impl Statistic {
 /// Rank of a metric among those that findings judge, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
-    /// For every subject.
+    /// Rank for every subject.
     Always(u8),
-    /// Only for short flows.
+    /// Rank only for short flows.
     OfShort(u8),
-    /// For all subjects except short flows.
+    /// Rank for all subjects except short flows.
     OfOthers(u8),
 }
 

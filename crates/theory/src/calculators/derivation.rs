@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Write};
 
-/// One step.
+/// A line of a derivation: one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Name of the computed value.

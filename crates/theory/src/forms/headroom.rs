@@ -49,7 +49,7 @@ impl Link {
 pub struct EndDelays {
     /// MAC and PHY of one end (bits).
     pub interface_bits: f64,
-    /// From the pause frame's arrival to the last bit that is still sent (bits).
+    /// Delay from the pause frame's arrival to the last bit sent (bits).
     pub response_bits: f64,
 }
 

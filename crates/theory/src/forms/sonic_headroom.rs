@@ -188,7 +188,7 @@ impl Port {
 }
 
 /// The size of a shared headroom pool: `⌈Σ(xon + xoff − size) / ratio⌉`, at least 655,360 B;
-/// `profiles` with how many priority groups use each (bytes).
+/// `profiles` has each profile with its number of priority groups (bytes).
 ///
 /// # Errors
 /// `over_subscribe_ratio` not positive.

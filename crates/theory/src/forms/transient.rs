@@ -26,7 +26,7 @@ pub struct OldQueues {
 }
 
 impl OldQueues {
-    /// Queues whose omega the burst does not change (G_ne).
+    /// Queues with an omega that the burst does not change (G_ne).
     #[must_use]
     pub const fn unchanged(count: u32, omega: f64, drain_rate: f64) -> Self {
         Self { count, omega_before: omega, omega, drain_rate }

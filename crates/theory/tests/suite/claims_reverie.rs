@@ -165,7 +165,7 @@ fn a_step_reaches_1_minus_1_over_e_after_the_time_constant() -> Tested {
     for (gamma, expected) in constants {
         let updates = reverie::time_constant(gamma)?;
         assert!((updates - expected).abs() < 6e-3, "{gamma}: {updates}");
-        // One time constant after the step the filter has gone 1 - 1/e of the way.
+        // One time constant after the step the filtered length has reached 1 - 1/e of the step.
         assert_close(gamma.powf(updates), (-1.0_f64).exp(), 1e-9);
     }
     let mut filtered = 0.0;

@@ -79,7 +79,7 @@ pub(super) struct EvenSwitch {
     pub(super) priorities: u32,
     /// Alpha of the congested queues.
     pub(super) alpha: f64,
-    /// Ports to which a burst comes, one queue each.
+    /// Ports that receive a burst, one queue each.
     pub(super) burst_ports: u32,
     /// Congested queues on each port of the burst.
     pub(super) queues_beside_burst: u32,
