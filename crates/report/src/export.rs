@@ -36,7 +36,7 @@ const COLUMNS: [(&str, &str); 11] = [
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab comparison")]
 struct ComparisonFile<'a> {
-    /// `bufferlab-comparison`.
+    /// Name of the format: `bufferlab-comparison`.
     format: &'static str,
     /// Version of the format: 1.
     format_version: u32,

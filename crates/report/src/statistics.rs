@@ -34,7 +34,7 @@ impl Percentile {
         (Self::SAMPLES_BEYOND * 1_000).div_ceil(u64::from(1_000 - self.0.min(999)))
     }
 
-    /// `p99`, `p99.9`.
+    /// Name of the percentile: `p99`, `p99.9`.
     #[must_use]
     pub fn name(self) -> String {
         match (self.0 / 10, self.0 % 10) {

@@ -21,13 +21,13 @@ pub struct RunSummary {
     pub seed: u64,
     /// Scenario.
     pub scenario_name: String,
-    /// `paper` or `artifact`.
+    /// Profile of the scenario: `paper` or `artifact`.
     pub profile: String,
     /// Version of the program that ran.
     pub bufferlab_version: String,
     /// Source revision of the program.
     pub git_commit: Option<String>,
-    /// Flows start in `0..duration`.
+    /// Length of the arrival phase: flows start in `0..duration`.
     pub duration_ns: u64,
     /// Time for remaining flows after the arrival phase (ns).
     pub drain_ns: u64,
@@ -214,7 +214,7 @@ pub struct SwitchOccupancy {
 /// Links of a role.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkRole {
-    /// `host-up`, `host-down`, `up`, `down`, `peer`.
+    /// Role of the links: `host-up`, `host-down`, `up`, `down`, `peer`.
     pub role: String,
     /// Link directions.
     pub links: u64,

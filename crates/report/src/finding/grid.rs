@@ -58,7 +58,7 @@ pub fn grid_finding(points: &[(String, &Comparison)]) -> Vec<Sentence> {
     list
 }
 
-/// "cs ends incast queries 78–98 % sooner than dt at 6 of 9 points."
+/// Sentences about differences: "cs ends incast queries 78–98 % sooner than dt at 6 of 9 points."
 fn differences(
     metric: &Metric,
     found: &[Found<'_>],
@@ -108,7 +108,7 @@ fn differences(
     list
 }
 
-/// "at all 9 points", "at 1 of 9 points (buffer = 200 KB)".
+/// Phrase for the points of a difference: "at all 9 points", "at 1 of 9 points (buffer = 200 KB)".
 fn places(at: &[&str], all: usize) -> String {
     match at.len() {
         _ if all == 1 => "at the only point".to_owned(),
@@ -154,8 +154,8 @@ fn closing(found: &[Found<'_>], points: &[(String, &Comparison)]) -> Sentence {
     ))
 }
 
-/// "Under dt, mean QCT of incast queries goes from 0.196 ms (buffer = 800 KB) to 10.9 ms (buffer =
-/// 200 KB)."
+/// Sentence about the baseline along the grid: "Under dt, mean QCT of incast queries goes from
+/// 0.196 ms (buffer = 800 KB) to 10.9 ms (buffer = 200 KB)."
 fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> Option<Sentence> {
     let mean = |(place, comparison): &(String, &Comparison)| {
         let row = comparison.metric(&metric.id)?;

@@ -46,8 +46,8 @@ fn outcome(comparison: &Comparison) -> Option<String> {
     Some(format!("{text} is {}{tail}.", shown(row)))
 }
 
-/// "12.1 % of the packets that arrive are lost, while for 99 % of the time at most 32.8 % of the
-/// buffer is in use."
+/// Sentence about losses: "12.1 % of the packets that arrive are lost, while for 99 % of the time
+/// at most 32.8 % of the buffer is in use."
 fn losses(comparison: &Comparison) -> Option<String> {
     let (lost, row) = known(comparison, LOST_PERCENT)?;
     let used = known(comparison, BUFFER_P99);
@@ -77,7 +77,7 @@ fn level(row: &MetricComparison) -> Option<f64> {
     Some(row.cells.first()?.estimate?.mean)
 }
 
-/// `10.3 ms ± 0.4`, `12.1 %`.
+/// Mean with the half-width of its interval, such as `10.3 ms ± 0.4` or `12.1 %`.
 fn shown(row: &MetricComparison) -> String {
     let Some(estimate) = row.cells.first().and_then(|cell| cell.estimate) else { return String::new() };
     let mean = with_unit(&row.metric, estimate.mean);

@@ -61,7 +61,7 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
     list
 }
 
-/// `abm ends incast queries 48 % ± 44 sooner than dt.`
+/// Sentence about a difference: `abm ends incast queries 48 % ± 44 sooner than dt.`
 fn difference(comparison: &Comparison, row: &MetricComparison, group: &[&Look], lower: bool) -> String {
     let schemes: Vec<&str> = group.iter().map(|look| comparison.policies[look.policy].as_str()).collect();
     let (names, several) = (named(&schemes), group.len() > 1);
@@ -177,7 +177,7 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amoun
     }
 }
 
-/// `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`.
+/// List of names: `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`.
 pub(super) fn named(names: &[&str]) -> String {
     let (shown, left) = names.split_at(names.len().min(NAMES));
     let mut words: Vec<String> = shown.iter().map(|name| (*name).to_owned()).collect();
@@ -191,7 +191,7 @@ pub(super) fn named(names: &[&str]) -> String {
     }
 }
 
-/// `20–48`, or `20` if both ends have the same text.
+/// Range of values: `20–48`, or `20` if both ends have the same text.
 fn range(values: &[f64], text: fn(f64) -> String) -> String {
     let least = text(values.iter().copied().fold(f64::INFINITY, f64::min));
     let most = text(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
@@ -293,7 +293,7 @@ fn facts(comparison: &Comparison) -> Vec<Sentence> {
     list.into_iter().map(|text| Sentence { kind: SentenceKind::Fact, text: text + "." }).collect()
 }
 
-/// `11.9 %`, `35`.
+/// A mean with its unit: `11.9 %`, `35`.
 pub(super) fn with_unit(metric: &Metric, mean: f64) -> String {
     match metric.unit {
         Unit::Count => format::mean_count(mean),
@@ -301,8 +301,8 @@ pub(super) fn with_unit(metric: &Metric, mean: f64) -> String {
     }
 }
 
-/// `dt 11.9 %, abm none`; `None` if all are zero. With many schemes only the extremes and the
-/// baseline.
+/// Means of the schemes, such as `dt 11.9 %, abm none`; `None` if all are zero. With many schemes
+/// only the extremes and the baseline.
 fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
     let text = |mean: f64| if mean == 0.0 { "none".to_owned() } else { with_unit(&row.metric, mean) };
     let known: Vec<(&str, f64)> =

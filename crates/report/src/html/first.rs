@@ -67,7 +67,7 @@ pub(super) fn glance(report: &Report) -> Option<Body> {
     Some(Body::new(charts.len(), markup))
 }
 
-/// `QCT mean [ms]`; counts have no unit.
+/// Title of a metric with its unit: `QCT mean [ms]`; counts have no unit.
 fn unit(metric: &Metric) -> String {
     if metric.unit == Unit::Count { metric.label.clone() } else { metric.title() }
 }

@@ -106,7 +106,7 @@ pub(super) fn one_each(report: &Report, charts: &[(&str, Markup)]) -> Markup {
     }
 }
 
-/// `mean over 5 seeds` and the like, for captions.
+/// Text for captions, such as `mean over 5 seeds`.
 pub(super) fn pooled(report: &Report) -> String {
     match report.comparison.seeds.len() {
         1 => String::new(),

@@ -74,7 +74,7 @@ fn cycle_table(cycles: &[PauseCycleRow]) -> Markup {
     }
 }
 
-/// `s0 → s1 → s2 → s0`.
+/// The members of a cycle: `s0 → s1 → s2 → s0`.
 fn around(cycle: &PauseCycleRow) -> String {
     let first = cycle.members.first().cloned();
     cycle.members.iter().cloned().chain(first).collect::<Vec<_>>().join(" → ")

@@ -106,7 +106,7 @@ impl Axis {
         self
     }
 
-    /// A logarithmic axis from `min` to `max`, both positive. The title mentions the scale.
+    /// A logarithmic axis from `min` to `max`, both positive. The title names the scale.
     pub(crate) fn log(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let min = min.max(1e-12);
         let max = max.max(min * 1.5);

@@ -27,8 +27,8 @@ const RELEASE: f64 = 0.99;
 /// Refresh times of n and γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refresh {
-    /// Refresh at the instant at which a queue becomes congested or ceases to be. Congestion ends 1 % below
-    /// the mark at which it begins.
+    /// Refresh at the instant at which a queue becomes congested or ceases to be. Congestion ends
+    /// 1 % below the mark at which it begins.
     Continuous,
     /// Refresh at intervals of this time, the first one interval after the start of the run.
     Every(f64),
