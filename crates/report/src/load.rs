@@ -63,7 +63,7 @@ impl Report {
         Self::load_from(dir, order, 0)
     }
 
-    /// Reads runs as [`Self::load`], without flows and queries that started before `from_ns`, in a
+    /// Reads runs as `Self::load`, without flows and queries that started before `from_ns`, in a
     /// still empty network. All other numbers (buffers, links, losses) cover the whole run, as a
     /// caveat says.
     ///
@@ -80,7 +80,8 @@ impl Report {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
         }
         if order.is_empty() {
-            // Checked only without a given order, because a caller with an order writes the file again.
+            // Checked only without a given order, because a caller with an order writes the file
+            // again.
             check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();

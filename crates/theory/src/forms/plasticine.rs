@@ -113,7 +113,7 @@ pub fn alpha_low_for_burst(burst: BurstToAbsorb) -> Domain<f64> {
     Ok(if rate <= 0.0 { f64::INFINITY } else { burst.buffer_time / (rate * burst.duration) - 1.0 })
 }
 
-/// [`alpha_low_for_burst`] as printed (Eqs. 6, 51; E-PLA-3): `B/((r−1)·t) − 1`. Sufficient, not
+/// `alpha_low_for_burst` as printed (Eqs. 6, 51; E-PLA-3): `B/((r−1)·t) − 1`. Sufficient, not
 /// necessary.
 ///
 /// # Errors
@@ -143,7 +143,7 @@ pub fn alpha_high_for_burst(burst: BurstToAbsorb, alpha_low: f64) -> Domain<f64>
     alpha_high_for_burst_printed(burst, alpha_low)
 }
 
-/// [`alpha_high_for_burst`] as printed (Eqs. 7, 52), valid in case 2 only: `1 / (B/((r−1)·t·(1+aL))
+/// `alpha_high_for_burst` as printed (Eqs. 7, 52), valid in case 2 only: `1 / (B/((r−1)·t·(1+aL))
 /// − (r−2)/(r−1))`. [`f64::INFINITY`] if the denominator is not positive.
 ///
 /// # Errors

@@ -110,7 +110,7 @@ pub fn gradient_weight(gamma: f64, update_period: f64) -> Domain<f64> {
     Ok(positive("update_period", update_period)? / (1.0 - memory(gamma)?))
 }
 
-/// Variant of [`gradient_weight`] for `q̂(t)`, which Eq. 4 tests: `K' = γ·Δt/(1 − γ)` (time).
+/// Variant of `gradient_weight` for `q̂(t)`, which Eq. 4 tests: `K' = γ·Δt/(1 − γ)` (time).
 ///
 /// # Errors
 /// As [`gradient_weight`].
