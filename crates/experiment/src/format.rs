@@ -10,7 +10,7 @@ use bufferlab_document::spec::{KeySpec, Kind, TableSpec, computed, default, opti
 use bufferlab_params::{Card, Catalog, Choice, ParamKind};
 use bufferlab_theory::figures::FIGURES;
 
-/// The analytical figures by their names.
+/// Analytical figures, by name.
 static ANALYTICAL: &dyn Catalog = &Figures;
 
 struct Figures;
@@ -46,109 +46,113 @@ const OWN_SET: KeySpec = optional(
     "set",
     SET,
     "{ \"switch.policy\" = \"dt\" }",
-    "What it changes: dotted keys of the scenario, as with `--set`.",
+    "Changes to the scenario: dotted keys, as with `--set`.",
 );
 
-/// The file itself.
+/// The top level of the file.
 pub static ROOT: TableSpec = TableSpec {
     title: "top level",
-    doc: "What is shown, which scenario runs and what is compared. An analytical figure has `title`, `figure`, `about` and `theory`, \
-          and nothing else.",
+    doc: "Content of the figure, scenario and comparison. An analytical figure has only `title`, `figure`, `about` and `theory`.",
     keys: &[
-        required("title", Kind::Text, "\"Incast at rising load\"", "What the experiment shows, in a line."),
-        required("figure", Kind::Text, "\"Fig. 6\"", "What the paper calls it; for your own, any name."),
-        default("about", Kind::Text, "\"\"", "What differs from the paper, and why; paragraphs of the page."),
+        required("title", Kind::Text, "\"Incast at rising load\"", "Content of the experiment, in a line."),
+        required(
+            "figure",
+            Kind::Text,
+            "\"Fig. 6\"",
+            "Number of the figure in the paper; any name for a custom experiment.",
+        ),
+        default(
+            "about",
+            Kind::Text,
+            "\"\"",
+            "Differences from the paper, with reasons; paragraphs of the page.",
+        ),
         optional(
             "scenario",
             Kind::Text,
             "\"../../scenarios/abm-reduced.toml\"",
-            "The scenario file that runs, relative to this file. Required unless there is `theory`.",
+            "Scenario file to run, relative to this file. Required unless `theory` is set.",
         ),
         optional(
             "theory",
             Kind::Name(ANALYTICAL),
             "\"abm-5\"",
-            "The analytical figure that is computed instead of runs; `bufferlab theory figure` lists them.",
+            "Analytical figure to compute instead of runs; `bufferlab theory figure` lists them.",
         ),
         optional(
             "policies",
             Kind::Texts,
             "[\"dt\", \"abm\"]",
-            "What is compared, if policies are: short for one `[[variant]]` for each that sets `switch.policy`, which starts afresh whatever \
-             the scenario says of it. Parameters and other changes as on the command line: `\"dt(alpha=2)\"`, `\"deep: dt + buffer=2 MB\"` \
+            "Policies to compare: short for one `[[variant]]` each that sets `switch.policy` and discards the scenario's settings of it. \
+             Parameters and other changes as on the command line: `\"dt(alpha=2)\"`, `\"deep: dt + buffer=2 MB\"` \
              (section Variants of [scenarios.md](scenarios.md)).",
         ),
         optional(
             "set",
             SET,
             "{ \"workload.web_search.load\" = 0.4 }",
-            "What every run changes: dotted keys of the scenario, as with `--set`. Scale, axes and variants come after it, in that order.",
+            "Changes to the scenario of every run: dotted keys, as with `--set`. Scale, axes and variants are applied later, in that order.",
         ),
         optional(
             "axis",
             Kind::Tables(&AXIS),
             "[{ name = \"load\", … }]",
-            "What is varied. The first is the horizontal axis of the panels.",
+            "Varied parameters. The first is the horizontal axis of the panels.",
         ),
         optional(
             "variant",
             Kind::Tables(&VARIANT),
             "[{ name = \"dt\", set = { \"switch.policy\" = \"dt\" } }]",
-            "What is compared, behind the `policies`. One of the two is required.",
+            "Compared variants, listed after the `policies`. One of the two is required.",
         ),
         optional(
             "metrics",
             Kind::Named(&METRIC),
             "{ incast = \"class.incast.slowdown_p99\" }",
-            "Short names for numbers of a run: the id of one of the summary's ([all](metrics.md); `pauses` are \
+            "Short names for metrics of a run: the id of a metric of the summary ([all](metrics.md); `pauses` are \
              the pause frames that switches sent), or a table.",
         ),
         optional(
             "quick",
             Kind::Table(&SCALE),
             "{ seeds = 3 }",
-            "The reduced size, `--scale quick`. Required unless there is `theory`.",
+            "Reduced size for `--scale quick`. Required unless `theory` is set.",
         ),
         optional(
             "paper",
             Kind::Table(&SCALE),
             "{ seeds = 5 }",
-            "The paper's size, `--scale paper`, where there is one.",
+            "The paper's size for `--scale paper`, if available.",
         ),
         optional(
             "artifact",
             Kind::Table(&READING),
             "{ set = { \"switch.uncharged_bytes\" = \"34 B\" } }",
-            "The reading of the authors' public simulator, `--profile artifact`, where there is one.",
+            "Settings of the authors' public simulator for `--profile artifact`, if available.",
         ),
         optional(
             "panel",
             Kind::Tables(&PANEL),
             "[{ title = \"p99 slowdown\", metric = \"incast\" }]",
-            "What is drawn over the first axis.",
+            "Charts over the first axis.",
         ),
         optional(
             "course",
             Kind::Tables(&COURSE),
             "[{ title = \"queues\", of = [\"occupancy\"] }]",
-            "What is drawn over time.",
+            "Charts over time.",
         ),
-        optional(
-            "claim",
-            Kind::Tables(&CLAIM),
-            "[{ id = \"ABM-F6a-3\", … }]",
-            "The statements that are checked.",
-        ),
+        optional("claim", Kind::Tables(&CLAIM), "[{ id = \"ABM-F6a-3\", … }]", "Claims to check."),
     ],
     variants: &[],
 };
 
-/// Something that is varied.
+/// A varied parameter.
 pub static AXIS: TableSpec = TableSpec {
     title: "[[axis]]",
-    doc: "Something that is varied.",
+    doc: "A varied parameter.",
     keys: &[
-        required("name", Kind::Text, "\"load\"", "Its name in tables."),
+        required("name", Kind::Text, "\"load\"", "Name in tables."),
         computed(
             "title",
             Kind::Text,
@@ -160,30 +164,30 @@ pub static AXIS: TableSpec = TableSpec {
             "key",
             Kind::Text,
             "\"workload.web_search.load\"",
-            "The dotted key of the scenario that plain values set.",
+            "Dotted key of the scenario that plain values set.",
         ),
         required(
             "values",
             Kind::Values { or: Some(&AXIS_VALUE) },
             "[0.2, 0.4, 0.8]",
-            "Its places: values of `key`, or tables. A plain value is its own label.",
+            "Places of the axis: values of `key`, or tables. A plain value is also the label.",
         ),
     ],
     variants: &[],
 };
 
-/// A place of an axis in full.
+/// A place of an axis as a table.
 pub static AXIS_VALUE: TableSpec = TableSpec {
     title: "a place of an axis",
-    doc: "A place that is more than one value of one key.",
+    doc: "A place that changes more than one value of one key.",
     keys: &[
-        required("label", Kind::Text, "\"half\"", "As tables and expressions call it."),
+        required("label", Kind::Text, "\"half\"", "Name in tables and expressions."),
         computed(
             "x",
             Kind::Number,
             "the number at the start of the label, else the place in the list",
             "0.5",
-            "Where it is drawn.",
+            "Position on the axis.",
         ),
         OWN_SET,
         SCENARIO,
@@ -191,19 +195,19 @@ pub static AXIS_VALUE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Something that is compared.
+/// A compared variant.
 pub static VARIANT: TableSpec = TableSpec {
     title: "[[variant]]",
-    doc: "Something that is compared: anything that a scenario can say.",
+    doc: "A compared variant, with any changes to the scenario.",
     keys: &[
-        required("name", Kind::Text, "\"dt\"", "Its name in tables, charts and expressions."),
+        required("name", Kind::Text, "\"dt\"", "Name in tables, charts and expressions."),
         OWN_SET,
         SCENARIO,
     ],
     variants: &[],
 };
 
-/// A number of a run.
+/// A metric of a run.
 pub static METRIC: Kind = Kind::TextOr {
     text: "the id of a metric of the summary",
     tables: &[&STATISTIC, &GOODPUT, &QUEUES, &PROBE],
@@ -229,16 +233,16 @@ pub static STATISTIC: TableSpec = TableSpec {
             "from_bytes",
             Kind::Count { min: 0, max: u64::MAX },
             "0",
-            "Only flows of at least so many bytes.",
+            "Only flows of at least this size (bytes).",
         ),
         optional(
             "below_bytes",
             Kind::Count { min: 1, max: u64::MAX },
             "100_000",
-            "Only flows of fewer bytes.",
+            "Only flows below this size (bytes).",
         ),
-        required("of", Kind::Words(Quantity::WORDS), "\"slowdown\"", "What is looked at."),
-        required("take", Kind::Words(Take::WORDS), "\"p99\"", "What is taken of it."),
+        required("of", Kind::Words(Quantity::WORDS), "\"slowdown\"", "Quantity to evaluate."),
+        required("take", Kind::Words(Take::WORDS), "\"p99\"", "Statistic of the quantity."),
     ],
     variants: &[],
 };
@@ -246,12 +250,12 @@ pub static STATISTIC: TableSpec = TableSpec {
 /// Goodput between samples.
 pub static GOODPUT: TableSpec = TableSpec {
     title: "a goodput",
-    doc: "A metric: the payload that receivers got (Mb/s), of all flows of some classes together, between two samples. Needs \
+    doc: "A metric: the payload received (Mb/s) by all flows of some classes together, between two samples. Needs \
           `output.sample_flows`.",
     keys: &[
-        required("goodput", Kind::Texts, "[\"iperf\"]", "The classes."),
-        required("from_ms", Kind::Number, "1_000.0", "The first sample at or after this time counts (ms)."),
-        required("until_ms", Kind::Number, "3_000.0", "And the last one at or before this (ms)."),
+        required("goodput", Kind::Texts, "[\"iperf\"]", "Classes of the flows."),
+        required("from_ms", Kind::Number, "1_000.0", "Start: the first sample at or after this time (ms)."),
+        required("until_ms", Kind::Number, "3_000.0", "End: the last sample at or before this time (ms)."),
     ],
     variants: &[],
 };
@@ -261,46 +265,51 @@ pub static QUEUES: TableSpec = TableSpec {
     title: "a count of queues",
     doc: "A metric: a count over the queues of all switches.",
     keys: &[
-        required("queues", PRIORITIES, "[1]", "Their priorities."),
-        required("count", Kind::Words(QueueCount::WORDS), "\"evicted_packets\"", "What is counted."),
+        required("queues", PRIORITIES, "[1]", "Priorities of the queues."),
+        required("count", Kind::Words(QueueCount::WORDS), "\"evicted_packets\"", "Counter of the queues."),
     ],
     variants: &[],
 };
 
-/// What a policy says.
+/// A probe of a policy.
 pub static PROBE: TableSpec = TableSpec {
     title: "a probe",
-    doc: "A metric: what the policy says of itself, the last sample of every sampled queue, summed. Meant for counters.",
+    doc: "A metric: a probe of the policy, the last sample of every sampled queue, summed. Intended for counters.",
     keys: &[
         required(
             "probe",
             Kind::Text,
             "\"missed_chances\"",
-            "Its name on the policy's page and in the table `probes`.",
+            "Name on the policy's page and in the table `probes`.",
         ),
         optional(
             "priority",
             Kind::Count { min: 0, max: MAX_QUEUES_PER_PORT as u64 - 1 },
             "1",
-            "Only queues of this priority: what a policy tells of a port it tells of each of its queues.",
+            "Only queues of this priority. A probe of a port has a value for each of its queues, which would count repeatedly.",
         ),
     ],
     variants: &[],
 };
 
-/// How much runs.
+/// Scale of an experiment.
 pub static SCALE: TableSpec = TableSpec {
     title: "[quick] and [paper]",
-    doc: "How much runs at a scale.",
+    doc: "Size of the experiment at a scale.",
     keys: &[
-        required("seeds", Kind::Count { min: 1, max: u32::MAX as u64 }, "3", "Seeds of every point."),
+        required(
+            "seeds",
+            Kind::Count { min: 1, max: u32::MAX as u64 },
+            "3",
+            "Number of seeds of every point.",
+        ),
         OWN_SET,
         SCENARIO,
         optional(
             "values",
             Kind::Named(&LABELS),
             "{ load = [0.2, 0.8] }",
-            "Fewer places: the name of an axis, and the labels of those that run.",
+            "Fewer places: the name of an axis, and the labels of the places to run.",
         ),
     ],
     variants: &[],
@@ -309,26 +318,21 @@ pub static SCALE: TableSpec = TableSpec {
 /// The artifact's reading.
 pub static READING: TableSpec = TableSpec {
     title: "[artifact]",
-    doc: "What the authors' public simulator does where the paper says something else, or nothing; the scenario's `profile` brings the \
-          rest. It comes after everything else, for all that is compared, so it cannot set what an axis varies.",
-    keys: &[default("about", Kind::Text, "\"\"", "What differs, in words."), OWN_SET, SCENARIO],
+    doc: "Settings of the authors' public simulator that differ from the paper or that the paper does not state; the scenario's `profile` \
+          sets the rest. They are applied last, to all variants, so they cannot set a key that an axis varies.",
+    keys: &[default("about", Kind::Text, "\"\"", "Description of the differences."), OWN_SET, SCENARIO],
     variants: &[],
 };
 
 /// A chart.
 pub static PANEL: TableSpec = TableSpec {
     title: "[[panel]]",
-    doc: "A chart over the first axis, one for every combination of the others.",
+    doc: "A chart over the first axis, repeated for every combination of the other axes.",
     keys: &[
         required("title", Kind::Text, "\"p99 FCT slowdown of the answers\"", "Caption."),
         required("metric", Kind::Text, "\"incast\"", "The name of a metric in `[metrics]`."),
         default("log", Kind::Flag, "false", "Logarithmic vertical axis."),
-        optional(
-            "variants",
-            Kind::Texts,
-            "[\"dt\", \"abm\"]",
-            "What is drawn of all that is compared; everything, if left out.",
-        ),
+        optional("variants", Kind::Texts, "[\"dt\", \"abm\"]", "Variants to draw; default: all."),
     ],
     variants: &[],
 };
@@ -343,77 +347,82 @@ pub static COURSE: TableSpec = TableSpec {
             "of",
             Kind::List(&ParamKind::Choice(Sampled::WORDS)),
             "[\"occupancy\", \"threshold\"]",
-            "What is drawn, all in one unit: `occupancy` (KB), `threshold` (of a port's lowest priority in use, KB), or alone `goodput` \
+            "Quantities to draw, all in one unit: `occupancy` (KB), `threshold` (of a port's lowest priority in use, KB), or alone `goodput` \
              (Mb/s) or `jain`, both of flows (needs `output.sample_flows`).",
         ),
         default(
             "ports",
             Kind::Counts { min: 0, max: u16::MAX as u64 },
             "[]",
-            "Ports of the sampled switch, a line each; none: the switch as a whole. Not for flows.",
+            "Ports of the sampled switch, one line each; empty: the whole switch. Not for flows.",
         ),
-        default("since_ms", Kind::Number, "0.0", "Where the horizontal axis begins (ms)."),
+        default("since_ms", Kind::Number, "0.0", "Start of the horizontal axis (ms)."),
     ],
     variants: &[],
 };
 
 const EFFECT_EXAMPLE: &str = "'lower(v(\"incast\", \"abm\", 0.8), v(\"incast\", \"dt\", 0.8))'";
 const EFFECT_DOC: &str =
-    "What is measured: an expression (section Expressions) over the metrics' means over the seeds.";
+    "Measured effect: an expression (section Expressions) over the metrics' means over the seeds.";
 const AT_LEAST: KeySpec = optional(
     "at_least",
     Kind::Number,
     "0.5",
-    "The least that the criterion accepts. This or `at_most` is required.",
+    "Least value that the criterion accepts. This or `at_most` is required.",
 );
-const AT_MOST: KeySpec = optional("at_most", Kind::Number, "0.1", "The most that the criterion accepts.");
+const AT_MOST: KeySpec =
+    optional("at_most", Kind::Number, "0.1", "Greatest value that the criterion accepts.");
 const NEUTRAL: KeySpec = optional(
     "neutral",
     Kind::Number,
     "0.0",
-    "The value of no effect at all; left out where the statement is that there is none. With it the effect has one direction: `at_least` \
+    "Value that means no effect; left out where the statement is that there is none. If set, the effect has one direction: `at_least` \
      or `at_most`, not both.",
 );
 const PAPER: KeySpec = optional("paper", Kind::Number, "0.94", "The paper's value.");
 const PERCENT: KeySpec = default("percent", Kind::Flag, "false", "Whether values are shown in percent.");
-const OVER_SEEDS: KeySpec =
-    default("over_seeds", Kind::Words(OverSeeds::WORDS), "\"mean\"", "How the seeds become one number.");
+const OVER_SEEDS: KeySpec = default(
+    "over_seeds",
+    Kind::Words(OverSeeds::WORDS),
+    "\"mean\"",
+    "Combination of the seeds into one number.",
+);
 const GUARD: KeySpec = optional(
     "guard",
     Kind::Text,
     "'v(\"lost\", \"dt\", 0.8)'",
-    "An expression that must be above 0 for the effect to say anything, such as the number of lost packets; else a PASS becomes INCONCLUSIVE.",
+    "An expression that must be above 0 for the effect to be meaningful, such as the number of lost packets; otherwise a PASS becomes INCONCLUSIVE.",
 );
 const MARKED: KeySpec = optional(
     "mark",
     Kind::Table(&MARK),
     "{ metric = \"incast\", variant = \"abm\", value = 'v(\"incast\", \"dt\", x) * (1.0 - paper)' }",
-    "Where the paper's value would lie in a panel.",
+    "Marker for the paper's value in a panel.",
 );
 
-/// A statement.
+/// A claim.
 pub static CLAIM: TableSpec = TableSpec {
     title: "[[claim]]",
-    doc: "A statement and how it is judged; the rules of verdicts are in [reproduction.md](../evidence/reproduction.md).",
+    doc: "A statement and its criterion; the rules of verdicts are in [reproduction.md](../evidence/reproduction.md).",
     keys: &[
         required(
             "id",
             Kind::Text,
             "\"ABM-F6a-3\"",
-            "Its number in the table of claims; for your own, any name.",
+            "Number in the table of claims; any name for a custom claim.",
         ),
         optional(
             "statement",
             Kind::Text,
             "\"ABM ends queries sooner than DT at every load\"",
-            "What it says, in a sentence; for your own. Those of the papers stand in the table of claims.",
+            "Statement in a sentence, for custom claims. Statements of the papers are in the table of claims.",
         ),
-        optional("note", Kind::Text, "\"The largest over the loads.\"", "To be read with the verdict."),
+        optional("note", Kind::Text, "\"The largest over the loads.\"", "Note to the verdict."),
         optional(
             "not_checkable",
             Kind::Text,
             "\"the paper does not state the rate\"",
-            "Why it cannot be decided. Then there is no `effect`, nor anything that belongs to one.",
+            "Reason why the claim cannot be decided. Excludes `effect` and all keys that belong to it.",
         ),
         optional("effect", Kind::Text, EFFECT_EXAMPLE, EFFECT_DOC),
         AT_LEAST,
@@ -428,22 +437,22 @@ pub static CLAIM: TableSpec = TableSpec {
             "also",
             Kind::Tables(&CONDITION),
             "[{ effect = 'v(\"incast\", \"abm\", 0.8)', at_most = 10.0 }]",
-            "What must hold, too.",
+            "Additional conditions.",
         ),
         optional(
             "beside",
             Kind::Tables(&BESIDE),
             "[{ reading = \"16 items in a query\", effect = 'v(\"qct\", \"dt\", \"16 items\")' }]",
-            "What other readings of the paper give; shown, not judged.",
+            "Values under other readings of the paper; shown, not judged.",
         ),
     ],
     variants: &[],
 };
 
-/// Another condition of a statement.
+/// An additional condition of a claim.
 pub static CONDITION: TableSpec = TableSpec {
     title: "another condition of a claim",
-    doc: "What must hold beside the claim's own effect; of several conditions the worst verdict counts.",
+    doc: "A condition in addition to the claim's effect; of several conditions the worst verdict counts.",
     keys: &[
         required("effect", Kind::Text, EFFECT_EXAMPLE, EFFECT_DOC),
         AT_LEAST,
@@ -458,32 +467,32 @@ pub static CONDITION: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// What another reading gives.
+/// Value of a claim under another reading of the paper.
 pub static BESIDE: TableSpec = TableSpec {
     title: "another reading of a claim",
-    doc: "What the effect is in another reading of the paper. It is shown beside the verdict, which does not depend on it.",
+    doc: "The effect under another reading of the paper. The page shows it beside the verdict, which does not depend on it.",
     keys: &[
-        required("reading", Kind::Text, "\"16 items in a query\"", "Which reading."),
+        required("reading", Kind::Text, "\"16 items in a query\"", "Name of the reading."),
         required("effect", Kind::Text, EFFECT_EXAMPLE, EFFECT_DOC),
         PERCENT,
     ],
     variants: &[],
 };
 
-/// Where a paper's value would lie.
+/// Marker for the paper's value in a panel.
 pub static MARK: TableSpec = TableSpec {
     title: "the mark of a claim",
-    doc: "A hollow marker where the paper's value would put a variant, against *our* baseline where the statement is relative.",
+    doc: "A hollow marker for a variant at the paper's value; where the statement is relative, computed from *our* baseline.",
     keys: &[
-        required("metric", Kind::Text, "\"incast\"", "The panels of this metric show it."),
-        required("variant", Kind::Text, "\"abm\"", "Whose value it would be."),
-        optional("x", LABELS, "[0.8]", "Places of the first axis; all, if left out."),
-        optional("y", LABELS, "[\"dctcp\"]", "Places of the second axis; all, if left out."),
+        required("metric", Kind::Text, "\"incast\"", "Metric whose panels show the marker."),
+        required("variant", Kind::Text, "\"abm\"", "Variant of the value."),
+        optional("x", LABELS, "[0.8]", "Places of the first axis; default: all."),
+        optional("y", LABELS, "[\"dctcp\"]", "Places of the second axis; default: all."),
         required(
             "value",
             Kind::Text,
             "'v(\"incast\", \"dt\", x) * (1.0 - paper)'",
-            "The value there: an expression that also knows `paper`, and the places `x` and `y`.",
+            "Value of the marker: an expression that may also use `paper`, and the places `x` and `y`.",
         ),
     ],
     variants: &[],

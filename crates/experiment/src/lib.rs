@@ -1,9 +1,8 @@
-//! What may the file of an experiment say? Every table, key and word as data; its reference and its
-//! JSON Schema follow.
+//! Format of experiment files: every table, key and word as data, and the reference and JSON Schema
+//! generated from them.
 //!
-//! Meaning is given to it by `bufferlab-reproduce`, which reads files by this declaration and does
-//! what they say. The declaration stands apart because documentation needs it without the machinery
-//! that runs experiments.
+//! `bufferlab-reproduce` reads experiment files by this declaration and runs them. The declaration
+//! is a separate crate because documentation needs it without the code that runs experiments.
 
 pub mod format;
 mod reference;

@@ -36,7 +36,7 @@ pub fn reference() -> String {
     text
 }
 
-/// What an analytical figure may say.
+/// Keys that an analytical figure may have.
 const OF_FIGURES: [&str; 4] = ["title", "figure", "about", "theory"];
 
 /// The schema (draft 2020-12) of an experiment: one that runs a scenario, or an analytical figure.

@@ -1,28 +1,28 @@
-//! The words of the format: enumerations that are written as one of a few.
+//! Choices of the format: enumerations with a fixed set of words.
 
 use bufferlab_params::choices;
 use serde::{Deserialize, Serialize};
 
 choices! {
-    /// How the seeds become one number.
+    /// Combination of the seeds into one number.
     #[derive(Default)]
     pub enum OverSeeds {
         #[default]
         Mean = "mean": "the effect of the means, with its interval",
-        Each = "each": "the mean of every seed's own effect, with its interval: for shares of the repetitions",
+        Each = "each": "the mean of the effects of single seeds, with its interval: for shares of the repetitions",
         Largest = "largest": "the largest effect of a seed, which has no interval",
     }
 }
 
 choices! {
-    /// What is looked at, of a flow, a query or a sample.
+    /// Quantity of a flow, a query or a sample.
     #[derive(Serialize, Deserialize)]
     pub enum Quantity {
-        Slowdown = "slowdown": "completion time over its ideal, of those that finished",
-        TimeMs = "time_ms": "completion time (ms), of those that finished",
+        Slowdown = "slowdown": "completion time over its ideal, of finished flows or queries",
+        TimeMs = "time_ms": "completion time (ms), of finished flows or queries",
         DroppedPackets = "dropped_packets": "packets lost",
         SentPackets = "sent_packets": "packets sent; flows only",
-        RetransmittedPackets = "retransmitted_packets": "packets sent again; flows only",
+        RetransmittedPackets = "retransmitted_packets": "retransmitted packets; flows only",
         Timeouts = "timeouts": "timeouts",
         Bytes = "bytes": "size (bytes)",
         BufferPercent = "buffer_percent": "bytes stored for the priorities, headroom included (% of the switch's buffer); of `priorities` only",
@@ -30,7 +30,7 @@ choices! {
 }
 
 choices! {
-    /// What is taken of many values.
+    /// Statistic of many values.
     #[derive(Serialize, Deserialize)]
     pub enum Take {
         Mean = "mean": "the mean",
@@ -39,29 +39,29 @@ choices! {
         P999 = "p99_9": "the 99.9th percentile",
         Max = "max": "the largest",
         Sum = "sum": "the sum",
-        Count = "count": "how many there are",
-        ZeroPercent = "zero_percent": "which part of them is zero (%)",
+        Count = "count": "the number of values",
+        ZeroPercent = "zero_percent": "the fraction of values that are zero (%)",
     }
 }
 
 choices! {
-    /// What a queue counts.
+    /// Counter of a queue.
     #[derive(Serialize, Deserialize)]
     pub enum QueueCount {
-        ArrivedPackets = "arrived_packets": "packets that arrived for it",
+        ArrivedPackets = "arrived_packets": "packets that arrived for the queue",
         DroppedPackets = "dropped_packets": "packets that were refused",
-        EvictedPackets = "evicted_packets": "packets that were pushed out again",
+        EvictedPackets = "evicted_packets": "packets that were evicted",
         MarkedPackets = "marked_packets": "packets that were marked",
     }
 }
 
 choices! {
-    /// What a sample holds.
+    /// Quantity of a sample.
     #[derive(PartialOrd, Ord, Serialize, Deserialize)]
     pub enum Sampled {
-        Occupancy = "occupancy": "what is stored (KB), of the switch or of ports",
-        Threshold = "threshold": "the limit of a port's lowest priority in use, as the policy has it (KB)",
-        Goodput = "goodput": "payload that the receivers have, per time (Mb/s), of every flow",
+        Occupancy = "occupancy": "bytes stored (KB), of the switch or of ports",
+        Threshold = "threshold": "the policy's limit for a port's lowest priority in use (KB)",
+        Goodput = "goodput": "payload received per time (Mb/s), of every flow",
         Jain = "jain": "Jain's index of the flows' goodput",
     }
 }

@@ -1,15 +1,15 @@
-//! Compares generated documents with the text that they should have.
+//! Compares generated documents with their expected text.
 //!
-//! A test that finds a stale document fails and leaves the fresh text in `target/pages`. Only
-//! `cargo xtask generate` writes documents: it runs the tests of a part and applies what they left
-//! there. A document is a whole file, or a block between two lines of a written page.
+//! A test that finds a stale document fails and stores the fresh text in `target/pages`. Only
+//! `cargo xtask generate` writes documents: it runs the tests of a part and applies the stored
+//! texts. A document is a whole file, or a block between two lines of a page.
 
 use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Text that a page has not got yet.
+/// A text that is not yet in its page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
     /// The file, relative to the root of the repository.
@@ -20,7 +20,7 @@ pub struct Pending {
     pub text: String,
 }
 
-/// Folder of the texts that wait, relative to the root.
+/// Folder of pending texts, relative to the root.
 const FOLDER: &str = "target/pages";
 /// Separates the fields of a pending text: no page contains it.
 const SEPARATOR: &str = "\u{1}";
@@ -40,7 +40,7 @@ pub fn with_block(page: &str, begin: &str, end: &str, block: &str) -> Option<Str
 }
 
 impl Pending {
-    /// The whole page as it should be.
+    /// The whole page with the fresh text.
     ///
     /// # Errors
     /// If the page cannot be read or lacks a marker.
@@ -62,11 +62,11 @@ impl Pending {
         folder.and_then(|()| fs::write(path, fresh)).map_err(|error| self.fault(error))
     }
 
-    /// Fails if the page differs from the text, which then waits for `cargo xtask generate`.
+    /// Fails if the page differs from the text, and stores the text for `cargo xtask generate`.
     ///
     /// # Errors
     /// If the page is stale, cannot be read, or lacks a marker. The message names the command that
-    /// mends it.
+    /// updates it.
     pub fn check(&self, root: &Path) -> Result<(), String> {
         let wanted = self.fresh(root)?;
         let present = fs::read_to_string(root.join(&self.path)).unwrap_or_default();
@@ -89,7 +89,8 @@ impl Pending {
         format!("{}: {what}", self.path)
     }
 
-    /// Keeps the text until it is applied. One file per block: tests of one page run side by side.
+    /// Stores the text until it is applied. One file per block, because tests of one page run in
+    /// parallel.
     fn leave(&self, root: &Path) -> io::Result<()> {
         let (begin, end) = self.markers.as_ref().map_or(("", ""), |(begin, end)| (begin, end));
         let name: String = format!("{}{begin}", self.path)
@@ -108,7 +109,7 @@ fn part() -> String {
     package.trim_start_matches("bufferlab-").to_owned()
 }
 
-/// Takes the texts that tests left, sorted by page, and empties the folder.
+/// Returns the stored texts, sorted by page, and empties the folder.
 ///
 /// # Errors
 /// If the folder cannot be read or emptied.
@@ -134,7 +135,7 @@ pub fn take(root: &Path) -> io::Result<Vec<Pending>> {
 /// Compares the file `path`, relative to the root, with `text`.
 ///
 /// # Errors
-/// If it is stale.
+/// If the file is stale.
 pub fn check_file(path: &str, text: &str) -> Result<(), String> {
     Pending { path: path.to_owned(), markers: None, text: text.to_owned() }.check(&root())
 }
@@ -148,7 +149,7 @@ pub fn check_block(path: &str, begin: &str, end: &str, block: &str) -> Result<()
     Pending { path: path.to_owned(), markers, text: block.to_owned() }.check(&root())
 }
 
-/// Fails with every stale document at once, so that one run of a test leaves all of them.
+/// Fails once with all stale documents, so that one run of a test stores all of them.
 ///
 /// # Panics
 /// If any check failed.
@@ -176,7 +177,7 @@ mod tests {
         let error = x.check(root).expect_err("it is stale");
         assert!(error.starts_with("page.md:1 is stale; hint: cargo xtask generate pages\n"), "{error}");
         y.check(root).expect_err("it is stale");
-        // A test changes no page.
+        // A check does not change the page.
         assert_eq!(fs::read_to_string(&page).expect("readable"), "a <x>old</x> b\n<y>old</y> c");
         let taken = take(root).expect("readable");
         assert_eq!(taken, [x.clone(), y]);

@@ -1,22 +1,22 @@
-//! `alpha`: the burst that an alpha is for, sent at that alpha.
+//! Replay of `alpha`: sends the burst at the stated alphas.
 
 use crate::burst_tolerance::layout::{Layout, Scheme};
 use crate::burst_tolerance::{Seen, replay};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
 use bufferlab_theory::calculators::number;
 
-/// Of one queue that drains while the burst comes to an empty port.
+/// Replay with one queue that drains while the burst arrives at an empty port.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "alpha",
-    summary: "a burst is sent at the stated alphas until it loses a packet: then the stated duration is over",
+    summary: "a burst is sent at the stated alphas until it loses a packet, which should be at the stated duration",
     run,
 };
 
-/// Factors that policies take.
+/// Alphas that policies accept.
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
-/// A factor that is as good as none.
+/// An alpha so large that it does not limit the burst.
 const UNLIMITED: f64 = 65_536.0;
-/// A factor of a burst that reaches its steady share.
+/// An alpha of a burst that reaches its steady share.
 const SOME_HIGH: f64 = 8.0;
 
 fn run(asked: &Asked<'_>) -> Verification {
@@ -29,7 +29,7 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// How long the burst of the question lasts (s).
+/// Duration of the burst in the question (s).
 fn duration(asked: &Asked<'_>) -> f64 {
     let rate = asked.params.rate("rate").0 as f64;
     let of_size = asked.params.given_bytes("burst").map(|bytes| bytes as f64 * 8.0 / rate);
@@ -72,7 +72,7 @@ fn add(found: &mut Verification, (low, high): (f64, f64), seen: &Seen, check: Ch
     found.add(what, format!("{}{more}", seen.bound_in_words()), vec![check]);
 }
 
-/// The largest low alpha, with a burst that nothing but space limits.
+/// Checks the largest low alpha, with a burst that only the buffer limits.
 fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let (stated, time) = (asked.stated("alpha_low"), duration(asked));
     if stated == f64::INFINITY {
@@ -80,7 +80,7 @@ fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     }
     let alphas = (stated, UNLIMITED);
     let seen = first_loss(asked, "alpha_low", alphas)?;
-    // Its factor is not quite infinite.
+    // The burst's alpha is not quite infinite.
     let ratio = asked.params.rate("rate").0 as f64 / asked.params.rate("port_rate").0 as f64;
     let finite = (ratio - 1.0) / (UNLIMITED * (ratio - 2.0));
     let bound = time * (seen.part() + finite);
@@ -90,7 +90,7 @@ fn low(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     Ok(())
 }
 
-/// As printed: it suffices.
+/// Checks that the printed low alpha suffices.
 fn low_printed(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let time = duration(asked);
     let alphas = (asked.stated("alpha_low_printed"), UNLIMITED);
@@ -102,7 +102,7 @@ fn low_printed(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String
     Ok(())
 }
 
-/// Up to it the burst gets its steady share before it loses anything.
+/// Checks the low alpha up to which the burst reaches its steady share before any loss.
 fn low_without_loss(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let stated = asked.stated("alpha_low_without_loss");
     if stated == f64::INFINITY {
@@ -124,7 +124,7 @@ fn low_without_loss(asked: &Asked<'_>, found: &mut Verification) -> Result<(), S
     Ok(())
 }
 
-/// The smallest high alpha beside the others.
+/// Checks the smallest high alpha, with the other priorities present.
 fn high(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let (stated, time) = (asked.stated("alpha_high"), duration(asked));
     let others: f64 = asked.params.ratios("others").iter().sum();

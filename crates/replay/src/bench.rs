@@ -1,5 +1,5 @@
-//! The core's switch under the two kinds of traffic that closed forms know: queues that are always
-//! kept as long as they may be, and bursts of a constant rate.
+//! Bench around the core's switch, for the two kinds of traffic in closed forms: queues kept as
+//! long as their limits allow, and bursts of a constant rate.
 
 use bufferlab_core::{
     Admission, DropReason, Packet, ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, Tags,
@@ -8,14 +8,14 @@ use bufferlab_units::{BitRate, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Rounds of offers in which every queue refuses before a state counts as settled: counters of
-/// drops, as TDT has them, reach their limits in fewer.
+/// Rounds of offers in which every queue refuses before a state counts as settled. Drop counters,
+/// such as TDT's, reach their limits in fewer rounds.
 const IDLE_ROUNDS: u32 = 24;
 
-/// A queue.
+/// Place of a queue: port and priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Port that it leaves through.
+    /// Egress port.
     pub(crate) port: u16,
     /// Queue of the port.
     pub(crate) priority: u8,
@@ -24,26 +24,26 @@ pub(crate) struct Place {
 /// A burst to some queues at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Burst {
-    /// Its queues, each on a port of its own.
+    /// Queues of the burst, each on a separate port.
     pub(crate) queues: Vec<Place>,
-    /// Arrival rate at each.
+    /// Arrival rate at each queue.
     pub(crate) rate: BitRate,
-    /// Marks of its packets.
+    /// Tags of the burst's packets.
     pub(crate) tags: Tags,
 }
 
 /// The first loss of a burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FirstLoss {
-    /// After its start (s).
+    /// Time after the start of the burst (s).
     pub(crate) seconds: f64,
-    /// What had arrived at the queue by then (bytes).
+    /// Arrivals at the queue until then (bytes).
     pub(crate) arrived: f64,
-    /// What the queue held (bytes).
+    /// Length of the queue then (bytes).
     pub(crate) stored: f64,
 }
 
-/// A switch that is driven: arrivals as its queues accept them, departures at line rate.
+/// A switch under test: arrivals whenever its queues accept them, departures at line rate.
 #[derive(Debug)]
 pub(crate) struct Bench {
     switch: Switch<Box<dyn Policy>>,
@@ -51,9 +51,9 @@ pub(crate) struct Bench {
     packet: u32,
     greedy: Vec<Place>,
     now: Time,
-    /// Time between two packets while a state settles.
+    /// Time between two packets until the state settles.
     pace: Time,
-    /// When transmissions end, and on which port.
+    /// Ends of transmissions, with their ports.
     busy: BinaryHeap<Reverse<(Time, u16)>>,
     is_busy: Vec<bool>,
 }
@@ -83,34 +83,34 @@ impl Bench {
         })
     }
 
-    /// Lets so much time pass between two packets while a state settles: what looks at growth in a
-    /// window sees none.
+    /// Sets the time between two packets until the state settles, so that policies that measure
+    /// growth in a window see none.
     pub(crate) fn settle_slowly(&mut self, pace: Time) {
         self.pace = pace;
     }
 
-    /// Keeps this queue as long as it may be, from now on.
+    /// Keeps this queue as long as its limit allows from now on.
     pub(crate) fn keep_full(&mut self, place: Place) {
         self.greedy.push(place);
     }
 
-    /// Nothing more arrives at this queue.
+    /// Stops arrivals at this queue.
     pub(crate) fn stop(&mut self, place: Place) {
         self.greedy.retain(|other| *other != place);
     }
 
-    /// What a queue holds (bytes).
+    /// Length of a queue (bytes).
     pub(crate) fn held(&self, place: Place) -> u64 {
         self.switch.buffer().queue_bytes(self.queue(place))
     }
 
-    /// What is free (bytes).
+    /// Free buffer (bytes).
     pub(crate) fn free(&self) -> u64 {
         self.switch.buffer().capacity() - self.switch.buffer().occupancy()
     }
 
-    /// The limit of a queue as a multiple of what is free; infinite without a limit or without
-    /// space.
+    /// The limit of a queue as a multiple of the free buffer; infinite without a limit or without
+    /// free buffer.
     pub(crate) fn weight(&self, place: Place, tags: Tags) -> f64 {
         let free = self.free();
         match self.switch.threshold(self.queue(place), tags) {
@@ -119,7 +119,7 @@ impl Bench {
         }
     }
 
-    /// A number of the policy's own, such as the state of a port.
+    /// A probe of the policy, such as the state of a port.
     pub(crate) fn probe(&self, place: Place, name: &str) -> Option<f64> {
         let mut found = None;
         self.switch.policy().probe(self.queue(place), self.switch.buffer(), &mut |known, value| {
@@ -134,7 +134,7 @@ impl Bench {
         self.switch.buffer().queue_of(place.port, place.priority)
     }
 
-    /// One packet for a queue, at this instant. Whether it was stored.
+    /// Offers one packet to a queue at this instant; an error if it was not stored.
     pub(crate) fn offer(&mut self, place: Place, tags: Tags) -> Result<(), DropReason> {
         let Place { port, priority } = place;
         let packet = Packet { size: self.packet, egress_port: port, priority, tags, ..Packet::default() };
@@ -144,19 +144,19 @@ impl Bench {
         }
     }
 
-    /// The next packet of a port leaves, whatever the time. Whether there was one.
+    /// Sends the next packet of a port, whatever the time. Returns whether there was one.
     pub(crate) fn send(&mut self, port: u16) -> bool {
         self.switch.poll_transmit(self.now, port, &mut ()).is_some()
     }
 
-    /// Packets for all queues that are kept full until each refuses one.
+    /// Offers packets to each full queue in turn until it refuses one.
     fn refill(&mut self) {
         for index in 0..self.greedy.len() {
             while self.offer(self.greedy[index], Tags::NONE).is_ok() {}
         }
     }
 
-    /// The same with packets in turn, one for each: queues grow together.
+    /// Offers one packet to each full queue in turn, so that queues grow together.
     fn fill(&mut self) {
         let mut open = self.greedy.clone();
         while !open.is_empty() {
@@ -167,8 +167,8 @@ impl Bench {
         }
     }
 
-    /// Ports of queues that are longer than their limit by more than a packet, also if a packet
-    /// more were free: where a limit is a large multiple of what is free, no state of whole packets
+    /// Ports with queues that exceed their limit by more than a packet, even if one more packet
+    /// were free. Where a limit is a large multiple of the free buffer, no state of whole packets
     /// is nearer to the steady one.
     fn ports_in_excess(&self) -> Vec<u16> {
         let (free, packet) = (self.free(), u64::from(self.packet));
@@ -184,13 +184,12 @@ impl Bench {
         ports
     }
 
-    /// The steady state of the queues that are kept full: each as long as its limit allows and no
-    /// longer.
+    /// Runs until the full queues are steady: each as long as its limit allows and no longer.
     ///
     /// # Errors
-    /// If there is none: limits follow every packet by more than queues can.
+    /// If there is no steady state: each packet moves the limits further than queues can follow.
     pub(crate) fn settle(&mut self) -> Result<(), String> {
-        // Every packet of the buffer leaves a few times.
+        // Allows every packet of the buffer to leave a few times.
         let mut left = 16 * self.switch.buffer().capacity() / u64::from(self.packet) + 1_000;
         let mut idle = 0;
         while idle < IDLE_ROUNDS {
@@ -216,7 +215,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Timers that are due by `until`.
+    /// Runs timers that are due by `until`.
     fn catch_up(&mut self, until: Time) {
         while let Some(due) = self.switch.poll_timeout().filter(|&due| due <= until) {
             self.now = due.max(self.now);
@@ -225,7 +224,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// Idle ports begin to send.
+    /// Starts a transmission at an idle port.
     fn transmit(&mut self, port: u16) {
         if self.is_busy[usize::from(port)] {
             return;
@@ -237,8 +236,8 @@ impl Bench {
         }
     }
 
-    /// The end of the next transmission, if it is due by `until`: its port goes on, and queues are
-    /// kept full.
+    /// Ends the next transmission, if it is due by `until`: its port sends the next packet, and
+    /// queues are refilled.
     fn depart(&mut self, until: Time) -> bool {
         match self.busy.peek() {
             Some(&Reverse((at, port))) if at <= until => {
@@ -253,7 +252,7 @@ impl Bench {
         }
     }
 
-    /// All ports begin to send, at this instant.
+    /// Starts transmissions at all ports, at this instant.
     fn start(&mut self) {
         for port in 0..self.rates.len() as u16 {
             self.transmit(port);
@@ -261,13 +260,13 @@ impl Bench {
         self.refill();
     }
 
-    /// Sends a burst until it loses a packet, or for `most_packets` at each queue: then `None`.
+    /// Sends a burst until it loses a packet, or `most_packets` to each queue: then `None`.
     pub(crate) fn first_loss(&mut self, burst: &Burst, most_packets: u64) -> Option<FirstLoss> {
         self.start();
         let (begin, count, size) = (self.now, burst.queues.len() as u64, u64::from(self.packet));
         let between = burst.rate.serialization(size);
-        // The bursts' packets come one after the other: simultaneous ones would be bursts of their
-        // own.
+        // The burst's packets for different queues are staggered: simultaneous packets would be
+        // small bursts.
         let at = |packet: u64, queue: u64| {
             begin + burst.rate.serialization((packet + 1) * size) + Time(between.0 * queue / count)
         };
@@ -290,8 +289,8 @@ impl Bench {
         None
     }
 
-    /// How long it takes until a queue to which nothing more arrives is empty and its last packet
-    /// sent (s); the others are kept full.
+    /// Time until a queue without arrivals is empty and its last packet is sent (s). The other
+    /// queues are kept full.
     pub(crate) fn drain(&mut self, place: Place) -> f64 {
         self.stop(place);
         let begin = self.now;
@@ -301,15 +300,15 @@ impl Bench {
                 break;
             }
         }
-        // The last one is on its way.
+        // Adds the transmission of the last packet.
         let last = self.rates[usize::from(place.port)].serialization(u64::from(self.packet));
         (self.now + last).as_secs_f64() - begin.as_secs_f64()
     }
 
-    /// Checks the switch's accounts.
+    /// Checks the switch's accounting.
     ///
     /// # Panics
-    /// If they do not hold: a defect of the core.
+    /// If the accounting is wrong, a defect of the core.
     pub(crate) fn verify(&self) {
         self.switch.verify().expect("the ledger equals the content of the queues");
     }

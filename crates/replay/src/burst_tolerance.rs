@@ -1,5 +1,5 @@
-//! `burst-tolerance`: bursts sent into a switch whose congested queues stand at their thresholds,
-//! until one loses a packet.
+//! Replay of `burst-tolerance`: sends bursts into a switch whose congested queues are at their
+//! thresholds, until one loses a packet.
 
 pub(crate) mod layout;
 
@@ -9,10 +9,10 @@ use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_params::{ParamKind, ParamValue};
 use layout::{Layout, Scheme, Stage};
 
-/// Of a burst into the core's switch.
+/// Replay with a burst into the core's switch.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "burst-tolerance",
-    summary: "queues are kept as long as the policy allows, then a burst is sent until it loses a packet",
+    summary: "queues are kept at the policy's limits, then a burst is sent until it loses a packet",
     run,
 };
 
@@ -27,7 +27,7 @@ fn run(asked: &Asked<'_>) -> Verification {
         _ => None,
     });
     for word in words.iter().filter(|word| given.as_deref().is_none_or(|given| given == word.name)) {
-        // The comparison of all policies answers nothing itself: each is asked.
+        // The comparison of all policies has no answers, so each policy is replayed.
         let mut values: Vec<_> = asked.given.iter().filter(|(name, _)| name != "policy").cloned().collect();
         values.push(("policy".to_owned(), ParamValue::Choice(word.name.into())));
         let answer = match asked.info.calculate(&values) {
@@ -57,29 +57,29 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// A burst that was sent.
+/// Results of a burst that was sent.
 pub(crate) struct Seen {
     /// Size of a packet (bytes).
     pub(crate) packet: u32,
-    /// Its first loss.
+    /// First loss of the burst.
     pub(crate) first: FirstLoss,
-    /// Queues that were kept full.
+    /// Number of queues that were kept full.
     queues: usize,
-    /// Queues of the burst.
+    /// Number of queues of the burst.
     bursts: usize,
-    /// What was free before (bytes).
+    /// Free buffer before the burst (bytes).
     free: f64,
-    /// How much of the free space can be off (bytes).
+    /// Possible error of the free buffer (bytes).
     slack: f64,
-    /// Two packets over the weight of the burst: how much of the free space its own packets are
-    /// worth (bytes).
+    /// Two packets over the weight of the burst: the error of the burst's packets in terms of the
+    /// free buffer (bytes).
     own: f64,
     /// Rates of arrival and of growth (bytes/s).
     rates: (f64, f64),
 }
 
 impl Seen {
-    /// How far off the first loss may be, as a part of its time.
+    /// Possible error of the first loss, as a fraction of its time.
     pub(crate) fn part(&self) -> f64 {
         (self.slack + self.own) / self.free
     }
@@ -97,13 +97,13 @@ impl Seen {
         )
     }
 
-    /// Time, arrived and stored beside what is stated of them.
+    /// Checks of time, arrived and stored bytes against the stated values.
     pub(crate) fn checks(&self, name: &str, stated: [f64; 3]) -> Vec<Check> {
         let [time, arrived, stored] = stated;
         let off = time * self.part();
         let (packet, (arrival, growth)) = (f64::from(self.packet), self.rates);
         let named = |quantity: &str| format!("{name}: {quantity}");
-        // A quantity of the burst is a packet off at any time.
+        // Every quantity of the burst may differ by a packet at any time.
         vec![
             Check::equal(
                 named("lossless for"),
@@ -130,7 +130,7 @@ impl Seen {
 /// Sends the burst of a layout.
 ///
 /// # Errors
-/// Why it cannot be replayed.
+/// Reason why it cannot be replayed.
 pub(crate) fn replay(layout: &Layout, scheme: Scheme) -> Result<Seen, String> {
     check_rate(layout.buffer, layout.port_rate)?;
     layout.check(scheme)?;

@@ -5,6 +5,6 @@ use crate::{ReplayInfo, Verification};
 const REASON: &str =
     "published figures of chips divided by ports and rates: no packet shows how large somebody's buffer is";
 
-/// Why not.
+/// Reason why `chips` cannot be replayed.
 pub(crate) const REPLAY: ReplayInfo =
     ReplayInfo { calculator: "chips", summary: REASON, run: |_| Verification::nothing(REASON) };

@@ -1,11 +1,12 @@
-//! `drain-time`: a queue of every priority at its longest, to which nothing more arrives.
+//! Replay of `drain-time`: a queue of every priority at its greatest length, without further
+//! arrivals.
 
 use crate::bench::Place;
 use crate::priorities::{Congested, Priorities};
 use crate::schemes::{check_rate, settled};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
 
-/// Of queues that drain.
+/// Replay with queues that drain.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "drain-time",
     summary: "a queue is filled up to ABM's threshold and drains: alone, and beside a queue of every other priority",
@@ -38,8 +39,8 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
             let mut bench = settled(priorities.bench(vec![rate; usize::from(ports)])?, &full)?;
             let measured = bench.drain(Place { port: 0, priority: priority as u8 });
             bench.verify();
-            // What its priority may be off, and two packets at its end; at its port each of the
-            // others has a turn for each of them.
+            // Error of the priority's occupancy, and two packets at its end. Each other queue of
+            // the port is served once for each of these packets.
             let gamma = 1.0 / present.len() as f64;
             let queue = |place: &Place| Congested { priority: usize::from(place.priority), gamma };
             let queues: Vec<_> = full.iter().map(queue).collect();

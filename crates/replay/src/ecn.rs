@@ -1,21 +1,22 @@
-//! `ecn`: the room that is left beside the longest marked queue, and the room that LossPass makes.
+//! Replay of `ecn`: the space left beside the longest marked queue, and the space that LossPass
+//! makes.
 
 use crate::bench::{Bench, Place};
 use crate::schemes::{settled, strict, switch, word};
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{ParamValue, Tags};
 
-/// Of bursts that come at one instant.
+/// Replay with bursts at one instant.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "ecn",
     summary: "a burst at one instant beside a queue of K + N packets, and into a port full of large flows (LossPass)",
     run,
 };
 
-/// The port's queues.
+/// Queue of small flows on the port.
 const SMALL: Place = Place { port: 0, priority: 0 };
 const LARGE: Place = Place { port: 0, priority: 1 };
-/// Most packets of the buffer.
+/// Maximum number of packets in the buffer.
 const PACKETS_MAX: u64 = 200_000;
 const LAWS: &str = "K for DCTCP and for halving, and that K + N is the longest queue: laws of closed loops of synchronised \
                     senders; `bufferlab run scenarios/dumbbell.toml` shows the queue of real ones";
@@ -72,7 +73,7 @@ fn rooms(asked: &Asked<'_>, buffer: u64, found: &mut Verification) -> Result<(),
     Ok(())
 }
 
-/// Packets of a burst that find room beside a queue of so many bytes.
+/// Packets of a burst that fit beside a queue of `queue` bytes.
 fn stored_beside(asked: &Asked<'_>, buffer: u64, queue: f64) -> Result<f64, String> {
     let packet = asked.params.bytes("packet") as u32;
     let config = switch(buffer, vec![asked.params.rate("port_rate")], 2);
@@ -85,8 +86,8 @@ fn stored_beside(asked: &Asked<'_>, buffer: u64, queue: f64) -> Result<f64, Stri
     Ok(burst(&mut bench))
 }
 
-/// Packets of small flows that find room in a port that is full of large ones, of which tau may be
-/// evicted.
+/// Packets of small flows that fit into a port full of large flows, of which the fraction tau may
+/// be evicted.
 fn stored_by_losspass(asked: &Asked<'_>, buffer: u64) -> Result<f64, String> {
     let packet = asked.params.bytes("packet") as u32;
     let room = buffer as f64 * asked.params.ratio("tau");
@@ -101,7 +102,7 @@ fn stored_by_losspass(asked: &Asked<'_>, buffer: u64) -> Result<f64, String> {
     Ok(burst(&mut bench))
 }
 
-/// Packets that are stored until one is lost.
+/// Number of packets stored until one is lost.
 fn burst(bench: &mut Bench) -> f64 {
     let mut stored = 0.0;
     while bench.offer(SMALL, Tags::NONE).is_ok() {

@@ -1,16 +1,16 @@
-//! What a replay found: stated beside measured, and how far apart discretisation lets them be.
+//! Results of a replay: stated and measured values, and the difference that discretisation allows.
 
 use bufferlab_theory::calculators::{Table, bytes, number, seconds};
 use std::fmt::{self, Display, Write};
 
-/// How a measured value is compared with the stated one.
+/// Relation between the measured and the stated value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// The same, up to the bound.
+    /// The values are equal, up to the bound.
     Equal,
-    /// Not less, up to the bound.
+    /// The measured value is at least the stated one, up to the bound.
     AtLeast,
-    /// Not more, up to the bound.
+    /// The measured value is at most the stated one, up to the bound.
     AtMost,
 }
 
@@ -38,25 +38,25 @@ impl Unit {
     }
 }
 
-/// One quantity, as the calculator states it and as packets show it.
+/// One quantity, as the calculator states it and as packets measure it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// What it is.
+    /// Name of the quantity.
     pub quantity: String,
     /// The calculator's answer (unit as in `unit`).
     pub stated: f64,
-    /// What packets showed.
+    /// Value measured with packets.
     pub measured: f64,
-    /// How the two are compared.
+    /// Relation that must be true.
     pub relation: Relation,
-    /// The difference that discretisation explains.
+    /// Largest difference that discretisation explains.
     pub bound: f64,
     /// The unit of the three numbers.
     pub unit: Unit,
 }
 
 impl Check {
-    /// Stated and measured must be equal up to `bound`.
+    /// A check that stated and measured are equal up to `bound`.
     #[must_use]
     pub fn equal(
         quantity: impl Into<String>,
@@ -67,20 +67,20 @@ impl Check {
         Self { quantity: quantity.into(), stated, measured, relation: Relation::Equal, bound, unit }
     }
 
-    /// The same with another relation.
+    /// The check with another relation.
     #[must_use]
     pub fn with(self, relation: Relation) -> Self {
         Self { relation, ..self }
     }
 
-    /// Measured less stated.
+    /// Measured minus stated.
     #[must_use]
     pub fn difference(&self) -> f64 {
-        // Both unbounded: there is no difference.
+        // Both unbounded: the difference is zero.
         if self.measured == self.stated { 0.0 } else { self.measured - self.stated }
     }
 
-    /// Measured less stated, relative to stated; 0 where an inequality holds.
+    /// Measured minus stated, relative to stated; 0 where an inequality is true.
     #[must_use]
     pub fn relative(&self) -> f64 {
         let difference = self.difference();
@@ -92,7 +92,7 @@ impl Check {
         if counts && self.stated != 0.0 { difference / self.stated } else { 0.0 }
     }
 
-    /// Whether they agree. Numbers as close as rounding of floating point are the same.
+    /// Whether measured and stated agree. Differences within floating-point rounding are ignored.
     #[must_use]
     pub fn holds(&self) -> bool {
         let bound = self.bound + 1e-9 * self.stated.abs().min(f64::MAX);
@@ -104,28 +104,28 @@ impl Check {
     }
 }
 
-/// One run, or several of a kind, and what they showed.
+/// One run, or several of a kind, and their results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// What ran.
+    /// Description of the run.
     pub what: String,
-    /// Why measured values may differ by as much as the bounds say.
+    /// Explanation of the bounds: why measured values may differ.
     pub bound: String,
-    /// What was compared.
+    /// Comparisons.
     pub checks: Vec<Check>,
 }
 
-/// What packets say about a calculator's answer.
+/// Results of replaying a calculator's answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verification {
-    /// What was replayed.
+    /// Replays.
     pub replays: Vec<Replay>,
-    /// Which answers were not, and why.
+    /// Answers without a replay, and the reason.
     pub left_out: Vec<String>,
 }
 
 impl Verification {
-    /// One replay.
+    /// A verification with one replay.
     #[must_use]
     pub fn of(what: impl Into<String>, bound: impl Into<String>, checks: Vec<Check>) -> Self {
         let mut verification = Self::default();
@@ -133,23 +133,23 @@ impl Verification {
         verification
     }
 
-    /// Nothing could be replayed.
+    /// A verification without replays.
     #[must_use]
     pub fn nothing(reason: impl Into<String>) -> Self {
         Self { replays: Vec::new(), left_out: vec![reason.into()] }
     }
 
-    /// One more replay.
+    /// Adds a replay.
     pub fn add(&mut self, what: impl Into<String>, bound: impl Into<String>, checks: Vec<Check>) {
         self.replays.push(Replay { what: what.into(), bound: bound.into(), checks });
     }
 
-    /// Everything that was compared.
+    /// All comparisons.
     pub fn checks(&self) -> impl Iterator<Item = &Check> {
         self.replays.iter().flat_map(|replay| &replay.checks)
     }
 
-    /// Whether every quantity that was replayed is what the calculator states.
+    /// Whether every replayed quantity agrees with the calculator.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.checks().all(Check::holds)
@@ -157,7 +157,7 @@ impl Verification {
 }
 
 impl Display for Verification {
-    /// A table for each replay, its bound, and what was left out.
+    /// A table for each replay, its bound, and the answers without a replay.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         for replay in &self.replays {

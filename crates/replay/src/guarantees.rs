@@ -1,20 +1,20 @@
-//! `guarantees`: states of a switch under ABM that attain the bounds, and random ones, which must
-//! keep them.
+//! Replay of `guarantees`: states of a switch under ABM that attain the bounds, and random states,
+//! which must satisfy them.
 
 use crate::priorities::{Congested, Priorities};
 use crate::{Asked, Check, Relation, ReplayInfo, Unit, Verification};
 use bufferlab_units::RandomStream;
 
-/// Of steady states.
+/// Replay with steady states.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "guarantees",
-    summary: "queues are kept as long as ABM allows: in the states that attain the bounds, and in random ones",
+    summary: "queues are kept at ABM's limits, in the states that attain the bounds and in random ones",
     run,
 };
 
-/// Random states beside the extreme ones.
+/// Number of random states, in addition to the extreme ones.
 const RANDOM_STATES: u64 = 12;
-/// Congested queues of a priority in a random state, at most.
+/// Maximum number of congested queues of a priority in a random state.
 const QUEUES: u64 = 4;
 
 fn run(asked: &Asked<'_>) -> Verification {
@@ -30,7 +30,7 @@ fn replay(asked: &Asked<'_>, priorities: &Priorities) -> Result<Verification, St
     let count = priorities.alphas.len();
     let (mut extremes, mut found) = (Vec::new(), Verification::default());
     for priority in 0..count {
-        // The others are as fast as they can be.
+        // The other queues drain at the full rate.
         let all: Vec<_> = (0..count)
             .map(|other| Congested { priority: other, gamma: if other == priority { gamma } else { 1.0 } })
             .collect();
@@ -56,7 +56,7 @@ fn replay(asked: &Asked<'_>, priorities: &Priorities) -> Result<Verification, St
     Ok(found)
 }
 
-/// The least and the most that each priority holds in random states.
+/// Least and greatest occupancy of each priority in random states.
 fn random(asked: &Asked<'_>, priorities: &Priorities) -> Result<Vec<Check>, String> {
     let mut stream = RandomStream::new(1, "guarantees", 0);
     let slowest = asked.params.ratio("gamma");

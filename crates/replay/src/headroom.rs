@@ -1,5 +1,5 @@
-//! `headroom`: a sender that sends until it obeys a pause, the worst packets at the worst moment,
-//! and the least headroom with which the switch loses none.
+//! Replay of `headroom`: a sender transmits until it obeys a pause, with the worst packets at the
+//! worst moment. The result is the least headroom without loss.
 
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{Admission, Buffer, Hardware, Observer, Packet, ParamValue, SwitchConfig, SwitchEvent};
@@ -8,24 +8,24 @@ use bufferlab_theory::forms::headroom::{CABLE_SECONDS_PER_METRE, PAUSE_FRAME_BIT
 use bufferlab_units::headroom::{PAUSE_FRAME_BYTES, PacketMemory};
 use bufferlab_units::{BitRate, Time};
 
-/// Of a lossless queue whose packets do not leave.
+/// Replay with a lossless queue whose packets do not leave.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "headroom",
-    summary: "packets are sent over the cable until a pause is obeyed; the least headroom that loses none",
+    summary: "packets are sent over the cable until the sender obeys a pause; measures the least headroom without loss",
     run,
 };
 
-/// Largest packets that the pool takes before the next one goes to headroom and pauses the sender.
+/// Largest packets that the pool stores before the next one uses headroom and pauses the sender.
 const BEFORE: u64 = 3;
-/// More packets on the way than this take too long.
+/// Packets in flight above which a replay would take too long.
 const PACKETS_MAX: u64 = 30_000;
-/// The smallest frame of Ethernet (bytes), as the calculator has it.
+/// The smallest frame of Ethernet (bytes), as in the calculator.
 const SMALLEST_FRAME: u32 = 64;
-/// Formulas that know delays of no link here, or fewer terms than the switch needs.
+/// Formulas with delays that no link here has, or with fewer terms than the switch needs.
 const OTHERS: &str = "shorthand, ABM/Reverie code, HPCC code and SONiC: they count delays of chips and averages of \
                       packets that no link here has; compare them with \"bufferlab's switch\"";
 
-/// A cable and what is sent over it.
+/// A cable and the packets sent over it.
 #[derive(Clone, Copy, Debug)]
 struct Cable {
     rate: BitRate,
@@ -90,8 +90,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// The standard's figure with the packet that triggers: its delays of interfaces and of the peer
-/// are reaction time.
+/// The standard's headroom, including the packet that triggers the pause. Its delays of interfaces
+/// and of the peer become reaction time.
 fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option<f64>, f64) {
     let name = "IEEE, with the trigger";
     let params = &asked.params;
@@ -105,13 +105,13 @@ fn with_trigger(asked: &Asked<'_>, cable: Cable) -> (&'static str, Cable, Option
     (name, Cable { reaction, ..cable }, asked.answer.value(name), more)
 }
 
-/// The least headroom with which nothing is lost (bytes), at most twice what is stated.
+/// The least headroom without loss (bytes), at most twice the stated one.
 fn least(cable: &Cable, stated: u64) -> Result<u64, String> {
     let worst = cable.packets.worst();
     if stated / u64::from(worst) > PACKETS_MAX {
         return Err(format!("more than {PACKETS_MAX} packets on the way"));
     }
-    // A packet of headroom is the least that the policy takes, and too little.
+    // A packet of headroom is the minimum of the policy, and too little.
     let (mut losing, mut enough) =
         (cable.packets.occupied(cable.packets.largest), 2 * stated + u64::from(cable.packets.largest));
     if loses(cable, enough)? {
@@ -124,7 +124,7 @@ fn least(cable: &Cable, stated: u64) -> Result<u64, String> {
     Ok(enough)
 }
 
-/// When the switch asked for its first pause.
+/// Time of the switch's first pause frame.
 #[derive(Debug, Default)]
 struct Asks {
     pause: Option<Time>,
@@ -138,11 +138,11 @@ impl Observer for Asks {
     }
 }
 
-/// Whether the switch loses a packet with so much headroom.
+/// Whether the switch loses a packet with this headroom.
 fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let PacketMemory { largest, cell, .. } = cable.packets;
-    // The worst case: the packets before the pause leave one byte below the threshold, so that the
-    // packet that asks for the pause does not fit and goes to headroom.
+    // The worst case: the packets before the pause end one byte below the threshold. So the packet
+    // that triggers the pause does not fit and uses headroom.
     let threshold = BEFORE * cable.packets.occupied(largest) + 1;
     let config = SwitchConfig {
         hardware: Hardware { cell_bytes: cell.max(1), ..Hardware::IDEAL },
@@ -159,18 +159,19 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
     let params = params.map(|(name, value)| (name.to_owned(), value));
     let mut switch = config.build("sonic-dt", &params).map_err(|error| error.to_string())?;
     let mut asks = Asks::default();
-    // What is on the cable: when its last bit arrives, and its size.
+    // Packets on the cable: arrival time of the last bit, and size.
     let mut on_the_way: std::collections::VecDeque<(Time, u32)> = std::collections::VecDeque::new();
     let (mut start, mut sent, mut lost) = (Time::ZERO, 0, false);
     loop {
-        // The sender knows of a pause after its frame has waited for one of the largest packets.
+        // The sender receives a pause frame after the frame has waited for one of the largest
+        // packets.
         let frame = u64::from(largest) + u64::from(PAUSE_FRAME_BYTES);
         let way = cable.rate.serialization(frame) + cable.delay + cable.reaction;
         let obeys = asks.pause.map(|at| at + way);
         if obeys.is_none_or(|obeys| start < obeys) {
             let worst = cable.packets.worst();
             let after = start + cable.rate.serialization(u64::from(worst));
-            // The last one that is started is one of the largest.
+            // The last packet that the sender starts is one of the largest.
             let is_last = obeys.is_some_and(|obeys| after >= obeys);
             let wire = if sent <= BEFORE || is_last { largest } else { worst };
             start += cable.rate.serialization(u64::from(wire));

@@ -1,10 +1,9 @@
-//! The answers of calculators, measured packet by packet.
+//! Measures the answers of calculators packet by packet.
 //!
-//! For every calculator of [`bufferlab_theory::calculators`] an entry of [`REPLAYS`] builds, from
-//! the calculator's own parameters, a switch in which the stated quantity shows, drives packets
-//! through that of [`bufferlab_core`], and compares. How far stated and measured may be apart
-//! follows from discretisation (a packet, a serialization time, a refresh) and is stated with every
-//! comparison.
+//! Every calculator of [`bufferlab_theory::calculators`] has an entry in [`REPLAYS`]. The entry
+//! builds a switch of [`bufferlab_core`] from the calculator's parameters, sends packets through
+//! it, and compares the measured with the stated quantity. The allowed difference follows from
+//! discretisation (a packet, a serialization time, a refresh) and is part of every comparison.
 //!
 //! ```
 //! use bufferlab_theory::calculators::CALCULATORS;
@@ -34,25 +33,25 @@ pub use finding::{Check, Relation, Replay, Unit, Verification};
 use bufferlab_params::{ParamValue, Params};
 use bufferlab_theory::calculators::{CalculatorError, CalculatorInfo, Derivation};
 
-/// How the answers of a calculator are replayed.
+/// Replay of a calculator's answers.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayInfo {
     /// The calculator's name.
     pub calculator: &'static str,
-    /// What is replayed and measured, or why packets cannot say anything, in one line.
+    /// The run and its measurement, or the reason why packets cannot check the answer, in one line.
     pub summary: &'static str,
-    /// Replays.
+    /// Runs the replay.
     pub run: fn(&Asked<'_>) -> Verification,
 }
 
-/// What was asked of a calculator, and its answer.
+/// The question to a calculator, and its answer.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
     /// The calculator.
     pub info: &'static CalculatorInfo,
-    /// As they were given.
+    /// Parameters as given.
     pub given: &'a [(String, ParamValue)],
-    /// All parameters.
+    /// All parameters, with defaults.
     pub params: Params,
     /// The answer.
     pub answer: Derivation,
@@ -62,7 +61,7 @@ impl Asked<'_> {
     /// The value of the answer `name`.
     ///
     /// # Panics
-    /// If the calculator does not answer it: a defect of the replay.
+    /// If the calculator has no such answer, a defect of the replay.
     pub(crate) fn stated(&self, name: &str) -> f64 {
         self.answer.value(name).unwrap_or_else(|| panic!("{} answers {name}", self.info.name))
     }
@@ -83,7 +82,7 @@ pub static REPLAYS: &[ReplayInfo] = &[
 
 /// Replays the answer of a calculator for `given`; the other parameters have their defaults.
 ///
-/// A calculator that a program has registered has no replay; what is left out says so.
+/// A calculator registered by a program has no replay, as the list of omitted answers states.
 ///
 /// # Errors
 /// As [`CalculatorInfo::calculate`].

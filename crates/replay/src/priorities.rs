@@ -1,5 +1,4 @@
-//! Switches whose priorities have queues at ABM's thresholds, as `guarantees` and `drain-time`
-//! describe them.
+//! Switches for `guarantees` and `drain-time`: priorities whose queues are at ABM's thresholds.
 
 use crate::bench::{Bench, Place};
 use crate::schemes::{abm, packet_size, settled, switch};
@@ -8,7 +7,7 @@ use bufferlab_units::{BitRate, Time};
 
 /// Rate of the fastest port.
 pub(crate) const RATE: BitRate = BitRate::gbps(100);
-/// Refreshes of factors: no queue changes while a state settles.
+/// Refresh interval of factors; queues do not change while a state settles.
 const INTERVAL: Time = Time::from_us(10);
 
 /// The buffer and the alphas of its priorities.
@@ -19,20 +18,20 @@ pub(crate) struct Priorities {
     pub(crate) packet: u32,
 }
 
-/// A congested queue on a port of its own.
+/// A congested queue on a separate port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Congested {
-    /// Its priority.
+    /// Priority of the queue.
     pub(crate) priority: usize,
-    /// Rate of its port, as a part of the fastest port's.
+    /// Rate of the queue's port, as a fraction of the fastest port's.
     pub(crate) gamma: f64,
 }
 
 impl Priorities {
-    /// Those of the parameters; `queues`: how many there will be at most.
+    /// Reads the parameters; `queues` is the maximum number of queues.
     ///
     /// # Errors
-    /// Why they cannot be replayed.
+    /// Reason why the priorities cannot be replayed.
     pub(crate) fn new(params: &Params, queues: usize) -> Result<Self, String> {
         let (buffer, alphas) = (params.bytes("buffer"), params.ratios("alphas"));
         if alphas.len() > 32 {
@@ -54,9 +53,9 @@ impl Priorities {
         abm(&config, &self.alphas, 64.0, INTERVAL, self.packet)
     }
 
-    /// How far what `priority` holds may be from the steady state of so many queues (bytes). A
-    /// queue ends from a packet below omega times what is free to omega + 1 packets above it (see
-    /// [`Bench::settle`]); the sum of that over all queues is missing from what is free.
+    /// Possible difference of `priority`'s occupancy from the steady state of these queues (bytes).
+    /// A queue settles between a packet below omega times the free buffer and omega + 1 packets
+    /// above it (see [`Bench::settle`]). The sum of these differences reduces the free buffer.
     pub(crate) fn slack(&self, queues: &[Congested], priority: usize) -> f64 {
         let count = |priority| queues.iter().filter(|queue| queue.priority == priority).count() as f64;
         let omega = |queue: &Congested| self.alphas[queue.priority] * queue.gamma / count(queue.priority);
@@ -66,8 +65,8 @@ impl Priorities {
         f64::from(self.packet) * (count(priority) + own + own * missing / (1.0 + all))
     }
 
-    /// The steady state of congested queues, each on a port of its own beside an idle port of the
-    /// fastest rate: what each priority holds (bytes).
+    /// Occupancy of each priority (bytes) in the steady state of congested queues, each on a
+    /// separate port. One more port of the fastest rate is idle.
     pub(crate) fn held(&self, queues: &[Congested]) -> Result<Vec<f64>, String> {
         let rate = |queue: &Congested| BitRate((queue.gamma * RATE.0 as f64).round().max(1.0) as u64);
         let rates: Vec<_> = queues.iter().map(rate).chain([RATE]).collect();

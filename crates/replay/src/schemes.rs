@@ -1,25 +1,23 @@
-//! The switches in which thresholds of the closed forms show: policies set such that control takes
-//! no time.
+//! Switches that show the thresholds of closed forms: their policies react without delay.
 
 use crate::bench::{Bench, Place};
 use bufferlab_core::{ParamValue, Scheduler, SwitchConfig};
 use bufferlab_units::{BitRate, Time};
 
-/// The fewest packets of which a buffer consists: with fewer, a packet is a large part of every
-/// quantity.
+/// Minimum number of packets in a buffer: with fewer, a packet is a large part of every quantity.
 pub(crate) const FEWEST_PACKETS: u64 = 500;
-/// The most, which keeps runs short.
+/// Maximum number of packets in a buffer, for short runs.
 const MOST_PACKETS: u64 = 20_000;
-/// Largest buffer that is replayed (bytes): its packets are as large as any.
+/// Largest buffer for a replay (bytes): larger ones would need larger packets than exist.
 const LARGEST_BUFFER: u64 = 1 << 44;
-/// The longest time in which a port may send the buffer: time has picoseconds, and an end.
+/// Longest time in which a port may send the buffer (s), because simulated time has a limit.
 const LONGEST_SECONDS: f64 = 1e4;
 
 /// The size of a packet (bytes) that divides `buffer` bytes into as many as a run of about a second
-/// can afford, where each costs `cost_each` arrivals and offers.
+/// allows, if each costs `cost_each` arrivals and offers.
 ///
 /// # Errors
-/// Why the buffer cannot be replayed.
+/// Reason why the buffer cannot be replayed.
 pub(crate) fn packet_size(buffer: u64, cost_each: f64) -> Result<u32, String> {
     const COST: f64 = 4e6;
     let affordable = (COST / cost_each.max(1.0)) as u64;
@@ -35,10 +33,10 @@ pub(crate) fn packet_size(buffer: u64, cost_each: f64) -> Result<u32, String> {
     Ok(u32::try_from((buffer / packets).max(1)).expect("below the largest packet"))
 }
 
-/// Refuses rates so low that time has no end.
+/// Refuses rates so low that simulated time would overflow.
 ///
 /// # Errors
-/// Why not.
+/// The reason.
 pub(crate) fn check_rate(buffer: u64, rate: BitRate) -> Result<(), String> {
     let seconds = buffer as f64 * 8.0 / rate.0 as f64;
     if seconds > LONGEST_SECONDS {
@@ -52,23 +50,23 @@ pub(crate) fn ratios(alphas: &[f64]) -> ParamValue {
     ParamValue::RatioPerPriority(alphas.to_vec().into())
 }
 
-/// A word.
+/// A word as a parameter value.
 pub(crate) fn word(word: &'static str) -> ParamValue {
     ParamValue::Choice(word.into())
 }
 
-/// A switch that is served in round robin.
+/// A switch with round-robin scheduling.
 pub(crate) fn switch(buffer: u64, rates: Vec<BitRate>, queues: usize) -> SwitchConfig {
     SwitchConfig::new(buffer, rates).with_queues(queues)
 }
 
-/// The same with strict priorities, the first queue first.
+/// A switch with strict priorities, the first queue first.
 pub(crate) fn strict(buffer: u64, rates: Vec<BitRate>, queues: usize) -> SwitchConfig {
     SwitchConfig { scheduler: Scheduler::strict_priority(queues), ..switch(buffer, rates, queues) }
 }
 
-/// ABM in which a queue that holds anything is congested, and drain rates follow from rates: the
-/// model of the paper. Packets tagged `unscheduled` have `unscheduled_alpha`.
+/// ABM in the paper's model: every queue that is not empty is congested, and drain rates are
+/// computed from port rates. Packets tagged `unscheduled` have `unscheduled_alpha`.
 pub(crate) fn abm(
     config: &SwitchConfig,
     alphas: &[f64],
@@ -91,7 +89,7 @@ pub(crate) fn abm(
 /// Keeps queues full and waits until they are steady.
 ///
 /// # Errors
-/// If they never are.
+/// If they never become steady.
 pub(crate) fn settled(mut bench: Bench, full: &[Place]) -> Result<Bench, String> {
     full.iter().for_each(|&place| bench.keep_full(place));
     bench.settle()?;

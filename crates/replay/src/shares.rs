@@ -1,4 +1,4 @@
-//! `shares`: equal queues that are kept as long as Dynamic Thresholds allow.
+//! Replay of `shares`: equal queues that are as long as Dynamic Thresholds allow.
 
 use crate::bench::{Bench, Place};
 use crate::schemes::{packet_size, ratios, settled, switch};
@@ -6,18 +6,18 @@ use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_theory::calculators::number;
 use bufferlab_units::BitRate;
 
-/// Of queues on ports of their own.
+/// Replay with queues on separate ports.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "shares",
-    summary: "as many queues as stated are kept as long as Dynamic Thresholds allow, for every alpha of the table",
+    summary: "the stated number of queues is kept at the limits of Dynamic Thresholds, for every alpha of the table",
     run,
 };
 
 /// The powers of two of the table.
 const POWERS: std::ops::RangeInclusive<i32> = -8..=8;
-/// A buffer, where none is given (bytes): ten thousand packets, and every share is a part of it.
+/// Default buffer (bytes): ten thousand packets. Every share is a fraction of it.
 const SOME_BUFFER: u64 = 10_000_000;
-/// More queues than this show nothing new.
+/// Number of queues above which a replay shows nothing new.
 const QUEUES_MAX: u64 = 512;
 const FACTORS: std::ops::RangeInclusive<f64> = 1e-6..=65_536.0;
 const BOUND: &str =
@@ -52,7 +52,7 @@ fn run(asked: &Asked<'_>) -> Verification {
     found
 }
 
-/// The worst alpha of a column of the table.
+/// The alpha with the largest difference in a column of the table.
 fn row(buffer: u64, count: u64) -> Result<(String, Check), String> {
     if count > QUEUES_MAX {
         return Err(format!("at most {QUEUES_MAX} are replayed"));
@@ -74,7 +74,7 @@ fn row(buffer: u64, count: u64) -> Result<(String, Check), String> {
     Ok((what, worst.expect("the table has rows")))
 }
 
-/// What the queue holds that is farthest from the mean of `count` equal ones (bytes), and the size
+/// Length (bytes) of the queue that differs most from the mean of `count` equal ones, and the size
 /// of a packet.
 fn longest(buffer: u64, count: usize, alpha: f64) -> Result<(f64, u32), String> {
     if !FACTORS.contains(&alpha) {

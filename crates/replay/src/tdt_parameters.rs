@@ -1,5 +1,5 @@
-//! `tdt-parameters`: TDT's counters as the core's policy derives them, counted packet by packet,
-//! and the slowest burst that they recognise.
+//! Replay of `tdt-parameters`: TDT's counters as the core's policy derives them, counted packet by
+//! packet, and the slowest burst that they recognise.
 
 use crate::bench::{Bench, Place};
 use crate::schemes::switch;
@@ -7,28 +7,29 @@ use crate::{Asked, Check, ReplayInfo, Unit, Verification};
 use bufferlab_core::{ParamValue, Tags};
 use bufferlab_units::BitRate;
 
-/// Of one port whose state is looked at after every packet.
+/// Replay with one port whose state is checked after every packet.
 pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     calculator: "tdt-parameters",
     summary: "packets are counted until a port changes its state; bursts of rising rate until one is recognised",
     run,
 };
 
-/// The port that is looked at.
+/// The observed port.
 const PORT: Place = Place { port: 0, priority: 0 };
 const NORMAL: f64 = 0.0;
 const ABSORPTION: f64 = 1.0;
 const EVACUATION: f64 = 2.0;
 /// A limit that never binds.
 const LARGE: f64 = 65_536.0;
-/// Most packets of a buffer.
+/// Maximum number of packets in a buffer.
 const PACKETS_MAX: u64 = 200_000;
 
 fn run(asked: &Asked<'_>) -> Verification {
     replay(asked).unwrap_or_else(Verification::nothing)
 }
 
-/// A switch with the calculator's parameters from which TDT derives its counters, and these more.
+/// A switch with the calculator's parameters from which TDT derives its counters, and those in
+/// `more`.
 fn bench(asked: &Asked<'_>, alpha: f64, more: &[(&'static str, ParamValue)]) -> Result<Bench, String> {
     let packet = asked.params.bytes("packet");
     let ports = asked.params.small_count("ports") as usize;
@@ -103,11 +104,11 @@ fn stored_until_absorption(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Packets sent until the net count starts anew.
+/// Packets sent until the net count restarts.
 fn sent_until_restart(asked: &Asked<'_>) -> Result<u64, String> {
     let mut bench = bench(asked, LARGE, &[])?;
     let mut count = 0;
-    // Each is replaced: the queue stays, and so does the net count of 1.
+    // An arrival replaces each sent packet, so the queue and the net count of 1 do not change.
     loop {
         bench.offer(PORT, Tags::NONE).map_err(|reason| format!("OC1: a packet is lost ({:?})", reason))?;
         bench.send(PORT.port);
@@ -168,8 +169,8 @@ fn absorbing(asked: &Asked<'_>) -> Result<Bench, String> {
     Ok(bench)
 }
 
-/// What an evacuating port holds when it is normal again (bytes). Two packets leave for each that
-/// arrives: arrivals are never interrupted for DEC packets.
+/// Length of an evacuating port when it returns to normal (bytes). Two packets leave for each
+/// arrival, so there are never DEC departures without an arrival.
 fn evacuated_down_to(asked: &Asked<'_>) -> Result<u64, String> {
     let most = asked.params.bytes("buffer") / asked.params.bytes("packet");
     let mut bench = bench(asked, 1.0, &[("nec", ParamValue::Count(most)), ("dc", ParamValue::Count(1))])?;
@@ -191,7 +192,7 @@ fn evacuated_down_to(asked: &Asked<'_>) -> Result<u64, String> {
     Ok(bench.held(PORT))
 }
 
-/// The slowest burst that is recognised, by bisection of its rate.
+/// Checks the slowest recognised burst, by bisection of its rate.
 fn slowest_burst(asked: &Asked<'_>, found: &mut Verification) -> Result<(), String> {
     let (k, nec, oc1) = (asked.params.ratio("burst_ratio"), asked.stated("NEC"), asked.stated("OC1"));
     if nec < 10.0 || oc1 < 10.0 {
@@ -203,7 +204,7 @@ fn slowest_burst(asked: &Asked<'_>, found: &mut Verification) -> Result<(), Stri
         let middle = f64::midpoint(slow, fast);
         if recognises(asked, middle, (nec, oc1))? { fast = middle } else { slow = middle }
     }
-    // The net count is a packet off at either end, and NEC / (k - 1) is rounded.
+    // The net count may differ by a packet at either end, and NEC / (k - 1) is rounded.
     let bound = (k - 1.0) * (2.0 / nec + 1.5 / oc1) + 1e-4 * k;
     let words = "NEC is met a packet or two early or late and OC1 is rounded: (k - 1) (2 / NEC + 1.5 / OC1)";
     let check = Check::equal("slowest burst (port rates)", (k, fast), bound, Unit::Number);
@@ -211,13 +212,13 @@ fn slowest_burst(asked: &Asked<'_>, found: &mut Verification) -> Result<(), Stri
     Ok(())
 }
 
-/// Whether a burst of `ratio` port rates makes its port absorb before the net count starts anew.
+/// Whether a burst of `ratio` port rates makes its port absorb before the net count restarts.
 fn recognises(asked: &Asked<'_>, ratio: f64, (nec, oc1): (f64, f64)) -> Result<bool, String> {
     let mut bench = bench(asked, LARGE, &[])?;
     let mut sent = 0_u64;
     let most = (4.0 * (nec + oc1) * ratio) as u64;
     for arrival in 1..=most {
-        // Departures in the time of so many arrivals.
+        // Departures in the time of these arrivals.
         while (sent as f64) < arrival as f64 / ratio - 1.0 {
             sent += 1;
             bench.send(PORT.port);

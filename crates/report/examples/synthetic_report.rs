@@ -1,5 +1,5 @@
-//! Writes made-up results and their reports, to look at the page while changing it:
-//! `cargo run -p bufferlab-report --example synthetic_report -- DIR`.
+//! Writes made-up results and their reports, for checking changes of the page: `cargo run -p
+//! bufferlab-report --example synthetic_report -- DIR`.
 
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;

@@ -1,5 +1,5 @@
-//! Runs with real packets beside the same scenario in the simulator: which belong together, and
-//! where do the two differ?
+//! Pairs runs with real packets with simulated runs of the same scenario, and reports their
+//! differences.
 
 use crate::compare::{MetricComparison, relative_change};
 use crate::format;
@@ -8,12 +8,12 @@ use crate::metric::Unit;
 use crate::statistics::Change;
 use bufferlab_results::REAL_PACKETS;
 
-/// Differences that a sentence names.
+/// Maximum number of differences that a sentence names.
 const NAMED: usize = 4;
-/// A single pair of runs differs where it differs by more than this.
+/// With one pair of runs, differences above this fraction are reported.
 const ALIKE: f64 = 0.05;
 
-/// Labels of runs with real packets and of simulated runs of the same scenario with the same seed.
+/// Label pairs: runs with real packets, and simulated runs of the same scenario with the same seed.
 pub(crate) fn pairs(report: &Report) -> Vec<(&str, &str)> {
     let is_real = |run: &Run| run.summary.run_caveats.iter().any(|caveat| caveat.id == REAL_PACKETS);
     let is_same = |one: &Run, other: &Run| {
@@ -26,7 +26,7 @@ pub(crate) fn pairs(report: &Report) -> Vec<(&str, &str)> {
     real.filter_map(|real| Some((real.label.as_str(), simulated(real)?.label.as_str()))).collect()
 }
 
-/// A headline metric of both.
+/// A headline metric of a real and a simulated run.
 struct Both<'a> {
     row: &'a MetricComparison,
     real: f64,
@@ -43,7 +43,7 @@ impl Both<'_> {
         Some(Both { row, real: real.estimate?.mean, simulated: simulated.estimate?.mean, change })
     }
 
-    /// Beyond the interval of several seeds, or of one by more than [`ALIKE`].
+    /// Whether the change exceeds the interval of several seeds, or [`ALIKE`] with one seed.
     fn differs(&self) -> bool {
         match self.change {
             None => self.real.total_cmp(&self.simulated).is_ne(),
@@ -52,7 +52,7 @@ impl Both<'_> {
         }
     }
 
-    /// How much, for the order of the sentence.
+    /// Size of the difference, which orders the sentence.
     fn size(&self) -> f64 {
         self.change.map_or(f64::INFINITY, |change| change.mean.abs())
     }
@@ -79,7 +79,7 @@ impl Both<'_> {
     }
 }
 
-/// One sentence for each of [`pairs`]; none where nothing ran with real packets.
+/// One sentence for each of [`pairs`]; none without runs with real packets.
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
     let sentence = |(real, simulated): (&str, &str)| {
         let metrics = report.comparison.metrics.iter().filter(|row| row.metric.headline);

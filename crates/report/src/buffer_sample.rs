@@ -1,5 +1,4 @@
-//! What do the samples of a switch say of its buffer? Bytes by priority at every instant of the
-//! arrival phase.
+//! Samples of a switch's buffer: bytes by priority at every instant of the arrival phase.
 
 use crate::error::ReportError;
 use crate::statistics::Distribution;
@@ -15,16 +14,16 @@ pub struct BufferSample {
     pub time_ns: u64,
     /// Index of the switch.
     pub switch: u32,
-    /// Its buffer (bytes).
+    /// Size of the buffer (bytes).
     pub buffer_bytes: u64,
     /// Bytes stored.
     pub occupancy_bytes: u64,
-    /// Bytes of every priority that holds any, headroom included, summed over the ports.
+    /// Bytes of every priority with stored packets, headroom included, summed over the ports.
     pub priorities: BTreeMap<u8, u64>,
 }
 
 impl BufferSample {
-    /// What `priorities` hold together (% of the switch's buffer).
+    /// Occupancy of `priorities` together (% of the switch's buffer).
     #[must_use]
     pub fn percent(&self, priorities: &[u8]) -> f64 {
         let held: u64 = priorities.iter().filter_map(|priority| self.priorities.get(priority)).sum();
@@ -32,9 +31,9 @@ impl BufferSample {
     }
 }
 
-/// Calls `each` with every sample of the arrival phase, in the order of time. A sample that does
-/// not show every byte of its switch, because the scenario chose the ports (`sample_ports`), tells
-/// nothing of a priority and is left out, as is a switch whose buffer is not known.
+/// Calls `each` with every sample of the arrival phase, in the order of time. Samples are skipped
+/// if the scenario chose the ports (`sample_ports`) and they do not cover every byte of the switch.
+/// Switches with an unknown buffer size are skipped, too.
 ///
 /// # Errors
 /// If the table cannot be read.
@@ -52,7 +51,7 @@ pub fn visit_buffer_samples(
             each(&sample);
         }
     };
-    // Rows of one instant follow each other, the switch itself first.
+    // Rows of one instant are adjacent, with the switch's row first.
     let mut open: Option<BufferSample> = None;
     result.visit(|row: SeriesRow| {
         if row.time_ns >= manifest.duration_ns {
@@ -82,20 +81,20 @@ pub fn visit_buffer_samples(
     Ok(())
 }
 
-/// What a priority holds of the sampled switch's buffer, over the samples of the arrival phase (%
-/// of the buffer, headroom included).
+/// Occupancy of a priority in the sampled switch, over the samples of the arrival phase (% of the
+/// buffer, headroom included).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PriorityOccupancy {
     /// The switch.
     pub switch: String,
     /// The priority.
     pub priority: u8,
-    /// Over the samples.
+    /// Distribution over the samples.
     pub percent: Distribution,
 }
 
-/// By priority; nothing unless two priorities or more hold something, for one alone holds what the
-/// switch holds.
+/// Occupancy by priority. Empty unless at least two priorities store packets: one alone equals the
+/// switch's occupancy.
 pub(crate) fn by_priority(result: &RunResult) -> Result<Vec<PriorityOccupancy>, ReportError> {
     let mut samples = 0;
     let mut held: BTreeMap<(u32, u8), Vec<f64>> = BTreeMap::new();
@@ -110,7 +109,7 @@ pub(crate) fn by_priority(result: &RunResult) -> Result<Vec<PriorityOccupancy>, 
     }
     let names = &result.manifest().names.switches;
     let described = held.into_iter().filter_map(|((switch, priority), mut percents)| {
-        // Where it does not appear it holds nothing.
+        // A priority without a row is empty.
         percents.resize(samples, 0.0);
         let percent = Distribution::of(&mut percents)?;
         Some(PriorityOccupancy { switch: names[switch as usize].clone(), priority, percent })
@@ -125,10 +124,10 @@ mod tests {
     use bufferlab_results::{NameTables, RunHead, RunWriter};
     use std::path::Path;
 
-    /// Instant, bytes altogether, and priority and bytes of every queue that is shown.
+    /// Instant, total bytes, and priority and bytes of every sampled queue.
     type Shown<'a> = (u64, u64, &'a [(u8, u64)]);
 
-    /// A run whose switch of 1000 bytes shows this.
+    /// A run whose switch of 1000 bytes has these samples.
     fn run(folder: &Path, samples: &[Shown<'_>]) -> RunResult {
         let names = NameTables { switches: vec!["leaf0".to_owned()], ..NameTables::default() };
         let dir = folder.join("run");
@@ -165,9 +164,9 @@ mod tests {
             &[
                 (0, 0, &[]),
                 (40, 300, &[(1, 100), (3, 150), (3, 50)]),
-                // One queue is not shown: whose the other 100 bytes are nobody knows.
+                // One queue is not sampled: the priority of the other 100 bytes is unknown.
                 (80, 900, &[(3, 800)]),
-                // Flows no longer start.
+                // After the arrival phase.
                 (100, 700, &[(3, 700)]),
             ],
         );

@@ -1,5 +1,4 @@
-//! The fate of open-loop traffic: which bursts came through whole, how long packets waited, and who
-//! got which share of its port.
+//! Statistics of open-loop traffic: bursts without loss, queueing delays, and port shares.
 
 use crate::error::ReportError;
 use bufferlab_metrics::{DelayRow, FlowRow, FlowState, LinkRow};
@@ -9,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Width of a bin of burst lengths (TDT, Fig. 9).
 const BIN_NS: u64 = 250_000;
-/// Bins; the last one is open.
+/// Number of bins; the last one is open.
 const BINS: usize = 9;
 
 /// Open-loop flows of a class.
@@ -17,33 +16,33 @@ const BINS: usize = 9;
 pub struct BurstGroup {
     /// The class.
     pub class: String,
-    /// Bursts whose fate is known: all of their packets arrived, or some were lost.
+    /// Bursts with a known result: all packets arrived, or some were lost.
     pub bursts: u64,
-    /// Of these, bursts without a lost packet.
+    /// Bursts without a lost packet.
     pub lossless: u64,
-    /// Half of the bursts last for a tenth of the run or longer: a load rather than bursts.
+    /// Whether half of the bursts last for a tenth of the run or longer: a load rather than bursts.
     pub long_lived: bool,
     /// Packets sent.
     pub sent_packets: u64,
     /// Packets lost.
     pub lost_packets: u64,
-    /// The length that best separates the bursts that were absorbed from those that were not (ns):
-    /// up to it most are.
+    /// The length that best separates absorbed bursts from the others (ns): most bursts up to it
+    /// are absorbed.
     pub absorbed_ns: u64,
-    /// Bursts by length, in bins of 0.25 ms, the last one open; bins without bursts are left out.
+    /// Bursts by length, in bins of 0.25 ms, the last one open; empty bins are omitted.
     pub bins: Vec<BurstBin>,
 }
 
 /// Bursts of similar length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BurstBin {
-    /// Shortest (ns).
+    /// Shortest length (ns).
     pub from_ns: u64,
-    /// Below this (ns); `None`: any longer one.
+    /// Upper limit of the length, excluded (ns); `None`: no limit.
     pub to_ns: Option<u64>,
-    /// Bursts.
+    /// Number of bursts.
     pub bursts: u64,
-    /// Without a lost packet.
+    /// Bursts without a lost packet.
     pub lossless: u64,
 }
 
@@ -68,7 +67,7 @@ impl BurstBin {
         self.lossless as f64 / self.bursts as f64
     }
 
-    /// Every bin, without bursts.
+    /// Every bin, empty.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (0..BINS as u64).map(|at| Self {
             from_ns: at * BIN_NS,
@@ -78,7 +77,7 @@ impl BurstBin {
         })
     }
 
-    /// In ids of metrics: `250_500us`, and `2000us_up` for the last one.
+    /// Name in ids of metrics: `250_500us`, and `2000us_up` for the last one.
     pub(crate) fn key(&self) -> String {
         let us = |ns: u64| ns / 1_000;
         match self.to_ns {
@@ -87,7 +86,7 @@ impl BurstBin {
         }
     }
 
-    /// As in tables: `0.25 to 0.5 ms`, and `2 ms and longer` for the last one.
+    /// Name in tables: `0.25 to 0.5 ms`, and `2 ms and longer` for the last one.
     #[must_use]
     pub fn label(&self) -> String {
         let ms = |ns: u64| ns as f64 * 1e-6;
@@ -98,12 +97,12 @@ impl BurstBin {
     }
 }
 
-/// How long the packets of a class waited in switches, over all queues.
+/// Queueing delays of a class in switches, over all queues.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DelayGroup {
     /// The class.
     pub class: String,
-    /// Packets that were sent.
+    /// Packets sent by the switches.
     pub packets: u64,
     /// Mean (ns), exact.
     pub mean_ns: f64,
@@ -117,24 +116,23 @@ pub struct DelayGroup {
     pub max_ns: u64,
 }
 
-/// What a switch port was offered and what it carried while flows started.
+/// Offered and carried traffic of a switch port while flows started.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PortShare {
     /// Switch.
     pub from: String,
-    /// What the port leads to.
+    /// Neighbour at the other end of the port's link.
     pub to: String,
-    /// Its rate (bit/s).
+    /// Rate of the port (bit/s).
     pub rate_bps: u64,
-    /// What asked for it (bit/s).
+    /// Offered traffic (bit/s).
     pub offered_bps: f64,
-    /// What it carried (bit/s).
+    /// Carried traffic (bit/s).
     pub carried_bps: f64,
 }
 
 impl PortShare {
-    /// What it carried over what it could have: the lesser of offer and rate. `None` where nothing
-    /// was offered.
+    /// Carried traffic over the lesser of offered traffic and rate. `None` if nothing was offered.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let ideal = self.offered_bps.min(self.rate_bps as f64);
@@ -142,8 +140,8 @@ impl PortShare {
     }
 }
 
-/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all are equal, 1/n if one has everything. `None`
-/// without values, or if all are zero.
+/// Jain's fairness index, (Σx)² / (n Σx²): 1 if all values are equal, 1/n if only one is not zero.
+/// `None` without values, or if all are zero.
 #[must_use]
 pub fn jain(values: &[f64]) -> Option<f64> {
     let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
@@ -153,14 +151,14 @@ pub fn jain(values: &[f64]) -> Option<f64> {
 /// Collects the open-loop flows of one class.
 #[derive(Debug, Default)]
 pub(crate) struct Bursts {
-    /// Length and whether nothing was lost.
+    /// Length of each burst, and whether nothing was lost.
     fates: Vec<(u64, bool)>,
     sent_packets: u64,
     lost_packets: u64,
 }
 
 impl Bursts {
-    /// Takes a flow of the class, if it is open-loop.
+    /// Adds a flow of the class, if it is open-loop.
     pub(crate) fn add(&mut self, row: &FlowRow) {
         let Some(length_ns) = row.sending_ns else { return };
         self.sent_packets += row.sent_packets;
@@ -168,13 +166,13 @@ impl Bursts {
         match row.state {
             FlowState::Finished => self.fates.push((length_ns, true)),
             FlowState::Lossy => self.fates.push((length_ns, false)),
-            // Cut off by the end of the run: only a loss decides.
+            // The end of the run cut the burst off: its result is known only if packets were lost.
             FlowState::Unfinished if row.dropped_packets > 0 => self.fates.push((length_ns, false)),
             FlowState::Unfinished => {}
         }
     }
 
-    /// `None` if the class has no open-loop flow.
+    /// The group of the class; `None` if the class has no open-loop flow.
     pub(crate) fn finish(mut self, class: String, duration_ns: u64) -> Option<BurstGroup> {
         if self.sent_packets == 0 {
             return None;
@@ -201,8 +199,8 @@ impl Bursts {
     }
 }
 
-/// The length L, of those that occur (or 0), with the fewest exceptions from "up to L absorbed,
-/// beyond it not". The least of several.
+/// The length L with the fewest exceptions from "up to L absorbed, beyond it not". L is a burst's
+/// length, or 0. Of several, the smallest.
 fn best_cut(sorted: &[(u64, bool)]) -> u64 {
     // With a cut at 0 every absorbed burst is an exception.
     let mut exceptions = sorted.iter().filter(|fate| fate.1).count() as i64;
@@ -219,12 +217,12 @@ fn best_cut(sorted: &[(u64, bool)]) -> u64 {
 /// Per class: packets by the upper edge of their delay (ns), ascending.
 pub(crate) type DelaySamples = Vec<(String, Vec<(u64, u64)>)>;
 
-/// Queueing delays by class, over all queues; empty where they were not measured.
+/// Queueing delays by class, over all queues; empty if they were not measured.
 pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySamples), ReportError> {
     let mut classes: BTreeMap<u16, (BTreeMap<u64, u64>, u128)> = BTreeMap::new();
     result.visit(|row: DelayRow| {
         let (bins, total_ns) = classes.entry(row.class).or_default();
-        // Nobody waited: the bin's edge would say otherwise.
+        // No packet waited, but the bin's upper edge is above 0.
         let delay_ns = if row.total_ns == 0 { 0 } else { row.to_ns };
         *bins.entry(delay_ns).or_default() += row.packets;
         *total_ns += u128::from(row.total_ns);
@@ -256,7 +254,7 @@ pub(crate) fn delays(result: &RunResult) -> Result<(Vec<DelayGroup>, DelaySample
     Ok((groups, samples))
 }
 
-/// The switches' ports that were asked for anything.
+/// The switches' ports with offered traffic.
 pub(crate) fn ports(result: &RunResult) -> Result<Vec<PortShare>, ReportError> {
     let seconds = result.manifest().duration_ns as f64 * 1e-9;
     let mut ports = Vec::new();
@@ -306,7 +304,7 @@ mod tests {
         assert_eq!(best_cut(&[(100, true), (200, true), (300, false)]), 200);
         assert_eq!(best_cut(&[(100, true), (200, true)]), 200);
         assert_eq!(best_cut(&[(100, false), (200, false)]), 0);
-        // One short burst met a full buffer, one long burst an empty one.
+        // One short burst arrived at a full buffer, one long burst at an empty one.
         let fates =
             [(100, true), (110, false), (120, true), (130, true), (140, false), (150, false), (160, true)];
         assert_eq!(best_cut(&fates), 130);

@@ -1,4 +1,4 @@
-//! What to check before trusting the numbers, each with advice.
+//! Caveats: reasons to check a result before trusting its numbers, each with advice.
 
 use crate::format;
 use crate::pauses::Deadlock;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Queries of a run below which their mean is hardly worth reading.
+/// Queries of a run below which their mean is unreliable.
 pub const QUERIES_WANTED: u64 = 100;
 
 /// The percentiles that reports show.
@@ -19,17 +19,17 @@ const PERCENTILES: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percenti
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Caveat {
-    /// Packets of lossless priorities found their headroom full: what should be lossless was not.
+    /// Packets of lossless priorities were lost because their headroom was full.
     LostLossless {
         /// Packets lost, over all runs.
         packets: u64,
-        /// Runs concerned.
+        /// Affected runs.
         runs: u64,
-        /// Policies concerned.
+        /// Affected policies.
         policies: Vec<String>,
     },
-    /// Flows were cut off by the end of the run: they are missing from every percentile, and they
-    /// are the slow ones.
+    /// Flows were cut off by the end of the run. They are the slow ones, and no percentile includes
+    /// them.
     UnfinishedFlows {
         /// Unfinished flows, over all runs.
         unfinished: u64,
@@ -37,61 +37,61 @@ pub enum Caveat {
         flows: u64,
         /// The drain time of the scenario (ns).
         drain_ns: u64,
-        /// Policies concerned.
+        /// Affected policies.
         policies: Vec<String>,
     },
-    /// Switches waited for each other in a circle of pauses when a run ended.
+    /// Switches waited for each other in a cycle of pauses when a run ended.
     Deadlock {
-        /// Policies concerned.
+        /// Affected policies.
         policies: Vec<String>,
-        /// Runs concerned.
+        /// Affected runs.
         runs: u64,
-        /// The first of the deadlocks.
+        /// The first deadlock.
         first: Deadlock,
     },
-    /// One seed: no interval can be given.
+    /// Only one seed: no interval can be computed.
     SingleSeed,
-    /// A policy lacks seeds that others have, so it is compared over fewer pairs.
+    /// A policy lacks seeds that others have, so fewer pairs are compared.
     UnevenSeeds {
         /// The policy.
         policy: String,
-        /// Seeds that it lacks.
+        /// Missing seeds of the policy.
         missing: Vec<u64>,
     },
-    /// Runs of the folder that were planned and are not there, or not complete.
+    /// Planned runs of the folder that are missing or incomplete.
     MissingRuns {
-        /// Their folders.
+        /// Folders of the missing runs.
         missing: Vec<String>,
-        /// How many were planned.
+        /// Number of planned runs.
         planned: usize,
     },
-    /// Flows and queries of the beginning are left out; everything else is of the whole run.
+    /// Flows and queries of the warm-up are left out; all other numbers cover the whole run.
     WarmUp {
-        /// The first ones that count started then (ns).
+        /// Start of the first counted flow or query (ns).
         from_ns: u64,
     },
-    /// Runs that are compared differ in more than policy and seed.
+    /// Compared runs differ in more than policy and seed.
     MixedRuns {
-        /// In what: `version`, `profile`, `scenario`, …
+        /// The differing property: `version`, `profile`, `scenario`, …
         what: &'static str,
         /// The different values.
         values: Vec<String>,
     },
-    /// A percentile (and all beyond it) has fewer than ten samples beyond it.
+    /// A percentile (and every higher one) has fewer than ten samples beyond it.
     TooFewSamples {
-        /// The lowest percentile concerned.
+        /// The lowest affected percentile.
         percentile: Percentile,
-        /// Of what, as reports call it, and the samples in the run that has fewest.
+        /// Affected groups as named in reports, with the number of samples in the smallest run.
         groups: Vec<(String, u64)>,
     },
     /// Too few queries for their statistics.
     FewQueries {
-        /// Their class.
+        /// Class of the queries.
         class: String,
-        /// Queries in the run that has fewest.
+        /// Number of queries in the smallest run.
         queries: u64,
     },
-    /// Something that the driver of the run noted.
+    /// A caveat of the run's driver.
     Run(RunCaveat),
 }
 
@@ -114,7 +114,7 @@ impl Caveat {
         }
     }
 
-    /// What is the matter, as a sentence.
+    /// Description of the problem, as a sentence.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -172,7 +172,7 @@ impl Caveat {
         }
     }
 
-    /// What to do about it, as a sentence.
+    /// Advice, as a sentence.
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
@@ -197,14 +197,14 @@ impl Caveat {
         }
     }
 
-    /// For JSON.
+    /// The caveat as a JSON record.
     #[must_use]
     pub fn record(&self) -> CaveatRecord {
         CaveatRecord { id: self.id().to_owned(), message: self.message(), advice: self.advice() }
     }
 }
 
-/// Which percentiles have too few samples, and how many they need.
+/// Lists the percentiles with too few samples, and the number that they need.
 fn too_few_samples(percentile: Percentile, groups: &[(String, u64)]) -> String {
     let wanted = PERCENTILES.iter().filter(|other| **other >= percentile);
     let needs: Vec<_> =
@@ -231,7 +231,7 @@ pub struct CaveatRecord {
     pub advice: String,
 }
 
-/// Caveats of these runs (policy label and summary), the gravest first.
+/// Caveats of these runs (policy label and summary), the most serious first.
 pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     let mut caveats = Vec::new();
     caveats.extend(lost_lossless(runs));
@@ -244,12 +244,12 @@ pub(crate) fn collect(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     caveats
 }
 
-/// Caveats of one kind that are shown one by one.
+/// Caveats of one kind that are listed separately.
 const SHOWN_OF_A_KIND: usize = 3;
 
-/// What the runs say themselves. Where not all of them say the same, each sentence names its runs,
-/// if it does not do so itself, and of many that differ in their numbers the first few stand for
-/// the rest.
+/// Caveats that drivers wrote into their runs. If not all runs have a caveat, its sentence names
+/// its runs, unless the text already does. Of many that differ only in their numbers, the first few
+/// are shown.
 fn of_runs(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     let mut noted: Vec<(&RunCaveat, Vec<(&str, u64)>)> = Vec::new();
     for (label, run) in runs {
@@ -286,8 +286,7 @@ fn of_runs(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
     caveats
 }
 
-/// Whether a name stands in a sentence, and not only as a part of a word: `dt` is none of
-/// "bandwidth".
+/// Whether a sentence contains a name as a whole word: `dt` is not in "bandwidth".
 fn mentions(sentence: &str, name: &str) -> bool {
     sentence.match_indices(name).any(|(at, _)| {
         let before = sentence[..at].chars().next_back();
@@ -296,7 +295,7 @@ fn mentions(sentence: &str, name: &str) -> bool {
     })
 }
 
-/// `dt; abm, seed 2`: a label alone stands for all of its seeds.
+/// Names of runs such as `dt; abm, seed 2`: a label alone means all of its seeds.
 fn names(sayers: &[(&str, u64)], runs: &[(&str, &crate::RunSummary)]) -> String {
     let mut labels: Vec<&str> = sayers.iter().map(|(label, _)| *label).collect();
     labels.dedup();
@@ -390,7 +389,7 @@ fn seeds(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
 }
 
 fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
-    // The smallest run decides, group by group in the order of the first run.
+    // The smallest run counts, group by group in the order of the first run.
     let mut groups: Vec<(String, u64)> = Vec::new();
     let mut queries: Vec<(String, u64)> = Vec::new();
     let lower = |list: &mut Vec<(String, u64)>, name: String, count: u64| match list
@@ -401,7 +400,7 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         None => list.push((name, count)),
     };
     for (_, run) in runs {
-        // Bursts are told by their losses, not by their completion times.
+        // Losses, not completion times, are the results of open-loop bursts.
         for group in run.groups.iter().filter(|group| group.flows > group.open_loop) {
             lower(&mut groups, group.group.label(), group.fct_ns.map_or(0, |fct| fct.count));
         }
@@ -415,8 +414,8 @@ fn samples(runs: &[(&str, &crate::RunSummary)]) -> Vec<Caveat> {
         .map(|(class, queries)| Caveat::FewQueries { class: class.clone(), queries: *queries })
         .collect();
     groups.extend(queries.into_iter().map(|(class, count)| (format::queries_of(&class), count)));
-    // A group is listed with the lowest percentile that it lacks samples for; the worst groups come
-    // first.
+    // A group is listed with the lowest percentile for which it has too few samples; the worst
+    // groups come first.
     let lowest = |samples: u64| PERCENTILES.into_iter().find(|p| samples < p.samples_needed());
     for percentile in PERCENTILES {
         let concerned: Vec<_> =

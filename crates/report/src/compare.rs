@@ -20,7 +20,7 @@ pub struct Comparison {
 /// One metric for every policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricComparison {
-    /// Which.
+    /// The metric.
     pub metric: Metric,
     /// One cell per policy, in the order of [`Comparison::policies`].
     pub cells: Vec<Cell>,
@@ -31,11 +31,11 @@ pub struct MetricComparison {
 pub struct Cell {
     /// Label of the policy.
     pub policy: String,
-    /// The value of every seed, in the order of [`Comparison::seeds`]; `None` where there is none.
+    /// The value of every seed, in the order of [`Comparison::seeds`]; `None` where it is missing.
     pub values: Vec<Option<f64>>,
     /// Mean over the seeds, with its interval.
     pub estimate: Option<Estimate>,
-    /// Change against the baseline, a fraction of the baseline's mean; `None` for the baseline
+    /// Change against the baseline, a fraction of the baseline's mean. `None` for the baseline
     /// itself, without common seeds, and where the baseline's mean is zero.
     pub change: Option<Change>,
 }
@@ -91,7 +91,7 @@ impl Comparison {
         self.policies.first().map_or("", String::as_str)
     }
 
-    /// The metric with this name, or with a name that it had in earlier versions.
+    /// The metric with this id, or with an id from an earlier version.
     #[must_use]
     pub fn metric(&self, id: &str) -> Option<&MetricComparison> {
         let id = Metric::current_id(id);

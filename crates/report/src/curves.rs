@@ -1,5 +1,5 @@
-//! Curves on a page of their own: sweeps, figures of papers, figures that come from no run, in the
-//! style of the report.
+//! Curves on a separate page, in the style of the report: sweeps, figures of papers, and figures
+//! without runs.
 
 use crate::caveat::CaveatRecord;
 use crate::error::ReportError;
@@ -9,7 +9,7 @@ use crate::format;
 use crate::svg::{self, Axis, Chart, HeatMap, Mark, Point, Series};
 use maud::{Markup, html};
 
-/// How an axis is laid out.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CurveScale {
     /// Equal steps for equal differences.
@@ -18,36 +18,36 @@ pub enum CurveScale {
     Log,
 }
 
-/// An axis: its title with the unit, and its layout.
+/// An axis: its title with the unit, and its scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveAxis {
-    /// For example "rate of the burst (line rates)".
+    /// Title of the axis, for example "rate of the burst (line rates)".
     pub title: String,
-    /// How it is laid out.
+    /// Scale of the axis.
     pub scale: CurveScale,
-    /// Names of its places where they are no numbers, such as congestion controls: the ticks of a
-    /// horizontal axis. Empty: numbers.
+    /// Tick labels of a horizontal axis whose values are not numbers, such as congestion controls.
+    /// Empty for numbers.
     pub names: Vec<(f64, String)>,
 }
 
 /// A line of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveLine {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// In the order in which they are joined.
+    /// Points in drawing order.
     pub points: Vec<CurvePoint>,
 }
 
 /// A point of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// Horizontally.
+    /// Horizontal value.
     pub x: f64,
-    /// Vertically.
+    /// Vertical value.
     pub y: f64,
-    /// Half of the interval around `y`, if one is known. A line with a known interval has markers
-    /// at its points.
+    /// Half-width of the interval around `y`, if one is known. A line with a known interval has
+    /// markers at its points.
     pub half_width: Option<f64>,
 }
 
@@ -60,19 +60,18 @@ impl CurveLine {
     }
 }
 
-/// Where a number that comes from elsewhere would lie in a chart: a hollow marker in the colour of
-/// the line that it is about.
+/// A reference value from another source, drawn as a hollow marker in the colour of its line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveMark {
     /// Name of the line.
     pub line: String,
-    /// Horizontally.
+    /// Horizontal value.
     pub x: f64,
-    /// Vertically. On a logarithmic axis nothing is drawn at or below zero.
+    /// Vertical value. A logarithmic axis omits values at or below zero.
     pub y: f64,
-    /// What it is, for the legend: marks of a line that share it share the entry.
+    /// Legend entry: marks of a line with the same text share one entry.
     pub legend: String,
-    /// Which number it is, shown to who points at it.
+    /// Description of the value, shown as a tooltip.
     pub note: String,
 }
 
@@ -87,11 +86,11 @@ pub struct CurvePanel {
     pub x: CurveAxis,
     /// Vertical axis.
     pub y: CurveAxis,
-    /// Its lines.
+    /// Lines of the chart.
     pub lines: Vec<CurveLine>,
-    /// Numbers from elsewhere.
+    /// Reference values from other sources.
     pub marks: Vec<CurveMark>,
-    /// Whether points have markers: what was measured at a few places, as against what is known
+    /// Whether points have markers: for values measured at a few places rather than known
     /// everywhere.
     pub markers: bool,
 }
@@ -101,9 +100,9 @@ pub struct CurvePanel {
 pub struct PageTable {
     /// Heading.
     pub title: String,
-    /// Of the columns.
+    /// Column headers.
     pub header: Vec<String>,
-    /// Cells, as many as the header has.
+    /// Rows, each with one cell per header.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -112,33 +111,33 @@ pub struct PageTable {
 pub struct CurvesPage {
     /// Heading.
     pub title: String,
-    /// What was found, the first thing below the heading.
+    /// Findings, directly below the heading.
     pub finding: Vec<Sentence>,
-    /// What a sentence of the finding is worth, for readers who want to know.
+    /// Explanation of how reliable a sentence of the findings is.
     pub judgement: Option<&'static str>,
-    /// What is seen, below it; a paragraph each.
+    /// Description of the page's content, below the findings; one paragraph per element.
     pub about: Vec<String>,
-    /// What was run, below it: a name and what it is.
+    /// Facts about the runs, as name and value.
     pub facts: Vec<(String, String)>,
-    /// What to check before trusting the numbers, each with the place that it concerns, if not all
-    /// of them.
+    /// Caveats, each with the points that it concerns, unless it concerns all.
     pub caveats: Vec<(CaveatRecord, String)>,
-    /// Pages beside this one: path and name.
+    /// Related pages: path and name.
     pub links: Vec<(String, String)>,
-    /// What readers with JavaScript can look at from all sides.
+    /// Interactive explorer, for readers with JavaScript.
     pub explorer: Option<Explorer>,
-    /// The explorer stands above the charts, not at the end: where they are an extract of it.
+    /// Whether the explorer is above the charts instead of at the end, for charts that only show an
+    /// extract.
     pub explorer_first: bool,
     /// Charts.
     pub panels: Vec<CurvePanel>,
-    /// Grids of values, below the charts.
+    /// Heat maps, below the charts.
     pub heat_maps: Vec<HeatMap>,
-    /// Tables below them.
+    /// Tables, below the charts and heat maps.
     pub tables: Vec<PageTable>,
 }
 
 impl CurvesPage {
-    /// The page as one HTML file without references.
+    /// The page as one HTML file without external references.
     #[must_use]
     pub fn html(&self) -> String {
         let body = html! {
@@ -162,7 +161,7 @@ impl CurvesPage {
             }
             div.charts {
                 @for (panel, piece) in self.panels.iter().flat_map(|panel| pieces(panel).into_iter().map(move |piece| (panel, piece))) {
-                    // Where charts have the same caption, what tells them apart stands above it.
+                    // Charts with the same caption get a heading that distinguishes them.
                     @let above = self.panels.iter().filter(|other| other.title == panel.title).count() > 1;
                     div {
                         @if above && !piece.note.is_empty() { p.soft.above { (piece.note) } }
@@ -199,17 +198,17 @@ pub fn curves_page(title: &str, panels: &[CurvePanel]) -> String {
     CurvesPage { title: title.to_owned(), panels: panels.to_vec(), ..CurvesPage::default() }.html()
 }
 
-/// A chart with its legend as an SVG file of its own, in light colours.
+/// A chart with its legend as a separate SVG file, in light colours.
 #[must_use]
 pub fn curve_svg(panel: &CurvePanel) -> String {
     chart(panel).file(&legend_entries(panel), &panel.note)
 }
 
-/// The same as a PNG picture, 1,280 pixels wide, with the program's own fonts: the same bytes on
+/// A chart as a PNG image, 1,280 pixels wide, with the program's bundled fonts: identical bytes on
 /// every machine.
 ///
 /// # Errors
-/// If a text holds what no picture can show, such as a control character.
+/// If a text contains characters that cannot be drawn, such as control characters.
 pub fn curve_png(panel: &CurvePanel) -> Result<Vec<u8>, ReportError> {
     crate::picture::png(&curve_svg(panel), &panel.title)
 }
@@ -223,7 +222,7 @@ fn class_of(panel: &CurvePanel, line: &str) -> String {
     svg::style_class(panel.lines.iter().position(|known| known.name == line).unwrap_or(0))
 }
 
-/// Class, style and text of every entry: lines, then numbers from elsewhere.
+/// Class, style and text of every legend entry: lines, then reference values.
 fn legend_entries(panel: &CurvePanel) -> Vec<(String, Mark, String)> {
     let lines = panel.lines.iter().enumerate();
     let mut entries: Vec<_> =
@@ -250,15 +249,15 @@ fn legend(panel: &CurvePanel) -> Markup {
     }
 }
 
-/// A number at an axis, where `0.2` is as exact as `0.200`.
+/// A number at an axis, where `0.2` and `0.200` are equally exact.
 fn tick(value: f64) -> String {
     let text = format::number(value);
     let is_plain = text.contains('.') && text.chars().all(|c| c.is_ascii_digit() || ".-".contains(c));
     if is_plain { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// A panel with more lines than there are styles as small multiples: in each the first line, with
-/// which others are compared, and as many others as can be told apart.
+/// Splits a panel with more lines than styles into small multiples. Each has the first line, for
+/// comparison, and as many others as there are styles left.
 fn pieces(panel: &CurvePanel) -> Vec<CurvePanel> {
     let Some((first, others)) = panel.lines.split_first().filter(|_| panel.lines.len() > svg::STYLES) else {
         return vec![panel.clone()];
@@ -281,7 +280,7 @@ fn chart(panel: &CurvePanel) -> Chart {
     chart_within(panel, panel)
 }
 
-/// With the axes of `whole`, so that pieces of it can be compared.
+/// The chart of a piece with the axes of `whole`, so that pieces can be compared.
 fn chart_within(panel: &CurvePanel, whole: &CurvePanel) -> Chart {
     let elsewhere = || marks(panel);
     let series = panel.lines.iter().enumerate().map(|(number, line)| Series {
@@ -304,13 +303,13 @@ fn chart_within(panel: &CurvePanel, whole: &CurvePanel) -> Chart {
     Chart { title: panel.title.clone(), x: horizontal(whole), y: vertical(whole), series: series.collect() }
 }
 
-/// The least and the most.
+/// The least and the greatest value.
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// From where the points begin to where they end; a linear axis begins at zero if that is near.
+/// Horizontal axis from the first to the last point. A linear axis begins at zero if that is near.
 fn horizontal(panel: &CurvePanel) -> Axis {
     let points = panel.lines.iter().flat_map(|line| &line.points).map(|point| point.x);
     let (least, most) = ends(points.chain(marks(panel).map(|mark| mark.x)));
@@ -326,9 +325,9 @@ fn horizontal(panel: &CurvePanel) -> Axis {
     if panel.markers || panel.marks.iter().len() > 0 { axis.with_room() } else { axis }
 }
 
-/// With whole intervals. A linear axis begins at zero or below; below only if a value does: an
-/// interval that would lead there ends open. So does one on a logarithmic axis that reaches below a
-/// tenth of its mean.
+/// Vertical axis that includes whole intervals. A linear axis begins at zero, or below if a value
+/// does; an interval that extends below zero ends open. So does an interval on a logarithmic axis
+/// that extends below a tenth of its mean.
 fn vertical(panel: &CurvePanel) -> Axis {
     let points = || panel.lines.iter().flat_map(|line| &line.points);
     let half = |point: &CurvePoint| point.half_width.unwrap_or(0.0);
@@ -341,7 +340,7 @@ fn vertical(panel: &CurvePanel) -> Axis {
             let feet = points().map(|point| (point.y - half(point)).max(point.y / 10.0));
             let positive = feet.chain(marks(panel).map(|mark| mark.y)).filter(|value| *value > 0.0);
             let (least, _) = ends(positive);
-            // Nothing lies on the frame.
+            // Keeps points off the frame.
             let least = if least.is_finite() { least / 1.1 } else { most };
             Axis::log(title, least, most * 1.05, tick)
         }
@@ -381,7 +380,7 @@ mod tests {
         }
     }
 
-    /// Where places are no numbers, their names stand at the ticks, and nowhere else is one.
+    /// Values that are not numbers have their names at ticks, and no other place has a tick.
     #[test]
     fn places_that_are_no_numbers_have_their_names() {
         let mut panel = panel(CurveScale::Linear);
@@ -440,11 +439,12 @@ mod tests {
         many.marks.clear();
         let html = curves_page("many", std::slice::from_ref(&many));
         assert_eq!((html.matches("<figcaption>").count(), html.matches("(4 of 4)").count()), (4, 2));
-        // The first line in all of them, each other once; once as a title of the line.
+        // Every piece has the first line, and each other line is in one piece; a line's title
+        // occurs once.
         let of = |name: &str| html.matches(&format!("<title>{name}</title>")).count();
         assert_eq!((of("p0"), of("p1"), of("p24")), (4, 1, 1));
         assert!(pieces(&many).iter().all(|piece| piece.lines.len() <= svg::STYLES));
-        // p24 at 24 is as high as the axis of every piece goes.
+        // The axis of every piece ends at the value of p24 at 24.
         let first = chart_within(&pieces(&many)[0], &many);
         assert!(first.y.place(24.0) > 0.9 && first.y.place(8.0) < 0.4);
     }
@@ -456,7 +456,7 @@ mod tests {
         for line in &mut panel.lines {
             line.points[0].x = 0.5;
         }
-        // Markers are not drawn over the labels of the other axis.
+        // Markers do not cover the labels of the other axis.
         let place = horizontal(&panel).place(0.5);
         assert!(place > 0.02 && place < 0.05, "{place}");
         panel.markers = false;
@@ -483,7 +483,7 @@ mod tests {
         assert!(picture == curve_png(&panel).expect("it can be drawn"));
         // Width: 400 x 1.6 x 2.
         assert_eq!(picture[16..20], 1_280_u32.to_be_bytes());
-        // Without the text it would be another picture: letters are drawn.
+        // A picture without the title must differ, which proves that letters are drawn.
         let silent = CurvePanel { title: String::new(), ..panel.clone() };
         assert!(picture != curve_png(&silent).expect("it can be drawn"));
         let greek = CurvePanel { title: panel.title.replace('θ', "γ"), ..panel };

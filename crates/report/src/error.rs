@@ -1,40 +1,40 @@
-//! Why a report cannot be made.
+//! Errors of reports.
 
 use bufferlab_results::{Mixture, ResultsError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of this crate. The message names the file; [`ReportError::hint`] says what to do.
+/// An error of this crate. The message names the file; [`ReportError::hint`] gives advice.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
     /// A run's folder cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// There is no run in the folder.
+    /// The folder has no run.
     #[error("{}", no_runs(path, below))]
     NoRuns {
         /// The folder.
         path: PathBuf,
-        /// Folders below it of which a report can be made, such as the points of a sweep.
+        /// Subfolders that a report can be made of, such as the points of a sweep.
         below: Vec<PathBuf>,
     },
-    /// Runs of the folder differ in more than seed and policy: they have no common mean.
+    /// Runs of the folder differ in more than seed and policy, so they have no common mean.
     #[error("{} {mixture}", path.display())]
     Mixed {
         /// The folder.
         path: PathBuf,
-        /// Two of its runs, and how they differ.
+        /// Two runs, and their difference.
         mixture: Mixture,
     },
-    /// A file of the report cannot be written, or the folder not be read.
+    /// A file of the report cannot be written, or the folder cannot be read.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// The verb.
+        /// The failed action, a verb.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A table of the report cannot be encoded.
@@ -42,7 +42,7 @@ pub enum ReportError {
     Encode {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
     /// A chart cannot be drawn as a picture.
@@ -50,12 +50,12 @@ pub enum ReportError {
     Picture {
         /// The chart.
         title: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
 }
 
-/// What is in a folder that has no run of its own.
+/// Message for a folder without runs, with the subfolders that have some.
 fn no_runs(path: &Path, below: &[PathBuf]) -> String {
     match below {
         [] => format!("{} holds no finished run", path.display()),
@@ -70,7 +70,7 @@ fn no_runs(path: &Path, below: &[PathBuf]) -> String {
 }
 
 impl ReportError {
-    /// What the user can do, as a sentence.
+    /// Advice for the user, as a sentence.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -103,7 +103,7 @@ impl ReportError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// For the folder of a report, which has advice of its own.
+    /// Error for the folder of a report, which has specific advice.
     pub(crate) fn unreadable(error: ResultsError) -> Self {
         match error {
             ResultsError::Io { action, path, source } => Self::Io { action, path, source },
@@ -111,7 +111,7 @@ impl ReportError {
         }
     }
 
-    /// A value of a file has no form in its format.
+    /// Error for a value that cannot be represented in the file's format.
     pub fn encode<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> Self {
         let path = path.to_path_buf();
         move |error| Self::Encode { path, problem: error.to_string() }

@@ -1,32 +1,32 @@
-//! How does a reader look at a grid of results from another side? The numbers of a page, and a
-//! script that draws any metric over any axis.
+//! Explorer: lets a reader draw any metric of a grid of results over any axis.
 //!
-//! The page holds all numbers as JSON, and the script as text: one file, no network. Without
-//! JavaScript the explorer is not there, and the page's fixed charts are.
+//! The page contains all numbers as JSON, and the script as text: one file, no network. Without
+//! JavaScript the explorer is hidden; the page's fixed charts are always shown.
 
 use crate::statistics::{Change, Estimate};
 use maud::{Markup, PreEscaped, html};
 use serde::{Serialize, Serializer};
 
-/// Written by this crate, free of user data.
+/// Script of the explorer, written by this crate and free of user data.
 const SCRIPT: &str = include_str!("html/explorer.js");
 
-/// A grid of results: for every place, metric and scheme a mean with its interval.
+/// A grid of results: a mean with its interval for every place, metric and scheme.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Explorer {
-    /// What was varied.
+    /// Varied parameters.
     pub axes: Vec<ExplorerAxis>,
-    /// What is compared; changes are against the first.
+    /// Compared schemes; changes are relative to the first.
     pub schemes: Vec<String>,
-    /// What was measured.
+    /// Measured metrics.
     pub metrics: Vec<ExplorerMetric>,
-    /// By metric, scheme and place; places in the order of the axes, the last one fastest.
+    /// Cells by metric, scheme and place. Places are in the order of the axes, the last one
+    /// fastest.
     pub cells: Vec<Vec<Vec<Option<ExplorerCell>>>>,
-    /// Numbers from elsewhere, drawn as hollow markers.
+    /// Reference values from other sources, drawn as hollow markers.
     pub marks: Vec<ExplorerMark>,
 }
 
-/// Where a number that comes from elsewhere would lie (compare [`crate::CurveMark`]).
+/// A reference value from another source (compare [`crate::CurveMark`]).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplorerMark {
     /// Index of the metric.
@@ -37,37 +37,38 @@ pub struct ExplorerMark {
     pub place: usize,
     /// The value.
     pub value: f64,
-    /// What it is, for the legend.
+    /// Legend entry.
     pub legend: String,
-    /// Which number it is.
+    /// Description of the value.
     pub note: String,
 }
 
-/// Something that was varied.
+/// A varied parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ExplorerAxis {
-    /// Its name: what the address of a view calls it.
+    /// Name in the address of a view.
     pub key: String,
     /// Title, with the unit of the positions.
     pub title: String,
-    /// Its values as they were written.
+    /// Values as written in the experiment.
     pub values: Vec<String>,
-    /// Where they are drawn; `None`: they are no numbers, and stand side by side.
+    /// Positions on the axis; `None` if the values are not numbers and are drawn at equal
+    /// distances.
     pub positions: Option<Vec<f64>>,
 }
 
-/// Something that was measured.
+/// A measured metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExplorerMetric {
-    /// Its name: what the address of a view calls it.
+    /// Name in the address of a view.
     pub id: String,
     /// Heading in the list; may be empty.
     pub group: String,
     /// Name with the unit.
     pub title: String,
-    /// Whether it is among the first to be looked at.
+    /// Whether the metric is a headline one, listed first.
     pub headline: bool,
-    /// Drawn on a logarithmic axis at first.
+    /// Whether the axis is initially logarithmic.
     pub log: bool,
 }
 
@@ -93,10 +94,10 @@ impl Serialize for ExplorerCell {
 }
 
 impl Explorer {
-    /// The explorer's part of a page, hidden until its script finds the numbers.
+    /// The explorer's HTML, hidden until its script finds the numbers.
     pub(crate) fn markup(&self) -> Markup {
-        // Numbers, names and nothing else: it has a form in JSON. What ends a script element must
-        // not stand in it.
+        // The data are only numbers and names, so JSON can represent them. `<` is escaped, because
+        // it could end the script element.
         let data = serde_json::to_string(self).unwrap_or_default().replace('<', "\\u003c");
         html! {
             section #explorer.explorer hidden {}
@@ -106,8 +107,8 @@ impl Explorer {
     }
 }
 
-/// Places of values along an axis: numbers, or sizes, times and rates with their units (`"50 KB"`,
-/// `"1 MB"`), in the unit of the first.
+/// Positions of values along an axis: numbers, or sizes, times and rates with their units (`"50
+/// KB"`, `"1 MB"`), in the unit of the first.
 ///
 /// `None` if one of them is neither, or if they are of different kinds.
 ///
@@ -133,7 +134,7 @@ pub fn positions(values: &[String]) -> Option<(Vec<f64>, String)> {
     Some((read.iter().map(in_first).collect::<Option<_>>()?, unit.to_owned()))
 }
 
-/// A number and what follows it: a unit, or nothing.
+/// Splits a text into a number and its unit, which may be empty.
 fn quantity(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_matches('"').trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || ".-+_".contains(c))).unwrap_or(text.len());
@@ -151,7 +152,7 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
     (number.is_finite() && is_unit).then_some((number, unit))
 }
 
-/// Kind of a unit, and how much of the kind's first unit it is.
+/// Kind of a unit, and its size in the kind's first unit.
 fn scale(unit: &str) -> Option<(u8, f64)> {
     Some(match unit {
         "B" => (0, 1.0),
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(of(&["1e-3", "2"]), Some((vec![0.001, 2.0], String::new())));
         assert_eq!(of(&["10 Gb/s", "400 Mb/s"]), Some((vec![10.0, 0.4], "Gb/s".into())));
         assert_eq!(of(&["1 packet", "2 packet"]), Some((vec![1.0, 2.0], "packet".into())));
-        // A size is no time, a list no number, a word neither.
+        // Mixed kinds, lists and words have no positions.
         for other in [&["1 KB", "1 us"][..], &["1", "1 KB"], &["[1, 2]", "[3]"], &["true", "1"], &[]] {
             assert_eq!(of(other), None, "{other:?}");
         }

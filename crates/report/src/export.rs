@@ -1,4 +1,4 @@
-//! The comparison for programs: JSON, CSV and Parquet.
+//! Machine-readable comparison: JSON, CSV and Parquet.
 
 use crate::caveat::{Caveat, CaveatRecord};
 use crate::compare::{Cell, Comparison, MetricComparison};
@@ -32,38 +32,39 @@ const COLUMNS: [(&str, &str); 12] = [
     ("change_ci95_high", "Upper end of its 95 % confidence interval; empty with one seed"),
 ];
 
-/// Schemes over seeds, paired by seed, with 95 % intervals. `format_version` grows when a field
-/// changes its meaning or goes; new fields may come without.
+/// Schemes over seeds, paired by seed, with 95 % intervals. `format_version` is increased when a
+/// field changes its meaning or is removed; new fields do not increase it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab comparison")]
 struct ComparisonFile<'a> {
-    /// `bufferlab-comparison`.
+    /// Name of the format: `bufferlab-comparison`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
-    // Without this, a report made from the folder alone could not know the order.
+    // Needed to restore the order for a report made from the folder alone.
     /// Labels of the schemes; the first is the baseline.
     policies: &'a [String],
-    /// Every seed that some scheme ran.
+    /// Every seed of any scheme.
     seeds: &'a [u64],
-    /// What the comparison says, in sentences.
+    /// Findings of the comparison, as sentences.
     finding: Vec<Sentence>,
-    /// What to check before trusting the numbers.
+    /// Caveats.
     caveats: Vec<CaveatRecord>,
     /// Every metric of every scheme.
     metrics: &'a [MetricComparison],
 }
 
-/// The schema of `comparison.json`, and of what `run`, `compare` and `report` print with `--json`.
+/// The schema of `comparison.json`, and of the output of `run`, `compare` and `report` with
+/// `--json`.
 #[must_use]
 pub fn comparison_schema() -> Schema {
     schema_for!(ComparisonFile<'_>)
 }
 
-/// Marks a `comparison.json` as ours.
+/// Format name in a `comparison.json` of bufferlab.
 pub(crate) const FORMAT: &str = "bufferlab-comparison";
 
-/// The comparison as JSON, with a line end.
+/// The comparison as JSON, with a final newline.
 pub(crate) fn to_json(comparison: &Comparison, caveats: &[Caveat]) -> serde_json::Result<String> {
     let file = ComparisonFile {
         format: FORMAT,
@@ -107,7 +108,7 @@ pub(crate) fn to_csv(comparison: &Comparison) -> String {
     out
 }
 
-/// The comparison as the Parquet file `path`, which errors name.
+/// The comparison as a Parquet file; errors name `path`.
 pub(crate) fn to_parquet(path: &Path, comparison: &Comparison) -> Result<Vec<u8>, ReportError> {
     let mut words: Vec<StringBuilder> = (0..6).map(|_| StringBuilder::new()).collect();
     let mut seeds = UInt64Builder::new();
@@ -140,7 +141,7 @@ pub(crate) fn to_parquet(path: &Path, comparison: &Comparison) -> Result<Vec<u8>
     }
     let mut words = words.into_iter().map(|mut builder| ArrayBuilder::finish(&mut builder));
     let mut numbers = numbers.into_iter().map(|mut builder| ArrayBuilder::finish(&mut builder));
-    // In the order of COLUMNS.
+    // Columns in the order of COLUMNS.
     let mut arrays: Vec<ArrayRef> = words.by_ref().take(5).collect();
     arrays.push(Arc::new(seeds.finish()));
     arrays.extend(numbers.by_ref().take(2));
@@ -173,7 +174,7 @@ fn cells(comparison: &Comparison) -> impl Iterator<Item = (&MetricComparison, &C
     comparison.metrics.iter().flat_map(|row| row.cells.iter().map(move |cell| (row, cell)))
 }
 
-/// A CSV field (RFC 4180): quoted where it must be.
+/// A CSV field (RFC 4180), quoted if necessary.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

@@ -1,4 +1,4 @@
-//! Charts of a report as files of their own, for papers and slides.
+//! Charts of a report as separate files, for papers and slides.
 
 use crate::error::ReportError;
 use crate::html::{charts, parts};
@@ -9,24 +9,24 @@ use bufferlab_results::write_whole;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Pixels of a picture per pixel of the file (1/96 inch): 600 dots per inch, which printers ask
-/// for.
+/// Pixels of an image per pixel of the file (1/96 inch): 600 dots per inch, the resolution for
+/// print.
 const PRINT: f32 = 6.25;
 
 impl Report {
     /// Writes the charts of completion times into `folder`, each as SVG, PNG and CSV: percentiles
     /// of the slowdown by flow size, distributions of the slowdown and of the completion times of
-    /// queries. Answers what it wrote.
+    /// queries. Returns the paths of the written files.
     ///
     /// # Errors
-    /// If a chart cannot be drawn, or a file not be written.
+    /// If a chart cannot be drawn, or a file cannot be written.
     pub fn write_figures(&self, folder: &Path, style: FigureStyle) -> Result<Vec<PathBuf>, ReportError> {
         fs::create_dir_all(folder).map_err(ReportError::io("create", folder))?;
         let drawn = parts::drawn(self);
         let mut written = Vec::new();
         for (name, mark, chart) in charts::figures(self) {
             let entries = drawn.iter().map(|one| (one.class.clone(), mark, one.policy.to_owned()));
-            // One line alone needs no legend.
+            // A single line needs no legend.
             let legend: Vec<_> = if drawn.len() > 1 { entries.collect() } else { Vec::new() };
             let has_weak = chart.series.iter().flat_map(|series| &series.points).any(|point| point.weak);
             let note = if has_weak { "Hollow: fewer samples than the percentile needs." } else { "" };
@@ -52,7 +52,8 @@ fn csv(chart: &Chart) -> String {
     chart.csv().join("\n") + "\n"
 }
 
-/// `slowdown-short flows (< 100 KB)` as a file is called: `slowdown-short-flows-100-kb`.
+/// Converts a title such as `slowdown-short flows (< 100 KB)` to a file name:
+/// `slowdown-short-flows-100-kb`.
 fn in_a_name(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()

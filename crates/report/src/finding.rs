@@ -1,11 +1,11 @@
-//! What does a comparison say, in sentences? And what does it not say?
+//! Findings of a comparison, as sentences.
 //!
-//! A sentence "a differs from b" is only made where the paired test says so after Holm's correction
-//! for *all* looks of the page: every judged metric ([`judged`]) of every scheme against the
-//! baseline. Holm's method and not that of Benjamini and Hochberg: each sentence is read, quoted
-//! and acted upon alone, so the chance that any of them is wrong must be small, not the share of
-//! wrong ones; and the metrics of one run depend on each other in ways nobody knows, which Holm's
-//! method bears. Its price is power: what only shows without the correction is said to be open.
+//! A sentence "a differs from b" requires a significant paired test after Holm's correction for
+//! *all* tests of the page: every judged metric ([`judged`]) of every scheme against the baseline.
+//! Readers use each sentence alone, so the chance that any of them is wrong must be small. Holm's
+//! method limits that chance; the method of Benjamini and Hochberg would only limit the share of
+//! wrong ones. Holm's method also allows any dependence between the metrics of one run. The price
+//! is power: differences that are significant only without the correction are reported as open.
 
 mod grid;
 mod single;
@@ -22,42 +22,42 @@ use crate::statistics::{Change, Estimate, chance_of, holm};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Chance of an error that is accepted, over all sentences together.
+/// Accepted chance of an error, over all sentences together.
 const LEVEL: f64 = 0.05;
-/// Relative changes below this round to nothing where they are shown.
+/// Relative changes below this are displayed as zero.
 const TOLD: f64 = 0.000_5;
 /// Percentages below this matter to nobody: sentences about them come last.
 const MINOR_PERCENT: f64 = 0.1;
 
-/// What kind of sentence it is.
+/// Kind of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SentenceKind {
-    /// A difference that holds after the correction.
+    /// A difference that is significant after the correction.
     Difference,
-    /// What may be a difference, and what is none as far as can be told.
+    /// A possible difference, or the absence of a detectable one.
     Open,
-    /// What happened in these runs, without a claim beyond them: losses and pauses.
+    /// A fact about these runs only: losses and pauses.
     Fact,
 }
 
 /// A sentence of a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sentence {
-    /// Its kind.
+    /// Kind of the sentence.
     pub kind: SentenceKind,
-    /// Its text, with a full stop.
+    /// Text, with a full stop.
     pub text: String,
 }
 
-/// One metric of one scheme against the baseline, as findings judge it.
+/// One metric of one scheme against the baseline, as judged by findings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// Name of the metric.
     pub metric: String,
     /// Label of the scheme.
     pub policy: String,
-    /// Place of the metric in the order of importance, from 0.
+    /// Rank of the metric by importance, from 0.
     pub rank: usize,
     /// Change against the baseline; `None` where the baseline's mean is zero.
     pub change: Option<Change>,
@@ -65,9 +65,9 @@ pub struct Judgement {
     pub difference: Estimate,
     /// Whether the change is for the better; `None` where there is none.
     pub better: Option<bool>,
-    /// Chance of such differences without an effect.
+    /// Chance of differences at least this clear without an effect.
     pub chance: f64,
-    /// The same, corrected for all looks of the comparison (Holm).
+    /// Chance corrected for all tests of the comparison (Holm).
     pub corrected: f64,
 }
 
@@ -84,7 +84,7 @@ impl Judgement {
         self.corrected <= LEVEL
     }
 
-    /// Whether it would hold if nothing else had been looked at.
+    /// Whether the difference would be significant if it were the only test.
     #[must_use]
     pub fn is_hint(&self) -> bool {
         self.chance <= LEVEL
@@ -117,8 +117,7 @@ pub fn judgements(comparison: &Comparison) -> Vec<Judgement> {
     looks.into_iter().map(judgement).collect()
 }
 
-/// The finding of a comparison in sentences, the most important first; empty where nothing is
-/// compared.
+/// The findings of a comparison as sentences, the most important first; empty without a comparison.
 #[must_use]
 pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.policies.len() < 2 {
@@ -139,12 +138,12 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
         .filter(|row| row.cells.iter().any(|cell| cell.estimate.is_some()))
         .filter_map(|row| Some((importance(&row.metric)?, row)))
         .collect();
-    // Stable: classes stay in their order.
+    // The sort is stable: classes keep their order.
     found.sort_by_key(|(importance, _)| *importance);
     found.into_iter().map(|(_, row)| row).collect()
 }
 
-/// The place of a metric among those that are judged; `None` if it is not.
+/// Rank of a metric among the judged ones; `None` if it is not judged.
 fn importance(metric: &Metric) -> Option<u8> {
     metric.importance().filter(|_| metric.headline && metric.better != Better::Neither)
 }
@@ -164,7 +163,7 @@ struct Look {
     levels: (f64, f64),
     /// Chance of such differences without an effect.
     chance: f64,
-    /// The same, corrected for all looks.
+    /// Chance corrected for all tests.
     corrected: f64,
 }
 
@@ -173,7 +172,7 @@ impl Look {
         self.corrected <= LEVEL && self.is_told()
     }
 
-    /// Only shows as long as one does not look elsewhere.
+    /// Whether the difference is significant only without the correction.
     fn is_hint(&self) -> bool {
         self.chance <= LEVEL && self.corrected > LEVEL && self.is_told()
     }

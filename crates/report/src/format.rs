@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
-/// Three significant digits, plain: `0.0123`, `1.23`, `12.3`, `123`, `12,345`, `2.1e-7`.
+/// Formats three significant digits, plain: `0.0123`, `1.23`, `12.3`, `123`, `12,345`, `2.1e-7`.
 #[must_use]
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -15,7 +15,7 @@ pub fn number(value: f64) -> String {
     } else if size >= 99.95 {
         format!("{sign}{}", count(size.round() as u64))
     } else {
-        // 0.0999 has its first digit in the second place after the point: 4 places.
+        // The first digit of 0.0999 is in the second decimal place: 4 decimals.
         let decimals = (2.0 - size.log10().floor()).clamp(0.0, 7.0) as usize;
         let text = format!("{value:.decimals$}");
         // Rounding may have added a digit: 9.999 is 10.00 with two places.
@@ -26,7 +26,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A mean with half of its interval, both to the mean's last place: `3.83 ±0.21`.
+/// A mean with the half-width of its interval, both to the mean's last place: `3.83 ±0.21`.
 #[must_use]
 pub fn estimate(mean: f64, half_width: f64) -> String {
     let text = number(mean);
@@ -40,7 +40,7 @@ pub fn estimate(mean: f64, half_width: f64) -> String {
     }
 }
 
-/// What the queries of a class are called: `incast queries`, and `queries` where the class says it.
+/// Name of a class's queries: `incast queries`, or `queries` if the class name contains the word.
 #[must_use]
 pub fn queries_of(class: &str) -> String {
     match class {
@@ -63,7 +63,7 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// A mean of whole numbers: whole where it is, else with one decimal below 100.
+/// A mean of whole numbers: without decimals if whole, otherwise with one decimal below 100.
 #[must_use]
 pub fn mean_count(value: f64) -> String {
     if value.fract() == 0.0 || value.abs() >= 99.95 {
@@ -82,7 +82,7 @@ pub fn bytes(value: f64) -> String {
     scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
 }
 
-/// A span in the largest unit in which it is at least 1: `80 us`.
+/// A duration in the largest unit in which it is at least 1: `80 us`.
 #[must_use]
 pub fn span_ns(ns: u64) -> String {
     scaled(ns as f64, &[(1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns")])
@@ -102,20 +102,21 @@ pub fn change(fraction: f64) -> String {
     let percent = fraction * 100.0;
     let text = tenth(percent);
     match text.strip_prefix('-') {
-        // A change that rounds to nothing has no direction.
+        // A change that rounds to zero has no sign.
         _ if text == "0.0" || text == "-0.0" => "0.0 %".into(),
         Some(size) => format!("−{size} %"),
         None => format!("+{text} %"),
     }
 }
 
-/// One decimal below 100, none above.
+/// A number with one decimal below 100, without decimals from 100 upwards.
 #[must_use]
 pub fn tenth(value: f64) -> String {
     if value.abs() >= 99.95 { number(value) } else { format!("{value:.1}") }
 }
 
-/// Where a value such as `10 Gb/s` (10) is drawn; `None` if it does not begin with a number.
+/// Position of a value such as `10 Gb/s` (10) on an axis; `None` if it does not begin with a
+/// number.
 #[must_use]
 pub fn leading_number(text: &str) -> Option<f64> {
     let text = text.trim_matches('"').trim();

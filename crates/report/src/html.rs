@@ -1,5 +1,5 @@
-//! The page: its order, what was run, caveats, and the scenario. Everything that comes from outside
-//! is escaped by `maud`.
+//! The page: its order, the facts of the runs, caveats, and the scenario. `maud` escapes all text
+//! from outside.
 
 mod beside;
 mod bursts;
@@ -23,7 +23,7 @@ use parts::Body;
 use std::collections::VecDeque;
 
 impl Report {
-    /// The page, as one HTML file without references.
+    /// The page, as one HTML file without external references.
     ///
     /// # Errors
     /// If a table that only charts need cannot be read.
@@ -39,10 +39,10 @@ struct Section {
     body: Body,
 }
 
-/// Room that a section takes beside others.
+/// Width of a section in a line of sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
-    /// As its table.
+    /// Width of the section's table.
     Table,
     One,
     Two,
@@ -51,7 +51,7 @@ enum Width {
 }
 
 impl Width {
-    /// The class in the style sheet.
+    /// The section's class in the style sheet.
     const fn class(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -61,7 +61,7 @@ impl Width {
         }
     }
 
-    /// Parts of a line that it takes.
+    /// Number of thirds of a line.
     const fn parts(self) -> usize {
         match self {
             Self::Table | Self::One => 1,
@@ -81,7 +81,7 @@ impl Section {
         Self::new(id, heading, Body::new(0, markup))
     }
 
-    /// As wide as its charts, up to a whole line.
+    /// Width of the section's charts, up to a whole line.
     const fn width(&self) -> Width {
         match self.body.charts {
             _ if self.body.wide => Width::Whole,
@@ -93,7 +93,7 @@ impl Section {
     }
 }
 
-/// Sections side by side where there is room; `wide` ones need all of it.
+/// Places sections side by side where there is space; `wide` ones need the whole line.
 fn flow(sections: &[Section], wide: bool) -> Markup {
     html! {
         @if !sections.is_empty() {
@@ -109,11 +109,11 @@ fn flow(sections: &[Section], wide: bool) -> Markup {
     }
 }
 
-/// Parts of a line.
+/// Number of parts in a line.
 const LINE: usize = 3;
 
-/// In an order in which no line stays half empty: a later section moves up into the room that one
-/// of a whole line would leave.
+/// Orders sections so that no line is left half empty: a later section moves up into the space
+/// before one that needs a whole line.
 fn packed(sections: Vec<Section>) -> Vec<Section> {
     let takes = |section: &Section| section.width().parts();
     let mut left = VecDeque::from(sections);
@@ -159,7 +159,7 @@ fn page(report: &Report) -> Result<String, ReportError> {
         Some(Section::text("runs", "Runs", runs(report)?)),
     ];
     let rest = rest.into_iter().flatten();
-    // What is compared is told above; of a single policy the numbers are what there is to tell.
+    // A comparison is shown above; for a single policy only these numbers exist.
     let parts = if report.comparison.policies.len() > 1 {
         vec![charts, tables, rest.collect()]
     } else {
@@ -185,7 +185,7 @@ fn page(report: &Report) -> Result<String, ReportError> {
     Ok(finish(document(&title, &body, has_charts)))
 }
 
-/// Policies beyond which tables need the whole width, and titles do not name them.
+/// Number of policies above which tables need the whole width, and titles do not name the policies.
 const WIDE: usize = 4;
 
 fn title(report: &Report) -> String {
@@ -203,7 +203,7 @@ fn caveats(report: &Report) -> Option<Markup> {
     (!noted.is_empty()).then(|| crate::page::caveats(&noted))
 }
 
-/// What was run.
+/// The facts of the runs.
 fn what(report: &Report) -> Markup {
     let manifest = report.runs[0].result.manifest();
     html! {
@@ -215,7 +215,7 @@ fn what(report: &Report) -> Markup {
                 @for (number, policy) in report.comparison.policies.iter().enumerate() {
                     @if number > 0 { "; " }
                     (policy)
-                    // Many are listed with their titles below, in the section of runs.
+                    // Many policies are listed with their titles below, in the section of runs.
                     @if report.comparison.policies.len() > WIDE {}
                     @else if let Some(run) = report.runs_of(policy).next() {
                         @let title = &run.summary.policy.title;
@@ -348,7 +348,8 @@ mod tests {
     #[test]
     fn a_section_moves_up_into_a_line_that_a_whole_one_would_leave_half_empty() {
         let order = |list: Vec<Section>| packed(list).iter().map(|section| section.id).collect::<Vec<_>>();
-        // Queries would stand alone before the course over time, and occupancy behind it.
+        // Without reordering, queries would be alone before the chart over time, with occupancy
+        // behind it.
         let list = [("glance", 2), ("distribution", 1), ("queries", 2), ("time", 4), ("occupancy", 1)];
         let list = list.map(|(id, charts)| section(id, charts)).into();
         assert_eq!(order(list), ["glance", "distribution", "queries", "occupancy", "time"]);

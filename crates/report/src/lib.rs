@@ -1,17 +1,16 @@
-//! From result folders to answers: summaries, paired comparisons, caveats, and a report in one HTML
+//! Reports on result folders: summaries, paired comparisons, caveats, and a report in one HTML
 //! file.
 //!
 //! * [`RunSummary`]: one run in numbers. Percentiles are by nearest rank ([`Percentile`]).
 //! * [`Comparison`]: policies over seeds, **paired by seed**, with 95 % confidence intervals
 //!   ([`Estimate`]).
-//! * [`finding()`]: what a comparison says, in sentences, corrected for the number of looks;
-//!   [`Ranking`]: who is best, and who is as good.
-//! * [`Caveat`]: what to check before trusting the numbers; shown before the numbers in the report,
-//!   and after the table on the terminal.
+//! * [`finding()`]: findings of a comparison as sentences, corrected for the number of tests;
+//!   [`Ranking`]: the best scheme, and the schemes that are not significantly worse.
+//! * [`Caveat`]: reasons to check a result before trusting its numbers; shown before the numbers in
+//!   the report, and after the table on the terminal.
 //! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML.
-//! * [`CurvesPage`]: charts and tables of anything else, a chart also as SVG and PNG
-//!   ([`curve_svg`], [`curve_png`]); with an [`Explorer`] readers draw any metric of a grid over
-//!   any of its axes.
+//! * [`CurvesPage`]: charts and tables of other data, a chart also as SVG and PNG ([`curve_svg`],
+//!   [`curve_png`]); with an [`Explorer`] readers draw any metric of a grid over any of its axes.
 //!
 //! ```no_run
 //! // Works on any folder of results, old or new.

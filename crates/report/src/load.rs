@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Names of the files that [`Report::write`] writes.
 pub const REPORT_FILE: &str = bufferlab_results::REPORT_FILE;
-/// The comparison as JSON; also remembers the order of the policies.
+/// The comparison as JSON, which also stores the order of the policies.
 pub const COMPARISON_JSON: &str = bufferlab_results::COMPARISON_JSON;
 /// The comparison as CSV.
 pub const COMPARISON_CSV: &str = "comparison.csv";
@@ -24,12 +24,12 @@ pub const COMPARISON_PARQUET: &str = "comparison.parquet";
 /// One run of a report.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What it is compared as: its variant's label, else the folder's name in a comparison, else
-    /// the policy's.
+    /// Label in the comparison: the variant's label, otherwise the folder's name in a comparison,
+    /// otherwise the policy's.
     pub label: String,
-    /// Its folder.
+    /// Folder of the run.
     pub result: RunResult,
-    /// Its numbers.
+    /// Numbers of the run.
     pub summary: RunSummary,
     pub(crate) samples: RunSamples,
 }
@@ -37,27 +37,26 @@ pub struct Run {
 /// The runs of a folder, compared.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Where.
+    /// Folder of the report.
     pub dir: PathBuf,
     /// Policies in order, seeds ascending within each.
     pub runs: Vec<Run>,
     /// The comparison; with a single policy it has means and intervals only.
     pub comparison: Comparison,
-    /// To be read before any number.
+    /// Caveats, to be read before any number.
     pub caveats: Vec<Caveat>,
-    /// A part of the page that another crate makes of a single run whose packets were recorded, as
-    /// HTML: its window into the buffer.
+    /// HTML of another crate for a single run with recorded packets: the window into the buffer.
     pub window: Option<String>,
     /// Whether the folder is itself a run.
     single: bool,
 }
 
 impl Report {
-    /// Reads every finished run of `dir`, which is a run's folder, or holds `seed-<n>/` or
+    /// Reads every finished run of `dir`. This is a run's folder, or it contains `seed-<n>/` or
     /// `<policy>/seed-<n>/`.
     ///
-    /// `order` has the labels of the policies and variants that come first, the baseline at the
-    /// head. Others follow in the order of an earlier `comparison.json`, then by name.
+    /// `order` lists labels of policies and variants to put first, beginning with the baseline.
+    /// Others follow in the order of an earlier `comparison.json`, then by name.
     ///
     /// # Errors
     /// If there is no run, one cannot be read, or runs of different content would share a mean.
@@ -65,8 +64,9 @@ impl Report {
         Self::load_from(dir, order, 0)
     }
 
-    /// The same without flows and queries that started before `from_ns`: they have found an empty
-    /// network. Everything else (buffers, links, losses) is of the whole run, as a caveat says.
+    /// Reads runs as `Self::load`, without flows and queries that started before `from_ns`, in a
+    /// still empty network. All other numbers (buffers, links, losses) cover the whole run, as a
+    /// caveat says.
     ///
     /// # Errors
     /// If there is no run, one cannot be read, or runs of different content would share a mean.
@@ -81,7 +81,8 @@ impl Report {
             return Err(ReportError::Mixed { path: dir.to_path_buf(), mixture });
         }
         if order.is_empty() {
-            // Whoever knows the order writes the file anew.
+            // Checked only without a given order, because a caller with an order writes the file
+            // again.
             check_sealed(dir, COMPARISON_JSON)?;
         }
         let mut first: Vec<String> = order.to_vec();
@@ -104,7 +105,7 @@ impl Report {
         Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, window: None, single })
     }
 
-    /// The run, where the folder is itself one.
+    /// The run, if the folder itself is a run.
     #[must_use]
     pub fn single_run(&self) -> Option<&Run> {
         self.runs.first().filter(|_| self.single)
@@ -120,23 +121,23 @@ impl Report {
         text + &terminal::comparison_text(&self.comparison, &self.caveats)
     }
 
-    /// What was run, for a page that is about several reports: names (seeds, profile, duration,
+    /// Facts of the runs, for a page about several reports: names (seeds, profile, duration,
     /// network, version) and values.
     #[must_use]
     pub fn facts(&self) -> Vec<(String, String)> {
         crate::html::facts(self)
     }
 
-    /// All of it as JSON, as [`crate::comparison_schema`] says.
+    /// The comparison, findings and caveats as JSON, as described by [`crate::comparison_schema`].
     ///
     /// # Errors
-    /// If a number has no form in JSON.
+    /// If a number cannot be represented in JSON.
     pub fn json(&self) -> Result<String, ReportError> {
         export::to_json(&self.comparison, &self.caveats).map_err(ReportError::encode(&self.dir))
     }
 
-    /// Writes `report.html` into the folder, and for anything but a single run the comparison as
-    /// JSON, CSV and Parquet. Answers what it wrote.
+    /// Writes `report.html` into the folder and, except for a single run, the comparison as JSON,
+    /// CSV and Parquet. Returns the paths of the written files.
     ///
     /// # Errors
     /// If reading or writing fails.
@@ -159,8 +160,7 @@ impl Report {
         Ok(files.iter().map(|(name, _)| self.dir.join(name)).collect())
     }
 
-    /// When the beginning of every run is over: for each class of flows and queries
-    /// ([`SteadyState`]).
+    /// End of the warm-up of every run, for each class of flows and queries ([`SteadyState`]).
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -186,7 +186,7 @@ pub fn run_summary(result: &RunResult) -> Result<RunSummary, ReportError> {
     Ok(summarise(result, 0)?.0)
 }
 
-/// Makes the report of a folder of results, old or new, and answers the files that it wrote.
+/// Writes the report of a folder of results, old or new, and returns the paths of the files.
 ///
 /// # Errors
 /// As [`Report::load`] and [`Report::write`].
@@ -194,8 +194,8 @@ pub fn write(dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
     Report::load(dir, &[])?.write()
 }
 
-/// What is to be known of a group as a whole: the runs that its folder shall hold and does not, and
-/// what the group says itself.
+/// Caveats of a group as a whole: planned runs that are missing from the folder, and the caveats
+/// stored with the group.
 fn of_the_group(dir: &Path) -> Result<Vec<Caveat>, ReportError> {
     let Some(group) = Group::read(dir)? else { return Ok(Vec::new()) };
     let planned = group.runs.len();

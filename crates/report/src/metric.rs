@@ -1,5 +1,5 @@
-//! The numbers that comparisons compare. One table declares them (`metric/table.rs`), and labels,
-//! findings, rankings and experiments look there.
+//! Metrics of comparisons. One table declares them (`metric/table.rs`), and labels, findings,
+//! rankings and experiments use it.
 
 mod declare;
 mod list;
@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// What a metric is measured in.
+/// Unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -31,7 +31,7 @@ pub enum Unit {
     Milliseconds,
     /// Percent.
     Percent,
-    /// A number of things.
+    /// A count.
     Count,
     /// Kilobytes (1,000 bytes).
     Kilobytes,
@@ -42,7 +42,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As in a table's header.
+    /// Symbol in a table's header.
     #[must_use]
     pub const fn symbol(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Unit {
         }
     }
 
-    /// Behind a number or a title: ` ms`; `None` for a number of things, a multiple or an index.
+    /// Suffix of a number or a title: ` ms`; `None` for a count, a multiple or an index.
     const fn behind(self) -> Option<&'static str> {
         match self {
             Self::Ratio | Self::Count | Self::Index => None,
@@ -66,7 +66,7 @@ impl Unit {
     }
 }
 
-/// Which direction is good.
+/// Good direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
@@ -74,16 +74,16 @@ pub enum Better {
     Lower,
     /// More is better.
     Higher,
-    /// Neither: it is no outcome.
+    /// No good direction, because the metric is not an outcome.
     Neither,
 }
 
-/// A number that can be taken of a run.
+/// A number computed from a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Metric {
     /// Stable name, such as `short.slowdown_p99` or `class.incast.qct_mean_ms`.
     pub id: String,
-    /// Heading under which reports show it.
+    /// Heading of the metric in reports.
     pub group: String,
     /// Name under the heading.
     pub label: String,
@@ -93,13 +93,13 @@ pub struct Metric {
     pub better: Better,
     /// Whether the short table on the terminal shows it.
     pub headline: bool,
-    /// The line of the table that declares it.
+    /// Declaration of the metric in the table.
     #[serde(skip)]
     pub(crate) kind: &'static MetricKind,
-    /// The flows, queries, switches … that it is a number of.
+    /// Subject of the metric: flows, queries, switches …
     #[serde(skip)]
     pub(crate) subject: Subject,
-    /// The texts in the places of `{}` in its label.
+    /// Texts for the `{}` of the label.
     #[serde(skip)]
     parts: Vec<String>,
 }
@@ -107,26 +107,26 @@ pub struct Metric {
 /// A metric of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricValue {
-    /// Which.
+    /// The metric.
     pub metric: Metric,
-    /// Value; `None` where it does not exist (no flow finished).
+    /// Value; `None` if it does not exist (no flow finished).
     pub value: Option<f64>,
 }
 
-// Metrics that sentences are about whatever else was measured; a test finds each in the table.
+// Metrics that findings name explicitly; a test finds each in the table.
 pub(crate) const LOST_PERCENT: &str = "switches.lost_percent";
 pub(crate) const BUFFER_P99: &str = "switches.buffer_p99_percent";
 pub(crate) const LOST_LOSSLESS: &str = "pauses.lost_lossless_packets";
 pub(crate) const PAUSED: &str = "pauses.paused_ms";
 pub(crate) const UNFINISHED: &str = "all.unfinished_flows";
 
-/// Ids of earlier versions and the ids of today; `{}` stands for the same text in both.
+/// Ids of earlier versions and their current ids; `{}` is the same text in both.
 const RENAMED: [(&str, &str); 1] =
     [("class.{}.lossless_percent.2000_upus", "class.{}.lossless_percent.2000us_up")];
 
 impl Metric {
-    /// The metric of this id; `None` if no line of the table makes such an id. The heading lacks
-    /// what only a run knows, such as the size of short flows.
+    /// The metric with this id; `None` if the table has no such id. The heading lacks properties of
+    /// a run, such as the size of short flows.
     #[must_use]
     pub fn find(id: &str) -> Option<Self> {
         let id = Self::current_id(id);
@@ -146,8 +146,8 @@ impl Metric {
                 }
             }
         }
-        // "priority_3" is a priority rather than a role: of several lines that fit, the one with
-        // the longest fixed text.
+        // "priority_3" is a priority rather than a role: of several matches, the one with the
+        // longest fixed text.
         found.into_iter().min_by_key(|(length, _)| *length).map(|(_, metric)| metric)
     }
 
@@ -163,7 +163,7 @@ impl Metric {
         ids.map(|id| id.replace("{}", name)).collect()
     }
 
-    /// The id of today for one of an earlier version.
+    /// The current id for an id of an earlier version.
     #[must_use]
     pub fn current_id(id: &str) -> Cow<'_, str> {
         let renamed = RENAMED.iter().find_map(|(old, new)| {
@@ -206,13 +206,13 @@ impl Metric {
         }
     }
 
-    /// As in a sentence: `p99 FCT slowdown`.
+    /// Name in a sentence: `p99 FCT slowdown`.
     pub(crate) fn words(&self) -> String {
         let quantity = self.filled(self.kind.quantity);
         self.kind.statistic.map_or_else(|| quantity.clone(), |of| format!("{} {quantity}", of.adjective()))
     }
 
-    /// Words and subject: `mean QCT of incast queries`.
+    /// Name with subject: `mean QCT of incast queries`.
     pub(crate) fn words_with_subject(&self) -> String {
         if self.subject.is_whole_run() {
             return self.words();
@@ -226,32 +226,32 @@ impl Metric {
         format!("{} [{}]", self.label, self.unit.symbol())
     }
 
-    /// Words and unit for an axis: `mean QCT (ms)`.
+    /// Name and unit for an axis: `mean QCT (ms)`.
     #[must_use]
     pub fn axis_label(&self) -> String {
         with_unit(self.words(), self.unit)
     }
 
-    /// Words, unit and subject for a list: `mean QCT (ms), incast`.
+    /// Name, unit and subject for a list: `mean QCT (ms), incast`.
     #[must_use]
     pub fn full_label(&self) -> String {
         let words = if self.kind.label.is_some() { self.label.clone() } else { self.words() };
         format!("{}, {}", with_unit(words, self.unit), self.subject.short_name())
     }
 
-    /// The pattern of its id: `class.{}.qct_mean_ms`.
+    /// The pattern of the metric's id: `class.{}.qct_mean_ms`.
     #[must_use]
     pub fn pattern(&self) -> String {
         format!("{}.{}", self.subject.pattern(), self.kind.name)
     }
 
-    /// The text in the place of the first `{}` of its pattern, such as the class.
+    /// The text for the first `{}` of the pattern, such as the class.
     #[must_use]
     pub fn part(&self) -> Option<&str> {
         self.subject.part().or_else(|| self.parts.first().map(String::as_str))
     }
 
-    /// The place among the metrics that findings judge, 0 first; `None` if it is not judged.
+    /// Rank among the metrics that findings judge, from 0; `None` if it is not judged.
     pub(crate) fn importance(&self) -> Option<u8> {
         let is_short = matches!(self.subject, Subject::Short(_));
         match self.kind.judged? {

@@ -1,4 +1,5 @@
-//! What every page has: its frame, and the style sheet, which charts that stand alone take along.
+//! Common parts of all pages: the frame and the style sheet, which separate chart files also
+//! contain.
 
 mod chart_style;
 
@@ -10,26 +11,26 @@ use std::borrow::Cow;
 
 pub(crate) use chart_style::of_files as file_style;
 
-/// Written by this crate, free of user data: the one thing that is not escaped.
+/// Style sheet, written by this crate and free of user data: the only text that is not escaped.
 const STYLE: &str = include_str!("page/style.css");
 
-/// The style of pages, that of charts included.
+/// The style of pages and of their charts.
 fn style() -> String {
     chart_style::of_pages() + STYLE
 }
 
-/// Saves charts; its place for [`file_style`] is filled.
+/// Script that saves charts, with a placeholder for [`file_style`].
 const EXPORT: &str = include_str!("page/export.js");
 const STYLE_PLACE: &str = "\"/* style of files */\"";
 
 /// The script that saves charts.
 fn export() -> String {
-    // A string of this crate's own: it has a form in JSON.
+    // The string is from this crate, so JSON can represent it.
     EXPORT.replace(STYLE_PLACE, &serde_json::to_string(&file_style(FigureStyle::Screen)).unwrap_or_default())
 }
 
-/// A page that needs nothing but itself. Without JavaScript it has all but the buttons that save
-/// its charts. Only a page with charts has the script.
+/// A self-contained page. Without JavaScript only the buttons that save charts are missing. Only a
+/// page with charts has the script.
 pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     html! {
         (DOCTYPE)
@@ -48,9 +49,8 @@ pub(crate) fn document(title: &str, body: &Markup, has_charts: bool) -> Markup {
     }
 }
 
-/// The text of a page or a part of one. Names come from files, too, and nothing in them turns the
-/// text around them: hidden characters are written out, in the form that JSON in a page
-/// understands.
+/// Text of a page or a part of one. Names may come from files, so hidden characters, which could
+/// reverse the text around them, are written as escapes that JSON in a page understands.
 pub(crate) fn finish(page: Markup) -> String {
     match printable(&page.0) {
         Cow::Borrowed(_) => page.into_string(),
@@ -58,8 +58,7 @@ pub(crate) fn finish(page: Markup) -> String {
     }
 }
 
-/// What to check before trusting the numbers of a page, each with the place that it concerns, if
-/// not all of them.
+/// Caveats of a page, each with the points that it concerns, unless it concerns all.
 pub(crate) fn caveats(noted: &[(CaveatRecord, String)]) -> Markup {
     html! {
         aside.caveats {
@@ -76,7 +75,7 @@ pub(crate) fn caveats(noted: &[(CaveatRecord, String)]) -> Markup {
     }
 }
 
-/// A sentence whose `words in backticks` are names from files.
+/// A sentence with names from files in `backticks`.
 pub(crate) fn prose(text: &str) -> Markup {
     html! {
         @for (number, part) in text.split('`').enumerate() {
@@ -85,8 +84,8 @@ pub(crate) fn prose(text: &str) -> Markup {
     }
 }
 
-/// A page of another crate in this one's frame and style: with more style and with scripts of its
-/// own, which must not contain `</script`.
+/// A page of another crate in the frame and style of reports, with additional styles and scripts.
+/// The scripts must not contain `</script`.
 #[must_use]
 pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str]) -> String {
     let page = html! {
@@ -95,7 +94,7 @@ pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str])
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Otherwise browsers ask for one.
+                // Without this, browsers request an icon.
                 link rel="icon" href="data:,";
                 title { (title) " – bufferlab" }
                 style { (PreEscaped(style())) }

@@ -1,4 +1,4 @@
-//! Who pauses whom: paused links with their spans, and which pause lies behind which.
+//! Pauses: paused links with their spans, and which pauses caused which.
 
 use crate::error::ReportError;
 use crate::summary::LinkRole;
@@ -7,33 +7,32 @@ use bufferlab_results::RunResult;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a run's flow control did, and whether it sufficed.
+/// Flow control of a run: pauses, losses and headroom.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Pauses {
     /// All pauses of the run.
     pub all: PauseTotal,
-    /// By lossless priority, ascending.
+    /// Pauses by lossless priority, ascending.
     pub by_priority: Vec<(u8, PauseTotal)>,
-    /// By role of the link that was paused (`host-up`, `up`, `down`, `peer`), as in the table of
+    /// Pauses by role of the paused link (`host-up`, `up`, `down`, `peer`), as in the table of
     /// links.
     pub by_role: Vec<(String, PauseTotal)>,
-    /// Packets that switches lost although they are lossless; what watchdogs discarded is not
-    /// counted.
+    /// Packets of lossless priorities that switches lost, excluding those that watchdogs discarded.
     pub lost_lossless_packets: u64,
-    /// The most headroom that one ingress queue used (bytes); `None` where no pause was demanded or
-    /// it was not recorded.
+    /// Greatest headroom of one ingress queue (bytes); `None` without pauses, or if it was not
+    /// recorded.
     pub max_headroom_bytes: Option<u64>,
 }
 
-/// Pauses, counted and summed. A pause is the time for which one priority of one link is silent:
-/// from when its sender obeys until it may go on; repetitions of a pause frame prolong it.
+/// Number and durations of pauses. A pause is the time for which one priority of one link is
+/// silent, from the sender's reaction until it may resume. Repeated pause frames prolong it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PauseTotal {
-    /// How many.
+    /// Number of pauses.
     pub number: u64,
     /// Sum of their lengths (ns).
     pub total_ns: u64,
-    /// The longest (ns).
+    /// The longest duration (ns).
     pub longest_ns: u64,
 }
 
@@ -58,7 +57,7 @@ pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pa
     }
     let mut by_priority: BTreeMap<u8, PauseTotal> =
         priorities.into_iter().map(|priority| (priority, PauseTotal::default())).collect();
-    // What hosts are sent is paused by hosts, which never do.
+    // Only hosts could pause the links to hosts, and they never do.
     let roles = roles.iter().filter(|role| role.role != "host-down");
     let mut by_role: Vec<_> = roles.map(|role| (role.role.clone(), PauseTotal::default())).collect();
     let role_of = roles_of_links(result)?;
@@ -88,7 +87,7 @@ pub(crate) fn totals(result: &RunResult, roles: &[LinkRole]) -> Result<Option<Pa
     }))
 }
 
-/// By sending end, receiving end and number among parallel links.
+/// Role by sending end, receiving end and number among parallel links.
 type RolesOfLinks = BTreeMap<(String, String, u16), &'static str>;
 
 fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {
@@ -104,13 +103,14 @@ fn roles_of_links(result: &RunResult) -> Result<RolesOfLinks, ReportError> {
 pub struct Deadlock {
     /// Priority.
     pub priority: u8,
-    /// Names in the direction of the traffic; each is paused by the next, the last by the first.
+    /// Names in the direction of the traffic. Each switch is paused by the next, the last by the
+    /// first.
     pub members: Vec<String>,
-    /// Since when (ns).
+    /// Start of the deadlock (ns).
     pub since_ns: u64,
 }
 
-/// The deadlocks of a run; none in results of a version that did not record them.
+/// The deadlocks of a run; empty for results of a version that did not record them.
 pub(crate) fn deadlocks(result: &RunResult) -> Result<Vec<Deadlock>, ReportError> {
     let cycles = rows::<PauseCycleRow>(result)?;
     let lasting = cycles.into_iter().filter(PauseCycleRow::lasted);
@@ -119,7 +119,7 @@ pub(crate) fn deadlocks(result: &RunResult) -> Result<Vec<Deadlock>, ReportError
         .collect())
 }
 
-/// All rows of a table that an older result may lack.
+/// All rows of a table that older results may lack.
 pub(crate) fn rows<R: TableRow>(result: &RunResult) -> Result<Vec<R>, ReportError> {
     if result.manifest().rows(R::TABLE) == 0 { Ok(Vec::new()) } else { Ok(result.load()?) }
 }
@@ -127,9 +127,9 @@ pub(crate) fn rows<R: TableRow>(result: &RunResult) -> Result<Vec<R>, ReportErro
 /// One priority of one link that was paused.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PausedLink {
-    /// Who wants silence.
+    /// Node that sends the pause frames.
     pub(crate) by: String,
-    /// Who is silent.
+    /// Node that is paused.
     pub(crate) paused: String,
     pub(crate) parallel: u16,
     pub(crate) priority: u8,
@@ -137,15 +137,14 @@ pub(crate) struct PausedLink {
     pub(crate) spans: Vec<(u64, u64)>,
     /// Sum of the spans (ns).
     pub(crate) total_ns: u64,
-    /// How many pauses began while `by` was itself paused by the link that it stands under in the
-    /// tree; 0 for a root.
+    /// Pauses that began while the parent link in the tree paused `by`; 0 for a root.
     pub(crate) passed_on: u64,
-    /// Links above it in the tree.
+    /// Depth of the link in the tree.
     pub(crate) depth: usize,
 }
 
-/// The paused links as trees: below each link those that mostly were paused while it was, the
-/// longest paused first; roots likewise.
+/// The paused links as trees, the longest paused first. A link's parent is the one that was mostly
+/// paused when the link's pauses began.
 pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLink> {
     type Key = (String, String, u16, u8);
     let mut by_link: BTreeMap<Key, Vec<(u64, u64)>> = BTreeMap::new();
@@ -165,7 +164,7 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
     let parents: Vec<Option<(usize, u64)>> = (0..links.len()).map(|at| parent(&links, at)).collect();
     let mut placed = vec![false; links.len()];
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(links.len());
-    // Roots first; what is left then stands in a circle, and the longest paused of it becomes a
+    // Roots first. The remaining links form cycles; the longest paused link of a cycle becomes a
     // root.
     let roots = (0..links.len()).filter(|&at| parents[at].is_none());
     for root in roots.chain(0..links.len()).collect::<Vec<_>>() {
@@ -187,8 +186,8 @@ pub(crate) fn paused_links(rows: Vec<PauseSpanRow>, end_ns: u64) -> Vec<PausedLi
     order.into_iter().map(link).collect()
 }
 
-/// The link whose pauses were most often in force when those of link `at` began, if at more than
-/// half of them one was; and how often.
+/// The link that was most often paused when pauses of link `at` began, if for more than half of
+/// them; and the number of these pauses.
 fn parent(links: &[PausedLink], at: usize) -> Option<(usize, u64)> {
     let own = &links[at];
     let above = |other: &PausedLink| other.paused == own.by && other.priority == own.priority;
@@ -227,7 +226,7 @@ mod tests {
             span("h0", "s0", 10, None),
             span("s1", "h2", 45, Some(50)),
             span("s1", "h2", 70, Some(71)),
-            // Of its own accord: nobody pauses s9.
+            // s9 pauses spontaneously: no link pauses s9.
             span("s9", "h9", 10, Some(15)),
         ];
         let links = paused_links(rows, 100);
@@ -240,7 +239,7 @@ mod tests {
 
     #[test]
     fn links_in_a_circle_are_shown_once() {
-        // Each of the two mostly begins while the other is in force.
+        // Pauses of either link mostly begin while the other is paused.
         let mut rows: Vec<_> = [0, 20, 40].map(|at| span("a", "b", at, Some(at + 15))).into();
         rows.extend([10, 30, 50].map(|at| span("b", "a", at, Some(at + 15))));
         assert_eq!(shape(&paused_links(rows, 100)), [(0, "a", "b", 0), (1, "b", "a", 3)]);

@@ -1,5 +1,5 @@
-//! How does a chart become a picture? Drawn with the fonts that travel with the program, so that it
-//! is the same everywhere.
+//! Renders charts as images with the program's bundled fonts, so that they are identical
+//! everywhere.
 
 use crate::error::ReportError;
 use resvg::tiny_skia::{Pixmap, Transform};
@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 const SCALE: f32 = 2.0;
 const FAMILY: &str = "DejaVu Sans";
 
-/// The program's own fonts and no others.
+/// The program's bundled fonts and no others.
 static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     let mut fonts = Database::new();
     fonts.load_font_data(include_bytes!("../fonts/DejaVuSans.ttf").to_vec());
@@ -21,12 +21,12 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
-/// An SVG file as PNG, two pixels per pixel of the file. `title` is what an error calls it.
+/// Renders an SVG file as PNG, two pixels per pixel of the file. Errors name it `title`.
 pub(crate) fn png(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
     png_scaled(svg, title, SCALE)
 }
 
-/// The same with another number of pixels per pixel (1/96 inch) of the file.
+/// Renders an SVG file as PNG with `scale` pixels per pixel (1/96 inch) of the file.
 pub(crate) fn png_scaled(svg: &str, title: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
     let failed = |problem: String| ReportError::Picture { title: title.to_owned(), problem };
     let options =

@@ -1,27 +1,28 @@
-//! Which scheme is best, and which are as good as far as can be told?
+//! Ranking: the best scheme, and the schemes that are not significantly worse.
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::finding::{judged, pairs};
 use crate::metric::{Better, LOST_PERCENT};
 use crate::statistics::Estimate;
 
-/// Metrics that a ranked table has room for.
+/// Maximum number of metrics in a ranked table.
 const COLUMNS: usize = 5;
 
-/// How a scheme stands in a column.
+/// Standing of a scheme in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The best mean.
     Best,
-    /// Not told apart from the best: the paired interval of their difference includes zero, or they
-    /// are equal in every seed. One interval per scheme, not corrected for their number.
+    /// Not significantly worse than the best: the paired interval of their difference includes
+    /// zero, or they are equal in every seed. One interval per scheme, not corrected for their
+    /// number.
     AsGood,
-    /// Worse than the best; with one seed: in this seed.
+    /// Worse than the best; with one seed, worse in this seed.
     Behind,
 }
 
 impl Standing {
-    /// The sign by which tables show it: no colour is needed.
+    /// The sign in tables, independent of colour.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {
@@ -32,7 +33,7 @@ impl Standing {
     }
 }
 
-/// Schemes by the headline metric, with a few metrics that matter.
+/// Schemes ranked by the headline metric, with a few important metrics.
 #[derive(Clone, Debug)]
 pub struct Ranking<'a> {
     /// The metrics; schemes are ranked by the first.
@@ -42,13 +43,13 @@ pub struct Ranking<'a> {
 }
 
 impl<'a> Ranking<'a> {
-    /// `None` where there is nothing to rank.
+    /// Ranks the schemes; `None` if there is nothing to rank.
     #[must_use]
     pub fn of(comparison: &'a Comparison) -> Option<Self> {
         let mut columns = judged(comparison);
-        // A column that is the same for all schemes ranks nobody; losses are told by the finding.
+        // A column with equal values cannot rank; the findings report losses.
         columns.retain(|row| varies(row));
-        // Losses stay in sight, however many classes there are.
+        // Losses are always shown, however many classes there are.
         if let Some(losses) = columns.iter().position(|row| row.metric.id == LOST_PERCENT)
             && losses >= COLUMNS
         {
@@ -58,12 +59,12 @@ impl<'a> Ranking<'a> {
         columns.truncate(COLUMNS);
         let first = *columns.first().filter(|_| comparison.policies.len() > 1)?;
         let mut order: Vec<usize> = (0..comparison.policies.len()).collect();
-        // Stable: equal ones stay in the order in which they were named.
+        // The sort is stable: equal schemes keep the order in which they were named.
         order.sort_by(|a, b| cost(first, *a).total_cmp(&cost(first, *b)));
         Some(Self { columns, order })
     }
 
-    /// How the scheme stands in that column; `None` if it has no value.
+    /// Standing of the scheme in the column; `None` if it has no value.
     #[must_use]
     pub fn standing(&self, column: usize, policy: usize) -> Option<Standing> {
         let row = self.columns[column];
@@ -80,7 +81,7 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// What is lower the better a scheme is; infinite without a value.
+/// Cost of a scheme, lower is better; infinite without a value.
 fn cost(row: &MetricComparison, policy: usize) -> f64 {
     let mean = row.cells[policy].estimate.map(|estimate| estimate.mean);
     mean.map_or(f64::INFINITY, |mean| if row.metric.better == Better::Higher { -mean } else { mean })

@@ -1,4 +1,4 @@
-//! What charts need beyond the summary: every finished flow in twelve bytes.
+//! Data for charts in addition to the summary: every finished flow in twelve bytes.
 
 /// A finished flow.
 #[derive(Clone, Copy, Debug)]

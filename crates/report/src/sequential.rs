@@ -1,33 +1,32 @@
-//! How many seeds are enough? Looks at growing numbers of them, until intervals are narrow.
+//! Sequential choice of the number of seeds: adds seeds until intervals are narrow.
 //!
-//! Whoever looks several times and stops when the interval is narrow, stops more often than not
-//! when it is narrow by chance: an interval of 95 % then holds the truth less often than that. So
-//! an interval that decides has a level of `1 - 0.05 / looks` (Bonferroni): all that were looked at
-//! hold together with 95 %, whichever look was the last. Numbers of seeds double from look to look,
-//! so that there are few looks.
+//! Stopping as soon as an interval is narrow often stops when it is narrow by chance. An interval
+//! of 95 % then contains the truth in fewer than 95 % of cases. So a deciding interval has a level
+//! of `1 - 0.05 / looks` (Bonferroni): all intervals together are right with 95 %, whichever look
+//! was the last. The number of seeds doubles from look to look, so that there are few looks.
 
 use crate::compare::{Comparison, MetricComparison};
 use crate::finding::{judged, pairs};
 use crate::statistics::Change;
 
-/// Seeds at the first look: fewer say nothing of their own spread.
+/// Seeds at the first look: fewer do not show their spread.
 const FIRST: u32 = 5;
 
-/// The chance that any of the intervals that were looked at misses the truth.
+/// Chance that any of the intervals misses the truth.
 const CHANCE: f64 = 0.05;
 
-/// When to stop.
+/// Stopping rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopping {
-    /// Half the width of an interval that is narrow enough, a fraction of the baseline's mean.
+    /// Half-width of an interval that is narrow enough, a fraction of the baseline's mean.
     pub half_width: f64,
-    /// The largest number of seeds.
+    /// Maximum number of seeds.
     pub most: u32,
-    /// Whose interval: the name of a metric. `None`: the first one that the report ranks by.
+    /// Name of the metric whose interval decides. `None`: the first metric of the ranking.
     pub metric: Option<String>,
 }
 
-/// What a look shows.
+/// Result of a look.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// The metric's name.
@@ -42,8 +41,7 @@ pub struct Look {
 }
 
 impl Stopping {
-    /// The numbers of seeds that are looked at: 5, 10, 20 and so on, the last one the largest that
-    /// is allowed.
+    /// The numbers of seeds at the looks: 5, 10, 20 and so on, ending with the maximum.
     #[must_use]
     pub fn looks(&self) -> Vec<u32> {
         let doubled = std::iter::successors(Some(FIRST), |seeds| seeds.checked_mul(2));
@@ -52,10 +50,10 @@ impl Stopping {
         looks
     }
 
-    /// Looks at `comparison`.
+    /// Checks whether the seeds of `comparison` are sufficient.
     ///
     /// # Errors
-    /// A sentence, if it has no such metric, or nothing in it can be compared.
+    /// A sentence, if the metric is missing, or nothing can be compared.
     pub fn look(&self, comparison: &Comparison) -> Result<Look, String> {
         let row = self.row(comparison)?;
         let level = 1.0 - CHANCE / self.looks().len() as f64;
@@ -110,7 +108,7 @@ mod tests {
         assert_eq!(stopping(0.05, 4).looks(), [4]);
     }
 
-    /// Two schemes with the same mean, over the seeds of a stream of random numbers.
+    /// Two schemes with equal true means, with seeds from a stream of random numbers.
     fn drawn(stream: &mut bufferlab_units::RandomStream, seeds: usize, values: &mut Vec<f64>) -> Estimate {
         // Uniform noise: means of five are close to normal.
         while values.len() < seeds {
@@ -141,7 +139,7 @@ mod tests {
             }
         }
         let share = |missed: u32| f64::from(missed) / f64::from(TRIALS);
-        // Standard deviation of 5 %: 0.34 %.
+        // Standard deviation of the share of 5 %: 0.34 %.
         assert!(share(corrected) < 0.05, "{}", share(corrected));
         assert!(share(plain) > share(corrected), "{} {}", share(plain), share(corrected));
     }

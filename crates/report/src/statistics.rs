@@ -1,5 +1,4 @@
-//! The statistics that every number of a report rests on: percentiles by nearest rank, and
-//! Student's intervals.
+//! Statistics of reports: percentiles by nearest rank, and Student's intervals.
 
 use crate::format;
 use schemars::JsonSchema;
@@ -19,10 +18,10 @@ impl Percentile {
     /// 99.9 %.
     pub const P99_9: Self = Self(999);
 
-    /// Samples that must lie beyond a percentile for it to be trusted.
+    /// Samples beyond a percentile that make it reliable.
     pub const SAMPLES_BEYOND: u64 = 10;
 
-    /// The smallest sample that at least this fraction of the samples does not exceed (nearest
+    /// The smallest sample that is at least as large as this fraction of the samples (nearest
     /// rank): `sorted[ceil(p·n) − 1]`. `None` without samples.
     #[must_use]
     pub fn of(self, sorted: &[f64]) -> Option<f64> {
@@ -30,13 +29,13 @@ impl Percentile {
         sorted.get(rank.saturating_sub(1) as usize).copied()
     }
 
-    /// Samples needed so that [`Self::SAMPLES_BEYOND`] of them lie beyond: 1,000 for p99.
+    /// Samples needed for [`Self::SAMPLES_BEYOND`] samples beyond the percentile: 1,000 for p99.
     #[must_use]
     pub fn samples_needed(self) -> u64 {
         (Self::SAMPLES_BEYOND * 1_000).div_ceil(u64::from(1_000 - self.0.min(999)))
     }
 
-    /// `p99`, `p99.9`.
+    /// Name of the percentile: `p99`, `p99.9`.
     #[must_use]
     pub fn name(self) -> String {
         match (self.0 / 10, self.0 % 10) {
@@ -66,7 +65,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Describes `samples`, which it sorts; `None` if there are none.
+    /// Summarises `samples` and sorts them; `None` if there are none.
     #[must_use]
     pub fn of(samples: &mut [f64]) -> Option<Self> {
         samples.sort_unstable_by(f64::total_cmp);
@@ -90,14 +89,13 @@ pub struct Estimate {
     pub seeds: u64,
     /// Mean.
     pub mean: f64,
-    /// Half the width of the interval: `t · s / √n`; `None` with a single seed, which has no
-    /// interval.
+    /// Half-width of the interval: `t · s / √n`; `None` with a single seed, which has no interval.
     pub half_width: Option<f64>,
 }
 
 impl Estimate {
-    /// The mean of `values` and its interval under the assumption that they are normally
-    /// distributed (Student); `None` without values.
+    /// The mean of `values` and its interval, assuming a normal distribution (Student); `None`
+    /// without values.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len();
@@ -113,7 +111,7 @@ impl Estimate {
         Some(Self { seeds: n as u64, mean, half_width })
     }
 
-    /// Whether the interval leaves out zero; false without an interval.
+    /// Whether the interval excludes zero; false without an interval.
     #[must_use]
     pub fn excludes_zero(&self) -> bool {
         self.half_width.is_some_and(|half| self.mean.abs() > half)
@@ -238,10 +236,10 @@ pub fn student_t_975(degrees: u64) -> f64 {
     student_quantile(0.95, degrees)
 }
 
-/// The chance that Student's distribution lies at least as far from zero as `t`, on either side.
+/// The two-sided chance that Student's distribution is at least as far from zero as `t`.
 ///
 /// The finite sums for whole degrees of freedom (Abramowitz and Stegun 26.7.3 and 26.7.4), exact up
-/// to rounding: about 1e-15, far below any chance that decides something here.
+/// to rounding: about 1e-15, far below any chance that decides here.
 ///
 /// # Panics
 /// With zero degrees of freedom: there is no deviation to divide by.
@@ -250,7 +248,7 @@ pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     assert!(degrees > 0, "a deviation needs two values");
     let angle = (t.abs() / (degrees as f64).sqrt()).atan();
     let (sine, square) = (angle.sin(), angle.cos().powi(2));
-    // Terms of the sum: each follows from the one before.
+    // Terms of the sum: each is computed from the previous one.
     let odd = degrees % 2 == 1;
     let (mut term, mut sum) = (if odd { angle.cos() } else { 1.0 }, 0.0);
     for k in 1..=degrees / 2 {
@@ -262,8 +260,8 @@ pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     (1.0 - within).clamp(0.0, 1.0)
 }
 
-/// The `t` beyond which Student's distribution lies, on either side, with the chance `1 - level`:
-/// half of an interval of that level.
+/// The `t` that Student's distribution exceeds in magnitude with the chance `1 - level`, for the
+/// half-width of an interval of that level.
 ///
 /// By bisection of [`student_two_sided`], which falls as `t` grows.
 ///
@@ -309,9 +307,9 @@ pub(crate) fn chance_of(pairs: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// The chances of many tests, corrected for their number by Holm's method (S. Holm, A simple
-/// sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979): if
-/// all that are at most 5 % are believed, the chance that *any* of them is wrong is at most 5 %,
-/// however the tests depend on each other.
+/// sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979). If
+/// all tests of at most 5 % are accepted, the chance that *any* of them is wrong is at most 5 %,
+/// for any dependence between the tests.
 pub(crate) fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|a, b| chances[*a].total_cmp(&chances[*b]));
@@ -346,7 +344,7 @@ mod tests {
             assert!((chance - 0.05).abs() < 2e-5, "{degrees}: {chance}");
         }
         for t in [0.0_f64, 0.3, 1.0, -2.5, 40.0] {
-            // One degree is Cauchy's distribution; two have a root.
+            // One degree is Cauchy's distribution; two degrees have a closed form with a root.
             let cauchy = 1.0 - 2.0 * t.abs().atan() / std::f64::consts::PI;
             assert!((student_two_sided(t, 1) - cauchy).abs() < 1e-12);
             let two = 1.0 - t.abs() / (2.0 + t * t).sqrt();
@@ -400,8 +398,8 @@ mod tests {
 
     #[test]
     fn holms_correction_matches_a_hand_calculation() {
-        // Sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.04; none below the
-        // one before.
+        // Sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1: 0.04, 0.06, 0.06, 0.04; none may be below
+        // the previous one.
         let corrected = holm(&[0.04, 0.01, 0.03, 0.02]);
         for (value, wanted) in corrected.iter().zip([0.06, 0.04, 0.06, 0.06]) {
             assert!((value - wanted).abs() < 1e-12, "{corrected:?}");

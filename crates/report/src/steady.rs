@@ -1,11 +1,11 @@
-//! When is a run's beginning over? In an empty network the first flows are fast, so a mean over all
-//! of them is not that of the network under load.
+//! End of a run's warm-up. The first flows are fast in an empty network, so the mean over all flows
+//! differs from that of the loaded network.
 //!
-//! MSER-5 (White, Cobb and Spratt 2000) decides: completion times in the order of starts, in
-//! batches of five, of which so many are left out at the beginning that the standard error of the
-//! mean of the rest is the least. If that is more than half, there is no steady state to be seen,
-//! and nothing should be left out. What is left has an interval by batch means: twenty batches,
-//! whose means count as independent.
+//! MSER-5 (White, Cobb and Spratt 2000) finds the end: completion times in the order of starts, in
+//! batches of five. It leaves out the number of initial batches that minimises the standard error
+//! of the mean of the rest. If that is more than half, no steady state is visible, and nothing
+//! should be left out. The rest has an interval by batch means: twenty batches, whose means count
+//! as independent.
 
 use crate::error::ReportError;
 use crate::format;
@@ -16,51 +16,51 @@ use bufferlab_metrics::{FlowRow, QueryRow};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Values of a batch of MSER-5.
+/// Values in a batch of MSER-5.
 const BATCH: usize = 5;
-/// Batches of which something can be told.
+/// Minimum number of batches for a result.
 const BATCHES_MIN: usize = 20;
-/// Batches of the interval.
+/// Number of batches for the interval.
 const BATCH_MEANS: usize = 20;
-/// Above this lag-1 autocorrelation batch means do not count as independent: two standard
-/// deviations of that of twenty which are, 2 / √20.
+/// Lag-1 autocorrelation above which batch means do not count as independent: two standard
+/// deviations of that of twenty independent ones, 2 / √20.
 const CORRELATION_MAX: f64 = 0.447;
 
-/// What one series of completion times says of the beginning of its run.
+/// Warm-up of one series of completion times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyState {
-    /// As what the run is compared.
+    /// Label of the run in the comparison.
     pub label: String,
-    /// Its seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Slowdowns of what: `web_search flows`, `incast queries`.
+    /// Name of the series of slowdowns: `web_search flows`, `incast queries`.
     pub series: String,
     /// Finished flows or queries.
     pub values: usize,
-    /// How many of them, the first ones, are of the beginning; `None`: no steady state is to be
-    /// seen, or there are too few.
+    /// Number of values in the warm-up; `None` if no steady state is visible, or with too few
+    /// values.
     pub left_out: Option<usize>,
-    /// The first one that counts started then (ns).
+    /// Start of the first counted value (ns).
     pub from_ns: u64,
-    /// Mean slowdown of all of them.
+    /// Mean slowdown of all values.
     pub mean_of_all: f64,
-    /// Mean slowdown of those that count.
+    /// Mean slowdown of the counted values.
     pub mean: f64,
-    /// Half of its 95 % interval by batch means; `None`: too few, or batches that depend on each
-    /// other.
+    /// Half-width of the 95 % interval by batch means; `None` with too few values or dependent
+    /// batches.
     pub half_width: Option<f64>,
 }
 
 impl SteadyState {
-    /// Whether there are too few values to tell: such a series decides nothing.
+    /// Whether there are too few values for a result.
     #[must_use]
     pub const fn is_too_short(&self) -> bool {
         self.values < BATCH * BATCHES_MIN
     }
 }
 
-/// From when on every run is steady (ns), so that all schemes are measured over the same flows;
-/// `None` if no steady state is to be seen in one of the series, or all are too short.
+/// Time from which every run is steady (ns), so that all schemes are measured over the same flows.
+/// `None` if a series has no visible steady state, or all are too short.
 #[must_use]
 pub fn steady_from(states: &[SteadyState]) -> Option<u64> {
     let long = || states.iter().filter(|state| !state.is_too_short());
@@ -68,7 +68,7 @@ pub fn steady_from(states: &[SteadyState]) -> Option<u64> {
     is_seen.then(|| long().map(|state| state.from_ns).max().unwrap_or(0))
 }
 
-/// What was found, for a terminal. `duration_ns`: flows start for so long.
+/// Results as text for a terminal. `duration_ns` is the length of the arrival phase.
 #[must_use]
 pub fn steady_text(states: &[SteadyState], duration_ns: u64) -> String {
     let mut text =
@@ -122,8 +122,8 @@ pub fn steady_text(states: &[SteadyState], duration_ns: u64) -> String {
     text
 }
 
-/// Looks at every class of flows with a congestion control and of queries of a run. Answers of
-/// queries belong to these.
+/// Analyses every class of flows with congestion control, and of queries, of a run. Answers of
+/// queries count with their queries.
 pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     let mut series: BTreeMap<(u16, bool), Vec<(u64, f64)>> = BTreeMap::new();
     run.result.visit(|row: FlowRow| {
@@ -138,7 +138,7 @@ pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     })?;
     let names = &run.result.manifest().names.classes;
     let states = series.into_iter().map(|((class, of_queries), mut values)| {
-        // Rows are in the order of ends.
+        // Rows are in the order of completion.
         values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let what = if of_queries { "queries" } else { "flows" };
         let series = format!("{} {what}", names[usize::from(class)]);
@@ -147,7 +147,7 @@ pub(crate) fn of_run(run: &Run) -> Result<Vec<SteadyState>, ReportError> {
     Ok(states.collect())
 }
 
-/// Of starts (ns) and slowdowns, in the order of starts.
+/// The state of a series of starts (ns) and slowdowns, in the order of starts.
 fn of_values(label: String, seed: u64, series: String, values: &[(u64, f64)]) -> SteadyState {
     let slowdowns: Vec<f64> = values.iter().map(|value| value.1).collect();
     let left_out = warm_up(&slowdowns);
@@ -169,27 +169,27 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// How many values at the beginning MSER-5 leaves out; `None` if it would be more than half, or
-/// there are too few.
+/// Number of values that MSER-5 leaves out at the start; `None` if it would be more than half, or
+/// with too few values.
 fn warm_up(values: &[f64]) -> Option<usize> {
     let batches: Vec<f64> = values.chunks_exact(BATCH).map(mean).collect();
     if batches.len() < BATCHES_MIN {
         return None;
     }
-    // Sums over the batches from each one on, about the mean of all: small differences of large
-    // squares are none then.
+    // Sums from each batch to the end, about the mean of all, to avoid small differences of large
+    // squares.
     let about = mean(&batches);
     let (mut sum, mut squares, mut best) = (0.0, 0.0, (f64::INFINITY, 0));
     for (at, batch) in batches.iter().enumerate().rev() {
         sum += batch - about;
         squares += (batch - about).powi(2);
         let left = (batches.len() - at) as f64;
-        // The last few batches may be alike by chance (White 1997).
+        // The last few batches may be similar by chance (White 1997).
         if left < BATCH as f64 {
             continue;
         }
         let error = (squares - sum * sum / left).max(0.0) / (left * left);
-        // Of equal ones the one that leaves out less.
+        // Of equal errors, the one that leaves out less.
         if error <= best.0 {
             best = (error, at);
         }
@@ -197,13 +197,13 @@ fn warm_up(values: &[f64]) -> Option<usize> {
     (best.1 <= batches.len() / 2).then_some(best.1 * BATCH)
 }
 
-/// Half of the 95 % interval of the mean by batch means.
+/// Half-width of the 95 % interval of the mean by batch means.
 fn batch_means(values: &[f64]) -> Option<f64> {
     let size = values.len() / BATCH_MEANS;
     if size < BATCH {
         return None;
     }
-    // What does not fill the batches is left out at the beginning.
+    // Values that do not fill the batches are left out at the start.
     let means: Vec<f64> = values[values.len() - size * BATCH_MEANS..].chunks_exact(size).map(mean).collect();
     let about = mean(&means);
     let squares: f64 = means.iter().map(|value| (value - about).powi(2)).sum();
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use bufferlab_units::RandomStream;
 
-    /// Noise about `level`, which is reached after so many values.
+    /// Noise about `level`, reached after `warm` values.
     fn values(count: usize, warm: usize, noise: &mut RandomStream) -> Vec<f64> {
         let level = |at: usize| if at < warm { 2.0 * at as f64 / warm as f64 } else { 2.0 };
         (0..count).map(|at| 1.0 + level(at) + noise.next_f64() - 0.5).collect()

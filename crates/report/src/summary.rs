@@ -1,4 +1,4 @@
-//! One run in numbers.
+//! Summary of one run in numbers.
 
 use crate::buffer_sample::{self, PriorityOccupancy};
 use crate::bursts::{self, BurstGroup, Bursts, DelayGroup, PortShare, jain};
@@ -21,15 +21,15 @@ pub struct RunSummary {
     pub seed: u64,
     /// Scenario.
     pub scenario_name: String,
-    /// `paper` or `artifact`.
+    /// Profile of the scenario: `paper` or `artifact`.
     pub profile: String,
     /// Version of the program that ran.
     pub bufferlab_version: String,
-    /// Its source revision.
+    /// Source revision of the program.
     pub git_commit: Option<String>,
-    /// Flows start in `0..duration`.
+    /// Length of the arrival phase: flows start in `0..duration`.
     pub duration_ns: u64,
-    /// How long they may go on afterwards.
+    /// Time for remaining flows after the arrival phase (ns).
     pub drain_ns: u64,
     /// Simulated time at the end.
     pub end_ns: u64,
@@ -37,32 +37,32 @@ pub struct RunSummary {
     pub packet_hops: u64,
     /// Flows: all, short ones, then each class.
     pub groups: Vec<FlowGroup>,
-    /// Queries, by class; empty where nobody asked.
+    /// Queries, by class; empty without queries.
     pub queries: Vec<QueryGroup>,
-    /// Open-loop flows, by class; empty where every flow has a congestion control.
+    /// Open-loop flows, by class; empty if every flow has congestion control.
     pub bursts: Vec<BurstGroup>,
-    /// Queueing delays by class; empty where they were not measured.
+    /// Queueing delays by class; empty if they were not measured.
     pub delays: Vec<DelayGroup>,
-    /// Offer and throughput of every switch port that was asked for anything.
+    /// Offered traffic and throughput of every switch port with offered traffic.
     pub ports: Vec<PortShare>,
     /// Losses and marks in switches.
     pub switching: Switching,
     /// Buffer occupancy of every switch.
     pub occupancy: Vec<SwitchOccupancy>,
-    /// Of the sampled switch, by priority; empty where only one priority is used, or nothing was
-    /// sampled.
+    /// Occupancy of the sampled switch by priority; empty if only one priority is used, or without
+    /// samples.
     pub priorities: Vec<PriorityOccupancy>,
     /// Links by role.
     pub links: Vec<LinkRole>,
-    /// Pauses (PFC); `None` where no priority is lossless.
+    /// Pauses (PFC); `None` without lossless priorities.
     pub pauses: Option<Pauses>,
-    /// Switches that waited for each other when the run ended.
+    /// Cycles of switches that waited for each other when the run ended.
     pub deadlocks: Vec<Deadlock>,
-    /// What the driver noted.
+    /// Caveats of the run's driver.
     pub run_caveats: Vec<RunCaveat>,
 }
 
-/// Which flows are summarised together.
+/// Group of flows that are summarised together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum GroupKey {
@@ -75,7 +75,7 @@ pub enum GroupKey {
     },
     /// The flows of a class.
     Class {
-        /// Its name.
+        /// Name of the class.
         name: String,
     },
 }
@@ -97,19 +97,19 @@ impl GroupKey {
     }
 }
 
-/// Flows of a kind.
+/// Summary of a group of flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowGroup {
-    /// Which.
+    /// The group.
     pub group: GroupKey,
-    /// Started.
+    /// Number of flows.
     pub flows: u64,
-    /// Not finished when the run ended; they are in none of the distributions.
+    /// Flows not finished when the run ended; no distribution includes them.
     pub unfinished: u64,
-    /// Flows without congestion control. They count for the distributions of their class, but not
-    /// for those of all flows or of the short ones.
+    /// Flows without congestion control. They count in the distributions of their class, but not in
+    /// those of all flows or of the short ones.
     pub open_loop: u64,
-    /// Open-loop flows that lost packets: they end, but never complete.
+    /// Open-loop flows that lost packets: they end but never complete.
     pub lossy: u64,
     /// Flow completion time over its ideal, of finished flows.
     pub slowdown: Option<Distribution>,
@@ -119,7 +119,7 @@ pub struct FlowGroup {
     pub goodput_bps: f64,
     /// Data packets sent, retransmissions included.
     pub sent_packets: u64,
-    /// Data packets sent again.
+    /// Retransmitted data packets.
     pub retransmitted_packets: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
@@ -134,9 +134,9 @@ pub struct FlowGroup {
 pub struct QueryGroup {
     /// The class.
     pub class: String,
-    /// Asked.
+    /// Number of queries.
     pub queries: u64,
-    /// Not answered completely when the run ended.
+    /// Queries not answered completely when the run ended.
     pub unfinished: u64,
     /// Query completion time, of finished queries (ns).
     pub qct_ns: Option<Distribution>,
@@ -144,14 +144,14 @@ pub struct QueryGroup {
     pub slowdown: Option<Distribution>,
     /// Packets lost.
     pub dropped_packets: u64,
-    /// Timeouts of their flows.
+    /// Timeouts of the queries' flows.
     pub timeouts: u64,
 }
 
 /// Losses and marks in all switches of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Switching {
-    /// Packets that asked for space, at every switch that they reached.
+    /// Packets that arrived for admission, counted at every switch.
     pub arrived_packets: u64,
     /// Packets lost: refused, evicted or expelled.
     pub lost_packets: u64,
@@ -168,13 +168,13 @@ pub struct Switching {
 }
 
 impl Switching {
-    /// Lost packets over arrivals at switches; 0 where nothing arrived.
+    /// Lost packets over arrivals at switches; 0 without arrivals.
     #[must_use]
     pub fn lost_fraction(&self) -> f64 {
         fraction(self.lost_packets, self.arrived_packets)
     }
 
-    /// Marked packets over arrivals at switches; 0 where nothing arrived.
+    /// Marked packets over arrivals at switches; 0 without arrivals.
     #[must_use]
     pub fn marked_fraction(&self) -> f64 {
         fraction(self.marked_packets, self.arrived_packets)
@@ -194,18 +194,18 @@ pub struct QueueLoss {
     pub lost_packets: u64,
 }
 
-/// How full a switch's buffer was, in percent of the buffer, weighed by time.
+/// Occupancy of a switch's buffer in percent of the buffer, weighted by time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SwitchOccupancy {
-    /// Its name.
+    /// Name of the switch.
     pub switch: String,
-    /// Its buffer.
+    /// Size of the buffer.
     pub buffer_bytes: u64,
-    /// Mean; from the middles of the histogram's bins, at most 0.8 % of its value off.
+    /// Mean; computed from the middles of the histogram's bins, with an error of at most 0.8 %.
     pub mean_percent: f64,
-    /// Not exceeded for half of the time (upper edge of the bin).
+    /// Occupancy not exceeded for half of the time (upper edge of the bin).
     pub p50_percent: f64,
-    /// Not exceeded for 99 % of the time.
+    /// Occupancy not exceeded for 99 % of the time.
     pub p99_percent: f64,
     /// Largest.
     pub max_percent: f64,
@@ -214,13 +214,13 @@ pub struct SwitchOccupancy {
 /// Links of a role.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkRole {
-    /// `host-up`, `host-down`, `up`, `down`, `peer`.
+    /// Role of the links: `host-up`, `host-down`, `up`, `down`, `peer`.
     pub role: String,
     /// Link directions.
     pub links: u64,
-    /// Mean use over the arrival phase (%), all links alike.
+    /// Mean utilisation over the arrival phase (%), with equal weights for all links.
     pub mean_percent: f64,
-    /// The busiest link's (%).
+    /// Utilisation of the busiest link (%).
     pub max_percent: f64,
     /// Packets lost because a link was down.
     pub lost_packets: u64,
@@ -239,8 +239,8 @@ impl RunSummary {
         Ok(summarise(result, 0)?.0)
     }
 
-    /// Jain's index over the switches' ports of throughput over what was possible; `None` where
-    /// nothing was offered.
+    /// Jain's index over the switches' ports of throughput over possible throughput; `None` without
+    /// offered traffic.
     #[must_use]
     pub fn jain(&self) -> Option<f64> {
         jain(&self.ports.iter().filter_map(PortShare::share).collect::<Vec<_>>())
@@ -253,7 +253,7 @@ impl RunSummary {
     }
 }
 
-/// One pass over the tables: the numbers, and the samples that charts need. Flows and queries that
+/// One pass over the tables: the numbers, and the samples for charts. Flows and queries that
 /// started before `from_ns` do not count.
 pub(crate) fn summarise(result: &RunResult, from_ns: u64) -> Result<(RunSummary, RunSamples), ReportError> {
     let manifest = result.manifest();
@@ -289,7 +289,7 @@ pub(crate) fn summarise(result: &RunResult, from_ns: u64) -> Result<(RunSummary,
     Ok((summary, RunSamples { flows, qct_ns, occupancy: above, delays: delay_bins }))
 }
 
-/// A [`FlowGroup`] in the making.
+/// Accumulator for a [`FlowGroup`].
 struct Gathering {
     totals: FlowGroup,
     slowdowns: Vec<f64>,
@@ -331,8 +331,8 @@ impl Gathering {
         totals.unfinished += u64::from(row.state == FlowState::Unfinished);
         if let (Some(fct), Some(slowdown)) = (row.fct_ns, row.slowdown) {
             self.finished_bytes += row.size_bytes;
-            // An open-loop flow takes as long as it was told to: it says nothing about the
-            // completion of others.
+            // An open-loop flow has a configured duration, which does not show how fast others
+            // complete.
             if !open_loop || matches!(totals.group, GroupKey::Class { .. }) {
                 self.fcts.push(fct as f64);
                 self.slowdowns.push(slowdown);
@@ -350,7 +350,7 @@ impl Gathering {
     }
 }
 
-/// Flows by group, open-loop flows by class, and what charts need.
+/// Flows by group, open-loop flows by class, and samples for charts.
 type Flows = (Vec<FlowGroup>, Vec<BurstGroup>, Vec<FlowSample>);
 
 fn flow_groups(result: &RunResult, from_ns: u64) -> Result<Flows, ReportError> {
@@ -484,7 +484,7 @@ fn occupancy(result: &RunResult) -> Result<Occupancies, ReportError> {
     let (mut switches, mut joint) = (Vec::new(), Vec::new());
     for (switch, mut bins) in bins {
         bins.sort_unstable();
-        // Without a known buffer there is nothing to be a percentage of.
+        // Without a known buffer no percentage exists.
         let Some(&buffer) = totals.buffer_bytes.get(switch as usize).filter(|bytes| **bytes > 0) else {
             continue;
         };
@@ -539,7 +539,7 @@ fn links(result: &RunResult) -> Result<Vec<LinkRole>, ReportError> {
     for role in &mut roles {
         role.mean_percent /= role.links as f64;
     }
-    // From the hosts inwards.
+    // Links in order from the hosts inwards.
     let rank =
         |role: &LinkRole| ["host-up", "up", "peer", "down", "host-down"].iter().position(|r| *r == role.role);
     roles.sort_by_key(|role| rank(role).unwrap_or(usize::MAX));

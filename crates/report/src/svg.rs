@@ -1,7 +1,7 @@
-//! Charts as inline SVG, drawn for a width of 400: at that width and above every label is readable.
+//! Charts as inline SVG, drawn for a width of 400: every label is readable from that width on.
 //!
-//! Colours, dashes and fonts come from the page's style sheet, so that a chart follows light and
-//! dark; series differ in dash and marker too, so that colour is never the only difference.
+//! The page's style sheet sets colours, dashes and fonts, so that a chart follows light and dark
+//! mode. Series also differ in dash and marker, so that colour is never the only difference.
 
 mod axis;
 mod data;
@@ -24,27 +24,26 @@ use std::fmt::Write;
 /// Drawing area.
 const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 250.0;
-/// Width of a character of the chart font at 12 units, somewhat wide of the mark.
+/// Width of a character of the chart font at 12 units, slightly overestimated.
 const CHARACTER: f64 = 6.9;
-/// Distance of two lines of an axis' title.
+/// Distance between two lines of an axis title.
 const TITLE_LINE: f64 = 14.0;
-/// Series styles in the style sheet.
+/// Number of series styles in the style sheet.
 pub(crate) const STYLES: usize = 8;
 
-/// How a series is drawn.
+/// Drawing style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A line.
     Line,
-    /// A line with a few markers along it, which are no points: so that it can be told apart
-    /// without colour.
+    /// A line with a few markers along it that are not points, to identify it without colour.
     Traced,
     /// A line with a marker at every point.
     Points,
     /// A filled area down to the axis.
     Area,
-    /// Hollow markers without a line, larger than those of points, so that one of each at a place
-    /// can be seen.
+    /// Hollow markers without a line, larger than those of points, so that both are visible at one
+    /// place.
     Hollow,
 }
 
@@ -53,11 +52,11 @@ pub(crate) enum Mark {
 pub(crate) struct Point {
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// Half of an interval around `y`, drawn as a whisker.
+    /// Half-width of an interval around `y`, drawn as a whisker.
     pub(crate) half: Option<f64>,
-    /// Too few samples: drawn hollow.
+    /// Whether there are too few samples: drawn hollow.
     pub(crate) weak: bool,
-    /// No line leads to it: between it and the point before, nothing is known.
+    /// Whether no line connects the point to the previous one, because nothing is known in between.
     pub(crate) lifted: bool,
 }
 
@@ -77,13 +76,13 @@ pub(crate) struct Series {
     pub(crate) points: Vec<Point>,
 }
 
-/// A time during which something held.
+/// A span of time in which a state lasted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Segment {
     pub(crate) from: f64,
     pub(crate) to: f64,
     pub(crate) name: String,
-    /// Drawn as an outline.
+    /// Whether the bar is drawn as an outline.
     pub(crate) hollow: bool,
 }
 
@@ -101,13 +100,13 @@ pub(crate) fn style_class(number: usize) -> String {
     format!("s{}", number % STYLES)
 }
 
-/// For what a chart in a file of its own is made.
+/// Purpose of a separate chart file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureStyle {
-    /// Screens: light colours, its caption above it, 640 pixels wide.
+    /// Screens: light colours, caption above the chart, 640 pixels wide.
     Screen,
     /// A column of a two-column paper: 240 points wide (text of 7.2 points), no caption, no colour:
-    /// dashes, markers and two greys tell series apart.
+    /// dashes, markers and two greys distinguish series.
     Paper,
 }
 
@@ -130,13 +129,13 @@ pub(crate) struct Chart {
     pub(crate) series: Vec<Series>,
 }
 
-/// Where the parts of a chart lie (units of the drawing).
+/// Positions of the parts of a chart (units of the drawing).
 struct Layout {
     left: f64,
     right: f64,
     top: f64,
     bottom: f64,
-    /// Without rows of bars.
+    /// Height without rows of bars.
     height: f64,
     x_title: Vec<String>,
     y_title: Vec<String>,
@@ -172,7 +171,7 @@ impl Chart {
         self.markup_with(&[])
     }
 
-    /// With rows of bars below it.
+    /// The chart with rows of bars below it.
     pub(crate) fn markup_with(&self, strips: &[Strip]) -> Markup {
         const ROW: f64 = 18.0;
         let layout = self.layout(strips);
@@ -231,7 +230,7 @@ impl Chart {
         }
     }
 
-    /// The series. Those with intervals stand side by side, so that none hides another's.
+    /// The series. Series with intervals are shifted sideways, so that none hides another.
     fn lines(&self, layout: &Layout) -> Markup {
         let Layout { left, right, top, bottom, .. } = *layout;
         let at_y = |value: f64| bottom - self.y.place(value) * (bottom - top);
@@ -258,13 +257,14 @@ impl Chart {
 }
 
 impl Chart {
-    /// The chart with its caption, a legend (class, style and text) and a note as an SVG file of
-    /// its own: no references, no variables, light colours.
+    /// The chart with its caption, a legend (class, style and text) and a note as a separate SVG
+    /// file: no references, no variables, light colours.
     pub(crate) fn file(&self, legend: &[(String, Mark, String)], note: &str) -> String {
         self.file_in(FigureStyle::Screen, legend, note)
     }
 
-    /// The same in a style; where the text around a figure has its caption, the figure has none.
+    /// The chart as an SVG file in a style. Paper figures have no caption, because the paper has
+    /// one.
     pub(crate) fn file_in(
         &self,
         style: FigureStyle,
@@ -308,7 +308,7 @@ impl Chart {
     }
 }
 
-/// A bar of a strip, with its name where there is room.
+/// A bar of a strip, with its name if it fits.
 fn bar(segment: &Segment, from: f64, to: f64, y: f64) -> Markup {
     let (width, text) = ((to - from).max(1.0), segment.name.chars().count() as f64 * CHARACTER);
     html! {
@@ -358,8 +358,8 @@ fn draw(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64, b
     }
 }
 
-/// Places for markers along a line: equally far from each other as it is drawn, and elsewhere on
-/// each series, so that lines on top of each other show all their markers.
+/// Positions of markers along a line, at equal distances in the drawing. Each series is offset, so
+/// that lines on top of each other show all their markers.
 fn along(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64) -> Vec<(f64, f64)> {
     const MARKERS: f64 = 4.0;
     let corners: Vec<(f64, f64)> = series.points.iter().map(|point| (at_x(point.x), at_y(point.y))).collect();
@@ -381,7 +381,7 @@ fn along(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64) 
     places
 }
 
-/// Lines of at most so many characters, broken between words.
+/// Lines of at most `width` characters, broken between words.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -396,7 +396,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A coordinate with one decimal: more would only make the page larger.
+/// A coordinate with one decimal: more digits would only enlarge the page.
 fn coordinate(value: f64) -> String {
     format!("{value:.1}")
 }
@@ -435,7 +435,7 @@ mod tests {
         let (without, with) = (chart.markup().into_string(), chart.markup_with(&[strip]).into_string());
         assert!(without.contains("0 0 400 250\"") && with.contains("0 0 400 268\""));
         let with = with.split("<template").next().unwrap();
-        // Twice as a tooltip, once as a text.
+        // The text occurs twice as a tooltip, once as text.
         assert_eq!((with.matches("evacuation").count(), with.matches("port 0").count()), (3, 1));
     }
 

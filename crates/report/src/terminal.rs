@@ -10,10 +10,9 @@ use std::fmt::Write;
 
 /// Widest line.
 pub const WIDTH_MAX: usize = 110;
-/// More policies than this stand below each other instead of side by side.
+/// Number of policies above which they are listed below each other instead of side by side.
 const POLICIES_SIDE_BY_SIDE: usize = 6;
-/// Headers of the narrow columns of such a table are broken into lines of this width where words
-/// allow it.
+/// Width at which headers of narrow columns in such a table are broken between words.
 const HEADER_WIDTH: usize = 11;
 
 /// Text of a cell: mean and half-width in the metric's unit. A count of a single run is a whole
@@ -44,8 +43,8 @@ pub(crate) fn change_text(cell: &Cell) -> String {
     }
 }
 
-/// The finding, a ranked table of three schemes or more, the headline metrics of all policies, then
-/// the caveats.
+/// The findings, a ranked table of three schemes or more, the headline metrics of all policies,
+/// then the caveats.
 #[must_use]
 pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     let mut out = String::new();
@@ -70,7 +69,7 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
     out
 }
 
-/// Schemes by the headline metric, where there are more than two.
+/// Schemes by the headline metric, if there are more than two.
 fn ranked(out: &mut String, comparison: &Comparison) {
     let Some(ranking) = Ranking::of(comparison).filter(|_| comparison.policies.len() > 2) else { return };
     let name =
@@ -156,8 +155,8 @@ fn side_by_side(out: &mut String, comparison: &Comparison) {
 /// Lines of a header, and the cells below it.
 type Column = (Vec<String>, Vec<String>);
 
-/// The headline metrics that the ranked table does not have as columns, in as many blocks as
-/// needed: for many policies. Changes are left to the report.
+/// The headline metrics without those of the ranked table, a row per policy, in as many blocks of
+/// columns as needed. Only the report shows changes.
 fn a_line_per_policy(comparison: &Comparison) -> String {
     let mut out = String::new();
     let text = match comparison.seeds.len() {
@@ -165,7 +164,7 @@ fn a_line_per_policy(comparison: &Comparison) -> String {
         seeds => format!("Mean over {seeds} seeds ± half of its 95 % confidence interval."),
     };
     wrap(&mut out, "", &format!("{text} The report has the changes against {}.", comparison.baseline()));
-    // The ranked table above has the first ones, and their order.
+    // The ranked table above contains the first metrics, and sets the order.
     let ranking = Ranking::of(comparison);
     let ranked = |row: &&MetricComparison| {
         ranking
@@ -189,7 +188,7 @@ fn a_line_per_policy(comparison: &Comparison) -> String {
     out
 }
 
-/// A line per name, in as many blocks of columns as the width asks for.
+/// A line per name, in as many blocks of columns as the width needs.
 fn columns_text(out: &mut String, names: &[&str], columns: &[Column]) {
     let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let widths: Vec<usize> = columns
@@ -211,7 +210,7 @@ fn columns_text(out: &mut String, names: &[&str], columns: &[Column]) {
         for line in 0..height {
             out.push_str(&" ".repeat(name_width));
             for ((header, _), width) in block.iter().zip(&widths[start..end]) {
-                // Headers stand on the line above the numbers.
+                // Headers end on the line above the numbers.
                 let above = height - header.len();
                 let text = line.checked_sub(above).map_or(&empty, |line| &header[line]);
                 let _ = write!(out, "  {}", pad_left(text, *width));
@@ -229,7 +228,7 @@ fn columns_text(out: &mut String, names: &[&str], columns: &[Column]) {
     }
 }
 
-/// Words in lines of [`HEADER_WIDTH`], longer only for a longer word.
+/// Words in lines of at most [`HEADER_WIDTH`], unless a single word is longer.
 fn broken(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -275,14 +274,13 @@ fn explain(out: &mut String, comparison: &Comparison) {
     wrap(out, "", &text);
 }
 
-/// Columns that fit side by side; the baseline leads every block.
+/// Columns that fit side by side; the baseline is the first of every block.
 fn blocks(widths: &[usize], label_width: usize) -> Vec<Vec<usize>> {
     let mut blocks: Vec<Vec<usize>> = Vec::new();
     let mut used = usize::MAX;
     for (at, width) in widths.iter().enumerate() {
         if used.saturating_add(width + 2) > WIDTH_MAX {
-            // A block that continues the table repeats the baseline, if there is something to
-            // compare with.
+            // A block that continues the table repeats the baseline, if it has one to compare with.
             let lead: Vec<usize> = if at == 0 { Vec::new() } else { vec![0] };
             used = label_width + lead.iter().map(|&lead| widths[lead] + 2).sum::<usize>();
             blocks.push(lead);
@@ -293,7 +291,7 @@ fn blocks(widths: &[usize], label_width: usize) -> Vec<Vec<usize>> {
     blocks
 }
 
-/// Characters, which are columns for everything that is printed here.
+/// Number of characters, equal to columns for all printed text.
 fn width(text: &str) -> usize {
     text.chars().count()
 }
@@ -306,14 +304,14 @@ fn pad_left(text: &str, to: usize) -> String {
     format!("{}{text}", " ".repeat(to.saturating_sub(width(text))))
 }
 
-/// Ends a line without blanks before its end.
+/// Ends a line without trailing blanks.
 fn end_line(out: &mut String) {
     out.truncate(out.trim_end_matches(' ').len());
     out.push('\n');
 }
 
-/// Writes `text` in lines of at most [`WIDTH_MAX`], the first led by `lead` and the others indented
-/// as far.
+/// Writes `text` in lines of at most [`WIDTH_MAX`]. The first begins with `lead`, the others are
+/// indented by its width.
 pub(crate) fn wrap(out: &mut String, lead: &str, text: &str) {
     let mut line = lead.to_owned();
     for word in text.split_whitespace() {

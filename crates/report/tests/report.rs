@@ -1,5 +1,5 @@
-//! What a report promises: it works on a folder alone, says its caveats first, needs no network,
-//! and escapes everything.
+//! Tests of reports: a report needs only the folder, shows its caveats first, needs no network, and
+//! escapes everything.
 
 mod synthetic;
 
@@ -45,7 +45,7 @@ fn background_flow(flow_id: u64, slowdown: Option<f64>) -> FlowRow {
     }
 }
 
-/// A run of background flows with these slowdowns and nothing else.
+/// Writes a run with only background flows of these slowdowns.
 fn write_flows(dir: &Path, slowdowns: impl Iterator<Item = Option<f64>>) {
     let head = head(POLICIES[0], 1);
     let totals = totals_of(&head);
@@ -102,7 +102,7 @@ fn a_comparison_is_reported_from_its_folder_alone() {
     let written = report.write().unwrap();
     let names: Vec<_> = written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["report.html", "comparison.json", "comparison.csv", "comparison.parquet"]);
-    // Again, without being told the order: the folder remembers it, and the page is the same.
+    // Without a given order: the folder stores it, and the page is identical.
     let before = fs::read(&written[0]).unwrap();
     bufferlab_report::write(temp.path()).unwrap();
     assert!(before == fs::read(&written[0]).unwrap(), "the same results give the same page");
@@ -122,14 +122,14 @@ fn the_page_has_every_section_and_refers_to_nothing_outside() {
     let html = Report::load(temp.path(), &["dt".to_owned()]).unwrap().html().unwrap();
     let order: Vec<&str> =
         html.split("<h2 id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    // A section of one chart stands where a line has room for it.
+    // A section with one chart is in a line that has space for it.
     let charts = ["glance", "sizes", "distribution", "queries", "buffer", "buffer-time"];
     assert_eq!(order, [&charts[..], &["comparison", "losses", "links", "runs"]].concat());
     let caveats = html.find("Before you trust these numbers").expect("caveats");
     let finding = html.find("aria-label=\"Finding\"").expect("a finding");
     let ranked = html.find("aria-label=\"Ranking\"").expect("a ranked table");
     assert!(finding < caveats && caveats < ranked, "what was found, what to doubt, then numbers");
-    // The script that saves charts names the language of drawings, as every such file must.
+    // The script that saves charts contains the SVG namespace, as every such file must.
     let (page, script) = html.rsplit_once("<script>").expect("charts can be saved");
     assert!(!page.contains("http") && script.matches("http").count() == 1, "no reference to the network");
     assert!(!page.contains("NaN") && !page.contains("inf "), "no number is broken");
@@ -152,7 +152,7 @@ fn a_single_run_gets_its_report_inside_and_says_that_there_is_no_interval() {
     assert!(report.caveats.contains(&Caveat::SingleSeed));
     assert!(report.text().contains("One run."), "{}", report.text());
     assert!(!report.text().contains('±'), "{}", report.text());
-    // And the run can be repeated although a report lies inside.
+    // The run can be repeated although its folder contains a report.
     write_run(&dir, POLICIES[0], 7, 1_000);
     assert!(!dir.join("report.html").exists());
 }
@@ -221,7 +221,7 @@ fn caveats_name_what_is_wrong_and_what_to_do() {
     assert!(unfinished.advice.contains("`drain` (now 10 ms)"), "{unfinished:?}");
     let uneven = find("uneven-seeds");
     assert!(uneven.message.starts_with("abm lacks seeds that others have (2)"), "{uneven:?}");
-    // 2,000 flows of which 25 queries: enough for p99 of all, not for p99.9; and few queries.
+    // 2,000 flows including 25 queries: enough for p99 of all, not for p99.9, and few queries.
     let few = find("few-queries");
     assert!(few.message.contains("incast: only 25 queries"), "{few:?}");
     let samples: Vec<_> = report.caveats.iter().filter(|caveat| caveat.id() == "too-few-samples").collect();
@@ -249,7 +249,7 @@ fn the_terminal_table_is_narrow_enough_and_has_no_trailing_blanks() {
     );
 }
 
-/// One run, which lost three packets, so many of them lossless.
+/// First caveat of a run that lost three packets, `lost_lossless` of them lossless.
 fn first_caveat_after(lost_lossless: u64) -> Caveat {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("run");
@@ -336,8 +336,8 @@ fn pauses_are_counted_by_link_and_priority() {
     }
 }
 
-/// Bursts of 100, 200 … us, of which those up to 400 us came through; a port that carried half of
-/// its offer.
+/// Bursts of 100, 200 … us, of which those up to 400 us lost nothing; a port that carried half of
+/// its offered traffic.
 fn write_bursts(dir: &Path) {
     let head = head(POLICIES[0], 1);
     let totals = totals_of(&head);
@@ -423,11 +423,11 @@ fn runs_without_open_loop_traffic_have_no_section_of_bursts() {
     assert!(report.text().contains("timeouts") && !report.text().contains("Jain"));
 }
 
-/// Bytes in the switch, and those of a queue with its limit, where it has a row.
+/// Bytes in the switch, and bytes of a queue with its limit, if it has a row.
 type Sample = (u64, Option<(u64, Option<u64>)>);
 
-/// A run of `policy` that is sampled every microsecond at leaf-0 (the queue is that of port 2), and
-/// its losses by switch.
+/// Writes a run of `policy` with samples every microsecond at leaf-0 (the queue is that of port 2),
+/// and its losses by switch.
 fn write_samples(dir: &Path, policy: &'static str, samples: &[Sample], lost: &[(u32, u64)]) {
     let mut head = head(POLICIES[0], 1);
     head.policy.name = policy.to_owned();
@@ -471,7 +471,7 @@ fn write_samples(dir: &Path, policy: &'static str, samples: &[Sample], lost: &[(
     writer.finish(&totals, Vec::new(), None).unwrap();
 }
 
-/// The section on the buffer over time of the page about a folder.
+/// The section on the buffer over time in the page of a folder.
 fn buffer_over_time(folder: &Path) -> String {
     let html = Report::load(folder, &["dt".to_owned()]).unwrap().html().unwrap();
     let from = html.find("id=\"buffer-time\"").expect("the section");
@@ -481,7 +481,7 @@ fn buffer_over_time(folder: &Path) -> String {
 #[test]
 fn a_queue_without_a_row_is_empty_and_no_line_leads_across_the_gap() {
     let temp = tempfile::tempdir().unwrap();
-    // 700 KB of 1 MB for one sample, then nothing for eight, then something again.
+    // 700 KB of 1 MB for one sample, then nothing for eight, then some bytes again.
     let mut samples = vec![(0, None); 10];
     samples[0] = (700_000, Some((600_000, Some(800_000))));
     samples[9] = (100_000, Some((100_000, Some(900_000))));
@@ -500,7 +500,7 @@ fn a_queue_without_a_row_is_empty_and_no_line_leads_across_the_gap() {
             .collect()
     };
     let queue = corners(&path("queue"));
-    // Steps: every part of the line is level or upright.
+    // Steps: every part of the line is horizontal or vertical.
     assert!(queue.windows(2).all(|two| two[0].0 == two[1].0 || two[0].1 == two[1].1), "{queue:?}");
     let (lowest, left, right) = (210.0, queue[0].0, queue[queue.len() - 1].0);
     let empty: f64 = queue
@@ -533,8 +533,8 @@ fn the_chart_says_which_switch_it_shows_and_where_losses_are_that_it_does_not() 
     assert!(section.contains("that queue's threshold (dt)"), "only dt has one: {section}");
 }
 
-/// A run of one queue, whose completion times are `slowdown` times the ideal; with real packets if
-/// it says so.
+/// Writes a run of one queue, with completion times of `slowdown` times the ideal; `is_real`: with
+/// real packets.
 fn write_beside(dir: &Path, slowdown: f64, is_real: bool) {
     let head = head(POLICIES[0], 1);
     let mut totals = totals_of(&head);
@@ -585,7 +585,7 @@ fn what_belongs_together_ran_the_same_scenario_whatever_it_is_called() {
     write_beside(&dir.path().join("model/seed-1"), 2.0, false);
     let text = Report::load(dir.path(), &[]).unwrap().text();
     assert!(text.starts_with("switch, real packets against the simulator: "), "{text}");
-    // Another policy is another scenario.
+    // A run of another policy has another scenario.
     let other = tempfile::tempdir().unwrap();
     write_beside(&other.path().join("dt/seed-1"), 4.0, true);
     let head = RunHead { scenario_toml: "name = \"other\"".to_owned(), ..head(POLICIES[0], 1) };
@@ -646,7 +646,7 @@ fn what_some_runs_say_names_them_and_many_of_a_kind_stand_together() {
     );
 }
 
-/// Two hundred flows start into an empty network; then slowdowns of 3 and 4 take turns.
+/// Two hundred flows start into an empty network; then slowdowns of 3 and 4 alternate.
 #[test]
 fn flows_of_the_beginning_can_be_left_out_and_it_is_said() {
     let temp = tempfile::tempdir().unwrap();

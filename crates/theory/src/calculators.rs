@@ -1,9 +1,9 @@
-//! Answers to engineering questions, each with the lines by which it was derived.
+//! Answers to engineering questions, each with its derivation.
 //!
 //! A calculator is a file with an entry of [`CALCULATORS`]: its name, its parameters as data, and
-//! the function that turns their values into a [`Derivation`], in which every line names the
-//! formula, the numbers put into it, the result and the paper it comes from. The command line, the
-//! Python package and the documentation are made from the entries.
+//! the function that turns their values into a [`Derivation`]. Every line of a derivation names the
+//! formula, the numbers put into it, the result and the paper. The command line, the Python package
+//! and the documentation are generated from the entries.
 //!
 //! ```
 //! use bufferlab_params::ParamValue;

@@ -1,8 +1,7 @@
-//! What do the analytical figures of the papers show? Their series, computed anew.
+//! Analytical figures of the papers, computed again.
 //!
-//! Where a paper does not state a figure's parameters, the ones that are used are named in
-//! [`Figure::note`]. Steady states come from closed relations, everything that moves from the
-//! [fluid model](crate::fluid).
+//! Where a paper does not state a figure's parameters, [`Figure::note`] names the ones used here.
+//! Steady states use closed relations; transients use the [fluid model](crate::fluid).
 
 mod bursts;
 mod courses;
@@ -11,7 +10,7 @@ mod shares;
 
 use crate::fluid::FluidError;
 
-/// How values are laid out along an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Equal steps for equal differences.
@@ -20,12 +19,12 @@ pub enum Scale {
     Log,
 }
 
-/// An axis: what it shows, with the unit in brackets.
+/// An axis: the quantity, with its unit in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// For example "arrival rate (line rates)".
+    /// Title of the axis, for example "arrival rate (line rates)".
     pub title: String,
-    /// How it is laid out.
+    /// Scale of the axis.
     pub scale: Scale,
 }
 
@@ -42,15 +41,15 @@ impl Axis {
 /// A line of a figure: points in order of x, joined by straight lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// For the legend.
+    /// Name in the legend.
     pub name: String,
     /// x and y, in the units of the axes.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Series {
-    /// y at x, by linear interpolation; outside of the points the nearest one. `None` without
-    /// points.
+    /// y at x, by linear interpolation; outside the range, the y of the nearest point. `None`
+    /// without points.
     #[must_use]
     pub fn at(&self, x: f64) -> Option<f64> {
         let after = self.points.partition_point(|point| point.0 <= x);
@@ -65,11 +64,11 @@ impl Series {
 /// One panel of a paper's figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// For file names: "abm-5a".
+    /// Name for file names: "abm-5a".
     pub name: String,
-    /// For the caption.
+    /// Title for the caption.
     pub title: String,
-    /// The paper's figure, and the parameters, with those that the paper does not state.
+    /// The paper's figure and its parameters, including those that the paper does not state.
     pub note: String,
     /// Horizontal axis.
     pub x: Axis,
@@ -79,18 +78,18 @@ pub struct Figure {
     pub series: Vec<Series>,
 }
 
-/// A figure of a paper that can be computed: its name and what builds its panels.
+/// A figure of a paper that can be computed: its name and a function that builds its panels.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// On the command line: "abm-5".
+    /// Name on the command line: "abm-5".
     pub name: &'static str,
-    /// In one line, what it shows.
+    /// Content of the figure, in one line.
     pub summary: &'static str,
     build: fn() -> Result<Vec<Figure>, FluidError>,
 }
 
 impl Entry {
-    /// The panels.
+    /// The panels of the figure.
     ///
     /// # Errors
     /// Only by a defect: the parameters are in domain.
@@ -103,7 +102,7 @@ impl Entry {
 pub const FIGURES: &[Entry] = &[
     Entry {
         name: "abm-4",
-        summary: "Dynamic Thresholds: what remains, and what each priority gets, as more queues are congested.",
+        summary: "Dynamic Thresholds: free buffer, and share of each priority, against the number of congested queues.",
         build: shares::abm_4,
     },
     Entry {
@@ -113,27 +112,27 @@ pub const FIGURES: &[Entry] = &[
     },
     Entry {
         name: "plasticine-2",
-        summary: "Dynamic Thresholds: who holds how much of 60 packets.",
+        summary: "Dynamic Thresholds: occupancy of each queue in a buffer of 60 packets.",
         build: examples::plasticine_2,
     },
     Entry {
         name: "plasticine-3",
-        summary: "How a burst and a long queue move their common threshold.",
+        summary: "Motion of the common threshold of a burst and a long queue.",
         build: courses::plasticine_3,
     },
     Entry {
         name: "plasticine-4",
-        summary: "What one high-priority queue gets as low-priority queues grow in number.",
+        summary: "Share of one high-priority queue against the number of low-priority queues.",
         build: shares::plasticine_4,
     },
     Entry {
         name: "plasticine-5",
-        summary: "Dynamic Thresholds: queues of one port, and what they leave to a burst.",
+        summary: "Dynamic Thresholds: queues of one port, and the space that they leave for a burst.",
         build: examples::plasticine_5,
     },
     Entry {
         name: "plasticine-6",
-        summary: "Plasticine: the same queues, and the same burst.",
+        summary: "Plasticine: queues of one port, and the space that they leave for a burst (as Figure 5).",
         build: examples::plasticine_6,
     },
     Entry {
@@ -148,17 +147,17 @@ pub const FIGURES: &[Entry] = &[
     },
     Entry {
         name: "reverie-4",
-        summary: "SONiC: what lossy traffic holds for each byte of lossless traffic.",
+        summary: "SONiC: bytes of lossy traffic for each byte of lossless traffic.",
         build: shares::reverie_4,
     },
     Entry {
         name: "reverie-5",
-        summary: "SONiC: thresholds of lossless and of lossy queues against the number of either.",
+        summary: "SONiC: thresholds of lossless and of lossy queues against the number of each.",
         build: shares::reverie_5,
     },
 ];
 
-/// The figure of that name.
+/// The figure called `name`.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Entry> {
     FIGURES.iter().find(|entry| entry.name == name)

@@ -1,14 +1,14 @@
 //! A fluid model of shared buffers: exact, piecewise linear, from event to event.
 //!
-//! Packets become a liquid: queue i holds `q_i`, liquid arrives at piecewise constant rates, each
-//! port drains at its line rate, shared round robin by its backlogged queues, and a [`Law`] limits
-//! how long queues (or ports) may grow. Between two events, such as a queue that meets its limit,
-//! an empty queue, a full buffer, a source that starts or a counter that is reached, every length
-//! and every limit is a linear function of time; the integrator computes the next event and jumps
-//! there. There is no time step.
+//! Packets become a liquid: queue i has length `q_i`, liquid arrives at piecewise constant rates,
+//! each port drains at its line rate, shared round robin by its backlogged queues. A [`Law`] limits
+//! the length of queues (or ports). Events are a queue that reaches its limit, an empty queue, a
+//! full buffer, a source that starts or a counter that is reached. Between two events every length
+//! and every limit is a linear function of time, so the integrator computes the next event and
+//! jumps there. There is no time step.
 //!
-//! Sizes share one unit and rates are in that unit per unit of time; bytes, bytes per second and
-//! seconds, or packets and packet times, are equally good.
+//! Sizes share one unit and rates are in that unit per unit of time. Bytes, bytes per second and
+//! seconds work; so do packets and packet times.
 //!
 //! ```
 //! use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};
@@ -28,10 +28,9 @@
 //! # Ok::<(), bufferlab_theory::fluid::FluidError>(())
 //! ```
 //!
-//! Exactness, and the few places where the model idealises, are described in
-//! `docs/concepts/fluid.md`.
+//! `docs/concepts/fluid.md` describes the model's exactness and its few idealisations.
 
-/// The page's example is compiled and run.
+/// Compiles and runs the example of the documentation page.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/concepts/fluid.md")]
 struct Page;

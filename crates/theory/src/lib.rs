@@ -1,4 +1,4 @@
-//! What the papers prove, as functions: closed forms, a fluid model of shared buffers, and
+//! Results of the papers as functions: closed forms, a fluid model of shared buffers, and
 //! calculators that show their derivation.
 
 pub mod calculators;

@@ -1,4 +1,4 @@
-//! What a page says of a run before any window of it.
+//! Overview of a run, shown before any window of it.
 
 use crate::ViewError;
 use crate::index::Kind;
@@ -8,12 +8,12 @@ use bufferlab_metrics::DropRow;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Points of a policy's value that are shown of one queue at most.
+/// Maximum number of points of a policy's value for one queue.
 const VALUES_MAX: usize = 4_000;
-/// Values beyond this number of different ones are a curve, not states.
+/// Number of different values above which a value is drawn as a curve instead of as states.
 const STATES_MAX: usize = 6;
 
-/// A run, and the switch that is looked at.
+/// Overview of a run and of the switch in view.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct About {
     pub(crate) name: String,
@@ -22,31 +22,31 @@ pub(crate) struct About {
     pub(crate) policy: String,
     pub(crate) seed: u64,
     pub(crate) switch: String,
-    /// Switches that can be looked at.
+    /// Switches that can be viewed.
     pub(crate) switches: Vec<String>,
     pub(crate) ports: u16,
     pub(crate) queues_per_port: u8,
     pub(crate) buffer_bytes: u64,
-    /// Where there is something to be seen first (ps): the first sample.
+    /// Start of the first view (ps): the first sample.
     pub(crate) begin: u64,
     /// The run's end, or the last sample (ps).
     pub(crate) end: u64,
-    /// Whether it is made of packets; otherwise of samples.
+    /// Whether the run recorded packets; otherwise only samples exist.
     pub(crate) is_recorded: bool,
     /// Interval of the samples (ns).
     pub(crate) sample_interval_ns: u64,
     /// Kinds of events, in the order of counts.
     pub(crate) kinds: Vec<Kind>,
     pub(crate) classes: Vec<String>,
-    /// Lost packets of the whole run by reason.
+    /// Lost packets of the whole run, by reason.
     pub(crate) lost: BTreeMap<&'static str, u64>,
-    /// Losses that can be looked at one by one; none where packets were not recorded.
+    /// Number of losses with details; 0 if packets were not recorded.
     pub(crate) losses: usize,
     /// Queries that lost packets.
     pub(crate) queries: Queries,
-    /// Values of the policy that were sampled, and of which queues.
+    /// Sampled values of the policy, with their queues.
     pub(crate) values: BTreeMap<&'static str, Vec<String>>,
-    /// Rows of the table about this switch.
+    /// Number of rows of the table for this switch.
     pub(crate) events: u64,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct About {
 pub(crate) struct Values {
     pub(crate) times: Vec<u64>,
     pub(crate) values: Vec<f64>,
-    /// Whether it is one of a few whole numbers: drawn as bands.
+    /// Whether the value is one of a few whole numbers: drawn as bands.
     pub(crate) is_state: bool,
 }
 

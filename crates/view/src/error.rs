@@ -1,4 +1,4 @@
-//! What can go wrong with a view, and what to do about it.
+//! Errors of a view, with advice.
 
 use bufferlab_results::ResultsError;
 use bufferlab_scenario::LoadError;
@@ -6,25 +6,25 @@ use bufferlab_sim::SimError;
 use std::io;
 use std::path::PathBuf;
 
-/// An error of this crate. [`ViewError::hint`] says what to do.
+/// An error of this crate. [`ViewError::hint`] gives advice.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
     /// The folder cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// A file was given.
+    /// The path is a file instead of a folder.
     #[error("{} is a file, and a view shows the folder of a run", path.display())]
     NotAFolder {
         /// The file.
         path: PathBuf,
     },
-    /// The folder holds several runs.
+    /// The folder contains several runs.
     #[error("{} holds several runs, and a view shows one", path.display())]
     SeveralRuns {
         /// The folder.
         path: PathBuf,
-        /// Folders of runs in it.
+        /// Run folders in it.
         runs: Vec<String>,
     },
     /// No switch has that name.
@@ -32,7 +32,7 @@ pub enum ViewError {
     NoSuchSwitch {
         /// The name.
         name: String,
-        /// The names that there are.
+        /// Existing switches.
         switches: Vec<String>,
     },
     /// The run has neither packets nor samples of the switch.
@@ -40,51 +40,51 @@ pub enum ViewError {
     NothingRecorded {
         /// The switch.
         switch: String,
-        /// Switches of which there is something.
+        /// Switches with packets or samples.
         recorded: Vec<String>,
     },
-    /// The run did not record packets, which a trace consists of.
+    /// The run did not record packets, which a trace needs.
     #[error("the run did not record the packets of {switch}")]
     NoPackets {
         /// The switch.
         switch: String,
     },
-    /// The scenario of the run cannot be read any more.
+    /// The scenario of the run can no longer be read.
     #[error("the scenario in the run's folder cannot be read: {0}")]
     Scenario(#[from] LoadError),
-    /// The run cannot be repeated, which explaining a loss needs.
+    /// The run cannot be repeated, which is needed to explain a loss.
     #[error("the run cannot be repeated: {0}")]
     Simulation(#[from] SimError),
-    /// The run, repeated, had no such loss.
+    /// The repeated run had no such loss.
     #[error("repeated, the run has no such loss")]
     NoSuchLoss,
     /// Reading, writing or serving failed.
     #[error("cannot {action}: {source}")]
     Io {
-        /// What was tried.
+        /// Description of the failed action.
         action: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A choice on the playground that no switch can have.
+    /// The playground's choices include one that no switch supports.
     #[error("{0}")]
     Choice(String),
-    /// What a page, or another program, sent is not what the playground takes.
+    /// A request body that the playground does not understand.
     #[error("the request is not read: {0}")]
     Request(serde_json::Error),
-    /// Something has no form in JSON: a number that is none.
+    /// A value that JSON cannot represent, such as a number that is not finite.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
 impl ViewError {
-    /// An I/O error, with what was tried.
+    /// An I/O error with a description of the failed action.
     pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let action = action.into();
         move |source| Self::Io { action, source }
     }
 
-    /// What the user can do.
+    /// Advice for the user.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Why a packet was lost: the run is repeated up to the loss, with every policy looking on.
+//! Explains a lost packet: repeats the run up to the loss, with every policy as a shadow.
 
 use crate::ViewError;
 use crate::view::View;
@@ -8,11 +8,11 @@ use bufferlab_sim::{ExplainRequest, ExplainedEvent, Explanations, Simulation};
 use bufferlab_units::Time;
 use std::fs;
 
-/// The scenario of a run, as it is in its folder.
+/// The scenario of a run, read from its folder.
 pub(crate) fn scenario(run: &RunResult) -> Result<Scenario, ViewError> {
     run.check_scenario()?;
     let path = run.dir().join(SCENARIO_FILE);
-    // Read here: a file that the system does not give is no mistake in the scenario.
+    // The file is read here, so that an I/O error is not reported as a mistake in the scenario.
     let text = fs::read_to_string(&path).map_err(|source| ResultsError::Io {
         action: "read",
         path: path.clone(),
@@ -21,19 +21,19 @@ pub(crate) fn scenario(run: &RunResult) -> Result<Scenario, ViewError> {
     Ok(bufferlab_scenario::load_text(&path, &text, &[])?.scenario)
 }
 
-/// Which losses.
+/// Selection of losses to explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Losses {
     pub(crate) port: Option<u16>,
-    /// Not before this instant (ps).
+    /// Earliest time of a loss (ps).
     pub(crate) from: u64,
-    /// Of those pass over so many.
+    /// Number of matching losses to skip.
     pub(crate) skip: u64,
-    /// How many.
+    /// Number of losses to explain.
     pub(crate) count: u64,
 }
 
-/// Repeats `scenario` until the losses at `switch` have happened, and says why they did.
+/// Repeats `scenario` until the losses at `switch`, and explains them.
 pub(crate) fn explain(
     mut scenario: Scenario,
     switch: u32,
@@ -60,18 +60,18 @@ pub(crate) fn explain(
 }
 
 impl View {
-    /// Why the packet of this row of the table was lost.
+    /// Explains the loss of the packet in this row of the table.
     pub(crate) fn explain_row(&self, row: u64) -> Result<ExplanationRecord, ViewError> {
         let losses = &self.index.losses;
         let at = losses.binary_search_by_key(&row, |loss| loss.row).map_err(|_| ViewError::NoSuchLoss)?;
         let loss = losses[at];
-        // Several may be lost at one port at one instant.
+        // Several packets may be lost at one port at one instant.
         let same = losses[..at].iter().rev().take_while(|other| other.time == loss.time);
         let skip = same.filter(|other| other.port == loss.port).count() as u64;
         self.explain_first(Losses { port: Some(loss.port), from: loss.time, skip, count: 1 })
     }
 
-    /// Why the first packet was lost from an instant on (ps), at one port or at any.
+    /// Explains the first loss from an instant on (ps), at one port or at any.
     pub(crate) fn explain_from(&self, from: u64, port: Option<u16>) -> Result<ExplanationRecord, ViewError> {
         self.explain_first(Losses { port, from, skip: 0, count: 1 })
     }

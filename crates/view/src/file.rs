@@ -1,5 +1,5 @@
-//! The page as one file, or as a part of a report: the whole run in points, and every packet around
-//! some losses.
+//! The page as one file, or as a part of a report. It contains the whole run as points, and every
+//! packet around some losses.
 
 use crate::ViewError;
 use crate::about::{About, Values};
@@ -13,34 +13,35 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Time on either side of a loss that a file has in detail (ps).
+/// Time on either side of a loss for which a file contains details (ps).
 const AROUND: u64 = 100_000_000;
-/// Rows of the table that may be run through again to explain losses: some seconds of work.
+/// Maximum number of table rows to repeat for explaining losses: some seconds of work.
 const ROWS_REPEATED: u64 = 2_000_000;
 
-/// How much a file has.
+/// Amount of detail in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Detail {
     /// Points of the whole run.
     pub(crate) points: u64,
-    /// First losses that it explains, and around which it has every packet.
+    /// Number of first losses with an explanation and all packets around them.
     pub(crate) losses: usize,
-    /// The same of queries that lost packets, the longest ones: the first loss of each.
+    /// Number of queries with losses, the longest ones, with these details for the first loss of
+    /// each.
     pub(crate) queries: usize,
-    /// Queues, those that lost most, which it shows alone.
+    /// Number of queues with a separate view, those with the most losses.
     pub(crate) queues: usize,
     /// Points around a loss.
     pub(crate) points_around: u64,
-    /// Packets.
+    /// Maximum number of packets.
     pub(crate) rows: usize,
-    /// Values of the policy.
+    /// Maximum number of values of the policy.
     pub(crate) values: usize,
-    /// Losses that are known by time and place.
+    /// Maximum number of losses with time and place.
     pub(crate) marks: usize,
 }
 
 impl Detail {
-    /// Of a file of its own: some megabytes.
+    /// Detail of a separate file: some megabytes.
     pub(crate) const FILE: Self = Self {
         points: 2_000,
         losses: 12,
@@ -51,7 +52,7 @@ impl Detail {
         values: 24,
         marks: 2_000,
     };
-    /// Of a part of a report, at first.
+    /// Initial detail of a part of a report.
     pub(crate) const PART: Self = Self {
         points: 800,
         losses: 4,
@@ -63,7 +64,7 @@ impl Detail {
         marks: 1_000,
     };
 
-    /// Half as much of everything; nothing, when little is left.
+    /// Half of the detail; `None` when little is left.
     pub(crate) fn half(self) -> Option<Self> {
         let Self { points, losses, queries, queues, points_around, rows, values, marks } = self;
         (points >= 200).then_some(Self {
@@ -79,12 +80,12 @@ impl Detail {
     }
 }
 
-/// Everything that the page may ask for.
+/// All data that the page may request.
 #[derive(Serialize)]
 struct Data {
     is_part: bool,
     about: FileAbout,
-    /// By what they are divided, or of which queue they are.
+    /// Windows by division (port, queue, class), or of a single queue.
     windows: BTreeMap<String, Vec<Window>>,
     rows: Vec<NamedRow>,
     losses: Vec<LossMark>,
@@ -97,7 +98,7 @@ struct Data {
 struct FileAbout {
     #[serde(flatten)]
     about: About,
-    /// Queues of which there are windows.
+    /// Queues with a separate view.
     shown_queues: Vec<String>,
 }
 
@@ -109,8 +110,7 @@ struct Explained {
 }
 
 impl View {
-    /// The page as one file that needs nothing else: some megabytes at most, however long the run
-    /// was.
+    /// The page as one self-contained file, some megabytes at most for any length of the run.
     ///
     /// # Errors
     /// If the run cannot be read, or cannot be repeated to explain losses.
@@ -118,7 +118,7 @@ impl View {
         Ok(page::view(Some(&self.data(Detail::FILE, false)?)))
     }
 
-    /// All that such a page needs, as JSON.
+    /// All data for a self-contained page, as JSON.
     pub(crate) fn data(&self, detail: Detail, is_part: bool) -> Result<String, ViewError> {
         let mut about = self.about()?;
         about.switches.clear();
@@ -135,7 +135,7 @@ impl View {
         let shown_queues = self.losing_queues(detail.queues);
         let mut windows = BTreeMap::new();
         let divisions = [("port", By::Port), ("queue", By::Queue), ("class", By::Class)];
-        // A port of one queue is that queue.
+        // With one queue per port, ports and queues are the same.
         let is_told = |by: By| by != By::Queue || self.index.shape.queues_per_port > 1;
         for (name, by) in divisions.into_iter().filter(|(_, by)| is_told(*by)) {
             windows.insert(name.to_owned(), self.windows(detail, &stretches, (by, None))?);
@@ -158,7 +158,7 @@ impl View {
         Ok(serde_json::to_string(&data)?)
     }
 
-    /// The whole run and the stretches in points.
+    /// Windows of the whole run, and of the stretches around losses.
     fn windows(
         &self,
         detail: Detail,
@@ -176,8 +176,8 @@ impl View {
         std::iter::once(whole).chain(around).map(window).collect()
     }
 
-    /// The losses that are explained: the first ones of all, and first ones of queries, as far as
-    /// repeating the run until then takes little time.
+    /// Chooses the losses to explain: the first losses of all, and first losses of queries, as long
+    /// as repeating the run up to them takes little time.
     fn chosen_losses(
         &self,
         detail: Detail,
@@ -197,7 +197,7 @@ impl View {
         (first, others)
     }
 
-    /// Stretches of time around losses, which are in order; they do not overlap.
+    /// Stretches of time around losses, without overlap. The losses must be in order.
     fn stretches(&self, losses: &[LossMark]) -> Vec<(u64, u64)> {
         let mut stretches: Vec<(u64, u64)> = Vec::new();
         for loss in losses {
@@ -230,7 +230,7 @@ impl View {
         names.take(most).map(of).collect()
     }
 
-    /// The first losses in one go, the others one by one.
+    /// Explains the first losses in one repetition of the run, the others one by one.
     fn explain_chosen(&self, first: &[LossMark], others: &[LossMark]) -> Result<Vec<Explained>, ViewError> {
         if first.is_empty() && others.is_empty() {
             return Ok(Vec::new());

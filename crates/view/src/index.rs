@@ -1,28 +1,27 @@
-//! What a buffer held over time, in buckets: from the table of packets once, so that any window is
-//! answered from little.
+//! Index of a buffer over time, in buckets. It reads the table of packets once, so that any window
+//! is answered quickly.
 //!
-//! A bucket has, of every queue in which something happened, what it held last and at most, and the
-//! limit that was in force; of classes the change; of the whole buffer least, most and last; and
-//! how many events of each kind there were. Windows that are finer than the buckets read the rows
-//! of their own time again.
+//! A bucket has the last and the greatest length and the limit of every queue with events, the
+//! change of every class, the least, greatest and last occupancy of the whole buffer, and the
+//! number of events of each kind. Windows finer than the buckets read the rows of their time again.
 
 use crate::ViewError;
 use bufferlab_metrics::PacketEvent;
 use bufferlab_results::{PacketBrief, PacketTable};
 use rayon::prelude::*;
 
-/// Buckets of the whole run. Some thousand queues that change in all of them are the worst case, of
-/// which a run has never more than events.
+/// Number of buckets for the whole run. The worst case is some thousand queues that change in all
+/// buckets, but never more entries than events.
 const BUCKETS: u64 = 16_384;
 /// Kinds of events.
 pub(crate) const KINDS: usize = PacketEvent::ALL.len();
 
-/// A kind of events, as pages draw it.
+/// A kind of events, as drawn by pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct Kind {
     name: &'static str,
     is_loss: bool,
-    /// Number of the colour of its line; `None`: it has no line.
+    /// Number of the line's colour; `None`: no line.
     colour: Option<u8>,
 }
 
@@ -38,18 +37,18 @@ impl Kind {
     }
 }
 
-/// Rows about one switch.
+/// Source of the rows for one switch.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// In a file, by row groups.
+    /// A file, read by row groups.
     File(Box<PacketTable>),
-    /// In memory.
+    /// Rows in memory.
     Memory(Vec<PacketBrief>),
 }
 
 impl Source {
     /// Calls `each` with every row of `switch` from one instant to another (both included), and
-    /// perhaps with some before and after.
+    /// possibly with some rows before and after.
     pub(crate) fn visit(
         &self,
         switch: u32,
@@ -72,7 +71,7 @@ impl Source {
         Ok(())
     }
 
-    /// Rows that [`Self::visit`] would read, those of other switches included.
+    /// Number of rows that [`Self::visit`] would read, including those of other switches.
     pub(crate) fn rows_between(&self, from: u64, until: u64) -> u64 {
         match self {
             Self::File(table) => {
@@ -88,10 +87,10 @@ impl Source {
     }
 }
 
-/// A queue of a switch: its port times the queues of a port, plus its priority.
+/// Number of a queue in a switch: its port times the queues of a port, plus its priority.
 pub(crate) type Queue = usize;
 
-/// The shape of a switch.
+/// Numbers of ports and queues of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) ports: u16,
@@ -120,17 +119,18 @@ pub(crate) struct QueueTrace {
     pub(crate) last: u64,
     pub(crate) most: u64,
     pub(crate) limit: Option<u64>,
-    /// Events by kind; pauses, which are of ingress queues, apart.
+    /// Events by kind, without pauses, which belong to ingress queues.
     pub(crate) counts: [u32; KINDS],
 }
 
-/// Some time of a buffer.
+/// Changes of a buffer in a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bucket {
     pub(crate) queues: Vec<QueueTrace>,
-    /// By how much classes grew (bytes).
+    /// Growth of each class (bytes).
     pub(crate) classes: Vec<(u16, i64)>,
-    /// The whole buffer: last, most, and when that was; `None`: nothing was stored or left.
+    /// Occupancy of the whole buffer: last, greatest, and the time of the greatest. `None` if
+    /// nothing was stored or left.
     pub(crate) whole: Option<(u64, u64, u64)>,
     pub(crate) counts: [u32; KINDS],
 }
@@ -146,7 +146,7 @@ pub(crate) struct Loss {
     pub(crate) event: PacketEvent,
 }
 
-/// A pause or its end.
+/// Start or end of a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PauseEdge {
     pub(crate) time: u64,
@@ -162,7 +162,7 @@ pub(crate) struct Gatherer {
     start: u64,
     width: u64,
     pub(crate) buckets: Vec<(u64, Bucket)>,
-    /// Of every queue: in which bucket it was met last, and at which place there.
+    /// For every queue: the last bucket with an event of it, and its index there.
     met: Vec<(u64, u32)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,
@@ -174,7 +174,7 @@ impl Gatherer {
         Self { shape, start, width, buckets: Vec::new(), met, losses: Vec::new(), pauses: Vec::new() }
     }
 
-    /// Adds a row, which is not before the one added last.
+    /// Adds a row; rows must be in the order of time.
     pub(crate) fn add(&mut self, row: &PacketBrief) {
         let number = row.time_ps.saturating_sub(self.start) / self.width;
         if self.buckets.last().is_none_or(|(last, _)| *last != number) {
@@ -226,7 +226,7 @@ impl Gatherer {
     }
 }
 
-/// A later part of the same bucket is put behind an earlier one.
+/// Appends a later part of a bucket to an earlier one.
 fn join(earlier: &mut Bucket, later: Bucket) {
     for trace in later.queues {
         match earlier.queues.iter_mut().find(|known| known.queue == trace.queue) {
@@ -259,15 +259,15 @@ pub(crate) fn add(sums: &mut [u32; KINDS], counts: [u32; KINDS]) {
     }
 }
 
-/// A whole run of one switch in buckets.
+/// Index of a whole run for one switch.
 #[derive(Debug)]
 pub(crate) struct Index {
     pub(crate) switch: u32,
     pub(crate) shape: Shape,
     pub(crate) end: u64,
-    /// Of a bucket (ps).
+    /// Width of a bucket (ps).
     pub(crate) width: u64,
-    /// Numbers of buckets in which something happened, with what.
+    /// Buckets with events, each with its number.
     pub(crate) buckets: Vec<(u64, Bucket)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,
@@ -315,7 +315,7 @@ impl Index {
     }
 }
 
-/// How many events of each kind there were.
+/// Number of events of each kind.
 pub(crate) fn kind_counts(index: &Index) -> [u64; KINDS] {
     let mut sums = [0; KINDS];
     for (_, bucket) in &index.buckets {

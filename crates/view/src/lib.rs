@@ -1,14 +1,15 @@
-//! The window into the buffer: what one switch held over time, who held it, what was lost, and why.
+//! Window into the buffer of one switch: occupancy over time by port, queue or class, lost packets,
+//! and the reasons of losses.
 //!
-//! * [`View`]: a run of which one looks at one switch. From the table of packets, where the run
-//!   recorded them; otherwise from its samples. It answers windows of time in a few hundred points,
+//! * [`View`]: one switch of a run. The data come from the table of packets if the run recorded
+//!   them, otherwise from its samples. A view answers windows of time in a few hundred points,
 //!   whatever their length ([`View::open`] reads the table once).
-//! * [`View::file`]: the page as one file that needs nothing else, with the whole run in points and
-//!   full detail around the first losses.
-//! * [`Page`]: the same page, and the [playground](Play), over the loopback, at an address with a
+//! * [`View::file`]: the page as one self-contained file, with the whole run in points and full
+//!   detail around the first losses.
+//! * [`Page`]: the page, and the [playground](Play), served over the loopback, at an address with a
 //!   token in it.
-//! * [`embed`]: the same page as a part of a run's report.
-//! * [`trace`]: the same events for Perfetto's viewer and for Wireshark.
+//! * [`embed`]: the page as a part of a run's report.
+//! * [`trace`]: the events for Perfetto's viewer and for Wireshark.
 
 mod about;
 mod error;

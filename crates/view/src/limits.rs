@@ -1,9 +1,9 @@
-//! How much may a page ask for, and how long may it take to ask?
+//! Limits of a page's requests: their size and their duration.
 
 use crate::window::POINTS_MAX;
 use bufferlab_params::Limit;
 
-/// Bytes of what a page sends: its choices take less than a kilobyte.
+/// Bytes of a request body: the choices take less than a kilobyte.
 pub(crate) const BODY: Limit = Limit {
     name: "bytes of a request's body",
     most: 65_536,
@@ -12,7 +12,7 @@ pub(crate) const BODY: Limit = Limit {
     effect: "refused with status 413",
 };
 
-/// Seconds until a request is complete, its header and then its body.
+/// Seconds until a request is complete, first its header and then its body.
 pub(crate) const REQUEST_SECONDS: Limit = Limit {
     name: "seconds until a request is complete",
     most: 10,
@@ -21,7 +21,7 @@ pub(crate) const REQUEST_SECONDS: Limit = Limit {
     effect: "the connection is closed, after status 408 if only the body is missing",
 };
 
-/// Limits that the server of pages checks.
+/// Limits that the server of pages enforces.
 pub const LIMITS: &[Limit] = &[
     BODY,
     REQUEST_SECONDS,

@@ -1,5 +1,4 @@
-//! What leads a reader to the answer: the next loss, whichever it is, and the packet that a query
-//! lost.
+//! Finds losses for a reader: the next loss, and the first packet that a query lost.
 
 use crate::ViewError;
 use crate::index::{Index, Loss};
@@ -10,18 +9,17 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Queries that a page lists.
+/// Maximum number of queries that a page lists.
 pub(crate) const QUERIES: usize = 50;
 
-/// Which loss is wanted.
+/// Request for a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub(crate) struct LossWish {
-    /// From this instant on (ps), or until it.
+    /// Time from which, or before which, to search (ps).
     pub(crate) time: u64,
-    /// Where there is one: the next one after this row of the table, or the one before it, wherever
-    /// `time` is.
+    /// Row of the table after which, or before which, to search; overrides `time`.
     pub(crate) row: Option<u64>,
-    /// Towards the begin of the run.
+    /// Whether to search towards the start of the run.
     #[serde(default)]
     pub(crate) backwards: bool,
     pub(crate) port: Option<u16>,
@@ -41,27 +39,27 @@ pub(crate) struct QueryLine {
     pub(crate) query: u32,
     class: String,
     client: String,
-    /// When it began (ps).
+    /// Start time (ps).
     pub(crate) start: u64,
-    /// How long it took (ps); nothing: it did not end.
+    /// Duration (ps); `None` if the query did not end.
     took: Option<u64>,
-    /// Packets that it lost, at any switch.
+    /// Packets lost at any switch.
     lost: u64,
 }
 
 /// The queries that lost packets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Queries {
-    /// Those that took longest, the longest first; one that did not end took longer than all
-    /// others.
+    /// The queries with the longest duration, the longest first. A query that did not end counts as
+    /// longer than all others.
     pub(crate) longest: Vec<QueryLine>,
-    /// How many lost packets.
+    /// Number of queries that lost packets.
     count: usize,
-    /// How many there were.
+    /// Number of all queries.
     all: usize,
 }
 
-/// The loss that is wanted.
+/// The requested loss.
 pub(crate) fn next_loss(index: &Index, wish: &LossWish) -> Option<LossMark> {
     let losses = &index.losses;
     let found = if wish.backwards {
@@ -81,7 +79,7 @@ pub(crate) fn next_loss(index: &Index, wish: &LossWish) -> Option<LossMark> {
 }
 
 impl View {
-    /// The queries that lost packets, those that took longest first: so many at `most`.
+    /// The queries that lost packets, longest duration first, at most `most`.
     pub(crate) fn queries(&self, most: usize) -> Result<Queries, ViewError> {
         let names = &self.manifest().names;
         let name = |names: &[String], at: usize| names.get(at).cloned().unwrap_or_default();
@@ -105,12 +103,13 @@ impl View {
         Ok(queries)
     }
 
-    /// The first packet that a query lost at this switch; `None`: it lost none here.
+    /// The first packet that a query lost at this switch; `None` if it lost none here.
     pub(crate) fn loss_of_query(&self, query: u32) -> Result<Option<LossMark>, ViewError> {
         Ok(self.losses_of_queries(&[query])?.remove(&query))
     }
 
-    /// The same of several: reads the table once, and of it only the parts that have losses.
+    /// The first lost packets of several queries. Reads the table once, and only the parts with
+    /// losses.
     pub(crate) fn losses_of_queries(&self, queries: &[u32]) -> Result<BTreeMap<u32, LossMark>, ViewError> {
         let mut begin = u64::MAX;
         let mut flows: BTreeMap<u64, u32> = BTreeMap::new();
@@ -126,7 +125,7 @@ impl View {
         let mut next = losses.partition_point(|loss| loss.time < begin);
         for group in self.groups() {
             let end = group.first_row + group.rows;
-            // Rows that are losses, of this group; most groups have none.
+            // Rows with losses in this group; most groups have none.
             let last = next + losses[next..].partition_point(|loss| loss.row < end);
             let has_losses = losses[next..last].iter().any(|loss| loss.row >= group.first_row);
             if has_losses && !waiting.is_empty() {
@@ -154,7 +153,7 @@ mod tests {
     use crate::index::Shape;
     use bufferlab_metrics::PacketEvent;
 
-    /// 5,000 losses at four ports, every third instant twice.
+    /// 5,000 losses at four ports, with two at every third instant.
     fn index() -> Index {
         let loss = |number: u64| Loss {
             time: 10 * (number - u64::from(number.is_multiple_of(3))),

@@ -1,4 +1,4 @@
-//! The pages: their frames are written here, and their scripts draw what they are told.
+//! Pages: this module writes their frames, and scripts draw the data.
 
 use crate::ViewError;
 use crate::view::View;
@@ -13,7 +13,7 @@ const STYLE: &str = include_str!("page/view.css");
 const VIEW: &str = include_str!("page/view.js");
 const PLAY: &str = include_str!("page/play.js");
 
-/// A row of the table of packets, with names.
+/// A row of the table of packets, with names instead of numbers.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct NamedRow {
     pub(crate) time_ps: u64,
@@ -68,7 +68,7 @@ pub(crate) fn rows(
     Ok(view.rows((from, until), place, most)?.iter().map(|row| NamedRow::new(row, classes)).collect())
 }
 
-/// The window into a buffer; with `data`, which is JSON, a page that needs nothing else.
+/// The page of the window into a buffer; with `data` (JSON) the page is self-contained.
 pub(crate) fn view(data: Option<&str>) -> String {
     let body = html! {
         h1 { "Buffer over time" }
@@ -77,7 +77,7 @@ pub(crate) fn view(data: Option<&str>) -> String {
     page("Buffer over time", &body, VIEW)
 }
 
-/// The same as a part of a larger page, with all that it needs.
+/// The window as a self-contained part of a larger page.
 pub(crate) fn part(data: &str, more: &Markup) -> String {
     let part = html! {
         style { (PreEscaped(CHARTS_STYLE)) }
@@ -119,7 +119,7 @@ fn window(data: Option<&str>, heading: impl Fn(&str) -> Markup) -> Markup {
              stretch of it."
         }
         @if let Some(data) = data {
-            // Nothing in JSON ends a script element but a `<`, which has another form there.
+            // Only `<` can end a script element, so it is escaped.
             script #view-data type="application/json" { (PreEscaped(data.replace('<', "\\u003c"))) }
         }
     }
@@ -157,7 +157,7 @@ fn view_controls() -> Markup {
     }
 }
 
-/// The playground.
+/// The page of the playground.
 pub(crate) fn play() -> String {
     let body = html! {
         h1 { "Playground" }

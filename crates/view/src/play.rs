@@ -1,9 +1,8 @@
-//! The playground: a switch, ports that are overloaded, a burst, and what becomes of it under a
-//! policy.
+//! The playground: a switch, overloaded ports, and a burst under a chosen policy.
 //!
-//! The same packets are sent whatever the policy. Ports 1, 2 … are overloaded from the start, at
-//! twice their rate, until the buffer could be full; then senders at as many other ports send a
-//! burst to port 0, each at the rate of a port.
+//! The packets do not depend on the policy. Ports 1, 2 … are overloaded from the start, at twice
+//! their rate, until the buffer could be full. Then senders at separate ports send a burst to port
+//! 0, each at the rate of a port.
 
 use crate::ViewError;
 use crate::index::{Index, Kind, Shape, Source, kind_counts};
@@ -22,20 +21,19 @@ use std::time::Instant;
 
 /// Bytes of a packet on the wire.
 const PACKET: u64 = 1_500;
-/// Points of the chart.
+/// Number of points in the chart.
 const POINTS: u64 = 600;
-/// The name of the parameter that is a control of its own, where a policy has it.
+/// Name of the parameter with a separate control, for policies that have it.
 const ALPHA: &str = "alpha";
 
-/// The name of the parameter that says how often a policy looks at its queues, where it does so by
-/// the clock.
+/// Name of the parameter for a policy's refresh interval, for policies that refresh by the clock.
 const UPDATE_INTERVAL: &str = "update_interval";
 
 /// The playground.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Play;
 
-/// What can be chosen, with its bounds.
+/// Numbers that can be chosen, with their bounds.
 const NUMBERS: [Number; 8] = [
     Number { key: "ports", label: "Ports", min: 2, max: 64, default: 8 },
     Number { key: "queues", label: "Queues per port", min: 1, max: 8, default: 1 },
@@ -62,18 +60,18 @@ struct Number {
 struct PolicyChoice {
     name: &'static str,
     title: &'static str,
-    /// Its alpha unless set; nothing where it has none.
+    /// Default of the policy's alpha; `None` if it has none.
     alpha: Option<String>,
 }
 
-/// What the page offers.
+/// Choices that the page offers.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Offer {
     numbers: Vec<Number>,
     policies: Vec<PolicyChoice>,
 }
 
-/// What was chosen.
+/// Choices of the user.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Choices {
@@ -88,27 +86,27 @@ pub(crate) struct Choices {
     /// Queue of the burst.
     priority: u64,
     policy: String,
-    /// One number, or several with commas, one per priority; empty: the policy's own.
+    /// One number, or several with commas, one per priority; empty for the policy's default.
     alpha: String,
     by: By,
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Outcome {
-    /// What became of the burst, and which limit bound.
+    /// Sentence about the burst's losses and the limit that caused them.
     sentence: String,
     buffer_bytes: u64,
     window: Window,
     kinds: Vec<Kind>,
     /// Losses by class and limit.
     losses: Vec<Line>,
-    /// Time that reading the choices, simulating and summing up took (us).
+    /// Time for reading the choices, simulating and summarising (us).
     took_us: u64,
     packets: usize,
 }
 
-/// Lost packets of a class for one reason.
+/// Number of lost packets of a class for one reason.
 #[derive(Clone, Debug, Serialize)]
 struct Line {
     class: String,
@@ -117,7 +115,7 @@ struct Line {
     bytes: u64,
 }
 
-/// What the page offers.
+/// Choices that the page offers.
 pub(crate) fn choices() -> Offer {
     let alpha = |info: &PolicyInfo| {
         let param = info.params.iter().find(|param| param.name == ALPHA)?;
@@ -159,7 +157,7 @@ impl Choices {
         Ok(())
     }
 
-    /// Ports that can be overloaded: all but that of the burst.
+    /// Ports that can be overloaded: all except the burst's.
     fn overloaded(&self) -> u64 {
         self.overloaded.min(self.ports - 1)
     }
@@ -172,7 +170,7 @@ impl Choices {
         self.busy.min(self.queues)
     }
 
-    /// What the switch has fewer of than was chosen, in sentences that follow others.
+    /// Sentences about choices that exceed the switch, to be appended to others.
     fn reduced(&self) -> String {
         let others = self.ports - 1;
         let fewer = [
@@ -190,13 +188,13 @@ impl Choices {
         said.map(sentence).collect()
     }
 
-    /// When the burst begins (ns): the overload alone could have filled the buffer by then.
+    /// Start of the burst (ns): the overload alone could have filled the buffer by then.
     fn burst_at(&self) -> u64 {
         let excess = self.overloaded() * self.rate_gbps;
         (self.buffer_kb * 8_000 * 5 / 4).checked_div(excess).unwrap_or_default().max(1_000)
     }
 
-    /// How long it takes to arrive (ns).
+    /// Duration of the burst's arrivals (ns).
     fn burst_lasts(&self) -> u64 {
         (self.burst_kb * 8_000 / (self.senders() * self.rate_gbps)).max(1)
     }
@@ -222,7 +220,7 @@ impl Choices {
     }
 }
 
-/// The choices as a scenario that `bufferlab run` takes.
+/// The choices as a scenario for `bufferlab run`.
 pub(crate) fn scenario_text(choices: &Choices) -> Result<String, ViewError> {
     choices.check()?;
     let Choices { ports, queues, rate_gbps, buffer_kb, burst_kb, .. } = choices;
@@ -255,7 +253,7 @@ pub(crate) fn scenario_text(choices: &Choices) -> Result<String, ViewError> {
             "\n[[workload]]\nkind = \"bursts\"\nclass = \"overload {queue}\"\ntransport = \"overload-{queue}\"\nbursts = [\n"
         );
         for port in 1..=overloaded {
-            // The next host sends: its uplink is four times as fast as a port.
+            // The next host is the sender: its uplink is four times as fast as a port.
             let _ = writeln!(
                 text,
                 "    {{ src = \"h{}\", dst = \"h{port}\", start = \"0 s\" }},",
@@ -279,7 +277,7 @@ pub(crate) fn scenario_text(choices: &Choices) -> Result<String, ViewError> {
     Ok(text)
 }
 
-/// Keeps packets.
+/// Observer that stores packets.
 #[derive(Debug, Default)]
 struct Packets(Vec<PacketRow>);
 
@@ -291,7 +289,7 @@ impl RunSink for Packets {
 }
 
 impl Play {
-    /// Runs what was chosen.
+    /// Runs the choices.
     pub(crate) fn run(self, choices: &Choices) -> Result<Outcome, ViewError> {
         let begin = Instant::now();
         let text = scenario_text(choices)?;
@@ -310,8 +308,8 @@ impl Play {
         let index = Index::build(&source, 0, shape, end)?;
         let wish = Wish { from: 0, until: end, points: POINTS, by: choices.by, port: None, priority: None };
         let mut window = window(&index, &source, &classes, &wish)?;
-        // The page tells sums of losses, and shows none of them alone: half of the answer would be
-        // for nobody.
+        // The page shows sums of losses and never single ones, so half of the answer would be
+        // unused.
         window.losses.clear();
         window.counts.clear();
         let buffer_bytes = choices.buffer_kb * 1_000;
@@ -329,13 +327,13 @@ impl Play {
     }
 }
 
-/// What is wrong with the choices, without places in a file that nobody wrote.
+/// Error message without positions in the generated file.
 fn words_of(error: &bufferlab_scenario::LoadError) -> String {
     let first = error.problems().first().map(|problem| format!("{}: {}", problem.key(), problem.message()));
     first.unwrap_or_else(|| error.to_string())
 }
 
-/// By which comparison, or for which reason, a packet was lost.
+/// Comparison or reason that caused a loss.
 fn what(row: &PacketRow) -> String {
     let reason = row.reason.unwrap_or("lost");
     match row.bound {
@@ -355,8 +353,7 @@ fn losses(rows: &[PacketRow], classes: &[String]) -> Vec<Line> {
     sums.into_iter().map(line).collect()
 }
 
-/// What a policy that looks at its queues now and then cannot know: that the burst was over before
-/// it looked for the first time.
+/// Sentence for a policy that refreshes at intervals: the burst was over before the first refresh.
 fn before_first_look(rows: &[PacketRow], classes: &[String], choices: &Choices) -> Option<String> {
     let info = find_policy(&choices.policy)?;
     let param = info.params.iter().find(|param| param.name == UPDATE_INTERVAL)?;
@@ -376,7 +373,7 @@ fn before_first_look(rows: &[PacketRow], classes: &[String], choices: &Choices) 
     })
 }
 
-/// What became of the burst, and which limit bound.
+/// Sentence about the burst's losses and the limit that caused them.
 fn sentence(rows: &[PacketRow], classes: &[String], buffer: u64, choices: &Choices) -> String {
     let burst = classes.iter().position(|class| class == "burst").map(|class| class as u16);
     let of_burst = || rows.iter().filter(|row| row.class == burst);

@@ -1,4 +1,4 @@
-//! Where a run recorded no packets: its samples as if they were packets, so that one page shows
+//! Samples of a run without recorded packets, converted to packet rows, so that one page shows
 //! both.
 
 use crate::ViewError;
@@ -8,7 +8,7 @@ use bufferlab_results::{PacketBrief, RunResult};
 use std::collections::BTreeMap;
 
 /// The samples of `switch` in order. Their rows have no size and no class: only lengths and limits
-/// mean something.
+/// are meaningful.
 pub(crate) fn rows(run: &RunResult, switch: u32, shape: Shape) -> Result<Vec<PacketBrief>, ViewError> {
     let mut instants: BTreeMap<u64, Instant> = BTreeMap::new();
     run.visit(|row: SeriesRow| {
@@ -50,7 +50,7 @@ pub(crate) fn rows(run: &RunResult, switch: u32, shape: Shape) -> Result<Vec<Pac
                 next.insert(queue, bytes);
             }
         }
-        // A queue that is empty has no sample.
+        // An empty queue has no sample.
         for queue in longer.keys().filter(|queue| !next.contains_key(queue)) {
             push(*queue, 0, None);
         }

@@ -1,4 +1,4 @@
-//! Pages on this machine: over the loopback only, and only for whoever knows the token in the
+//! Local web server for pages: over the loopback only, and only for requests with the token of the
 //! address.
 
 use crate::ViewError;
@@ -24,28 +24,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 
-/// What a page is about.
+/// Subject of a page.
 #[derive(Debug)]
 enum Subject {
     View(Views),
     Play(Play),
 }
 
-/// Switches of one run that pages look at, each tab at its own. A tab names its switch with
-/// everything that it asks.
+/// Switches of one run, each tab with its switch. A tab names its switch in every request.
 #[derive(Debug)]
 struct Views {
-    /// The switch of those who name none.
+    /// The switch for requests without a name.
     first: Arc<View>,
-    /// Others, the last one asked for at the end.
+    /// Other switches, the most recently requested one last.
     others: Mutex<Vec<Arc<View>>>,
 }
 
-/// Switches whose indices are kept beside the first one's; more are read again.
+/// Number of indices to cache in addition to the first; others are read again.
 const OTHERS_KEPT: usize = 3;
 
 impl Views {
-    /// The view of a switch, which is opened if need be.
+    /// The view of a switch, which is opened if necessary.
     fn of(&self, switch: Option<&str>) -> Result<Arc<View>, ViewError> {
         let Some(name) = switch.filter(|name| *name != self.first.switch()) else {
             return Ok(self.first.clone());
@@ -57,7 +56,7 @@ impl Views {
             open.push(view.clone());
             return Ok(view);
         }
-        // Reading a long run takes a second or two: nobody else waits for it.
+        // Reading a long run takes a second or two: other requests do not wait.
         drop(open);
         let view = Arc::new(View::open(self.first.run().dir(), Some(name))?);
         let mut open = others();
@@ -80,7 +79,7 @@ pub struct Page {
 type Shared = State<Arc<Subject>>;
 
 impl Page {
-    /// The window into a run, at a port of the loopback; 0 is any free one.
+    /// The window into a run, at a port of the loopback; 0 is any free port.
     ///
     /// # Errors
     /// If the port is taken, or the system has no randomness for a token.
@@ -88,7 +87,7 @@ impl Page {
         Self::of(Subject::View(Views { first: Arc::new(view), others: Mutex::default() }), port)
     }
 
-    /// The playground, likewise.
+    /// The playground, at a port of the loopback; 0 is any free port.
     ///
     /// # Errors
     /// As [`Self::of_view`].
@@ -107,16 +106,16 @@ impl Page {
         Ok(Self { subject: Arc::new(subject), listener, address, token })
     }
 
-    /// Its address, with the token.
+    /// Address of the page, with the token.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/{}/", self.address, self.token)
     }
 
-    /// Serves it until the process ends.
+    /// Serves the page until the process ends.
     ///
     /// # Errors
-    /// If the system does not let it.
+    /// If the system refuses.
     pub fn serve(self) -> Result<(), ViewError> {
         let serve = || ViewError::io("serve the page");
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -135,7 +134,7 @@ impl Page {
             loop {
                 match listener.accept().await {
                     Ok((stream, _)) => drop(tokio::spawn(attend(stream, app.clone()))),
-                    // The system has no room for more connections: those that are there will end.
+                    // The system has no resources for more connections: wait until some end.
                     Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
                 }
             }
@@ -143,14 +142,14 @@ impl Page {
     }
 }
 
-/// Answers the requests of one connection; it is closed when a header takes too long.
+/// Answers the requests of one connection, which is closed when a header takes too long.
 async fn attend(stream: TcpStream, app: Router) {
     let deadline = Duration::from_secs(REQUEST_SECONDS.most);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(deadline)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
-    // A browser that goes away is no error of ours.
+    // A browser that disconnects is not an error.
     let _ = connection.await;
 }
 
@@ -176,8 +175,8 @@ fn play_routes(base: &str) -> Router<Arc<Subject>> {
         .route(&at("api/scenario"), post(save))
 }
 
-/// A page of somebody else may have its name resolve to this machine: its requests name another
-/// host. And no answer may be framed or cached.
+/// Refuses requests for another host: another site's name may resolve to this machine. Also forbids
+/// framing and caching of answers.
 async fn refuse_strangers(State(address): State<SocketAddr>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = address.port();
@@ -200,13 +199,13 @@ async fn refuse_strangers(State(address): State<SocketAddr>, request: Request, n
     response
 }
 
-/// What went wrong, as the page shows it.
+/// An error as shown by the page.
 #[derive(Serialize)]
 struct Failure {
     error: String,
 }
 
-/// An answer from work that may take a while, done beside the one thread that listens.
+/// Answers from work that may take a while, outside the single thread that listens.
 async fn answer<T: Serialize + Send + 'static>(
     work: impl FnOnce() -> Result<T, ViewError> + Send + 'static,
 ) -> Response {
@@ -223,13 +222,13 @@ async fn answer<T: Serialize + Send + 'static>(
     }
 }
 
-/// At which switch a tab looks; nothing: at the first one.
+/// Switch of a tab; `None`: the first one.
 #[derive(Deserialize)]
 struct At {
     switch: Option<String>,
 }
 
-/// An answer about the switch that a tab looks at.
+/// An answer about the switch of a tab.
 async fn of_view<T: Serialize + Send + 'static>(
     subject: Arc<Subject>,
     at: At,
@@ -266,7 +265,7 @@ async fn rows(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<R
     of_view(subject, at, move |view| page::rows(view, (from, until), (port, priority), ROWS_SHOWN)).await
 }
 
-/// The next loss, or the one before; null where there is none.
+/// The next or previous loss; null if there is none.
 async fn loss(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<LossWish>) -> Response {
     of_view(subject, at, move |view| Ok(next_loss(&view.index, &wish))).await
 }
@@ -276,7 +275,7 @@ struct QueryWish {
     query: u32,
 }
 
-/// The first packet that a query lost at this switch; null where it lost none here.
+/// The first packet that a query lost at this switch; null if it lost none here.
 async fn query(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<QueryWish>) -> Response {
     of_view(subject, at, move |view| view.loss_of_query(wish.query)).await
 }
@@ -312,12 +311,12 @@ async fn choices(State(_): Shared) -> Response {
     answer(|| Ok(play::choices())).await
 }
 
-/// What the page sends: its choices, as JSON.
+/// Parses the page's choices from JSON.
 fn read<T: serde::de::DeserializeOwned>(body: &Bytes) -> Result<T, ViewError> {
     serde_json::from_slice(body).map_err(ViewError::Request)
 }
 
-/// The body of a request, unless it is too large or does not come.
+/// The body of a request, unless it is too large or late.
 async fn body_of(request: Request) -> Result<Bytes, StatusCode> {
     let body = axum::body::to_bytes(request.into_body(), BODY.most as usize);
     match tokio::time::timeout(Duration::from_secs(REQUEST_SECONDS.most), body).await {

@@ -1,4 +1,4 @@
-//! The same events for other viewers: Perfetto's, and Wireshark.
+//! Exports events for other viewers: Perfetto and Wireshark.
 
 mod capture;
 mod perfetto;
@@ -15,13 +15,13 @@ pub enum Format {
     /// Chrome's trace events as JSON, which Perfetto's viewer reads: queues as counters, losses,
     /// marks as instants, pauses as slices.
     Perfetto,
-    /// pcapng: every packet that came to the switch, with what became of it as a comment.
+    /// pcapng: every packet that arrived at the switch, with its treatment as a comment.
     Pcapng,
 }
 
 impl View {
-    /// Writes all events of the switch to `to`, as they are read: nothing but a part of the table
-    /// is ever in memory.
+    /// Writes all events of the switch to `to` while reading them: only a part of the table is in
+    /// memory.
     ///
     /// # Errors
     /// If the run did not record packets, or they cannot be read or written.
@@ -35,10 +35,10 @@ impl View {
         }
     }
 
-    /// The same as a file, whole or not at all.
+    /// Writes all events of the switch to a file, complete or not at all.
     ///
     /// # Errors
-    /// As [`Self::trace`], and if the file cannot be made or put into its place.
+    /// As [`Self::trace`], and if the file cannot be created or moved to its path.
     pub fn trace_file(&self, format: Format, path: &Path) -> Result<(), ViewError> {
         let failed = || ViewError::io(format!("write {}", path.display()));
         let mut file = WholeFile::create(path).map_err(failed())?;
@@ -47,7 +47,7 @@ impl View {
     }
 }
 
-/// Visits all rows, one part of the table after the other, until writing one has failed.
+/// Visits all rows, one part of the table after the other, until writing one fails.
 fn each(
     view: &View,
     mut write: impl FnMut(&bufferlab_metrics::PacketRow) -> Result<(), ViewError>,

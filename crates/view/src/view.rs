@@ -1,4 +1,4 @@
-//! A run of which one looks at one switch.
+//! View of one switch of a run.
 
 use crate::ViewError;
 use crate::about::About;
@@ -10,7 +10,7 @@ use bufferlab_results::{MANIFEST_FILE, Manifest, PacketGroup, RunResult};
 use std::fs;
 use std::path::Path;
 
-/// Rows that a page shows one by one at most.
+/// Maximum number of single rows on a page.
 pub(crate) const ROWS_SHOWN: usize = 300;
 
 /// One switch of a run over time.
@@ -19,16 +19,16 @@ pub struct View {
     run: RunResult,
     pub(crate) index: Index,
     source: Source,
-    /// Whether it is made of packets; otherwise of samples.
+    /// Whether the data are packets; otherwise samples.
     is_recorded: bool,
-    /// Switches of which there is something to be seen.
+    /// Switches with recorded data.
     viewable: Vec<String>,
     pub(crate) probes: Vec<ProbeRow>,
 }
 
 impl View {
-    /// Opens the folder of a run: of `switch`, or of the first one of which there is something.
-    /// Reads the table of packets once.
+    /// Opens the folder of a run for `switch`, or for the first switch with recorded data. Reads
+    /// the table of packets once.
     ///
     /// # Errors
     /// If there is no such run or switch, or nothing was recorded of it.
@@ -55,7 +55,7 @@ impl View {
             Some(table) => Source::File(Box::new(table)),
             None => Source::Memory(samples::rows(&run, switch, shape)?),
         };
-        // What comes after the last sample is not known.
+        // The state after the last sample is unknown.
         let end = match &source {
             Source::Memory(samples) => samples.last().map_or(0, |sample| sample.time_ps + 1),
             Source::File(_) => run.manifest().totals.end_ns * 1_000,
@@ -78,7 +78,7 @@ impl View {
         &self.run
     }
 
-    /// The first instant of which anything is known (ps).
+    /// The first instant with data (ps).
     pub(crate) fn begin(&self) -> u64 {
         match &self.source {
             Source::Memory(samples) => samples.first().map_or(0, |sample| sample.time_ps),
@@ -104,8 +104,7 @@ impl View {
         window(&self.index, &self.source, &self.manifest().names.classes, wish)
     }
 
-    /// Rows between two instants (ps), of one port or queue or of all: the first ones, so many at
-    /// `most`.
+    /// Rows between two instants (ps), of one port or queue or of all: the first `most` rows.
     pub(crate) fn rows(
         &self,
         (from, until): (u64, u64),
@@ -123,7 +122,7 @@ impl View {
         Ok(rows)
     }
 
-    /// Parts of the table of packets in the order of time; none, where packets were not recorded.
+    /// Parts of the table of packets in the order of time; empty if packets were not recorded.
     pub(crate) fn groups(&self) -> Vec<PacketGroup> {
         match &self.source {
             Source::File(table) => table.groups().to_vec(),
@@ -146,7 +145,7 @@ impl View {
     }
 
     /// Calls `each` with every row of the switch between two instants (ps) and its number in the
-    /// table; with nothing, where packets were not recorded.
+    /// table; never if packets were not recorded.
     pub(crate) fn visit(
         &self,
         from: u64,
@@ -167,7 +166,7 @@ impl View {
     }
 }
 
-/// The run in a folder; of a folder with one run in it, that run.
+/// The run in a folder, or the only run in one of its subfolders.
 fn open_run(folder: &Path) -> Result<RunResult, ViewError> {
     if folder.is_file() {
         return Err(ViewError::NotAFolder { path: folder.to_path_buf() });
@@ -200,7 +199,7 @@ fn subfolders(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The switches whose packets the scenario asked for.
+/// The switches whose packets the scenario records.
 fn recorded_switches(run: &RunResult) -> Result<Vec<String>, ViewError> {
     let names = &run.manifest().names.switches;
     let scenario = crate::explain::scenario(run)?;

@@ -1,4 +1,4 @@
-//! A stretch of time of one buffer, in a few hundred points: what a chart draws.
+//! Window: a span of time of one buffer in a few hundred points, for a chart.
 
 use crate::ViewError;
 use crate::index::{Bucket, Gatherer, Index, KINDS, Loss, PauseEdge, Queue, QueueTrace, Source, add};
@@ -6,91 +6,91 @@ use bufferlab_metrics::PacketEvent;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Points that a page may ask for at most.
+/// Maximum number of points that a page may request.
 pub(crate) const POINTS_MAX: u64 = 4_000;
-/// Groups that are drawn apart; the others are one.
+/// Maximum number of groups drawn separately; the others are one group.
 const GROUPS: usize = 7;
-/// Losses that are told one by one.
+/// Maximum number of single losses in a window.
 const LOSSES: usize = 400;
-/// Rows beyond which a window is answered from the buckets of the whole run, although they are
-/// coarser than wanted.
+/// Number of rows above which a window uses the buckets of the whole run, although they are coarser
+/// than requested.
 const ROWS_MAX: u64 = 3_000_000;
 
-/// By what the content of a buffer is divided.
+/// Division of a buffer's content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum By {
-    /// By egress port.
+    /// Division by egress port.
     #[default]
     Port,
-    /// By queue: port and priority.
+    /// Division by queue: port and priority.
     Queue,
-    /// By class of traffic.
+    /// Division by class of traffic.
     Class,
 }
 
-/// What a page asks for.
+/// Request for a window.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Wish {
     /// First instant (ps).
     pub(crate) from: u64,
     /// Last instant (ps).
     pub(crate) until: u64,
-    /// Points at most.
+    /// Maximum number of points.
     pub(crate) points: u64,
     pub(crate) by: By,
-    /// Only this port's queues; nothing: all.
+    /// Port whose queues are shown; `None`: all ports.
     pub(crate) port: Option<u16>,
-    /// Of that port only this queue; nothing: all of them.
+    /// Queue of that port to show; `None`: all its queues.
     #[serde(default)]
     pub(crate) priority: Option<u8>,
 }
 
 impl Wish {
-    /// Whether something at this port with this priority is shown.
+    /// Whether the window shows this port and priority.
     pub(crate) fn has(&self, port: u16, priority: u8) -> bool {
         self.port.is_none_or(|wanted| wanted == port && self.priority.is_none_or(|wanted| wanted == priority))
     }
 }
 
-/// The answer. All lists of one kind have one entry per point.
+/// Answer to a request. All lists of one kind have one entry per point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Window {
     pub(crate) from: u64,
     pub(crate) until: u64,
-    /// Time that a point stands for (ps).
+    /// Width of a point (ps).
     pub(crate) step: u64,
-    /// Whether points were wanted closer together than there are.
+    /// Whether the request asked for finer points than the data have.
     pub(crate) is_coarse: bool,
     /// Ends of the points' times (ps).
     pub(crate) times: Vec<u64>,
-    /// What is held at these instants, by group, largest group first.
+    /// Bytes stored at these instants, by group, largest group first.
     pub(crate) groups: Vec<Group>,
-    /// The most that the whole buffer, or the chosen port, held within each point.
+    /// Greatest occupancy of the whole buffer, or of the chosen port, within each point.
     pub(crate) most: Vec<u64>,
-    /// The limit in force for the longest queue shown; where one queue is shown, for that one, also
-    /// while it is empty.
+    /// The limit of the longest queue shown. If one queue is shown, its limit, even while it is
+    /// empty.
     pub(crate) limit: Vec<Option<u64>>,
     /// Events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,
     /// Sums of the counts.
     pub(crate) sums: Vec<u64>,
-    /// The most that was held: bytes and when.
+    /// Greatest occupancy: bytes and time.
     pub(crate) peak: Option<(u64, u64)>,
-    /// Lost packets, if there are not too many.
+    /// Lost packets, up to a maximum number.
     pub(crate) losses: Vec<LossMark>,
-    /// Whether `losses` has all of them.
+    /// Whether `losses` is complete.
     pub(crate) has_all_losses: bool,
-    /// When the switch wanted some sender to be silent: from and until (ps). Pauses closer together
-    /// than a point are one.
+    /// Times during which the switch paused some sender: from and until (ps). Pauses closer
+    /// together than a point are merged.
     pub(crate) pauses: Vec<(u64, u64)>,
-    /// Rows in the window; what would be shown if all of them were.
+    /// Number of rows in the window, shown or not.
     pub(crate) events: u64,
 }
 
 impl Window {
-    /// Takes out what a script can put back: instants, which are a step apart, and lists of nothing
-    /// but zeros.
+    /// Removes data that a script can restore: instants at equal steps, and lists of zeros or
+    /// `None`.
     pub(crate) fn thin(&mut self) {
         self.times.truncate(1);
         for counts in self.counts.iter_mut().filter(|counts| counts.iter().all(|&count| count == 0)) {
@@ -102,11 +102,11 @@ impl Window {
     }
 }
 
-/// A part of the content.
+/// A group of the buffer's content.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Group {
     pub(crate) name: String,
-    /// Which colour it has.
+    /// Number of the group's colour.
     pub(crate) colour: usize,
     pub(crate) held: Vec<u64>,
 }
@@ -128,7 +128,7 @@ impl From<&Loss> for LossMark {
     }
 }
 
-/// What a buffer holds at an instant.
+/// Content of a buffer at an instant.
 #[derive(Clone, Debug)]
 struct State {
     queues: Vec<u64>,
@@ -198,7 +198,7 @@ pub(crate) fn window(
     Ok(window)
 }
 
-/// Losses and pauses between two instants.
+/// Adds losses and pauses between two instants.
 fn add_events(window: &mut Window, index: &Index, wish: &Wish, (from, until): (u64, u64)) {
     let first = index.losses.partition_point(|loss| loss.time < from);
     let losses = index.losses[first..].iter().take_while(|loss| loss.time <= until);
@@ -221,7 +221,7 @@ fn add_events(window: &mut Window, index: &Index, wish: &Wish, (from, until): (u
     }
 }
 
-/// Pauses from their beginnings and ends: port and priority, from, until.
+/// Pauses as port and priority, start, end, from their edges.
 fn spans(edges: &[PauseEdge], end: u64) -> Vec<((u16, u8), u64, u64)> {
     let mut open: BTreeMap<(u16, u8), u64> = BTreeMap::new();
     let mut spans = Vec::new();
@@ -237,17 +237,17 @@ fn spans(edges: &[PauseEdge], end: u64) -> Vec<((u16, u8), u64, u64)> {
     spans
 }
 
-/// A window in the making.
+/// A window under construction.
 struct Course<'a> {
     index: &'a Index,
     wish: &'a Wish,
     classes: &'a [String],
     window: Window,
-    /// What each group holds at the end of each point; a point has those that are not empty.
+    /// Bytes of each group at the end of each point; empty groups are omitted.
     held: Vec<Vec<(usize, u64)>>,
-    /// By group.
+    /// Greatest length by group.
     largest: Vec<u64>,
-    /// By group, of the point in the making; zero between two points.
+    /// Sums by group for the current point; zero between two points.
     sums: Vec<u64>,
 }
 
@@ -264,7 +264,7 @@ impl<'a> Course<'a> {
         self.wish.has(port, priority)
     }
 
-    /// The queue that is shown, where it is one.
+    /// The queue that is shown, if only one is.
     fn only(&self) -> Option<Queue> {
         let shape = self.index.shape;
         let port = self.wish.port.filter(|port| *port < shape.ports)?;
@@ -274,7 +274,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Passes over buckets from the number `first` to before `last`, `step` of them to a point.
+    /// Iterates over buckets from the number `first` to before `last`, `step` of them per point.
     /// Bucket 0 begins at `start`.
     fn run(
         &mut self,
@@ -310,7 +310,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// What is shown of the content.
+    /// Bytes of the displayed part of the content.
     fn content(&self, state: &State) -> u64 {
         match self.wish.port {
             None => state.whole,
@@ -320,8 +320,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The most within a bucket. Of one port, what its queues held at most each, which is not less
-    /// than what they held together.
+    /// Greatest occupancy within a bucket. For one port, the sum of its queues' greatest lengths,
+    /// which is at least their greatest total.
     fn most_within(&self, state: &State, bucket: &Bucket, peak: &mut Option<u64>) -> u64 {
         if self.wish.port.is_none() {
             return bucket.whole.map_or(0, |(_, most, time)| {
@@ -394,15 +394,14 @@ impl<'a> Course<'a> {
         let chosen: Vec<usize> = ranked.iter().take(GROUPS).map(|(group, _)| *group).collect();
         let mut groups: Vec<Group> = Vec::with_capacity(chosen.len() + 1);
         for &group in &chosen {
-            // The same group has the same colour in every window, unless another one has it
-            // already.
+            // A group has the same colour in every window, unless another group already uses it.
             let taken = |colour: usize| groups.iter().any(|group| group.colour == colour);
             let colour = (0..GROUPS).map(|more| (group + more) % GROUPS).find(|colour| !taken(*colour));
             let held = vec![0; self.held.len()];
             groups.push(Group { name: self.name(group), colour: colour.unwrap_or(0), held });
         }
         let mut rest = vec![0; self.held.len()];
-        // Which place a group has among the chosen ones.
+        // Index of each group among the chosen ones.
         let mut places = vec![None; self.largest.len()];
         chosen.iter().enumerate().for_each(|(at, &group)| places[group] = Some(at));
         for (point, held) in self.held.iter().enumerate() {

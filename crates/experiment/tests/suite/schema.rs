@@ -1,5 +1,5 @@
-//! Does the JSON Schema accept what the reader accepts, and refuse what a schema can refuse?
-//! (`cargo xtask generate` keeps it and the reference fresh.)
+//! Tests that the JSON Schema accepts the reader's valid files, and refuses the errors that a
+//! schema can detect. (`cargo xtask generate` updates the schema and the reference.)
 
 use bufferlab_experiment::json_schema;
 use serde_json::{Value, json};

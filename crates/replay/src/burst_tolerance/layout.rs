@@ -1,4 +1,4 @@
-//! The switch that the calculator describes: which queues stand full, and where the burst comes.
+//! The switch of the calculator `burst-tolerance`: its full queues, and the burst's queues.
 
 use crate::bench::{Bench, Burst, Place};
 use crate::schemes::{abm, ratios, settled, strict, switch, word};
@@ -6,16 +6,16 @@ use bufferlab_core::{ParamValue, SwitchConfig, Tags};
 use bufferlab_params::Params;
 use bufferlab_units::{BitRate, Time};
 
-/// Most queues of a port that the core's switch has.
+/// Maximum number of queues of a port in the core's switch.
 const QUEUES_MAX: u32 = 32;
-/// The least factor of a policy: a queue with it is congested with its first packet.
+/// Smallest alpha of a policy: with it, one packet makes a queue congested.
 const LEAST_ALPHA: f64 = 1e-6;
-/// Packets that start or end a state of EDT and TDT at once, but for the jitter of queues that are
-/// kept full.
+/// Packets that start or end a state of EDT and TDT almost at once. Fewer would react to the jitter
+/// of full queues.
 const FEW: u64 = 16;
-/// More packets than there are.
+/// A packet count that no run reaches.
 const MANY: u64 = 1 << 40;
-/// Longer than any run.
+/// A time longer than any run.
 const EVER: Time = Time::from_ms(100_000_000);
 
 /// A policy of the calculator.
@@ -44,18 +44,18 @@ impl Scheme {
         })
     }
 
-    /// Whether its limits are those of ports.
+    /// Whether the policy limits ports instead of queues.
     fn limits_ports(self) -> bool {
         matches!(self, Self::EnhancedDynamicThreshold | Self::TrafficAware)
     }
 
-    /// Whether it refreshes factors at intervals.
+    /// Whether the policy refreshes its factors at intervals.
     fn refreshes(self) -> bool {
         matches!(self, Self::ActiveBufferManagement | Self::Plasticine)
     }
 }
 
-/// The calculator's switch.
+/// Parameters of the calculator's switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) buffer: u64,
@@ -73,18 +73,18 @@ pub(crate) struct Layout {
     pub(crate) tau: f64,
 }
 
-/// A switch whose queues stand full, and the burst that will come.
+/// A switch with full queues, and the burst to be sent.
 pub(crate) struct Stage {
     pub(crate) bench: Bench,
     pub(crate) burst: Burst,
-    /// Nothing but space limits the burst.
+    /// Whether only the buffer limits the burst.
     pub(crate) infinite: bool,
-    /// Room that is the burst's whatever is free (bytes).
+    /// Bytes reserved for the burst, whatever is free.
     pub(crate) reserved: Option<f64>,
 }
 
 impl Layout {
-    /// The parameters of the calculator.
+    /// Reads the parameters of the calculator.
     pub(crate) fn new(params: &Params) -> Self {
         Self {
             buffer: params.bytes("buffer"),
@@ -108,16 +108,16 @@ impl Layout {
         self.rate.0 as f64 / self.port_rate.0 as f64
     }
 
-    /// What the burst's port sends of it (port rates).
+    /// Sending rate of the burst's port for the burst (port rates).
     pub(crate) fn gamma(&self, scheme: Scheme) -> f64 {
         match scheme {
-            // Small flows are sent first.
+            // The port sends small flows first.
             Scheme::LossPass => 1.0,
             _ => 1.0 / f64::from(1 + self.beside),
         }
     }
 
-    /// Queues that are kept full.
+    /// Number of queues that are kept full.
     pub(crate) fn full_queues(&self, scheme: Scheme) -> usize {
         let beside = self.burst_ports as usize * self.beside as usize;
         match scheme {
@@ -137,19 +137,19 @@ impl Layout {
         }
     }
 
-    /// A packet of the burst, or the least interval that a policy takes.
+    /// Refresh interval: a packet time of the burst, or the shortest that a policy accepts.
     fn interval(&self, packet: u32) -> Time {
         self.rate.serialization(u64::from(packet)).max(Time::from_ns(1))
     }
 
-    /// Twice the time in which a burst grows by [`FEW`] packets: EDT sees it, and no growth while
-    /// queues settle slowly.
+    /// Twice the time in which a burst grows by [`FEW`] packets. EDT detects the burst, but no
+    /// growth while queues settle slowly.
     fn window(&self, packet: u32) -> Time {
         let growth = self.rate.0.saturating_sub(self.port_rate.0).max(1);
         BitRate(growth).serialization(2 * FEW * u64::from(packet))
     }
 
-    /// What queues drain together whose factor the burst may change (port rates).
+    /// Drain rate of all queues whose factor the burst may change (port rates).
     pub(crate) fn affected_drain(&self, scheme: Scheme) -> f64 {
         if !scheme.refreshes() {
             return 0.0;
@@ -158,10 +158,10 @@ impl Layout {
         counted + f64::from(self.burst_ports) * f64::from(self.beside.min(1))
     }
 
-    /// What no switch of the core is.
+    /// Refuses a layout that the core's switch does not support.
     ///
     /// # Errors
-    /// In words.
+    /// The reason, in words.
     pub(crate) fn check(&self, scheme: Scheme) -> Result<(), String> {
         let classes = u64::from(self.congested_queues.max(self.beside).max(self.priorities)) + 1;
         if classes > u64::from(QUEUES_MAX) {
@@ -184,8 +184,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The congested queues: `per_port` on each port from `first` on, in the queues of the port
-    /// after the burst's.
+    /// The congested queues: `per_port` on each port from `first` on, after the burst's queue.
     fn places(&self, first: u32, ports: u32, per_port: u32, shift: u8) -> Vec<Place> {
         (first..first + ports)
             .flat_map(|port| {
@@ -203,7 +202,7 @@ impl Layout {
         switch(self.buffer, vec![self.port_rate; ports as usize], queues as usize)
     }
 
-    /// The switch of `scheme` with its steady queues.
+    /// The switch of `scheme` with its queues in steady state.
     pub(crate) fn stage(&self, scheme: Scheme, packet: u32) -> Result<Stage, String> {
         match scheme {
             Scheme::Ideal => self.ideal(packet),
@@ -213,7 +212,7 @@ impl Layout {
         }
     }
 
-    /// Priorities 0 to p - 1 are those of the congested queues; the burst has the next, or
+    /// Priorities 0 to p - 1 are those of the congested queues; the burst has the next one, or
     /// priority 0.
     fn abm(&self, packet: u32) -> Result<Stage, String> {
         let config = self.config(self.congested + self.burst_ports, self.priorities + 1);
@@ -227,7 +226,7 @@ impl Layout {
         Ok(Stage { bench: settled(bench, &full)?, burst, infinite: false, reserved: None })
     }
 
-    /// Queue 0 of a port is the burst's, the others are congested ones.
+    /// Queue 0 of a port is the burst's, the others are congested.
     fn by_queue(&self, scheme: Scheme, packet: u32) -> Result<Stage, String> {
         let queues = self.congested_queues.max(self.beside) + 1;
         let mut alphas = vec![self.alpha; queues as usize];
@@ -239,7 +238,7 @@ impl Layout {
                 "plasticine",
                 vec![
                     ("alpha", ratios(&alphas)),
-                    // In one group with the congested queues, or in a group of its own.
+                    // The burst is in the group of the congested queues, or in a separate group.
                     ("high_priorities", ParamValue::Count(u64::from(!self.same_priority))),
                     ("update_interval", ParamValue::Time(self.interval(packet))),
                     ("congestion", word("bytes")),
@@ -271,7 +270,7 @@ impl Layout {
         };
         let ports =
             if scheme == Scheme::TrafficAware { self.ports } else { self.congested + self.burst_ports };
-        // Evacuation knows ports only, and the calculator says so.
+        // Evacuation works per port only, as in the calculator.
         let per_port = if scheme == Scheme::TrafficAware { 1 } else { self.congested_queues };
         let mut bench = Bench::new(&self.config(ports, queues), name, &params, packet)?;
         if scheme == Scheme::EnhancedDynamicThreshold {
@@ -283,7 +282,7 @@ impl Layout {
         Ok(Stage { bench, burst: self.burst(Tags::NONE, 0), infinite: scheme.limits_ports(), reserved: None })
     }
 
-    /// A full port of large flows, of which all but a part tau is kept from small ones.
+    /// A full port of large flows, of which small flows may use only the fraction tau.
     fn losspass(&self, packet: u32) -> Result<Stage, String> {
         let part = self.buffer / u64::from(self.ports);
         let room = part as f64 * self.tau;
@@ -298,8 +297,7 @@ impl Layout {
         Ok(Stage { bench, burst: self.burst(Tags::NONE, 0), infinite: true, reserved: Some(room) })
     }
 
-    /// An empty buffer that everybody shares; the port sends what it would send of the burst beside
-    /// others.
+    /// An empty shared buffer. The port sends the burst at its rate beside other queues.
     fn ideal(&self, packet: u32) -> Result<Stage, String> {
         let share = BitRate(self.port_rate.0 / u64::from(1 + self.beside));
         let config = switch(self.buffer, vec![share; (self.congested + self.burst_ports) as usize], 1);

@@ -1,4 +1,4 @@
-//! Every calculator with its examples, and with random parameters.
+//! Replays of every calculator, with its examples and with random parameters.
 
 use bufferlab_params::ParamValue;
 use bufferlab_replay::{Asked, REPLAYS, Verification, verify};
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 type Given = Vec<(String, ParamValue)>;
 
-/// Prints what agreed worst with `--nocapture`, and fails for what does not agree.
+/// Collects comparisons: prints the worst agreement with `--nocapture`, and fails on disagreement.
 struct Tally {
     calculator: &'static str,
     runs: u32,
@@ -33,7 +33,7 @@ impl Tally {
         }
     }
 
-    /// At least so many quantities were compared, and all agreed.
+    /// Asserts that at least this number of quantities was compared, and that all agreed.
     #[track_caller]
     fn check(self, checks: usize) {
         let Self { calculator, runs, checks: found, worst, wrong, left_out } = self;
@@ -53,7 +53,7 @@ fn info(name: &str) -> &'static CalculatorInfo {
     CALCULATORS.find(name).expect("it is built in")
 }
 
-/// `runs` random sets of parameters; those for which the theory has no answer are passed over.
+/// Replays `runs` random sets of parameters; skips those without an answer in the theory.
 fn agrees(name: &'static str, runs: u64, checks: usize, draw: impl Fn(&mut RandomStream) -> Given) {
     let mut tally = Tally::new(name);
     for number in 0..runs {
@@ -133,7 +133,7 @@ fn burst(policy: &'static str, random: &mut RandomStream) -> Given {
     given
 }
 
-/// A test for each policy.
+/// Defines a test for each policy.
 macro_rules! bursts {
     ($($name:ident: $policy:literal,)*) => {$(
         #[test]
@@ -241,7 +241,7 @@ fn counters_of_tdt_agree() {
     });
 }
 
-/// An answer that is a tenth too large is caught, whatever the calculator.
+/// An answer that is a tenth too large is detected, for every calculator.
 #[test]
 fn a_wrong_answer_does_not_agree() {
     let given: [(&str, Given); 6] = [

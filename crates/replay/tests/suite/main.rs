@@ -1,3 +1,3 @@
-//! What calculators state is what packets show.
+//! Tests that packets confirm the answers of calculators.
 
 mod agreement;

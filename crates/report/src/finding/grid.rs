@@ -1,7 +1,7 @@
-//! What does a grid of comparisons say, in sentences?
+//! Findings of a grid of comparisons, as sentences.
 //!
-//! The looks of all points are corrected for together (Holm): a grid looks more often than a
-//! comparison, so it tells less.
+//! All tests of all points are corrected together (Holm). A grid has more tests than one
+//! comparison, so fewer differences are significant.
 
 use super::words::{Amount, named, phrase, with_unit};
 use super::{Look, Sentence, SentenceKind, judged, looks};
@@ -9,9 +9,9 @@ use crate::compare::Comparison;
 use crate::metric::{Better, Metric};
 use crate::statistics::holm;
 
-/// Metrics that are told of.
+/// Maximum number of metrics in the findings.
 const METRICS: usize = 4;
-/// Points that a sentence names; more are counted.
+/// Points that a sentence names; larger numbers are only counted.
 const NAMES: usize = 2;
 
 /// A difference at a point.
@@ -22,8 +22,8 @@ struct Found<'a> {
     look: Look,
 }
 
-/// The finding of a grid: at which of its points, by their names, schemes differ from the baseline,
-/// and how the baseline itself does along the grid. Empty where there is no point.
+/// The findings of a grid: the points, by name, at which schemes differ from the baseline, and the
+/// baseline's values along the grid. Empty without points.
 #[must_use]
 pub fn grid_finding(points: &[(String, &Comparison)]) -> Vec<Sentence> {
     let mut found: Vec<Found<'_>> = Vec::new();
@@ -58,7 +58,7 @@ pub fn grid_finding(points: &[(String, &Comparison)]) -> Vec<Sentence> {
     list
 }
 
-/// "cs ends incast queries 78–98 % sooner than dt at 6 of 9 points."
+/// Sentences about differences: "cs ends incast queries 78–98 % sooner than dt at 6 of 9 points."
 fn differences(
     metric: &Metric,
     found: &[Found<'_>],
@@ -109,7 +109,7 @@ fn differences(
     list
 }
 
-/// "at all 9 points", "at 1 of 9 points (buffer = 200 KB)".
+/// Phrase for the points of a difference: "at all 9 points", "at 1 of 9 points (buffer = 200 KB)".
 fn places(at: &[&str], all: usize) -> String {
     match at.len() {
         _ if all == 1 => "at the only point".to_owned(),
@@ -119,7 +119,7 @@ fn places(at: &[&str], all: usize) -> String {
     }
 }
 
-/// What was looked at, and that nothing else can be told.
+/// The tested metrics, and that no other difference is detectable.
 fn closing(found: &[Found<'_>], points: &[(String, &Comparison)]) -> Sentence {
     let open = |text| Sentence { kind: SentenceKind::Open, text };
     if found.is_empty() {
@@ -155,8 +155,8 @@ fn closing(found: &[Found<'_>], points: &[(String, &Comparison)]) -> Sentence {
     ))
 }
 
-/// "Under dt, mean QCT of incast queries goes from 0.196 ms (buffer = 800 KB) to 10.9 ms (buffer =
-/// 200 KB)."
+/// Sentence about the baseline along the grid: "Under dt, mean QCT of incast queries goes from
+/// 0.196 ms (buffer = 800 KB) to 10.9 ms (buffer = 200 KB)."
 fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> Option<Sentence> {
     let mean = |(place, comparison): &(String, &Comparison)| {
         let row = comparison.metric(&metric.id)?;

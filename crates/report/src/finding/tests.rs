@@ -60,14 +60,14 @@ fn a_difference_is_told_with_its_paired_interval() {
 
 #[test]
 fn what_only_holds_without_the_correction_is_open() {
-    // t = 6 with two degrees: 0.0267 alone; twice that is 0.053.
+    // t = 6 with two degrees: 0.0267 alone; doubled, 0.053.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];
     let found = comparison(vec![queries(&[&[100.0; 3], &values]), losses(&[ZEROS, ZEROS])]);
     assert!(texts(&found, SentenceKind::Difference).is_empty());
     let open = texts(&found, SentenceKind::Open);
     assert!(open[0].starts_with("Open: mean QCT of web queries: p1 −10.0 %. Alone this one is"), "{open:?}");
-    // The only look: no correction, and the same numbers are a finding.
+    // As the only test, without a correction, the same numbers are a finding.
     let alone = comparison(vec![queries(&[&[100.0; 3], &values])]);
     assert_eq!(texts(&alone, SentenceKind::Difference).len(), 1);
 }
@@ -188,8 +188,8 @@ fn pauses_and_lossless_losses_are_always_told() {
     );
 }
 
-/// Twenty-four looks at nothing but noise: without a correction seven pages of ten would claim
-/// something.
+/// Twenty-four tests of pure noise: without a correction seven pages of ten would report
+/// differences.
 #[test]
 fn pages_of_noise_claim_something_one_time_in_twenty() {
     const PAGES: usize = 400;
@@ -275,7 +275,7 @@ fn one_scheme_is_told_of_by_what_it_did() {
     let told: Vec<String> = facts_of_one(&three).into_iter().map(|sentence| sentence.text).collect();
     // s = 1, half 4.3027 / sqrt(3).
     assert_eq!(told, ["Mean QCT of web queries is 11.0 ms ± 2.48.", "No packet is lost."]);
-    // What is compared has a finding of its own.
+    // Compared schemes have a separate finding.
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());
 }
 
@@ -318,7 +318,7 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
         of_grid(&points[3..], SentenceKind::Difference),
         ["p1 answers web queries 2.4 times as fast as p0 at 1 of 2 points (buffer = 4 KB)."]
     );
-    // One seed tells nothing of others.
+    // One seed is no evidence about other seeds.
     let once = grid(1);
     assert!(of_grid(&once, SentenceKind::Difference).is_empty());
     assert!(of_grid(&once, SentenceKind::Open)[0].starts_with("One seed"));
@@ -327,7 +327,7 @@ fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
 
 #[test]
 fn a_grid_corrects_for_the_looks_at_all_of_its_points() {
-    // t = 6 with two degrees: 0.0267 alone, 0.053 of two points.
+    // t = 6 with two degrees: 0.0267 alone, 0.053 for two points.
     let s = 10.0 * 3.0_f64.sqrt() / 6.0;
     let point = |name: &str| {
         let values = [100.0 - 10.0 - s, 100.0 - 10.0, 100.0 - 10.0 + s];

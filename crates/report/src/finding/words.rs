@@ -1,4 +1,4 @@
-//! The words of findings.
+//! Wording of findings.
 
 use super::{Look, Sentence, SentenceKind, pairs};
 use crate::compare::{Comparison, MetricComparison};
@@ -6,18 +6,18 @@ use crate::format;
 use crate::metric::{Better, LOST_LOSSLESS, LOST_PERCENT, Metric, PAUSED, Unit, Wording, fill};
 use crate::statistics::Change;
 
-/// Schemes up to which each has its own sentences; more are grouped.
+/// Up to this number each scheme has separate sentences; more are grouped.
 const SINGLY: usize = 3;
-/// Names that a sentence lists.
+/// Maximum number of names in a sentence.
 const NAMES: usize = 6;
-/// Metrics with open differences that are named.
+/// Maximum number of named metrics with open differences.
 const OPEN: usize = 3;
 /// Speeds are told as multiples from this factor on.
 const FASTER: f64 = 1.5;
 /// Sentences about differences; more would be a table, and that one follows.
 const DIFFERENCES: usize = 8;
 
-/// All sentences, in the order in which they are read.
+/// All sentences, in reading order.
 pub(super) fn sentences(
     comparison: &Comparison,
     judged: &[&MetricComparison],
@@ -274,7 +274,7 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amoun
     }
 }
 
-/// `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`.
+/// List of names: `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`.
 pub(super) fn named(names: &[&str]) -> String {
     let (shown, left) = names.split_at(names.len().min(NAMES));
     let mut words: Vec<String> = shown.iter().map(|name| (*name).to_owned()).collect();
@@ -288,19 +288,19 @@ pub(super) fn named(names: &[&str]) -> String {
     }
 }
 
-/// `20–48`, or `20` if both ends read the same.
+/// Range of values: `20–48`, or `20` if both ends have the same text.
 fn range(values: &[f64], text: fn(f64) -> String) -> String {
     let least = text(values.iter().copied().fold(f64::INFINITY, f64::min));
     let most = text(values.iter().copied().fold(f64::NEG_INFINITY, f64::max));
     if least == most { least } else { format!("{least}–{most}") }
 }
 
-/// Whole from ten on.
+/// A percentage, without decimals from ten upwards.
 fn percent(value: f64) -> String {
     if value >= 9.95 { format::count(value.round() as u64) } else { format!("{value:.1}") }
 }
 
-/// What is a difference only as long as one does not count how often one looked.
+/// Differences that are significant only without the correction for all tests.
 fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Option<Sentence> {
     let found: Vec<&Look> = looks.iter().filter(|look| look.is_hint()).collect();
     let of_metric = |(at, row): (usize, &&MetricComparison)| {
@@ -331,7 +331,7 @@ fn hints(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) 
     })
 }
 
-/// What was looked at, and that nothing else can be told.
+/// The tested metrics, and that no other difference is detectable.
 fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Sentence {
     if comparison.seeds.len() < 2 || looks.is_empty() {
         let why = if comparison.seeds.len() < 2 { "One seed" } else { "Fewer than two seeds in common" };
@@ -345,7 +345,7 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let schemes = comparison.policies.len() - 1;
     let times = match schemes {
-        // A scheme without two seeds in common with the baseline is not looked at.
+        // Schemes without two seeds in common with the baseline are not tested.
         _ if looks.len() < judged.len() * schemes => ", where two seeds or more are shared".to_owned(),
         1 => String::new(),
         _ => format!(", each for {schemes} schemes"),
@@ -362,7 +362,7 @@ fn closing(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]
     open(format!("{begin} beyond noise{small}. {looked}: {}{times}.", named(&names)))
 }
 
-/// Losses and pauses are always told.
+/// Losses and pauses, which are always reported.
 fn facts(comparison: &Comparison) -> Vec<Sentence> {
     let mut list = Vec::new();
     let row = |id: &str| comparison.metric(id);
@@ -390,7 +390,7 @@ fn facts(comparison: &Comparison) -> Vec<Sentence> {
     list.into_iter().map(|text| Sentence { kind: SentenceKind::Fact, text: text + "." }).collect()
 }
 
-/// `11.9 %`, `35`.
+/// A mean with its unit: `11.9 %`, `35`.
 pub(super) fn with_unit(metric: &Metric, mean: f64) -> String {
     match metric.unit {
         Unit::Count => format::mean_count(mean),
@@ -398,7 +398,8 @@ pub(super) fn with_unit(metric: &Metric, mean: f64) -> String {
     }
 }
 
-/// `dt 11.9 %, abm none`; `None` if all are zero. Many schemes: the ends and the baseline.
+/// Means of the schemes, such as `dt 11.9 %, abm none`; `None` if all are zero. With many schemes
+/// only the extremes and the baseline.
 fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
     let text = |mean: f64| if mean == 0.0 { "none".to_owned() } else { with_unit(&row.metric, mean) };
     let known: Vec<(&str, f64)> =
@@ -426,7 +427,7 @@ fn levels(comparison: &Comparison, row: &MetricComparison) -> Option<String> {
     Some(format!("from {low} ({}) to {high} ({}){}", at(least), at(most), baseline.unwrap_or_default()))
 }
 
-/// Schemes that in no seed lost more than the baseline, and in some less.
+/// Schemes that lost no more than the baseline in every seed, and less in some.
 fn never_more(comparison: &Comparison, row: &MetricComparison) -> String {
     let found: Vec<&str> = (1..comparison.policies.len())
         .filter(|&policy| {

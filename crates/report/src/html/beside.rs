@@ -1,4 +1,5 @@
-//! Real packets beside the simulator: where they differ, and the queues, losses and marks of both.
+//! Section on real packets beside the simulator: differences, and the queues, losses and marks of
+//! both.
 
 use super::occupancy::exceedance;
 use super::parts::{Body, axis_number, drawn, legend, trace};
@@ -11,10 +12,10 @@ use bufferlab_metrics::{HistogramRow, QueueRow, Scope};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Queues that the table shows, and of these those with a chart.
+/// Maximum number of queues in the table.
 const QUEUES_SHOWN: usize = 8;
 const CHARTS: usize = 3;
-/// A queue whose mean is a hundredth of the longest one's is short.
+/// A queue is short if its mean is below the longest queue's mean divided by this.
 const LEAST: f64 = 100.0;
 /// Smallest fraction of time in the charts.
 const FRACTION_MIN: f64 = 1e-4;
@@ -22,7 +23,7 @@ const FRACTION_MIN: f64 = 1e-4;
 /// A queue as (port, priority).
 type Queue = (u16, u8);
 
-/// Of one queue in all runs of a policy.
+/// Statistics of one queue in all runs of a policy.
 #[derive(Default)]
 struct Seen {
     runs: u64,
@@ -34,7 +35,7 @@ struct Seen {
     bins: Vec<(f64, u64)>,
 }
 
-/// `None` where nothing ran with real packets beside the simulator.
+/// The section; `None` without pairs of real and simulated runs.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     if pairs(report).is_empty() {
         return Ok(None);
@@ -48,7 +49,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let (queues, mut busiest) = (found.len(), found.into_iter().collect::<Vec<_>>());
     busiest.sort_by(|a, b| mean(&b.1).total_cmp(&mean(&a.1)));
     let longest = busiest.first().map_or(0.0, |first| mean(&first.1));
-    // What was never long, lost nothing and marked nothing tells nothing.
+    // Short queues without losses and marks are not informative.
     busiest.retain(|(_, seen)| {
         mean(seen) * LEAST >= longest || seen.values().any(|seen| seen.lost + seen.marked > 0)
     });
@@ -76,7 +77,7 @@ fn gather<'a>(
 ) -> Result<(), ReportError> {
     for run in report.runs_of(policy) {
         let mut visit = |row: QueueRow| {
-            // What nothing asked for is no queue to compare.
+            // A queue without arrivals is not compared.
             if row.arrived_packets > 0 {
                 let seen = found.entry((row.port, row.priority)).or_default().entry(policy).or_default();
                 seen.runs += 1;

@@ -1,5 +1,5 @@
-//! The section of open-loop traffic: which bursts came through, queues while they did, delays, and
-//! the ports' shares.
+//! Section on open-loop traffic: bursts without loss, queues during bursts, delays, and the ports'
+//! shares.
 
 use super::parts::{Body, axis_number, drawn, in_glance, legend, pooled, row_class, trace};
 use super::queues;
@@ -11,12 +11,12 @@ use crate::svg::{self, Axis, Chart, Dot, Mark, Point, Series};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Bursts that a bin wants before its share is believed.
+/// Bursts that a bin needs for a reliable share.
 const BURSTS_WANTED: u64 = 20;
-/// Ports beyond which their table would be a wall.
+/// Maximum number of ports in the table.
 const PORTS_SHOWN: usize = 64;
 
-/// `None` where no run has open-loop traffic.
+/// The section; `None` if no run has open-loop traffic.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let mut classes: Vec<(&str, bool)> = Vec::new();
     for group in report.runs.iter().flat_map(|run| &run.summary.bursts) {
@@ -62,7 +62,7 @@ fn groups<'a>(report: &'a Report, policy: &'a str, class: &'a str) -> impl Itera
     runs.flat_map(|run| &run.summary.bursts).filter(move |group| group.class == class)
 }
 
-/// The bins of a policy, seeds pooled, by their lower edge.
+/// The bins of a policy by their lower edge, with all seeds pooled.
 fn pooled_bins(report: &Report, policy: &str, class: &str) -> BTreeMap<u64, BurstBin> {
     let mut bins: BTreeMap<u64, BurstBin> = BTreeMap::new();
     for bin in groups(report, policy, class).flat_map(|group| &group.bins) {
@@ -73,8 +73,7 @@ fn pooled_bins(report: &Report, policy: &str, class: &str) -> BTreeMap<u64, Burs
     bins
 }
 
-/// The share of bursts that came through, by length; `None` where all are about as long as each
-/// other.
+/// The share of bursts without loss, by length; `None` if all have similar lengths.
 fn by_length(report: &Report, class: &str) -> Option<Markup> {
     let series: Vec<Series> = drawn(report)
         .into_iter()

@@ -10,11 +10,11 @@ use maud::{Markup, html};
 
 /// Points of a distribution's curve.
 const CURVE_POINTS: usize = 160;
-/// Classes with a chart of their own.
+/// Maximum number of classes with a separate chart.
 const CLASSES_SHOWN: usize = 5;
 
-/// The charts of this module for files of their own, each with how its series are drawn and what
-/// tells it from the others in a file's name.
+/// The charts of this module for separate files, each with the style of its series and a
+/// distinguishing part of the file name.
 pub(crate) fn figures(report: &Report) -> Vec<(String, Mark, Chart)> {
     let (bins, used) = used_bins(report);
     let by_size = by_size(report, &bins, &used).into_iter().zip(BY_SIZE);
@@ -27,17 +27,17 @@ pub(crate) fn figures(report: &Report) -> Vec<(String, Mark, Chart)> {
     by_size.chain(pooled).collect()
 }
 
-/// The percentiles that have a chart by flow size.
+/// The percentiles with a chart by flow size.
 const BY_SIZE: [Percentile; 3] = [Percentile::P50, Percentile::P95, Percentile::P99];
 
-/// Slowdowns by policy and size bin, and the bins that hold any.
+/// Slowdowns by policy and size bin, and the bins that are not empty.
 fn used_bins(report: &Report) -> (Vec<Vec<Vec<f64>>>, Vec<usize>) {
     let bins = binned_slowdowns(report);
     let used = (0..SIZE_BINS).filter(|&bin| bins.iter().any(|policy| !policy[bin].is_empty())).collect();
     (bins, used)
 }
 
-/// A chart for each of [`BY_SIZE`]; none if no flow outside of queries finished.
+/// A chart for each of [`BY_SIZE`]; none if no flow outside queries finished.
 fn by_size(report: &Report, bins: &[Vec<Vec<f64>>], used: &[usize]) -> Vec<Chart> {
     if used.is_empty() {
         return Vec::new();
@@ -46,7 +46,7 @@ fn by_size(report: &Report, bins: &[Vec<Vec<f64>>], used: &[usize]) -> Vec<Chart
     BY_SIZE.map(|percentile| percentile_by_size(&drawn, bins, used, percentile)).into()
 }
 
-/// Percentiles of the slowdown by flow size, with their table; `None` if no flow outside of queries
+/// Percentiles of the slowdown by flow size, with their table; `None` if no flow outside queries
 /// finished.
 pub(super) fn slowdown_by_size(report: &Report) -> Option<Body> {
     let (bins, used) = used_bins(report);
@@ -79,7 +79,7 @@ fn binned_slowdowns(report: &Report) -> Vec<Vec<Vec<f64>>> {
     report.comparison.policies.iter().map(of_policy).collect()
 }
 
-/// One percentile over the bins in `used`, which are some.
+/// One percentile over the bins in `used` (not empty).
 fn percentile_by_size(
     drawn: &[Drawn<'_>],
     bins: &[Vec<Vec<f64>>],
@@ -108,7 +108,7 @@ fn percentile_by_size(
     Chart {
         title: format!("{} of FCT slowdown", percentile.name()),
         x: Axis::log("flow size", first * 0.7, last * 1.4, format::bytes),
-        // A figure in a paper has no caption of ours: the axis says of what it is.
+        // A figure in a paper has no caption of bufferlab, so the axis names the percentile.
         y: Axis::log(format!("{} slowdown [x ideal]", percentile.name()), low, high, axis_number),
         series,
     }
@@ -189,7 +189,7 @@ fn distribution(report: &Report, title: String, which: impl Fn(&FlowSample) -> b
     Some(Chart { title, x, y: Axis::linear("fraction of flows", 0.0, 1.0, fraction), series })
 }
 
-/// The classes of queries that any run has.
+/// The classes of queries in any run.
 fn query_classes(report: &Report) -> Vec<&str> {
     let mut classes: Vec<&str> = Vec::new();
     for (class, _) in report.runs.iter().flat_map(|run| &run.samples.qct_ns) {
@@ -229,7 +229,7 @@ fn query_distributions(report: &Report) -> Vec<Chart> {
 
 pub(super) fn queries(report: &Report) -> Option<Body> {
     let charts = query_distributions(report);
-    // One policy alone has nothing to be compared with.
+    // A single policy cannot be compared.
     let several = report.comparison.policies.len() > 1;
     let dots = if several { query_dots(report, &query_classes(report)) } else { Vec::new() };
     (!charts.is_empty()).then(|| {
@@ -246,7 +246,7 @@ pub(super) fn queries(report: &Report) -> Option<Body> {
     })
 }
 
-/// Means and p99s of completion times with their intervals, a row per policy.
+/// Means and p99s of completion times with their intervals, one row per policy.
 fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
     let drawn = drawn(report);
     classes
@@ -273,7 +273,7 @@ fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
                     })
                 })
                 .collect();
-            // Many are found by their value, few by their name.
+            // Many schemes are easier to find by value than by name.
             if drawn.len() < dots.len() {
                 dots.sort_by(|a, b| a.mean.total_cmp(&b.mean));
             }
@@ -284,8 +284,7 @@ fn query_dots(report: &Report, classes: &[&str]) -> Vec<Markup> {
         .collect()
 }
 
-/// One distribution curve per policy over the samples that `samples` gives; `None` if there are
-/// none at all.
+/// One distribution curve per policy over the samples from `samples`; `None` without any samples.
 fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<Series>> {
     let series: Vec<Series> = drawn(report)
         .into_iter()
@@ -303,9 +302,9 @@ fn by_policy(report: &Report, samples: impl Fn(&str) -> Vec<f64>) -> Option<Vec<
     series.iter().any(|series| !series.points.is_empty()).then_some(series)
 }
 
-/// The empirical distribution of sorted samples, as steps: it rises at samples and nowhere else.
-/// More than [`CURVE_POINTS`] samples are thinned at equal steps of the fraction; then a step is
-/// finer than the drawing.
+/// The empirical distribution of sorted samples, as steps: it rises only at samples. More than
+/// [`CURVE_POINTS`] samples are thinned at equal steps of the fraction; then a step is finer than
+/// the drawing.
 fn curve(sorted: &[f64]) -> Vec<Point> {
     let steps = sorted.len().min(CURVE_POINTS);
     let mut points: Vec<Point> = sorted.first().map(|least| Point::from((*least, 0.0))).into_iter().collect();
@@ -322,8 +321,8 @@ fn curve(sorted: &[f64]) -> Vec<Point> {
     points
 }
 
-/// Where an axis of slowdowns starts: at the ideal, or below it where a flow beat it (the ideal
-/// holds a whole round-trip time, but the last byte may arrive after half of one).
+/// Start of an axis of slowdowns: the ideal, or lower if a flow beat it. (The ideal includes a
+/// whole round-trip time, but the last byte may arrive after half of one.)
 fn lowest(series: &[Series], get: fn(&Point) -> f64) -> f64 {
     series.iter().flat_map(|series| &series.points).map(get).fold(1.0, f64::min)
 }

@@ -1,9 +1,9 @@
-//! How does the buffer move over time? A sampled switch, its fullest queue and that queue's
-//! threshold, as steps.
+//! Section on the buffer over time: a sampled switch, its fullest queue and that queue's threshold,
+//! as steps.
 //!
-//! A sampled value holds until the next sample. Samples have rows of those queues only that hold
-//! something, unless the scenario chose the ports: a queue without a row is empty, and its
-//! threshold is then not known.
+//! A sampled value is valid until the next sample. Unless the scenario chose the ports, samples
+//! have rows only for queues that are not empty. So a queue without a row is empty, and its
+//! threshold is unknown.
 
 use super::parts::{Body, axis_number, one_each};
 use crate::error::ReportError;
@@ -20,7 +20,7 @@ const COLUMNS: usize = 320;
 
 /// Small multiples, one per policy; `None` if nothing was sampled.
 pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
-    // The first seed of each policy: with common random numbers they show the same arrivals.
+    // First seeds of each policy: with common random numbers they have identical arrivals.
     let shown: Vec<(&str, &Run)> = report
         .comparison
         .policies
@@ -53,7 +53,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     Ok(Some(Body::new(charts.len(), markup)))
 }
 
-/// What is drawn: class, mark and name. A threshold that only some policies have names them.
+/// Legend: class, mark and name. A threshold that only some policies have names these policies.
 fn legend(courses: &[(&str, Course)]) -> Vec<(&'static str, Mark, String)> {
     let mut entries = vec![("total", Mark::Area, "whole switch".to_owned())];
     if courses.iter().any(|(_, course)| course.queue.is_some()) {
@@ -75,7 +75,7 @@ fn legend(courses: &[(&str, Course)]) -> Vec<(&'static str, Mark, String)> {
 /// Port and priority.
 type Queue = (u16, u8);
 
-/// When a run was sampled, and the greatest length of every queue that has rows, by sampled switch.
+/// Sampling times of a run, and the greatest length of every queue with rows, by sampled switch.
 struct Extent {
     from_ns: u64,
     end_ns: u64,
@@ -97,28 +97,28 @@ impl Extent {
         Ok(extent)
     }
 
-    /// The queue of the switch that reached the greatest length; of equal ones the first.
+    /// The queue of the switch with the greatest length; of equal ones the first.
     fn fullest(&self, switch: u32) -> Option<Queue> {
         let queues = self.queues.get(&switch)?;
         queues.iter().rev().max_by_key(|(_, length)| **length).map(|(queue, _)| *queue)
     }
 }
 
-/// Which switch is shown, and why.
+/// The displayed switch, and the reason for the choice.
 struct Choice {
     switch: u32,
     name: String,
     buffer_bytes: u64,
     lost_packets: u64,
-    /// How many switches have samples.
+    /// Number of switches with samples.
     sampled: usize,
-    /// A switch without samples that lost more packets than this one: its name, and how many.
+    /// A switch without samples that lost more packets than this one: its name and its losses.
     elsewhere: Option<(String, u64)>,
 }
 
 impl Choice {
-    /// Of the sampled switches the one that lost most packets in these runs; if none lost any, the
-    /// one that was fullest; of equal ones the first.
+    /// Chooses the sampled switch that lost most packets in these runs. If none lost any, the one
+    /// with the highest occupancy; of equal ones the first.
     fn of(runs: &[&Run], extents: &[Extent]) -> Option<Self> {
         let sampled: BTreeSet<u32> =
             extents.iter().flat_map(|extent| extent.queues.keys().copied()).collect();
@@ -154,7 +154,7 @@ impl Choice {
         })
     }
 
-    /// Which switch, why, and where the losses are that it does not show.
+    /// Describes the choice, its reason, and losses at a switch without samples.
     fn sentence(&self) -> Markup {
         let packets = |count: u64| {
             format!("{} {}", format::count(count), if count == 1 { "packet" } else { "packets" })
@@ -178,9 +178,9 @@ impl Choice {
 struct Frame {
     from_ms: f64,
     until_ms: f64,
-    /// Where the vertical axis ends (bytes).
+    /// Upper end of the vertical axis (bytes).
     top: f64,
-    /// Whether that is the buffer.
+    /// Whether the axis ends at the buffer's size.
     whole_buffer: bool,
 }
 
@@ -189,8 +189,8 @@ impl Frame {
         let all = || courses.iter().map(|(_, course)| course);
         let highest = all().map(Course::highest).fold(0.0, f64::max);
         let buffer = buffer_bytes as f64;
-        // A buffer that stays nearly empty would leave nothing to see. Nothing is ever drawn beyond
-        // it.
+        // For a nearly empty buffer the axis ends lower, so that details are visible. Nothing is
+        // drawn beyond its end.
         let whole_buffer = buffer > 0.0 && highest * 2.0 >= buffer;
         Self {
             from_ms: all().map(|course| course.from_ms).fold(f64::INFINITY, f64::min),
@@ -200,7 +200,7 @@ impl Frame {
         }
     }
 
-    /// What the end of the vertical axis means.
+    /// Describes the upper end of the vertical axis.
     fn sentence(&self, buffer_bytes: u64) -> String {
         let buffer = format::bytes(buffer_bytes as f64);
         if self.whole_buffer {
@@ -239,8 +239,8 @@ impl Course {
         };
         let (mut total, mut length, mut threshold) =
             (Steps::new(u64::max), Steps::new(u64::max), Steps::new(u64::min));
-        // Rows of one instant follow each other, the switch itself first: the next one closes the
-        // instant.
+        // Rows of one instant are adjacent, with the switch's row first: the next switch row ends
+        // the instant.
         let mut open: Option<(usize, Option<SeriesRow>)> = None;
         let mut close = |(at, row): (usize, Option<SeriesRow>)| {
             length.set(at, Some(row.as_ref().map_or(0, |row| row.occupancy_bytes)));
@@ -278,8 +278,8 @@ impl Course {
         })
     }
 
-    /// What the chart must hold. A threshold that never binds may lie far above everything: it is
-    /// cut at twice the largest occupancy.
+    /// Highest value in the chart. A threshold that never binds may be far higher: it is cut at
+    /// twice the greatest occupancy.
     fn highest(&self) -> f64 {
         let most = |points: &[Point]| points.iter().map(|point| point.y).fold(0.0, f64::max);
         let stored = most(&self.total).max(most(&self.length));
@@ -316,13 +316,13 @@ impl Course {
     }
 }
 
-/// A value over time that holds until it is set again; `None`: it is not known, or there is none.
+/// A value over time that is valid until it is set again; `None` if it is unknown or missing.
 struct Steps {
-    /// Which of two values of a column is shown.
+    /// Selects one of two values in a column.
     of_two: fn(u64, u64) -> u64,
     cells: Vec<Option<u64>>,
     held: Option<u64>,
-    /// Columns that what is held has reached.
+    /// Number of columns filled so far.
     reached: usize,
 }
 
@@ -339,9 +339,9 @@ impl Steps {
         };
     }
 
-    /// From somewhere in this column on. Columns do not go back.
+    /// Sets the value from some instant in this column on. Columns never decrease.
     fn set(&mut self, column: usize, value: Option<u64>) {
-        // What was held still holds at the beginning of this column.
+        // The previous value is still valid at the start of this column.
         while self.reached < column {
             self.reached += 1;
             self.merge(self.reached, self.held);
@@ -350,7 +350,7 @@ impl Steps {
         self.merge(column, value);
     }
 
-    /// The corners of the steps: the first column begins at `from`, each is `width` wide.
+    /// The corners of the steps: the first column begins at `from`, each column has `width`.
     fn points(&self, from: f64, width: f64) -> Vec<Point> {
         let mut points: Vec<Point> = Vec::new();
         let mut before = None;
@@ -389,7 +389,7 @@ mod tests {
         steps.set(5, Some(0));
         steps.set(COLUMNS - 1, Some(0));
         let end = COLUMNS as f64;
-        // Somewhere in column 5 it fell: the column still shows what it was.
+        // The value fell somewhere in column 5: the column still shows the old value.
         let wanted = [(0.0, 100.0, true), (6.0, 100.0, false), (6.0, 0.0, false), (end, 0.0, false)];
         assert_eq!(corners(&steps), wanted);
     }

@@ -1,5 +1,5 @@
-//! Explained losses: which limit bound, who held the buffer, what every other policy would have
-//! done.
+//! Section on explained losses: the binding limit, the packets in the buffer, and the decisions of
+//! all other policies.
 
 use crate::error::ReportError;
 use crate::format;
@@ -8,11 +8,11 @@ use bufferlab_metrics::Answer;
 use bufferlab_results::{ExplanationRecord, OpinionRecord};
 use maud::{Markup, html};
 
-/// Kinds of holders in the order of the table, with their titles.
+/// Kinds of buffered packets in the order of the table, with their titles.
 const HOLDERS: [(&str, &str); 4] =
     [("port", "Held by port"), ("queue", "by port.priority"), ("class", "by class"), ("flow", "by flow")];
 
-/// The explained losses of every policy's first run that has any; nothing if no run explains one.
+/// The explained losses of every policy's first run with any; `None` if no run explains one.
 pub(super) fn section(report: &Report) -> Result<Option<Markup>, ReportError> {
     let mut explained = Vec::new();
     for policy in &report.comparison.policies {

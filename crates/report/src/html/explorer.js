@@ -1,4 +1,5 @@
-// Draws any metric of a grid of results over any of its axes. State is in the address, so that a view can be kept and sent.
+// Draws any metric of a grid of results over any of its axes. The address contains the state, so
+// that a view can be bookmarked and shared.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("explorer-data").textContent);
@@ -8,12 +9,12 @@
   if (choices.length === 0 || metrics.length === 0) return;
   const STYLES = 8;
   const hasChange = cells.some((metric) => metric.some((scheme) => scheme.some((cell) => cell && cell.length > 3)));
-  // At first: a metric of interest that is not the same everywhere.
+  // Initial metric: a headline one whose values differ.
   const differs = (at) => new Set(cells[at].flatMap((scheme) => scheme.map((cell) => (cell ? cell[1] : null)))).size > 1;
   const headlines = [...metrics.keys()].filter((at) => metrics[at].headline);
   const headline = headlines.find(differs) ?? headlines[0] ?? 0;
 
-  // Shown at first: as many as can be told apart.
+  // Initial schemes: as many as there are styles.
   const usual = [...schemes.keys()].slice(0, STYLES);
 
   // --- state and address ---
@@ -39,7 +40,7 @@
     if (choices.includes(x)) state.x = x;
     const metric = index(metrics, from.get("metric"), "id");
     if (metric >= 0) state.metric = metric;
-    // An empty name: none of them. Names that nobody has say nothing.
+    // An empty name selects none. Unknown names are ignored.
     const named = from.getAll("scheme").map((name) => schemes.indexOf(name)).filter((at) => at >= 0);
     if (named.length > 0 || from.get("scheme") === "") state.shown = new Set(named);
     axes.forEach((axis, at) => {
@@ -105,7 +106,7 @@
     const [y, low, high] = found.slice(3).map((part) => (part === null ? null : part * 100));
     return { seeds: found[0], y, low, high };
   }
-  // Numbers from elsewhere, with their places on the x axis.
+  // Reference values from other sources, with their places on the x axis.
   function marks() {
     if (state.change) return [];
     const shown = data.marks.filter((mark) => mark.metric === state.metric && state.shown.has(mark.scheme));
@@ -125,7 +126,7 @@
     element.append(...children.filter((child) => child !== null));
     return element;
   }
-  // Of many schemes those that are shown have the styles.
+  // If there are more schemes than styles, the visible ones get the styles.
   const slot = (scheme) => (schemes.length > STYLES ? Math.max(0, visible().indexOf(scheme)) : scheme) % STYLES;
   const style = (scheme) => "s" + slot(scheme);
   // Eight outlines, as in the charts of the page; the first one is a circle.
@@ -157,7 +158,7 @@
     const power = 10 ** Math.floor(Math.log10(rough));
     return STEPS.map((m) => m * power).find((step) => step >= rough * 0.999);
   }
-  // Up to a tick if one is near, else a little beyond the largest value.
+  // Ends at a tick if one is near, else slightly beyond the largest value.
   function linear(low, high) {
     const span = high > low ? high - low : 1;
     const step = roundStep(span / 5);
@@ -172,7 +173,7 @@
     }
     return { ticks, at: (value) => (value - first * step) / (end - first * step) };
   }
-  // Whole decades; with 2 and 5 where they are few; then more, last equal steps: at least three ticks.
+  // Whole decades; if they are few, also 2 and 5; then more, finally equal steps: at least three ticks.
   function logarithmic(low, high) {
     const top = Math.max(high, low * 1.5);
     const decades = Math.log10(top / low);
@@ -234,7 +235,7 @@
     const x0 = Math.max(...texts.map((text) => text.length)) * CHARACTER + 10;
     const x1 = width - 16;
     const [y0, y1] = [24, height - 40];
-    // Points do not lie on the frame.
+    // Keeps points off the frame.
     const inset = known ? 14 : 0;
     const middle = (at) => x0 + inset + fraction(at) * (x1 - x0 - 2 * inset);
     const atY = (value) => y1 - Math.min(1, Math.max(0, y.at(value))) * (y1 - y0);
@@ -255,7 +256,7 @@
     svg.append(make("svg:path", { class: "frame", d: `M${x0} ${y0}V${y1}H${x1}` }));
     if (state.change) svg.append(make("svg:path", { class: "frame", d: `M${x0} ${atY(0)}H${x1}` }));
     svg.append(text(yTitle() + (logY ? ", logarithmic" : ""), 2, 12, "title"), text(axis.title + (logX ? ", logarithmic" : ""), (x0 + x1) / 2, height - 6, "title middle"));
-    // Side by side, so that intervals do not hide each other.
+    // Shifted sideways, so that intervals do not hide each other.
     visible().forEach((scheme, number, all) => {
       const beside = (number - (all.length - 1) / 2) * Math.min(4, 16 / all.length);
       const atX = (at) => middle(at) + beside;
@@ -314,7 +315,7 @@
     return known !== null && known.every((position) => position > 0) && new Set(known).size > 1;
   };
   const controls = [];
-  // A control knows how to show the state; the state changes through `set` only.
+  // Controls display the state; only `set` changes it.
   function select(label, options, get, set, hidden) {
     const element = make("select", {}, ...options());
     element.addEventListener("change", () => change(() => set(Number(element.value))));
@@ -364,7 +365,7 @@
       check("vertical logarithmic", () => state.logY && !state.change, (on) => (state.logY = on), () => !state.change)),
   );
 
-  // --- the whole ---
+  // --- layout ---
 
   const caption = make("p", { "aria-live": "polite" });
   const drawing = make("figure", { class: "chart" });
@@ -379,7 +380,7 @@
     const at = where();
     const group = metrics[state.metric].group;
     caption.replaceChildren(make("strong", {}, `${group === "" ? "" : group + ": "}${metrics[state.metric].title}${state.change ? ", change against " + schemes[0] : ""}`), ` over ${axes[state.x].title}${at === "" ? "" : ", " + at}`);
-    // It stands beside the chart where there is room, which decides on the chart's width.
+    // The list is beside the chart if it fits, which determines the chart's width.
     numbers.replaceChildren(table());
     const { svg, missing, empty } = chart(Math.round(Math.min(900, Math.max(320, drawing.parentNode.clientWidth))));
     drawing.dataset.title = caption.textContent;
@@ -392,7 +393,7 @@
     const crowd = visible().length > STYLES ? `More than ${STYLES} schemes: styles repeat.` : "";
     remark.textContent = empty ? "No scheme that is shown has a value here." : [missing, crowd].filter((text) => text !== "").join(" ");
     remark.hidden = remark.textContent === "";
-    // Whoever adds buttons to charts adds them again.
+    // Scripts that add buttons to charts add them again.
     drawing.dispatchEvent(new Event("drawn", { bubbles: true }));
   }
   function change(set) {

@@ -1,4 +1,4 @@
-//! The first screen: what was found, who is best, what to doubt, and what was run.
+//! First screen: findings, ranking, caveats, and the facts of the runs.
 
 use super::parts::{Body, axis_number, drawn, row_class};
 use crate::compare::MetricComparison;
@@ -11,7 +11,7 @@ use crate::svg::{self, Dot};
 use crate::terminal::estimate_text;
 use maud::{Markup, html};
 
-/// For readers who want to know what a sentence of the finding is worth.
+/// Explanation of how reliable a sentence of the findings is.
 const JUDGEMENT: &str = "A difference is told only where Student's paired test over the seeds says so after Holm's \
     correction for everything that was looked at: if no scheme differed, any sentence of this kind would stand here on \
     at most one page in twenty. The interval behind a number is that of this difference alone (95 %, percentage points). \
@@ -19,7 +19,7 @@ const JUDGEMENT: &str = "A difference is told only where Student's paired test o
     p99; losses, pauses, unfinished flows. Losses and pauses are told as they were in these runs, without a claim \
     beyond them. With few seeds the test rests on the assumption that differences are about normally distributed.";
 
-/// What a reader sees first: on the left what was found, on the right what was run.
+/// The first screen: findings on the left, facts of the runs on the right.
 pub(super) fn screen(report: &Report, caveats: Option<&Markup>, what: &Markup) -> Markup {
     let (finding, ranking) = (finding_part(report), Ranking::of(&report.comparison));
     let beside = finding.is_some() || caveats.is_some() || ranking.is_some();
@@ -36,7 +36,7 @@ pub(super) fn screen(report: &Report, caveats: Option<&Markup>, what: &Markup) -
     }
 }
 
-/// The ranked metrics with their intervals, the best scheme first; `None` where nothing is ranked.
+/// The ranked metrics with their intervals, the best scheme first; `None` without a ranking.
 pub(super) fn glance(report: &Report) -> Option<Body> {
     let ranking = Ranking::of(&report.comparison)?;
     let drawn = drawn(report);
@@ -67,12 +67,12 @@ pub(super) fn glance(report: &Report) -> Option<Body> {
     Some(Body::new(charts.len(), markup))
 }
 
-/// `QCT mean [ms]`; a number of things has no unit.
+/// Title of a metric with its unit: `QCT mean [ms]`; counts have no unit.
 fn unit(metric: &Metric) -> String {
     if metric.unit == Unit::Count { metric.label.clone() } else { metric.title() }
 }
 
-/// The finding in sentences; `None` where nothing is compared.
+/// The findings as sentences; `None` without a comparison.
 fn finding_part(report: &Report) -> Option<Markup> {
     let alone = facts_of_one(&report.comparison);
     let (found, judgement) =
@@ -80,7 +80,7 @@ fn finding_part(report: &Report) -> Option<Markup> {
     (!found.is_empty()).then(|| sentences(&found, judgement))
 }
 
-/// Sentences as the first thing that a reader sees, and how they are judged.
+/// Findings, followed by an explanation of how they are judged.
 pub(crate) fn sentences(sentences: &[Sentence], judgement: Option<&str>) -> Markup {
     let (facts, claims): (Vec<_>, Vec<_>) =
         sentences.iter().partition(|sentence| sentence.kind == SentenceKind::Fact);
@@ -108,7 +108,7 @@ fn paragraph(sentence: &Sentence) -> Markup {
     }
 }
 
-/// Schemes × a few metrics, the best first.
+/// Table of schemes and a few metrics, the best scheme first.
 fn ranked(report: &Report, ranking: &Ranking<'_>) -> Markup {
     let comparison = &report.comparison;
     let several = comparison.seeds.len() > 1;
@@ -141,7 +141,7 @@ fn ranked(report: &Report, ranking: &Ranking<'_>) -> Markup {
     }
 }
 
-/// What the signs mean.
+/// Meaning of the signs.
 fn legend(several: bool) -> String {
     if several {
         "● best mean; ○ not told apart from it: the paired interval of the difference includes zero (not corrected for the number of schemes)."

@@ -1,4 +1,4 @@
-//! How long was the buffer how full? A distribution over time, and a table per switch.
+//! Section on buffer occupancy: a distribution over time, and a table per switch.
 
 use super::parts::{Body, axis_number, drawn, legend, trace};
 use crate::load::Report;
@@ -8,7 +8,7 @@ use maud::{Markup, html};
 /// Smallest fraction of time that the distribution shows.
 const FRACTION_MIN: f64 = 1e-4;
 
-/// How long the buffers were fuller than a value, and a table per switch.
+/// The distribution of occupancy over time, and a table per switch.
 pub(super) fn distribution(report: &Report) -> Option<Body> {
     let series: Vec<Series> = drawn(report)
         .into_iter()
@@ -54,7 +54,7 @@ pub(super) fn exceedance(bins: &[(f64, u64)]) -> Vec<Point> {
         left -= u128::from(time);
         let fraction = left as f64 / total as f64;
         let y = fraction.max(FRACTION_MIN);
-        // Bins much finer than a pixel need no points of their own.
+        // Bins much finer than a pixel need no separate points.
         match points.last_mut() {
             Some(last) if percent - last.x < 0.2 => last.y = y,
             _ => points.push(Point::from((percent, y))),

@@ -1,4 +1,4 @@
-//! What several sections of the report have.
+//! Shared parts of the report's sections.
 
 use crate::compare::MetricComparison;
 use crate::format;
@@ -10,9 +10,9 @@ use maud::{Markup, html};
 /// The content of a section below its heading, with the numbers that its width depends on.
 pub(super) struct Body {
     pub(super) markup: Markup,
-    /// Charts in it.
+    /// Number of charts in the section.
     pub(super) charts: usize,
-    /// Whether something in it needs the whole width of the page.
+    /// Whether a part needs the whole width of the page.
     pub(super) wide: bool,
 }
 
@@ -28,16 +28,16 @@ impl Body {
 
 /// A policy that charts draw.
 pub(crate) struct Drawn<'a> {
-    /// Its label.
+    /// Label of the policy.
     pub(crate) policy: &'a str,
-    /// Its place in the comparison.
+    /// Index of the policy in the comparison.
     pub(crate) at: usize,
-    /// The class of its series.
+    /// Style class of the policy's series.
     pub(crate) class: String,
 }
 
-/// The policies that charts draw: as many as have a style of their own. Of more than that the
-/// baseline and the best by the ranking, in its order; tables have all.
+/// The policies that charts draw: at most one per style. If there are more, the baseline and the
+/// best by the ranking, in its order; tables have all.
 pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     let policies = &report.comparison.policies;
     let mut chosen: Vec<usize> = (0..policies.len()).collect();
@@ -52,7 +52,7 @@ pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     chosen.into_iter().enumerate().map(of).collect()
 }
 
-/// The class of a policy in charts that name their rows: that of its lines elsewhere, if it has
+/// The class of a policy in charts with a row per policy: that of its lines elsewhere, if it has
 /// any.
 pub(super) fn row_class(drawn: &[Drawn<'_>], at: usize) -> String {
     drawn.iter().find(|drawn| drawn.at == at).map_or_else(|| "other".to_owned(), |drawn| drawn.class.clone())
@@ -64,12 +64,12 @@ pub(super) fn in_glance(report: &Report, row: &MetricComparison) -> bool {
         .is_some_and(|ranking| ranking.columns.iter().any(|column| column.metric.id == row.metric.id))
 }
 
-/// How distributions are drawn: a line alone needs no markers.
+/// Style of distributions: a single line needs no markers.
 pub(super) fn trace(report: &Report) -> Mark {
     if report.comparison.policies.len() > 1 { Mark::Traced } else { Mark::Line }
 }
 
-/// Which line is which policy.
+/// Legend that maps lines to policies.
 pub(super) fn legend(report: &Report, mark: Mark) -> Markup {
     let (drawn, all) = (drawn(report), report.comparison.policies.len());
     html! {
@@ -90,8 +90,7 @@ pub(super) fn legend(report: &Report, mark: Mark) -> Markup {
     }
 }
 
-/// Charts of their own for every policy: those of the policies that lines are drawn of, the others
-/// folded.
+/// One chart per policy; policies that are not drawn as lines are collapsed.
 pub(super) fn one_each(report: &Report, charts: &[(&str, Markup)]) -> Markup {
     let drawn = drawn(report);
     let is_drawn = |policy: &str| drawn.iter().any(|one| one.policy == policy);
@@ -107,7 +106,7 @@ pub(super) fn one_each(report: &Report, charts: &[(&str, Markup)]) -> Markup {
     }
 }
 
-/// `mean over 5 seeds` and the like, for captions.
+/// Text for captions, such as `mean over 5 seeds`.
 pub(super) fn pooled(report: &Report) -> String {
     match report.comparison.seeds.len() {
         1 => String::new(),
@@ -115,7 +114,7 @@ pub(super) fn pooled(report: &Report) -> String {
     }
 }
 
-/// Numbers at ticks: as short as they can be.
+/// Tick labels, as short as possible.
 pub(super) fn axis_number(value: f64) -> String {
     let text = format::number(value);
     if text.contains('.') && !text.contains('e') {

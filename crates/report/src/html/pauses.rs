@@ -1,4 +1,4 @@
-//! The section of flow control: deadlocks, storms, and who paused whom when.
+//! Section on flow control: deadlocks, storms, and a timeline of paused links.
 
 use super::parts::{Body, axis_number};
 use crate::error::ReportError;
@@ -9,12 +9,12 @@ use crate::svg::{Axis, Segment, Timeline, TimelineRow};
 use bufferlab_metrics::{PauseCycleRow, Table, WatchdogRow};
 use maud::{Markup, html};
 
-/// Paused links beyond which figure and table would be a wall.
+/// Maximum number of paused links in the figure and the table.
 const LINKS_SHOWN: usize = 40;
-/// Pauses that lie closer together than this fraction of the run are drawn as one.
+/// Pauses closer together than this fraction of the run are drawn as one.
 const RESOLUTION: u64 = 1_200;
 
-/// The first run of every policy that has pauses; nothing if no run has any.
+/// The first run of every policy with pauses; `None` if no run has any.
 pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     let mut parts = Vec::new();
     for policy in &report.comparison.policies {
@@ -27,7 +27,7 @@ pub(super) fn section(report: &Report) -> Result<Option<Body>, ReportError> {
     if parts.is_empty() {
         return Ok(None);
     }
-    // Each has a timeline.
+    // Every part has a timeline.
     Ok(Some(Body::wide(parts.len(), html! { @for part in &parts { (part) } })))
 }
 
@@ -74,7 +74,7 @@ fn cycle_table(cycles: &[PauseCycleRow]) -> Markup {
     }
 }
 
-/// `s0 → s1 → s2 → s0`.
+/// The members of a cycle: `s0 → s1 → s2 → s0`.
 fn around(cycle: &PauseCycleRow) -> String {
     let first = cycle.members.first().cloned();
     cycle.members.iter().cloned().chain(first).collect::<Vec<_>>().join(" → ")
@@ -141,7 +141,7 @@ fn timeline(
         });
     }
     for cycle in cycles {
-        // Of a circle that closed several times the last one is drawn.
+        // If a cycle closed several times, the last one is drawn.
         let to = cycle.ended_ns.unwrap_or(end_ns);
         rows.push(TimelineRow {
             name: format!("circle {}", around(cycle)),
@@ -169,7 +169,7 @@ fn timeline(
     Timeline { title: "Pauses over time".into(), x, rows }
 }
 
-/// Spans with gaps of at most `gap` between them closed: what a figure can show.
+/// Spans merged over gaps of at most `gap`: the resolution of a figure.
 fn coalesced(spans: &[(u64, u64)], gap: u64) -> Vec<(u64, u64)> {
     let mut all: Vec<(u64, u64)> = Vec::new();
     for &(start, end) in spans {

@@ -1,5 +1,5 @@
-//! What did the sampled queues, their limits and the policy's state of their ports do over time?
-//! One chart per policy.
+//! Section on the sampled queues over time, their limits and the policy's state of their ports. One
+//! chart per policy.
 
 use super::parts::{Body, axis_number, one_each};
 use crate::error::ReportError;
@@ -10,22 +10,22 @@ use bufferlab_metrics::{ProbeRow, Scope, SeriesRow};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Queues that a chart shows.
+/// Maximum number of queues in a chart.
 const QUEUES_SHOWN: usize = 4;
-/// Most points along its time axis.
+/// Maximum number of points along the time axis.
 const COLUMNS: usize = 320;
-/// The probe by which a policy tells the state of a queue's port; 0 is the normal one.
+/// Probe with the policy's state of a queue's port; 0 is normal.
 const STATE: &str = "state";
 
 /// A queue as (port, priority).
 type Queue = (u16, u8);
 
-/// The longest of the sampled queues of every policy; `None` if nothing was sampled.
+/// The longest of the sampled queues of every policy; `None` without samples.
 pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
-    // Label, name of the policy, samples.
+    // Label, registry name of the policy, samples.
     let mut found: Vec<(&String, &str, Sampled)> = Vec::new();
     for policy in &report.comparison.policies {
-        // The first seed of each policy: with common random numbers they show the same arrivals.
+        // First seeds of each policy: with common random numbers they have identical arrivals.
         if let Some(run) = report.runs_of(policy).next()
             && let Some(sampled) = Sampled::of(run)?
         {
@@ -35,7 +35,7 @@ pub(super) fn over_time(report: &Report) -> Result<Option<Body>, ReportError> {
     if found.is_empty() {
         return Ok(None);
     }
-    // The same queue has the same colour in every chart.
+    // A queue has the same colour in every chart.
     let mut names: Vec<Queue> =
         found.iter().flat_map(|(.., sampled)| sampled.lines.keys().copied()).collect();
     names.sort_unstable();
@@ -71,7 +71,7 @@ fn queue_name((port, priority): Queue) -> String {
     if priority == 0 { format!("port {port}") } else { format!("port {port}, priority {priority}") }
 }
 
-/// What a policy calls a state; the probe is a number.
+/// A policy's name for a state; the probe is a number.
 fn state_name(policy: &str, state: u8) -> String {
     match (policy, state) {
         ("tdt", 1) => "absorption".to_owned(),
@@ -81,7 +81,7 @@ fn state_name(policy: &str, state: u8) -> String {
     }
 }
 
-/// What was sampled of a queue in one column of a chart.
+/// Samples of a queue in one column of a chart.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     /// Largest length (bytes).
@@ -135,7 +135,7 @@ impl Sampled {
             return Ok(None);
         }
         let span = (until - from).max(1);
-        // No more columns than samples: each has one, unless the queue was empty.
+        // At most one column per sample: each then has one, unless the queue was empty.
         let samples = span / manifest.sample_interval_ns.max(1) + 1;
         let columns = (samples as usize).clamp(2, COLUMNS);
         let column = |time_ns: u64| {
@@ -167,7 +167,7 @@ impl Sampled {
         Ok(Some(Self { from_ms, until_ms, step_ms, buffer, lines }))
     }
 
-    /// The top of the axis: the longest queue, or the highest limit as far as the buffer reaches.
+    /// Upper end of the axis: the longest queue, or the highest limit up to the buffer's size.
     fn highest(&self) -> f64 {
         let cells = self.lines.values().flat_map(|line| &line.0);
         let top = |cell: &Cell| cell.length.max(cell.limit.unwrap_or(0).min(self.buffer));
@@ -219,7 +219,8 @@ impl Sampled {
         chart.markup_with(&strips)
     }
 
-    /// Corners: a value holds for its column, and where there is none the line has a gap.
+    /// Corners of the steps: a value is valid for its column, and the line has a gap where it is
+    /// missing.
     fn steps(&self, line: &Line, value: &dyn Fn(&Cell) -> Option<u64>) -> Vec<Point> {
         let at = |column: usize| (self.from_ms + column as f64 * self.step_ms).min(self.until_ms);
         let mut points: Vec<Point> = Vec::new();
@@ -239,8 +240,8 @@ impl Sampled {
         points
     }
 
-    /// Runs of columns in the same state, without the normal one. A column without a sample
-    /// continues the one before.
+    /// Consecutive columns in the same state, except the normal one. A column without a sample
+    /// continues the previous one.
     fn segments(&self, policy: &str, line: &Line) -> Vec<Segment> {
         let at = |column: usize| self.from_ms + column as f64 * self.step_ms;
         let mut segments: Vec<Segment> = Vec::new();

@@ -11,9 +11,9 @@ use crate::terminal::{change_text, estimate_text};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Policies that a table has room for side by side.
+/// Maximum number of policies side by side in a table.
 const COLUMNS: usize = 6;
-/// Rows of a table of the worst queues.
+/// Rows in the table of the worst queues.
 const QUEUES_SHOWN: usize = 10;
 
 pub(super) fn comparison(report: &Report) -> Markup {
@@ -41,7 +41,7 @@ pub(super) fn comparison(report: &Report) -> Markup {
     }
 }
 
-/// A row per policy, the best first: for more policies than a page has room for columns.
+/// A row per policy, the best first: for more policies than columns fit on a page.
 fn policy_table(report: &Report, rows: &[&MetricComparison]) -> Markup {
     let policies = &report.comparison.policies;
     let order = Ranking::of(&report.comparison)
@@ -105,7 +105,7 @@ fn change(better: Better, cell: &Cell) -> Markup {
         (_, _, Better::Lower, true) | (_, _, Better::Higher, false) => ("good", " ✓"),
         _ => ("bad", " ✗"),
     };
-    // The star of the terminal's text is said better here.
+    // The page shows significance differently, without the star of the terminal's text.
     let text = change_text(cell);
     html! { small class=(class) { (text.trim_end_matches(" *")) (sign) } }
 }
@@ -166,7 +166,7 @@ pub(super) fn losses(report: &Report) -> Markup {
     }
 }
 
-/// The queues that lose most, summed over policies, with each policy's mean per seed.
+/// The queues with the most losses, summed over policies, with each policy's mean per seed.
 fn worst_queues(report: &Report) -> Markup {
     let policies = &report.comparison.policies;
     let mut queues: BTreeMap<(&str, u16, u8), Vec<u64>> = BTreeMap::new();
@@ -211,7 +211,7 @@ pub(super) fn links(report: &Report) -> Markup {
     let policies = &report.comparison.policies;
     let roles: Vec<(&str, u64)> =
         report.runs[0].summary.links.iter().map(|role| (role.role.as_str(), role.links)).collect();
-    // Mean over seeds of the mean and of the busiest link.
+    // Mean over seeds: of the mean link and of the busiest link.
     let values = |policy: &str, role: &str| {
         let links: Vec<_> = report
             .runs_of(policy)

@@ -4,7 +4,7 @@ use super::table::Scope;
 use super::{Better, Unit};
 use crate::summary::RunSummary;
 
-/// The statistic that a metric takes of its quantity.
+/// The statistic of a metric's quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Statistic {
     Mean,
@@ -16,7 +16,7 @@ pub(crate) enum Statistic {
 }
 
 impl Statistic {
-    /// In tables, behind the quantity: `p50`.
+    /// Suffix in tables, behind the quantity: `p50`.
     pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Mean => "mean",
@@ -28,20 +28,20 @@ impl Statistic {
         }
     }
 
-    /// In sentences and at axes, before the quantity: `median`.
+    /// Adjective in sentences and at axes, before the quantity: `median`.
     pub(super) const fn adjective(self) -> &'static str {
         if matches!(self, Self::P50) { "median" } else { self.label() }
     }
 }
 
-/// The place of a metric among those that findings judge, 0 first.
+/// Rank of a metric among those that findings judge, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
-    /// Of every subject.
+    /// Rank for every subject.
     Always(u8),
-    /// Of short flows.
+    /// Rank only for short flows.
     OfShort(u8),
-    /// Of all subjects but short flows.
+    /// Rank for all subjects except short flows.
     OfOthers(u8),
 }
 
@@ -52,24 +52,24 @@ pub(crate) enum Wording {
     Changes,
     /// "a answers incast queries 20 % sooner than b."
     Ends,
-    /// "a loses 20 % fewer packets than b": a verb and things that are counted. `{}` is the name of
-    /// the subject.
+    /// "a loses 20 % fewer packets than b": a verb and a countable noun. `{}` is the name of the
+    /// subject.
     Fewer(&'static str, &'static str),
-    /// "a spends 20 % less time paused than b": a verb and what cannot be counted.
+    /// "a spends 20 % less time paused than b": a verb and an uncountable noun.
     Less(&'static str, &'static str),
 }
 
-/// A metric as the table declares it: everything but its value, which depends on the run.
+/// Declaration of a metric in the table: everything except its value, which depends on the run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MetricKind {
-    /// The things that have it.
+    /// Scope of the metric: the kind of its subjects.
     pub(crate) scope: Scope,
-    /// The id behind the subject's; `{}` is a part, such as a class.
+    /// The id after the subject's prefix; `{}` is a part, such as a class.
     pub(crate) name: &'static str,
     /// The measured quantity; `{}` as in the name.
     pub(super) quantity: &'static str,
     pub(crate) statistic: Option<Statistic>,
-    /// The label in tables, where it is not the quantity followed by the statistic.
+    /// The label in tables, if it is not the quantity followed by the statistic.
     pub(super) label: Option<&'static str>,
     pub(super) unit: Unit,
     pub(super) better: Better,
@@ -82,7 +82,7 @@ pub(super) struct Row<T: 'static> {
     pub(super) kind: MetricKind,
     /// Whether the short table on the terminal shows it.
     pub(super) shown: fn(&RunSummary, &T) -> bool,
-    /// Computes it; `None` where it does not exist.
+    /// Computes the value; `None` if it does not exist.
     pub(super) value: fn(&T) -> Option<f64>,
 }
 
@@ -93,8 +93,8 @@ pub(super) struct Row<T: 'static> {
 /// "id": "quantity" Statistic, Unit, Better, label "in tables", shown when, judged place, said wording => value;
 /// ```
 ///
-/// Statistic, label, `shown` (never), `judged` (not) and `said` (`Wording::Changes`) may be left
-/// out.
+/// Optional are the statistic, label, `shown` (default: never), `judged` (default: not) and `said`
+/// (default: `Wording::Changes`).
 macro_rules! metrics {
     ($(
         $(#[doc = $about:literal])+
@@ -106,7 +106,7 @@ macro_rules! metrics {
             )+
         }
     )+) => {
-        /// The things that have a metric.
+        /// The kinds of subjects of metrics.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Scope { $( $(#[doc = $about])+ $scope, )+ }
 

@@ -1,4 +1,5 @@
-//! The metrics of a run: its subjects in the order of reports, each with the lines of the table.
+//! Lists the metrics of a run: its subjects in the order of reports, each with its lines of the
+//! table.
 
 use super::declare::Row;
 use super::subject::{Subject, fill};
@@ -29,7 +30,7 @@ impl RunSummary {
         list.values
     }
 
-    /// The metrics of single switches, which comparisons leave out.
+    /// The metrics of single switches, which comparisons omit.
     #[must_use]
     pub fn metrics_by_switch(&self) -> Vec<MetricValue> {
         let mut list = List { run: self, values: Vec::new() };
@@ -46,12 +47,12 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// Adds the metrics of `rows` for one subject; `keys` stand for `{}` in their ids.
+    /// Adds the metrics of `rows` for one subject; `keys` replace `{}` in their ids.
     fn add<T>(&mut self, rows: &'static [Row<T>], subject: &Subject, of: &T, keys: &[&str]) {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         for row in rows {
             let id = format!("{}.{}", subject.prefix(), fill(row.kind.name, &keys));
-            // A run has no other parts than those that ids can name.
+            // A run has only parts that ids can name.
             let parts = row.kind.scope.words_of(&keys).unwrap_or_else(|| keys.clone());
             let headline = (row.shown)(self.run, of);
             let metric = Metric::new(&row.kind, subject.clone(), id, parts, headline);

@@ -1,4 +1,4 @@
-//! The table of all metrics for people: `docs/reference/metrics.md`.
+//! Markdown table of all metrics: `docs/reference/metrics.md`.
 
 use super::table;
 use super::{Better, Metric, Unit};

@@ -1,15 +1,15 @@
-//! The subjects of metrics: flows, queries, switches …, with their part of an id and their names.
+//! Subjects of metrics: flows, queries, switches …, with their part of an id and their names.
 
 use super::table::Scope;
 use crate::bursts::BurstBin;
 use crate::format;
 
-/// The flows, queries, switches … that a metric is a number of.
+/// Subject of a metric: flows, queries, switches …
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// All flows.
     All,
-    /// Flows that belong to no query, below a size (bytes) if a run is known.
+    /// Flows outside queries, below a size (bytes) if a run is known.
     Short(Option<u64>),
     /// Flows of a class.
     Flows(String),
@@ -32,7 +32,7 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    /// The first part of the ids of its metrics; `{}` stands for a class or a switch.
+    /// The first part of the subject's metric ids; `{}` is a class or a switch.
     pub(super) const fn pattern(&self) -> &'static str {
         match self {
             Self::All => "all",
@@ -46,7 +46,7 @@ impl Subject {
         }
     }
 
-    /// The class or switch that stands for `{}`.
+    /// The class or switch for `{}`.
     pub(super) fn part(&self) -> Option<&str> {
         match self {
             Self::Flows(name) | Self::Queries(name) | Self::OpenLoop(name) | Self::Packets(name) => {
@@ -57,7 +57,7 @@ impl Subject {
         }
     }
 
-    /// The first part of the ids of its metrics: `class.incast`.
+    /// The first part of the subject's metric ids: `class.incast`.
     pub(super) fn prefix(&self) -> String {
         self.pattern().replace("{}", self.part().unwrap_or_default())
     }
@@ -87,19 +87,19 @@ impl Subject {
         }
     }
 
-    /// The name behind a quantity, which says whether flows, queries or packets are meant.
+    /// The short name after a quantity that already names flows, queries or packets.
     pub(super) fn short_name(&self) -> String {
         self.part().map_or_else(|| self.name(), str::to_owned)
     }
 
-    /// Whether it is everything of a run, so that sentences need not name it.
+    /// Whether the subject is the whole run, so that sentences need not name it.
     pub(crate) const fn is_whole_run(&self) -> bool {
         matches!(self, Self::All | Self::Ports | Self::Switches | Self::Pauses)
     }
 }
 
 impl Scope {
-    /// The subjects that it has, by the class or switch that some of them are.
+    /// The subjects of the scope, given the name for a class or switch.
     pub(super) fn subjects(self, name: &str) -> Vec<Subject> {
         let name = name.to_owned();
         match self {
@@ -117,7 +117,7 @@ impl Scope {
         }
     }
 
-    /// The texts in the places of `{}` in labels, by those in ids; `None` if no id has them.
+    /// The texts for the `{}` of labels, from those of ids; `None` if no id has them.
     pub(super) fn words_of(self, keys: &[String]) -> Option<Vec<String>> {
         match self {
             Self::BurstBins => keys
@@ -129,7 +129,7 @@ impl Scope {
     }
 }
 
-/// The texts in the places of `{}`, if `text` is of this pattern.
+/// The texts for the `{}`, if `text` matches this pattern.
 pub(super) fn placeholders(pattern: &str, text: &str) -> Option<Vec<String>> {
     let mut literals = pattern.split("{}");
     let mut rest = text.strip_prefix(literals.next()?)?;
@@ -147,7 +147,7 @@ pub(super) fn placeholders(pattern: &str, text: &str) -> Option<Vec<String>> {
     rest.is_empty().then_some(found)
 }
 
-/// `pattern` with `parts` in the places of `{}`, one after the other.
+/// `pattern` with each `{}` replaced by one of `parts`, in order.
 pub(crate) fn fill<T: AsRef<str>>(pattern: &str, parts: &[T]) -> String {
     parts.iter().fold(pattern.to_owned(), |text, part| text.replacen("{}", part.as_ref(), 1))
 }

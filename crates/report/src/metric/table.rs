@@ -9,7 +9,7 @@ use crate::pauses::{PauseTotal, Pauses};
 use crate::summary::{FlowGroup, GroupKey, LinkRole, QueryGroup, RunSummary, SwitchOccupancy, Switching};
 
 metrics! {
-    /// Flows: all of them, short ones that belong to no query, and those of each class.
+    /// Flows: all of them, short ones outside queries, and those of each class.
     FLOWS = Flows(FlowGroup) {
         "slowdown_mean": "FCT slowdown" Mean, Ratio, Lower, shown closed_loop, judged Judged::OfOthers(3) => |flows| Some(flows.slowdown?.mean);
         "slowdown_p50": "FCT slowdown" P50, Ratio, Lower => |flows| Some(flows.slowdown?.p50);
@@ -84,7 +84,7 @@ metrics! {
         "buffer_p99_percent": "buffer in use" P99, Percent, Neither, label "buffer in use, p99, fullest", shown always => |all| all.iter().map(|one| one.p99_percent).reduce(f64::max);
         "buffer_max_percent": "largest buffer in use", Percent, Neither, label "buffer in use, largest" => |all| all.iter().map(|one| one.max_percent).reduce(f64::max);
     }
-    /// The buffer of the sampled switch, by priority, where several are used.
+    /// The buffer of the sampled switch, by priority, where several priorities store packets.
     PRIORITIES = Priorities(PriorityOccupancy) {
         "{}.priority_{}.buffer_mean_percent": "buffer of {} for priority {}" Mean, Percent, Neither, label "buffer of {} for priority {}, mean" => |held| Some(held.percent.mean);
         "{}.priority_{}.buffer_p99_percent": "buffer of {} for priority {}" P99, Percent, Neither, label "buffer of {} for priority {}, p99" => |held| Some(held.percent.p99);
@@ -114,7 +114,7 @@ metrics! {
     HEADROOM = Headroom(Pauses) {
         "headroom_max_kb": "headroom in use, largest of a queue", Kilobytes, Neither => |pauses| Some(pauses.max_headroom_bytes? as f64 * 1e-3);
     }
-    /// The buffer of one switch: experiments have it, comparisons do not.
+    /// The buffer of one switch, for experiments only, not for comparisons.
     SWITCH_BUFFERS = SwitchBuffers(SwitchOccupancy) {
         "buffer_mean_percent": "buffer in use" Mean, Percent, Neither => |switch| Some(switch.mean_percent);
         "buffer_p99_percent": "buffer in use" P99, Percent, Neither => |switch| Some(switch.p99_percent);
@@ -133,7 +133,7 @@ fn percent(fraction: f64) -> f64 {
     fraction * 100.0
 }
 
-/// Packets over those that the flows sent, in percent; `None` if they sent none.
+/// `packets` as a percentage of the packets that the flows sent; `None` if they sent none.
 fn of_sent(flows: &FlowGroup, packets: u64) -> Option<f64> {
     (flows.sent_packets > 0).then(|| packets as f64 / flows.sent_packets as f64 * 100.0)
 }
@@ -151,7 +151,8 @@ fn never<T>(_: &RunSummary, _: &T) -> bool {
     false
 }
 
-/// Finished flows whose own completion matters: those of a query are judged by the query.
+/// Whether a class or the short flows are judged by their completion times. Flows of a query are
+/// judged by the query.
 fn closed_loop(run: &RunSummary, flows: &FlowGroup) -> bool {
     let answers = |name: &str| run.queries.iter().any(|queries| queries.class == name);
     let is_answer = matches!(&flows.group, GroupKey::Class { name } if answers(name));
@@ -162,7 +163,7 @@ fn all_flows(_: &RunSummary, flows: &FlowGroup) -> bool {
     flows.group == GroupKey::All
 }
 
-/// Without congestion control there is nothing to time out.
+/// Whether the group is all flows, and some have congestion control: only those can time out.
 fn all_controlled(run: &RunSummary, flows: &FlowGroup) -> bool {
     all_flows(run, flows) && flows.flows > flows.open_loop
 }
@@ -171,7 +172,7 @@ fn short_bursts(_: &RunSummary, bursts: &BurstGroup) -> bool {
     !bursts.long_lived
 }
 
-/// In runs with traffic without congestion control.
+/// Whether the run has traffic without congestion control.
 fn open_loop<T>(run: &RunSummary, _: &T) -> bool {
     !run.bursts.is_empty()
 }

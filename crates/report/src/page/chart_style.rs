@@ -1,5 +1,5 @@
-//! The colours of pages and the rules of charts, as data. Pages take them as variables. A chart in
-//! a separate file has every colour filled in.
+//! Colours of pages and rules of charts, as data. Pages use variables. A chart in a separate file
+//! has every colour filled in.
 
 use crate::svg::FigureStyle;
 
@@ -16,11 +16,11 @@ const fn colour(name: &'static str, [light, dark, paper]: [&'static str; 3]) -> 
 }
 
 const BLACK: &str = "#000000";
-/// Series take turns: neighbours differ in dash, marker and grey.
+/// Grey of series on paper: neighbouring series differ in dash, marker and grey.
 const GREY: &str = "#737373";
 
-/// Series have the colours of Okabe and Ito, Color Universal Design (2008,
-/// jfly.uni-koeln.de/color), as published in dark; in light darkened to a contrast of 3.
+/// Colours of pages. Series use those of Okabe and Ito, Color Universal Design (2008,
+/// jfly.uni-koeln.de/color), as published in dark mode; in light mode darkened to a contrast of 3.
 const COLOURS: [Colour; 17] = [
     colour("page", ["#ffffff", "#15181c", "#ffffff"]),
     colour("text", ["#1c1e21", "#e6e8eb", BLACK]),
@@ -41,7 +41,7 @@ const COLOURS: [Colour; 17] = [
     colour("c7", ["#612d1d", "#e69f00", GREY]),
 ];
 
-/// The classes of series, each with the name of its colour.
+/// Classes of series, each with the name of its colour.
 const SERIES: [(&str, &str); 12] = [
     ("s0", "c0"),
     ("s1", "c1"),
@@ -57,11 +57,11 @@ const SERIES: [(&str, &str); 12] = [
     ("other", "soft"),
 ];
 
-/// A line of the style of charts.
+/// A rule of the charts' style.
 enum Rule {
-    /// Of every chart.
+    /// A rule for every chart.
     Chart(&'static str),
-    /// Of what has the colour of its series: `{of}` is what it is in, `{c}` the colour.
+    /// A rule for elements in the colour of their series: `{of}` is the parent, `{c}` the colour.
     Series(&'static str),
 }
 
@@ -95,7 +95,7 @@ const DASHES: [&str; 4] = [
     ".threshold .line { stroke-dasharray: 6 3; }",
 ];
 
-/// The style of pages: colours, their dark form, and the rules of charts.
+/// The style of pages: colours, their dark variants, and the rules of charts.
 pub(super) fn of_pages() -> String {
     let colours = |of: fn(&Colour) -> &'static str| {
         COLOURS.iter().map(|colour| format!(" --{}: {};", colour.name, of(colour))).collect::<String>()
@@ -121,8 +121,8 @@ pub(super) fn of_pages() -> String {
     style + &DASHES.join("\n") + "\n"
 }
 
-/// The rules of charts as they are in light, for a separate file: programs other than browsers know
-/// no variables.
+/// The rules of charts in light colours, for a separate file: programs other than browsers do not
+/// support variables.
 pub(crate) fn of_files(figure: FigureStyle) -> String {
     let value = |colour: &Colour| if figure == FigureStyle::Paper { colour.paper } else { colour.light };
     let resolved = |rule: &str| {
@@ -149,7 +149,7 @@ pub(crate) fn of_files(figure: FigureStyle) -> String {
 mod tests {
     use super::*;
 
-    /// The sight of people without one kind of cones: linear RGB to linear RGB, complete dichromacy
+    /// Colour vision without one kind of cones: linear RGB to linear RGB, complete dichromacy
     /// (Machado, Oliveira and Fernandes, A Physiologically-based Model for Simulation of Color
     /// Vision Deficiency, IEEE TVCG 15, 2009).
     const SIGHTS: [(&str, [[f64; 3]; 3]); 4] = [
@@ -192,7 +192,7 @@ mod tests {
         0.2126 * r + 0.7152 * g + 0.0722 * b
     }
 
-    /// CIE L*a*b*, in which distances are about as large as they look.
+    /// CIE L*a*b*, in which distances approximate perceived differences.
     fn lab([r, g, b]: [f64; 3]) -> [f64; 3] {
         let root = |t: f64| if t > 0.008_856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
         let x = root((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
@@ -224,7 +224,8 @@ mod tests {
                     for other in &series[at + 1..] {
                         let (a, b) = (seen(one, sight), seen(other, sight));
                         let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-                        // About 2.3 is just noticed side by side, but lines are thin and far apart.
+                        // A difference of about 2.3 is just visible side by side, but lines are
+                        // thin and far apart.
                         assert!(apart >= 11.0, "{one} and {other} with {name}: {apart}");
                     }
                 }

@@ -1,8 +1,8 @@
-//! Axes: how values are laid out, and at which of them there are ticks.
+//! Axes: their scales and ticks.
 
 use super::CHARACTER;
 
-/// How values are laid out along an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
     Linear,
@@ -18,16 +18,16 @@ pub(crate) struct Axis {
     max: f64,
     pub(super) ticks: Vec<f64>,
     pub(super) text: fn(f64) -> String,
-    /// Of places that are no numbers.
+    /// Names of values that are not numbers.
     names: Vec<(f64, String)>,
 }
 
-/// Round steps, as parts of a power of ten.
+/// Round steps, as multiples of a power of ten.
 const STEPS: [f64; 5] = [1.0, 2.0, 2.5, 5.0, 10.0];
 
 impl Axis {
-    /// From `min` to at least `max`: rounded up to a tick if one is near, else a little beyond it,
-    /// so that what lies at `max` is not drawn on the edge.
+    /// A linear axis from `min` to at least `max`: rounded up to a tick if one is near, else
+    /// slightly beyond it, so that values at `max` are not drawn on the edge.
     pub(crate) fn linear(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let span = if max > min { max - min } else { 1.0 };
         let step = round_step(span / 5.0);
@@ -49,8 +49,8 @@ impl Axis {
         }
     }
 
-    /// A little longer at both ends, so that a marker at an end covers neither the frame nor the
-    /// labels behind it. A linear axis that begins at zero stays there.
+    /// Extends the axis at both ends, so that a marker at an end covers neither the frame nor the
+    /// labels behind it. A linear axis that begins at zero still does.
     pub(crate) fn with_room(mut self) -> Self {
         const ROOM: f64 = 0.03;
         match self.scale {
@@ -67,7 +67,8 @@ impl Axis {
         self
     }
 
-    /// From `min` to exactly `max`, which means something (a buffer's size) and need not be a tick.
+    /// A linear axis from `min` to exactly `max`, which has a meaning (a buffer's size) and need
+    /// not be a tick.
     pub(crate) fn linear_to(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let mut axis = Self::linear(title, min, max, text);
         if max > axis.min {
@@ -77,8 +78,8 @@ impl Axis {
         axis
     }
 
-    /// Of places that are no numbers: a tick at each, with its name, and half a step beyond the
-    /// outermost.
+    /// An axis of names instead of numbers: a tick with its name for each, and half a step beyond
+    /// the outermost.
     pub(crate) fn named(title: impl Into<String>, names: &[(f64, String)]) -> Self {
         let mut ticks: Vec<f64> = names.iter().map(|(place, _)| *place).collect();
         ticks.sort_by(f64::total_cmp);
@@ -89,14 +90,14 @@ impl Axis {
         Self { title, scale: Scale::Linear, min, max, ticks, text: |value| value.to_string(), names }
     }
 
-    /// What stands at a tick.
+    /// Label of a tick.
     pub(super) fn label(&self, tick: f64) -> String {
         let named = self.names.iter().find(|(place, _)| *place == tick);
         named.map_or_else(|| (self.text)(tick), |(_, name)| name.clone())
     }
 
-    /// With ticks at whole numbers only: for counts. An axis too short for two of them keeps what
-    /// it has.
+    /// Restricts ticks to whole numbers, for counts. An axis too short for two of them is
+    /// unchanged.
     pub(crate) fn whole(mut self) -> Self {
         let whole: Vec<f64> = self.ticks.iter().copied().filter(|tick| tick.fract() == 0.0).collect();
         if whole.len() > 1 {
@@ -105,7 +106,7 @@ impl Axis {
         self
     }
 
-    /// From `min` to `max`, both positive, on a logarithmic scale. The title says so.
+    /// A logarithmic axis from `min` to `max`, both positive. The title names the scale.
     pub(crate) fn log(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let min = min.max(1e-12);
         let max = max.max(min * 1.5);
@@ -113,7 +114,7 @@ impl Axis {
         Self { title, scale: Scale::Log, min, max, ticks: log_ticks(min, max), text, names: Vec::new() }
     }
 
-    /// Where `value` lies, 0 at the start and 1 at the end; values beyond are put at the ends.
+    /// Position of `value`, 0 at the start and 1 at the end; values beyond are put at the ends.
     pub(crate) fn place(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.min) / (self.max - self.min),
@@ -122,13 +123,13 @@ impl Axis {
         place.clamp(0.0, 1.0)
     }
 
-    /// Whether the value lies below where the axis begins.
+    /// Whether the value is below the start of the axis.
     pub(super) fn is_below(&self, value: f64) -> bool {
         value < self.min
     }
 
-    /// Ticks whose labels do not touch along `width`: a label that would is left out, and its line
-    /// with it. Whole decades of a logarithmic axis have their place first.
+    /// Ticks whose labels do not overlap along `width`. Overlapping labels are left out with their
+    /// lines. Whole decades of a logarithmic axis have precedence.
     pub(super) fn spaced(&self, at: &dyn Fn(f64) -> f64, width: f64) -> Vec<f64> {
         let mut placed: Vec<(f64, f64, f64)> = Vec::new();
         let is_major = |tick: f64| self.scale == Scale::Linear || is_decade(tick);
@@ -159,8 +160,8 @@ fn is_decade(value: f64) -> bool {
     (decades - decades.round()).abs() < 1e-9
 }
 
-/// Whole decades; with 2 and 5 where they are few; where even these are fewer than three, more of
-/// them, and last equal steps. Never a single tick: that one says nothing about the scale.
+/// Whole decades; if they are few, also 2 and 5; if still fewer than three, more of them, and
+/// finally equal steps. Never a single tick, which would not show the scale.
 fn log_ticks(min: f64, max: f64) -> Vec<f64> {
     const FEWEST: usize = 3;
     let decades = (max / min).log10();
@@ -200,13 +201,13 @@ mod tests {
         let axis = Axis::linear("x", 0.0, 93.0, plain);
         assert_eq!(axis.ticks, [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
         assert_eq!((axis.place(0.0), axis.place(50.0), axis.place(1e9)), (0.0, 0.5, 1.0));
-        // Nothing to show is no reason to divide by zero.
+        // An empty range must not cause a division by zero.
         assert!(Axis::linear("x", 0.0, 0.0, plain).place(0.5).is_finite());
     }
 
     #[test]
     fn an_axis_does_not_go_far_beyond_what_it_shows() {
-        // A percentage with its interval: 103 is no reason for an axis to 125.
+        // A percentage with its interval: 103 does not need an axis to 125.
         let axis = Axis::linear("x", 0.0, 103.0, plain);
         assert_eq!(axis.ticks, [0.0, 25.0, 50.0, 75.0, 100.0]);
         assert!(axis.place(103.0) < 1.0 && axis.place(107.0) == 1.0);

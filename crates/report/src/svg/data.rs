@@ -1,17 +1,17 @@
-//! The numbers that a chart draws, as CSV, for readers who save them: the page carries them in a
-//! `template`, which nobody sees.
+//! Numbers of a chart as CSV, for readers who save them: the page contains them in an invisible
+//! `template`.
 
 use super::{Series, Strip, TimelineRow};
 use crate::svg::Dot;
 use maud::{Markup, html};
 
-/// Holds `lines` for the script of the page. Without it, it is nothing.
+/// Stores `lines` for the script of the page; without the script they have no effect.
 pub(super) fn hidden(lines: &[String]) -> Markup {
     html! { template.data { (lines.join("\n")) "\n" } }
 }
 
-/// The points of series, in the order in which they are joined, and rows of bars below them. Points
-/// drawn from thousands of values are as thin as the drawing.
+/// The points of series, in drawing order, and rows of bars below them. Points drawn from thousands
+/// of values are thinned like the drawing.
 pub(super) fn of_series(x: &str, y: &str, series: &[Series], strips: &[Strip]) -> Vec<String> {
     let whiskers = series.iter().flat_map(|series| &series.points).any(|point| point.half.is_some());
     let mut header = vec!["series", x, y];
@@ -60,7 +60,7 @@ pub(super) fn of_dots(unit: &str, dots: &[Dot]) -> Vec<String> {
     std::iter::once(line(&["row", unit, "half of the interval"])).chain(dots.iter().map(row)).collect()
 }
 
-/// Cells as RFC 4180 wants them.
+/// Cells as a CSV line (RFC 4180).
 pub(super) fn line(cells: &[&str]) -> String {
     let quoted = cells.iter().map(|cell| {
         if cell.contains([',', '"', '\n', '\r']) {
@@ -72,9 +72,9 @@ pub(super) fn line(cells: &[&str]) -> String {
     quoted.collect::<Vec<_>>().join(",")
 }
 
-/// Six significant digits, no more than the drawing could show.
+/// Six significant digits, the most that the drawing could show.
 fn short(value: f64) -> String {
-    // What was just written is a number.
+    // The formatted text is a number, so it parses.
     format!("{value:.5e}").parse().map_or_else(|_| value.to_string(), |rounded: f64| rounded.to_string())
 }
 

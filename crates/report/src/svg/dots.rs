@@ -1,4 +1,4 @@
-//! Means with their intervals, a row each.
+//! Chart of means with their intervals, one row each.
 
 use super::marker::marker;
 use super::{Axis, CHARACTER, WIDTH, coordinate, data};
@@ -13,16 +13,17 @@ pub(crate) struct Dot {
     pub(crate) half_width: Option<f64>,
 }
 
-/// Means with their confidence intervals, a row per policy; `counts` have ticks at whole numbers.
+/// Chart of means with their confidence intervals, a row per policy; `counts` have ticks at whole
+/// numbers.
 pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> String, counts: bool) -> Markup {
     const ROW: f64 = 24.0;
     const NAME_MAX: usize = 20;
     let low = dots.iter().map(|dot| dot.mean - dot.half_width.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
     let high =
         dots.iter().map(|dot| dot.mean + dot.half_width.unwrap_or(0.0)).fold(f64::NEG_INFINITY, f64::max);
-    // From zero, unless the values are so close to each other that nothing could be seen. Where no
-    // mean is negative the quantity has no negative values: an interval that goes there (Student's
-    // knows no bounds) ends open at zero.
+    // The axis begins at zero, unless the values are too close to each other to be distinguished.
+    // If no mean is negative, the quantity has no negative values. An interval that extends below
+    // zero (Student's has no bounds) then ends open at zero.
     let negative = dots.iter().any(|dot| dot.mean < 0.0);
     let start = if low > 0.0 && high > low && high - low < low * 0.25 {
         low - (high - low) * 0.2
@@ -93,7 +94,7 @@ mod tests {
     fn a_quantity_that_is_never_negative_has_no_negative_axis() {
         let text = drawn(&[(9.7, 7.0), (2.0, 6.0)]);
         assert!(!text.contains("[-") && text.contains(">[0]<"), "{text}");
-        // Two ends of the first interval have a bar, of the second only the upper one.
+        // The first interval has bars at both ends, the second only at its upper end.
         assert_eq!(text.matches("v8").count(), 3, "{text}");
         assert!(drawn(&[(-1.0, 0.5)]).contains("[-"));
     }

@@ -1,7 +1,7 @@
 //! Heat maps: a value for every pair of places on two axes, as a shade and as a number.
 //!
-//! One hue from light to dark, so that the order of shades is seen without colour, on paper and by
-//! everybody; and the number in the cell where there is room.
+//! One hue from light to dark shows the order of shades without colour vision and on paper. Cells
+//! that are large enough contain the number.
 
 use super::{CHARACTER, TITLE_LINE, WIDTH, coordinate, data, wrapped};
 use crate::format;
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 /// Height of a row.
 const ROW: f64 = 24.0;
-/// The faintest shade, and how much darker the darkest is (opacity).
+/// The lightest shade, and the difference to the darkest one (opacity).
 const SHADES: (f64, f64) = (0.06, 0.84);
 
 /// A grid of values.
@@ -17,20 +17,19 @@ const SHADES: (f64, f64) = (0.06, 0.84);
 pub struct HeatMap {
     /// Caption.
     pub title: String,
-    /// What stands side by side, with its unit.
+    /// Title of the horizontal axis, with its unit.
     pub x_title: String,
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// What stands one below the other, with its unit.
+    /// Title of the vertical axis, with its unit.
     pub y_title: String,
     /// Names of the rows.
     pub rows: Vec<String>,
-    /// What is shown, with its unit.
+    /// Title of the values, with their unit.
     pub value_title: String,
-    /// By row and column; `None`: there is no value.
+    /// Values by row and column; `None` if there is no value.
     pub values: Vec<Vec<Option<f64>>>,
-    /// The values of the lightest and of the darkest shade: the same for maps that are to be
-    /// compared.
+    /// The values of the lightest and of the darkest shade, equal for maps that are to be compared.
     pub range: (f64, f64),
 }
 
@@ -59,7 +58,7 @@ impl HeatMap {
         );
         let scale = wrapped(&scale, title_width);
         let height = bottom + 20.0 + (x_title.len() + scale.len()) as f64 * TITLE_LINE + 8.0;
-        // As many names of columns as fit.
+        // Distance between named columns, so that the names fit.
         let longest = self.columns.iter().map(|name| name.chars().count()).max().unwrap_or(1);
         let step = ((longest as f64 * CHARACTER + 6.0) / width).ceil().max(1.0) as usize;
         let description =

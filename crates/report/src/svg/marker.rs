@@ -1,15 +1,15 @@
-//! Markers: eight outlines, so that eight series can be told apart without colour, and their
-//! samples in legends.
+//! Markers: eight outlines that distinguish eight series without colour, and their samples in
+//! legends.
 
 use super::{Mark, coordinate};
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// How much larger than others a hollow marker is.
+/// Size of a hollow marker relative to others.
 pub(super) const HOLLOW: f64 = 1.9;
 
-/// Corners of the outlines around their middle; the first one, a circle, has none. `explorer.js`
-/// has the same.
+/// Corners of the outlines around their centre; the first, a circle, has none. `explorer.js` has a
+/// copy.
 const OUTLINES: [&[(f64, f64)]; 8] = [
     &[],
     &[(-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)],
@@ -30,11 +30,11 @@ const OUTLINES: [&[(f64, f64)]; 8] = [
         (-4.0, -1.1),
         (-1.1, -1.1),
     ],
-    // Triangle that stands on its point.
+    // Triangle with its tip down.
     &[(0.0, 4.5), (4.0, -2.5), (-4.0, -2.5)],
     // Hourglass.
     &[(-3.4, -4.0), (3.4, -4.0), (-3.4, 4.0), (3.4, 4.0)],
-    // Slanting cross.
+    // Diagonal cross.
     &[
         (-3.6, -2.1),
         (-2.1, -3.6),
@@ -51,12 +51,12 @@ const OUTLINES: [&[(f64, f64)]; 8] = [
     ],
 ];
 
-/// The number of a series' style; 0 of classes by meaning.
+/// The number of a series' style; 0 for classes by meaning.
 pub(super) fn style_number(class: &str) -> usize {
     class.strip_prefix('s').and_then(|n| n.parse::<usize>().ok()).unwrap_or(0)
 }
 
-/// The outline of a series' marker; `size` times as large as that of a point.
+/// The outline of a series' marker, `size` times the size of a point's marker.
 pub(super) fn marker(class: &str, x: f64, y: f64, size: f64) -> String {
     let outline = OUTLINES[style_number(class) % OUTLINES.len()];
     if outline.is_empty() {
@@ -90,7 +90,7 @@ pub(crate) fn sample(class: &str, mark: Mark) -> Markup {
     }
 }
 
-/// What stands for a series in a legend, 30 wide and 12 high.
+/// Legend symbol of a series, 30 wide and 12 high.
 pub(super) fn swatch(class: &str, mark: Mark) -> Markup {
     html! {
         @match mark {

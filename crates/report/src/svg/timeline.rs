@@ -1,13 +1,13 @@
-//! Rows of bars over time.
+//! Timeline: rows of bars over time.
 
 use super::{Axis, CHARACTER, Segment, WIDTH, bar, coordinate, data};
 use maud::{Markup, html};
 
-/// Something that holds now and then, on a row of a [`Timeline`].
+/// A row of a [`Timeline`]: the spans of time in which a state lasted.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TimelineRow {
     pub(crate) name: String,
-    /// Rows above it that it belongs to: it is indented by so much.
+    /// Depth in the tree of rows, shown as indentation.
     pub(crate) depth: usize,
     /// CSS class.
     pub(crate) class: String,

@@ -1,5 +1,5 @@
-//! Results that look like a simulator's, for tests and for looking at pages: a bottleneck's worth
-//! of arithmetic, no claim to truth.
+//! Made-up results in a simulator's format, for tests and for viewing pages: arithmetic for one
+//! bottleneck, not realistic.
 
 use bufferlab_metrics::{
     DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink,
@@ -9,14 +9,14 @@ use bufferlab_results::{NameTables, PolicyHead, RunHead, RunWriter};
 use bufferlab_units::RandomStream;
 use std::path::Path;
 
-/// How a made-up policy behaves.
+/// Behaviour of a made-up policy.
 #[derive(Clone, Copy)]
 pub(crate) struct Behaviour {
     /// Folder and registry name.
     pub name: &'static str,
     /// Title.
     pub title: &'static str,
-    /// How much queueing flows see.
+    /// Queueing delay of flows.
     pub delay: f64,
     /// Fraction of packets lost.
     pub loss: f64,
@@ -47,7 +47,7 @@ fn names(prefix: &str, count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{prefix}{n}")).collect()
 }
 
-/// The head of a run.
+/// The header of a run.
 pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHead {
     RunHead {
         bufferlab_version: "0.1.0".into(),
@@ -86,7 +86,7 @@ pub(crate) fn write_run(dir: &Path, policy: Behaviour, seed: u64, flows: u64) {
     let head = head(policy, seed);
     let names = head.names.clone();
     let mut writer = RunWriter::create(dir, head).unwrap();
-    // Arrivals are the same for every policy; what happens to them is not.
+    // Arrivals are equal for every policy; delays and losses differ.
     let mut arrivals = RandomStream::new(seed, "arrivals", 0);
     let mut fate = RandomStream::new(seed, policy.name, 1);
     let mut finished = 0;

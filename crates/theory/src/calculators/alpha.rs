@@ -1,4 +1,5 @@
-//! Which factors absorb a given burst (Plasticine's bounds on alpha_low and alpha_high).
+//! Calculator for the alphas that absorb a given burst (Plasticine's bounds on alpha_low and
+//! alpha_high).
 
 use super::input::{self, ALPHAS, BUFFER, PORT_RATE, RATE, SIZE, TIME, param};
 use super::{CalculatorInfo, Derivation, Rule, bytes, number, seconds};
@@ -12,14 +13,14 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "alpha",
     aliases: &[],
     title: "Alpha for a burst",
-    summary: "Which alphas absorb a given burst (Plasticine).",
+    summary: "Alphas that absorb a given burst (Plasticine).",
     source: "Plasticine Eqs. 5-7, 40 and 48-52: tight and as printed, with the power of two on the safe side.",
     params: &[
         BUFFER,
         PORT_RATE,
         param("rate", RATE, ParamValue::Required("\"50 Gb/s\""), "Arrival rate of the burst."),
-        param("duration", TIME, ParamValue::Optional, "How long it arrives."),
-        param("burst", SIZE, ParamValue::Optional, "How much arrives, instead of the duration."),
+        param("duration", TIME, ParamValue::Optional, "Duration of the burst."),
+        param("burst", SIZE, ParamValue::Optional, "Size of the burst, instead of its duration."),
         param(
             "others",
             ALPHAS,
@@ -45,7 +46,7 @@ fn run(params: &Params) -> Domain<Derivation> {
         others: params.ratios("others"),
     };
     burst.check().map_err(|error| match size {
-        // A burst that was given as a size is refused as one.
+        // If the user gave a burst size, the error names that size instead of the duration.
         Some(size) if error.input == "duration" => {
             let ratio = burst.arrival_rate();
             let most = bytes(burst.buffer_bytes * ratio / (ratio - 1.0));
@@ -57,7 +58,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     burst_alpha(&burst)
 }
 
-/// A burst to one queue of an empty port, and what competes with it.
+/// A burst to one queue of an empty port, and the other priorities that compete with the burst.
 #[derive(Clone, Debug, PartialEq)]
 struct BurstAlpha {
     /// Shared buffer (bytes).
@@ -66,7 +67,7 @@ struct BurstAlpha {
     port_rate_bps: f64,
     /// Arrival rate of the burst (bits/s).
     rate_bps: f64,
-    /// How long it arrives (seconds).
+    /// Duration of the burst's arrivals (seconds).
     duration_seconds: f64,
     /// The largest alpha of each other priority.
     others: Vec<f64>,
@@ -91,7 +92,7 @@ impl BurstAlpha {
         }
     }
 
-    /// Refuses a rate that the port can send and a burst that fills the whole buffer.
+    /// Refuses a burst no faster than the port, and a burst that fills the whole buffer.
     fn check(&self) -> Domain<()> {
         positive("buffer", self.buffer_bytes)?;
         positive("port_rate", self.port_rate_bps)?;
@@ -164,7 +165,7 @@ fn burst_alpha(burst: &BurstAlpha) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// The alpha_low that the other priorities have together.
+/// The alpha_low of all other priorities together.
 fn low(others: &[f64], derivation: &mut Derivation) -> Domain<f64> {
     let low = plasticine::alpha_of_others(others)
         .and_then(|low| above("others", low, 0.0, "the sum of the others' alphas"))
@@ -175,7 +176,8 @@ fn low(others: &[f64], derivation: &mut Derivation) -> Domain<f64> {
     Ok(low)
 }
 
-/// The power of two on the safe side, as switches are configured.
+/// The alpha rounded to a power of two on the safe side, because switches are configured in powers
+/// of two.
 fn shift(alpha: f64, round: fn(f64) -> f64) -> String {
     if !alpha.is_finite() || alpha <= 0.0 {
         return String::new();

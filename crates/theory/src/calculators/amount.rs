@@ -1,4 +1,4 @@
-//! Numbers as people read them: four significant digits, the unit that keeps them short.
+//! Formats numbers for people: four significant digits, and the unit that keeps the number short.
 
 /// A plain number with four significant digits; "unbounded" for infinity.
 #[must_use]
@@ -9,7 +9,7 @@ pub fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // The power of ten that is left after rounding to four digits: 9999.6 has five.
+    // The power of ten after rounding to four digits: 9999.6 has five digits.
     let exponent = format!("{:.3e}", value.abs()).split_once('e').and_then(|(_, e)| e.parse::<i32>().ok());
     let exponent = exponent.unwrap_or(0);
     if !(-4..9).contains(&exponent) {

@@ -1,5 +1,5 @@
-//! How large a burst a switch absorbs under each policy, and what the buffer looks like when it
-//! comes.
+//! Calculator for the largest burst that each policy absorbs, given the buffer's state at the
+//! burst's arrival.
 
 mod state;
 mod thresholds;
@@ -19,8 +19,8 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "burst-tolerance",
     aliases: &[],
     title: "Burst tolerance",
-    summary: "How large a burst each policy absorbs without loss, and the state of the buffer that it meets.",
-    source: "ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for a switch of like ports.",
+    summary: "Largest burst that each policy absorbs without loss, and the buffer's state when the burst arrives.",
+    source: "ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for a switch with identical ports.",
     params: PARAMS,
     rules: &[],
     examples: &[
@@ -51,18 +51,18 @@ const PARAMS: &[ParamInfo] = &[
         ParamValue::Count(8),
         "Queues of a port.",
     ),
-    param("congested", count(0), ParamValue::Count(4), "Ports with congested queues when the burst comes."),
+    param("congested", count(0), ParamValue::Count(4), "Ports with congested queues when the burst arrives."),
     param(
         "congested_queues",
         count(1),
         ParamValue::Count(1),
-        "Congested queues on each of them, sharing its rate.",
+        "Congested queues on each congested port, sharing its rate.",
     ),
     param(
         "priorities",
         count(1),
         ParamValue::Count(1),
-        "Priorities over which the congested queues of a port are spread.",
+        "Number of priorities of the congested queues of a port.",
     ),
     param("alpha", ALPHA, ParamValue::Ratio(0.5), "Alpha of the congested queues."),
     param(
@@ -72,7 +72,7 @@ const PARAMS: &[ParamInfo] = &[
         "Arrival rate of the burst at each of its ports.",
     ),
     param("burst_alpha", ALPHA, ParamValue::Ratio(64.0), "Alpha of the burst."),
-    param("burst_ports", count(1), ParamValue::Count(1), "Ports to which a burst comes, one queue each."),
+    param("burst_ports", count(1), ParamValue::Count(1), "Ports that receive a burst, one queue each."),
     param(
         "queues_beside_burst",
         count(0),
@@ -83,7 +83,7 @@ const PARAMS: &[ParamInfo] = &[
         "same_priority",
         ParamKind::Flag,
         ParamValue::Flag(false),
-        "The burst has the priority of the congested queues instead of a priority of its own.",
+        "The burst has the priority of the congested queues instead of a separate priority.",
     ),
     TAU,
 ];
@@ -113,8 +113,8 @@ fn run(params: &Params) -> Domain<Derivation> {
 }
 
 choices! {
-    /// The policies that are compared, and the bound of all, in the order of the table. A policy
-    /// has its name in the registry of policies.
+    /// The compared policies and the upper bound for all of them, in the order of the table. Names
+    /// are those of the policy registry.
     enum Policy {
         DynamicThreshold = "dt": "Dynamic Thresholds",
         ActiveBufferManagement = "abm": "Active Buffer Management",
@@ -127,22 +127,22 @@ choices! {
     }
 }
 
-/// What a burst finds.
+/// The burst that one policy absorbs without loss.
 #[derive(Clone, Debug, PartialEq)]
 struct Tolerance {
-    /// How long it loses nothing (seconds); infinite if it never does.
+    /// Time before the first loss (seconds); infinite if nothing is lost.
     lossless_seconds: f64,
-    /// What has arrived at each of its queues then (bytes).
+    /// Bytes that have arrived at each queue of the burst by the first loss.
     arrived_bytes: f64,
-    /// What each of its queues holds then (bytes).
+    /// Bytes stored in each queue of the burst at the first loss.
     stored_bytes: f64,
-    /// What others held when it came (bytes); LossPass: at the port of the burst.
+    /// Bytes stored by other queues when the burst began; for LossPass, at the port of the burst.
     held_before_bytes: f64,
-    /// How it came about.
+    /// Derivation of the values.
     derivation: Derivation,
 }
 
-/// What one policy absorbs, derived.
+/// Burst tolerance of one policy, with its derivation.
 ///
 /// # Errors
 /// A state out of range ([`BurstState::check`]); for `tdt` and `edt` congested queues beside the
@@ -158,7 +158,7 @@ fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     derivation.step("in port time", "B / b", numbers, seconds(filled), "");
     let numbers = format!("{} / {port}", rate(state.burst.rate_bps));
     derivation.step("arrival r", "rate / b", numbers, format!("{} b", number(ratio)), "");
-    // Where LossPass sends small flows first, what stands beside the burst takes none of its rate.
+    // LossPass sends small flows first, so other queues on the burst's port take none of its rate.
     let gamma = if policy == Policy::LossPass { 1.0 } else { state.burst.gamma };
     let (lossless_seconds, held_before_bytes) = match policy {
         Policy::TrafficAware => traffic_aware(state, &mut derivation)?,
@@ -187,7 +187,7 @@ fn burst_tolerance(state: &BurstState, policy: Policy) -> Domain<Tolerance> {
     Ok(Tolerance { lossless_seconds, arrived_bytes, stored_bytes, held_before_bytes, derivation })
 }
 
-/// All policies side by side. One that has no answer for this state is shown with the reason.
+/// All policies side by side. A policy without an answer for this state is listed with the reason.
 ///
 /// # Errors
 /// A state out of range ([`BurstState::check`]).
@@ -237,7 +237,7 @@ fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// Refuses congested queues beside the burst where a policy limits ports.
+/// Refuses congested queues on the burst's port for policies that limit ports.
 fn check_alone(state: &BurstState, why: &str) -> Domain<()> {
     let beside = f64::from(state.queues_beside_burst);
     check(beside == 0.0, "queues_beside_burst", beside, format_args!("0 ({why})")).map(drop)
@@ -391,7 +391,7 @@ mod tests {
         Ok(())
     }
 
-    /// Priorities divide what ABM counts; to the other policies they are only a name.
+    /// Priorities divide ABM's counts of congested queues; other policies do not use them.
     #[test]
     fn priorities_mean_nothing_to_policies_that_do_not_count_by_them() -> Domain<()> {
         for beside in [0, 2, 5] {

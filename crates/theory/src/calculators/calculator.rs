@@ -1,4 +1,4 @@
-//! What a calculator is: an entry of the registry and how it is called.
+//! Declaration of a calculator: an entry of the registry and how to call it.
 
 use super::Derivation;
 use crate::forms::{Domain, DomainError};
@@ -8,22 +8,22 @@ use std::fmt;
 /// A calculator.
 #[derive(Clone, Copy, Debug)]
 pub struct CalculatorInfo {
-    /// As it is typed: `burst-tolerance`.
+    /// Name on the command line: `burst-tolerance`.
     pub name: &'static str,
     /// Other accepted names.
     pub aliases: &'static [&'static str],
     /// Name in full.
     pub title: &'static str,
-    /// The question that it answers, in one line.
+    /// The question that the calculator answers, in one line.
     pub summary: &'static str,
-    /// The papers and equations behind it.
+    /// Papers and equations of the calculation.
     pub source: &'static str,
-    /// What it takes.
+    /// Parameters.
     pub params: &'static [ParamInfo],
-    /// Which parameters go together.
+    /// Rules for combining parameters.
     pub rules: &'static [Rule],
-    /// Calls that the documentation shows with what they print: pairs of a parameter and its value
-    /// as it is typed.
+    /// Calls shown in the documentation with their output: pairs of a parameter and its value as
+    /// typed.
     pub examples: &'static [&'static [(&'static str, &'static str)]],
     /// Answers the question. A [`DomainError`] names a parameter, its value in the base unit (a
     /// list's element), and the valid range.
@@ -36,8 +36,8 @@ impl CalculatorInfo {
     /// The answer for `given`; the other parameters have their defaults.
     ///
     /// # Errors
-    /// A value that names no parameter, has another kind or lies outside its domain; one that is
-    /// missing; a broken [`Rule`]; an input for which the theory has no answer.
+    /// An unknown parameter, a value of the wrong kind or outside its domain, a missing value, a
+    /// broken [`Rule`], or an input for which the theory has no answer.
     pub fn calculate(&self, given: &[(String, ParamValue)]) -> Result<Derivation, CalculatorError> {
         Ok((self.run)(&self.resolve(given)?)?)
     }
@@ -45,7 +45,7 @@ impl CalculatorInfo {
     /// All parameters: `given`, and defaults for the others.
     ///
     /// # Errors
-    /// As [`Self::calculate`], but for inputs for which the theory has no answer.
+    /// As [`Self::calculate`], except for inputs without an answer in the theory.
     pub fn resolve(&self, given: &[(String, ParamValue)]) -> Result<Params, CalculatorError> {
         for (name, value) in given {
             if let Some(info) = self.param(name) {
@@ -66,8 +66,8 @@ impl CalculatorInfo {
     }
 }
 
-/// Refuses a number outside of its parameter's domain as the closed forms would. What is no number
-/// is left to [`Params::resolve`].
+/// Refuses a number outside its parameter's domain, as the closed forms would. [`Params::resolve`]
+/// checks other values.
 fn in_domain(info: &'static ParamInfo, value: &ParamValue) -> Domain<()> {
     let refuse = |kind: ParamKind, value: &ParamValue| match (kind.check(value), base(value)) {
         (Err(misfit), Some(number)) => Err(DomainError::new(info.name, number, misfit.expected)),
@@ -92,20 +92,20 @@ fn base(value: &ParamValue) -> Option<f64> {
     }
 }
 
-/// Which parameters go together. Their defaults are [`ParamValue::Optional`] or
+/// A rule for combining parameters. Their defaults are [`ParamValue::Optional`] or
 /// [`ParamValue::Computed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Exactly one of them is given.
+    /// Exactly one of the parameters is given.
     OneOf(&'static [&'static str]),
-    /// All of them are given, or none.
+    /// All of the parameters are given, or none.
     Together(&'static [&'static str]),
-    /// The first is given only together with the second.
+    /// The first parameter requires the second.
     Needs(&'static str, &'static str),
 }
 
 impl Rule {
-    /// Whether `params` keep it.
+    /// Whether `params` satisfy the rule.
     #[must_use]
     pub fn holds(&self, params: &Params) -> bool {
         let given = |names: &[&str]| names.iter().filter(|name| params.has(name)).count();
@@ -117,7 +117,7 @@ impl Rule {
     }
 }
 
-/// What follows "the calculator takes".
+/// Formats the text after "the calculator takes".
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let joined = |names: &[&str], word: &str| {
@@ -131,13 +131,13 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Why a calculator has no answer.
+/// Reason why a calculator has no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CalculatorError {
-    /// A value is no parameter's, or is missing.
+    /// A value matches no parameter, or is missing.
     #[error(transparent)]
     Parameter(#[from] ResolveError),
-    /// Values were given that do not go together, or one too few.
+    /// Values were given that exclude each other, or one is missing.
     #[error("the calculator takes {0}")]
     Rule(Rule),
     /// The theory does not cover an input.
@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// What the registry asks of an entry that is registered, and what the documentation relies on.
+    /// The registry requires these properties of an entry, and the documentation relies on them.
     #[test]
     fn every_entry_is_in_order() {
         let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! How much buffer known chips and switches have, and per port and Gb/s.
+//! Calculator for buffer per port and Gb/s, with the figures of known chips and switches.
 
 use super::input::{self, PORT_RATE, PORTS, SIZE, param};
 use super::{CalculatorInfo, Derivation, Table, bytes, number};
@@ -12,29 +12,29 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     aliases: &[],
     title: "Buffers of chips",
     summary: "Buffer per port and Gb/s of known chips.",
-    source: "The papers, vendors' documents and a public list of switch buffers; each line of the table says which.",
+    source: "The papers, vendors' documents and a public list of switch buffers; each row of the table names its source.",
     params: &[
         PORTS,
         PORT_RATE,
-        param("buffer", SIZE, ParamValue::Optional, "Its buffer, to place it among the others."),
+        param("buffer", SIZE, ParamValue::Optional, "Buffer of your switch, to rank it among the others."),
     ],
     rules: &[],
     examples: &[&[("ports", "40"), ("buffer", "3.84 MB")]],
     run,
 };
 
-/// A chip with a published figure.
+/// A chip with a published buffer size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Chip {
-    /// Its name.
+    /// Name of the chip.
     name: &'static str,
     /// Buffer per port and Gb/s (bytes).
     per_port_per_gbps_bytes: f64,
-    /// Where that is stated.
+    /// Source of the figure.
     source: &'static str,
 }
 
-/// The chips, by falling figure.
+/// The chips, in descending order of buffer per port and Gb/s.
 const CHIPS: [Chip; 5] = [
     Chip {
         name: "Broadcom Trident+",
@@ -55,8 +55,8 @@ const CHIPS: [Chip; 5] = [
     Chip { name: "Intel Tofino", per_port_per_gbps_bytes: 3_440.0, source: "ABM Fig. 11" },
 ];
 
-/// Switches of which only the whole buffer is published: name and megabytes, where models differ
-/// both.
+/// Switches with only a published total buffer: name and megabytes, both as ranges where models
+/// differ.
 const SWITCHES: [(&str, &str); 8] = [
     ("QFX5100", "12"),
     ("QFX5200", "16 or 22"),

@@ -1,60 +1,59 @@
-//! A derivation: the lines that lead to an answer, and how they look as plain text.
+//! Derivation of an answer: its lines, and their format as plain text.
 
 use std::fmt::{self, Display, Write};
 
-/// One step.
+/// A line of a derivation: one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What is computed.
+    /// Name of the computed value.
     pub name: String,
     /// The formula in words and symbols.
     pub formula: String,
     /// The formula with the numbers in it; empty if there is nothing to compute.
     pub substituted: String,
-    /// The result with its unit; empty for a formula whose results stand in the table.
+    /// The result with its unit; empty for a formula whose results are in the table.
     pub result: String,
     /// The paper and equation, or the standard; empty for arithmetic.
     pub source: String,
 }
 
-/// Values side by side.
+/// A table of values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// Heads of the columns.
+    /// Column headers.
     pub columns: Vec<String>,
-    /// Rows, each with as many cells.
+    /// Rows, each with one cell per column.
     pub rows: Vec<Vec<String>>,
 }
 
 /// A final answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What it is.
+    /// Name of the answer.
     pub name: String,
-    /// Its value in the base unit (bytes, seconds, bits/s or a plain number); infinite if
-    /// unbounded.
+    /// Value in the base unit (bytes, seconds, bits/s or a plain number); infinite if unbounded.
     pub value: f64,
-    /// With its unit, for people.
+    /// Value with its unit, formatted for people.
     pub text: String,
 }
 
-/// How an answer came about.
+/// Derivation of the answers to a question.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derivation {
     /// The question.
     pub title: String,
     /// The steps.
     pub lines: Vec<Line>,
-    /// A table, if values stand side by side.
+    /// A table, if values are compared.
     pub table: Option<Table>,
     /// The answers.
     pub answers: Vec<Answer>,
-    /// Under which conditions they hold, and what to keep in mind.
+    /// Conditions of the answers, and caveats.
     pub notes: Vec<String>,
 }
 
 impl Derivation {
-    /// Nothing yet about `title`.
+    /// An empty derivation for the question `title`.
     #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }
@@ -102,7 +101,7 @@ fn width<'a>(texts: impl Iterator<Item = &'a String>) -> usize {
 }
 
 impl Table {
-    /// An empty table with these heads.
+    /// An empty table with these headers.
     #[must_use]
     pub fn new(columns: &[&str]) -> Self {
         Self { columns: columns.iter().map(|&head| head.to_owned()).collect(), rows: Vec::new() }
@@ -113,7 +112,7 @@ impl Table {
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| width(lines().filter_map(|line| line.get(column))))
             .collect();
-        // The first column names the row; numbers stand below each other.
+        // The first column names the row; columns of numbers are right-aligned.
         let is_number =
             |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-') || cell == "unbounded";
         let right: Vec<bool> = (0..self.columns.len())
@@ -130,7 +129,7 @@ impl Table {
 }
 
 impl Display for Table {
-    /// Plain text: the cells of a column stand below each other, numbers to the right.
+    /// Plain text: cells are aligned by column, numbers to the right.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f)
     }

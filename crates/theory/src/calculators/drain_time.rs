@@ -1,4 +1,4 @@
-//! How long a queue takes to drain at most under ABM.
+//! Calculator for the longest time that a queue takes to drain under ABM.
 
 use super::input::{self, BUFFER, PORT_RATE, PRIORITY_ALPHAS, count, param};
 use super::priorities::Priorities;
@@ -11,7 +11,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "drain-time",
     aliases: &[],
     title: "Drain time",
-    summary: "How long a queue takes to drain at most (ABM).",
+    summary: "Longest time that a queue takes to drain (ABM).",
     source: "ABM Theorem 3, corrected (E-ABM-3) and as printed.",
     params: &[
         BUFFER,
@@ -21,7 +21,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
             "congested",
             count(1),
             ParamValue::Count(1),
-            "Congested queues of the priority, on as many ports.",
+            "Congested queues of the priority, each on a different port.",
         ),
     ],
     rules: &[],
@@ -32,8 +32,8 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     },
 };
 
-/// The longest time a queue of each priority takes; `congested` queues of it are congested, at most
-/// one on a port.
+/// Longest drain time of a queue of each priority; `congested` queues of the priority are
+/// congested, at most one on a port.
 fn drain_times(priorities: &Priorities, port_rate_bps: f64, congested: u32) -> Domain<Derivation> {
     priorities.check()?;
     positive("port_rate", port_rate_bps)?;

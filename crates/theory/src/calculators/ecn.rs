@@ -1,4 +1,4 @@
-//! Where to mark: ECN's threshold, and the burst that leaves room for.
+//! Calculator for ECN's marking threshold K, and the burst that K leaves room for.
 
 use super::input::{self, PORT_RATE, SIZE, TAU, TIME, count, packet, param};
 use super::{CalculatorInfo, Derivation, Rule, bytes, number, seconds};
@@ -12,8 +12,8 @@ use bufferlab_units::Time;
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "ecn",
     aliases: &[],
-    title: "Where to mark",
-    summary: "Where to mark (ECN's K), and which burst that leaves room for.",
+    title: "Marking threshold",
+    summary: "ECN's marking threshold K, and the burst that it leaves room for.",
     source: "RFC 8257; ECN*, Wu et al. 2012; LossPass Eqs. 4-6.",
     params: &[
         PORT_RATE,
@@ -21,7 +21,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
         packet("Size of a packet."),
         param("flows", count(1), ParamValue::Count(4), "Long flows that send at the same time."),
         param("buffer", SIZE, ParamValue::Optional, "Buffer of the port, to see the room for bursts."),
-        param("threshold", SIZE, ParamValue::Computed("the least for DCTCP"), "K that is set."),
+        param("threshold", SIZE, ParamValue::Computed("the least for DCTCP"), "Configured K."),
         param("burst", SIZE, ParamValue::Optional, "Burst to leave room for."),
         TAU,
     ],
@@ -43,7 +43,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     })
 }
 
-/// A port whose marking threshold is asked for.
+/// A port whose marking threshold is to be computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Marking {
     /// Rate of the port (bits/s).
@@ -54,13 +54,13 @@ struct Marking {
     packet_bytes: f64,
     /// Long flows that send at the same time, N.
     flows: u32,
-    /// Buffer of the port, if the room for bursts is asked for (bytes).
+    /// Buffer of the port, if the room for bursts is requested (bytes).
     buffer_bytes: Option<f64>,
-    /// The threshold that is set, instead of DCTCP's (bytes).
+    /// Configured threshold, instead of DCTCP's (bytes).
     threshold_bytes: Option<f64>,
     /// Burst to leave room for (bytes).
     burst_bytes: Option<f64>,
-    /// Fraction of a full buffer that packets of large flows hold (LossPass).
+    /// Fraction of a full buffer occupied by packets of large flows (LossPass).
     tau: f64,
 }
 
@@ -70,7 +70,7 @@ fn marking(asked: &Marking) -> Domain<Derivation> {
     let packet = positive("packet", asked.packet_bytes)?;
     fraction("tau", asked.tau)?;
     let packets = |size: f64| format!("{} = {} packets", bytes(size), number(size / packet));
-    let mut derivation = Derivation::new("Where to mark (ECN)");
+    let mut derivation = Derivation::new("Marking threshold (ECN)");
     let path = bandwidth_delay_bytes(asked.port_rate_bps, asked.rtt_seconds)?;
     let numbers = format!("{} * {}", super::rate(asked.port_rate_bps), seconds(asked.rtt_seconds));
     derivation.step("bandwidth-delay product", "C RTT", numbers, packets(path), "");
@@ -93,7 +93,7 @@ fn marking(asked: &Marking) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// What K leaves of the buffer, compared with LossPass, and the K for a burst.
+/// Adds the buffer that K leaves free, compared with LossPass, and the K for a burst.
 fn room(asked: &Marking, buffer: f64, dctcp: f64, derivation: &mut Derivation) -> Domain<()> {
     let (packet, n) = (asked.packet_bytes, asked.flows);
     let (threshold, which) = match asked.threshold_bytes {

@@ -1,4 +1,4 @@
-//! What every priority gets at least and at most under ABM.
+//! Calculator for the minimum and maximum buffer of every priority under ABM.
 
 use super::input::{BUFFER, PRIORITY_ALPHAS, param};
 use super::priorities::Priorities;
@@ -11,7 +11,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "guarantees",
     aliases: &[],
     title: "Guarantees",
-    summary: "What every priority gets at least and at most (ABM).",
+    summary: "Minimum and maximum buffer of every priority (ABM).",
     source: "ABM Theorems 1 and 2, corrected (E-ABM-1) and as printed; Plasticine Eq. 21.",
     params: &[
         BUFFER,

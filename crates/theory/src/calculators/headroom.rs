@@ -1,4 +1,4 @@
-//! PFC headroom by every formula in use, side by side.
+//! Calculator for PFC headroom by every formula in use, side by side.
 
 use super::input::{self, RATE, SIZE, count, param};
 use super::{CalculatorInfo, Derivation, Rule, Table, bytes, number};
@@ -13,9 +13,9 @@ use bufferlab_units::headroom::{PacketMemory, PausedCable};
 use bufferlab_units::{BitRate, Time};
 use std::borrow::Cow;
 
-/// Answers `bufferlab's switch`, `IEEE 802.1Qbb`, the same `with the trigger`, `shorthand`,
-/// `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. A formula whose
-/// tables do not know the speed is left out with a note.
+/// Answers `bufferlab's switch`, `IEEE 802.1Qbb` (also `with the trigger`), `shorthand`,
+/// `ABM/Reverie code`, `HPCC code`, `SONiC xoff`, and `SONiC xon`, `SONiC size`. A formula without
+/// a tabulated value for the speed is replaced by a note.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "headroom",
     aliases: &[],
@@ -28,7 +28,7 @@ pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     run,
 };
 
-/// A measure that is not negative.
+/// A parameter that is not negative.
 const fn measure(
     name: &'static str,
     unit: &'static str,
@@ -59,7 +59,7 @@ const PARAMS: &[ParamInfo] = &[
         "small_packets",
         ParamKind::Measure { unit: "percent", min: 0.0, max: 100.0 },
         ParamValue::Ratio(50.0),
-        "SONiC: share of packets of 64 B in lossless traffic, in percent; below 100 xoff is an average, no bound.",
+        "SONiC: share of packets of 64 B in lossless traffic, in percent; below 100, xoff is an average and not a bound.",
     ),
     measure(
         "pipeline_latency",
@@ -131,7 +131,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     headroom(&Headroom { port, delays, reaction: params.time("reaction") }).map_err(as_parameter)
 }
 
-/// An input of the closed forms under the name and in the unit of its parameter.
+/// Renames an input of the closed forms to its parameter, in the parameter's unit.
 fn as_parameter(error: DomainError) -> DomainError {
     let (input, factor) = match error.input {
         "speed_mbps" => ("rate", 1e6),
@@ -147,30 +147,30 @@ fn as_parameter(error: DomainError) -> DomainError {
     DomainError { input, value: error.value * factor, ..error }
 }
 
-/// What is asked.
+/// Parameters of the calculator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Headroom {
-    /// The port as SONiC sees it; speed, cable, MTU and cell serve the other formulas, too.
+    /// The port in SONiC's terms; the other formulas also use its speed, cable, MTU and cell.
     port: Port,
-    /// Delays of both ends where the speed is not tabulated.
+    /// Delays of both ends, for speeds that are not tabulated.
     delays: Option<EndDelays>,
-    /// Of the model's sender.
+    /// Reaction time of the sender in bufferlab's model.
     reaction: Time,
 }
 
-/// The name of the model's answer.
+/// Answer name of bufferlab's model.
 const MODEL: &str = "bufferlab's switch";
 /// A smallest frame of Ethernet (bytes).
 const SMALLEST_FRAME: u32 = 64;
-/// Frames and cells up to here are numbers of bytes that the model counts with.
+/// Largest frame or cell (bytes) that the model counts in integers.
 const MOST_BYTES: f64 = 1e6;
-/// Longer cables have delays that no time of the engine holds.
+/// Longest cable (metres): the delay of a longer one overflows the engine's time.
 const MOST_METRES: f64 = 1e9;
 
 /// The headroom by each formula.
 ///
 /// # Errors
-/// An input out of its range, under the name that the closed forms have for it.
+/// An input out of range, named as in the closed forms.
 fn headroom(asked: &Headroom) -> Domain<Derivation> {
     let port = asked.port;
     let (link, packets) = link_and_packets(port)?;
@@ -180,7 +180,7 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
         number(link.cable_metres),
         bytes(link.mtu_bytes)
     ));
-    // Name, bytes, and how many of the largest frames are among them.
+    // Name, bytes, and the number of largest frames in the formula.
     let mut found: Vec<(&str, f64, u32)> = Vec::new();
     let (rate, cable) = (super::rate(link.rate_bps), number(link.cable_metres));
     let numbers = format!("2 * {rate} * {cable} m * 5 ns/m / 8");
@@ -212,7 +212,7 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     table.rows.push(vec![MODEL.to_owned(), number_of_bytes(model.0), number_of_bytes(model.1)]);
     derivation.answer(MODEL, model.0, bytes(model.0));
     for (name, total, frames) in found {
-        // SONiC's formula counts in cells already.
+        // SONiC's formula already counts in cells.
         let cells = match name {
             "SONiC xoff" => in_cells(total, port.cell_bytes)?,
             _ => in_cells_by_packet(total, frames, packets)?,
@@ -230,8 +230,8 @@ fn headroom(asked: &Headroom) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// What bufferlab's switch needs, in bytes and in cells: the model that `bufferlab check` and
-/// `headroom = "auto"` go by.
+/// Headroom of bufferlab's switch, in bytes and in cells: the model of `bufferlab check` and
+/// `headroom = "auto"`.
 fn model(link: Link, reaction: Time, packets: PacketMemory, derivation: &mut Derivation) -> (f64, f64) {
     let rate = BitRate(link.rate_bps.round().max(1.0) as u64);
     let cable = PausedCable {
@@ -250,7 +250,8 @@ fn model(link: Link, reaction: Time, packets: PacketMemory, derivation: &mut Der
     (needed.bytes() as f64, in_cells.bytes() as f64)
 }
 
-/// The standard's terms, and the same where the packet that asks for the pause needs headroom, too.
+/// The standard's terms, and a variant in which the packet that triggers the pause also needs
+/// headroom.
 fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(&'static str, f64, u32); 2]> {
     let total = ieee_bytes(link, delays)?;
     let numbers = format!(
@@ -268,7 +269,7 @@ fn ieee(link: Link, delays: EndDelays, derivation: &mut Derivation) -> Domain<[(
     Ok([("IEEE 802.1Qbb", total, 2), ("IEEE, with the trigger", with_trigger, 3)])
 }
 
-/// The port as the formulas see it, and what its packets occupy.
+/// The port in the formulas' terms, and the memory that its packets occupy.
 fn link_and_packets(port: Port) -> Domain<(Link, PacketMemory)> {
     positive("rate", port.speed_mbps)?;
     let cable_metres = not_negative("cable_metres", port.cable_metres)?;
@@ -283,7 +284,7 @@ fn link_and_packets(port: Port) -> Domain<(Link, PacketMemory)> {
     Ok((link, PacketMemory { smallest, largest, uncharged: 0, overhead: 0, cell }))
 }
 
-/// The formulas that know rate, cable and MTU only.
+/// The formulas that depend only on rate, cable and MTU.
 fn rules_of_thumb(link: Link, derivation: &mut Derivation) -> Domain<[(&'static str, f64); 3]> {
     let (frames, wire) = (format!("2 * {}", bytes(link.mtu_bytes)), bytes(link.round_trip_bytes()));
     let per_cable = 130.0 * link.cable_metres / 100.0 * link.rate_bps / 1e9;
@@ -300,15 +301,15 @@ fn rules_of_thumb(link: Link, derivation: &mut Derivation) -> Domain<[(&'static 
     Ok([("shorthand", shorthand), ("ABM/Reverie code", artifact), ("HPCC code", hpcc)])
 }
 
-/// All digits: configurations want them.
+/// Formats all digits, because configuration files need exact values.
 fn number_of_bytes(value: f64) -> String {
     format!("{:.0} B", value.ceil())
 }
 
-/// Where SONiC's steps come from.
+/// Source of SONiC's steps.
 const SONIC: &str = "SONiC dynamic model";
 
-/// SONiC's steps; answers xon and size.
+/// Adds SONiC's steps and the answers `SONiC xon` and `SONiC size`.
 fn sonic(port: Port, profile: &Profile, derivation: &mut Derivation) {
     cell_occupancy(port, profile, derivation);
     let (cable, rate) = (number(port.cable_metres), super::rate(port.speed_mbps * 1e6));
@@ -341,7 +342,7 @@ fn sonic(port: Port, profile: &Profile, derivation: &mut Derivation) {
     derivation.answer("SONiC size", profile.size_bytes, bytes(profile.size_bytes));
 }
 
-/// How many bytes of cells a byte of lossless traffic takes.
+/// Adds the bytes of cells that a byte of lossless traffic occupies.
 fn cell_occupancy(port: Port, profile: &Profile, derivation: &mut Derivation) {
     let cell = number(port.cell_bytes);
     let (formula, numbers) = if port.cell_bytes > 128.0 {
@@ -395,7 +396,7 @@ mod tests {
         let rows = &found.table.as_ref().expect("a table").rows;
         // 2 frames of 8 cells each, and 16,360 B in packets of 64 B, each in a cell of 144 B.
         assert_eq!(rows[4], ["ABM/Reverie code", "18456 B", "39114 B"]);
-        // 3 frames, a pause's own, 2 * 2 us at 25 Gb/s.
+        // 3 frames, the pause frame itself, 2 * 2 us at 25 Gb/s.
         let model = 3 * 1_048 + 64 + 12_500;
         assert_eq!(found.value("bufferlab's switch"), Some(f64::from(model)));
         let in_cells = 2 * 1_152 + (model - 2 * 1_048) * 144 / 64;

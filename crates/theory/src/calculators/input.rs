@@ -1,5 +1,5 @@
-//! Parameters that several calculators have, and their values as the closed forms take them: plain
-//! numbers in base units.
+//! Parameters that several calculators share, and their values as plain numbers in base units for
+//! the closed forms.
 
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_units::{BitRate, Time};
@@ -11,9 +11,9 @@ pub(super) const SIZE: ParamKind = ParamKind::Bytes { min: 1 };
 pub(super) const RATE: ParamKind = ParamKind::Rate { min: BitRate(1) };
 /// A time above 0.
 pub(super) const TIME: ParamKind = ParamKind::Time { min: Time(1) };
-/// A factor of a queue.
+/// The alpha of a queue.
 pub(super) const ALPHA: ParamKind = ParamKind::RatioAbove { min: 0.0, max: f64::MAX };
-/// One or more of them.
+/// One or more alphas.
 pub(super) const ALPHAS: ParamKind = ParamKind::List(&ALPHA);
 /// Part of a whole.
 pub(super) const FRACTION: ParamKind = ParamKind::Ratio { min: 0.0, max: 1.0 };
@@ -23,7 +23,7 @@ pub(super) const fn count(min: u64) -> ParamKind {
     ParamKind::Count { min, max: u32::MAX as u64 }
 }
 
-/// A parameter; calculators know no profiles.
+/// A parameter; calculators have no profiles.
 pub(super) const fn param(
     name: &'static str,
     kind: ParamKind,
@@ -48,7 +48,7 @@ pub(super) const fn packet(doc: &'static str) -> ParamInfo {
     param("packet", SIZE, ParamValue::Bytes(1_500), doc)
 }
 
-/// The factors of the priorities, which are as many.
+/// The alphas of the priorities, one per priority.
 pub(super) const PRIORITY_ALPHAS: ParamInfo = param(
     "alphas",
     ALPHAS,
@@ -56,12 +56,12 @@ pub(super) const PRIORITY_ALPHAS: ParamInfo = param(
     "Alpha of every priority that uses the buffer.",
 );
 
-/// How much of a full buffer LossPass may evict.
+/// Fraction of a full buffer that LossPass may evict.
 pub(super) const TAU: ParamInfo = param(
     "tau",
     FRACTION,
     ParamValue::Ratio(0.95),
-    "LossPass: fraction of a full buffer that packets of large flows hold.",
+    "LossPass: fraction of a full buffer occupied by packets of large flows.",
 );
 
 /// A size (bytes).
@@ -79,7 +79,7 @@ pub(super) fn rate(params: &Params, name: &str) -> f64 {
     params.rate(name).0 as f64
 }
 
-/// Values as [`super::CalculatorInfo::calculate`] takes them.
+/// Values in the form that [`super::CalculatorInfo::calculate`] takes.
 #[cfg(test)]
 pub(super) fn given(values: &[(&str, ParamValue)]) -> Vec<(String, ParamValue)> {
     values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()

@@ -1,4 +1,4 @@
-//! The priorities that use a buffer, as the calculators of ABM's bounds take them.
+//! Priorities that use a buffer: an input of the calculators for ABM's bounds.
 
 use super::{Derivation, bytes, input, number};
 use crate::forms::{Domain, check, positive};
@@ -9,24 +9,24 @@ use bufferlab_params::Params;
 pub(super) struct Priorities {
     /// Shared buffer (bytes).
     pub(super) buffer_bytes: f64,
-    /// The alpha of each.
+    /// The alpha of each priority.
     pub(super) alphas: Vec<f64>,
 }
 
 impl Priorities {
-    /// Those of the parameters `buffer` and `alphas`.
+    /// Reads the parameters `buffer` and `alphas`.
     pub(super) fn new(params: &Params) -> Self {
         Self { buffer_bytes: input::size(params, "buffer"), alphas: params.ratios("alphas") }
     }
 
-    /// Refuses a buffer or an alpha that is not positive, and no priority at all.
+    /// Refuses a buffer or an alpha that is not positive, and an empty list of alphas.
     pub(super) fn check(&self) -> Domain<()> {
         positive("buffer", self.buffer_bytes)?;
         check(!self.alphas.is_empty(), "alphas", 0.0, "one alpha or more")?;
         self.alphas.iter().try_for_each(|&alpha| positive("alphas", alpha).map(drop))
     }
 
-    /// The lines that say which they are.
+    /// Adds lines that list the priorities.
     pub(super) fn steps(&self, derivation: &mut Derivation) {
         derivation.step("buffer", "", "", bytes(self.buffer_bytes), "");
         let alphas: Vec<_> = self.alphas.iter().map(|&alpha| number(alpha)).collect();

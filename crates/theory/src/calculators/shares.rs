@@ -1,4 +1,4 @@
-//! Which share of the buffer an alpha gives, and which alpha gives a share.
+//! Calculator for the buffer share of an alpha, and for the alpha of a share.
 
 use super::input::{self, ALPHA, SIZE, count, param};
 use super::{CalculatorInfo, Derivation, Table, bytes, number};
@@ -7,16 +7,16 @@ use crate::forms::dynamic_threshold::{CongestedQueues, alpha_for_share, share_al
 use bufferlab_params::{ParamKind, ParamValue, Params};
 use std::borrow::Cow;
 
-/// Answers `share` for an alpha and `alpha` for a share, beside a table of the factors that
-/// switches can be set to.
+/// Answers `share` for an alpha and `alpha` for a share, with a table of the alphas that switches
+/// support.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "shares",
     aliases: &[],
     title: "Alpha and share of the buffer",
-    summary: "Which share of the buffer an alpha gives, and the reverse.",
-    source: "ABM Eq. 6, for every factor that switches can be set to.",
+    summary: "Share of the buffer for an alpha, and alpha for a share.",
+    source: "ABM Eq. 6, for every alpha that switches support.",
     params: &[
-        param("buffer", SIZE, ParamValue::Optional, "Shared buffer, to see sizes instead of percentages."),
+        param("buffer", SIZE, ParamValue::Optional, "Shared buffer, to print sizes instead of percentages."),
         param(
             "queues",
             ParamKind::List(&count(1)),
@@ -67,7 +67,7 @@ fn run(params: &Params) -> Domain<Derivation> {
     Ok(derivation)
 }
 
-/// The share of each of `queues` equal queues for the factors 2^-8 to 2^8.
+/// The share of each of `queues` equal queues for the alphas 2^-8 to 2^8.
 fn table(queues: &[u64], buffer_bytes: Option<f64>) -> Domain<Table> {
     let heads: Vec<String> = queues.iter().map(|n| format!("each of {n}")).collect();
     let mut columns = vec!["dynamic_th", "alpha"];

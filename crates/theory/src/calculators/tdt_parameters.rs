@@ -1,4 +1,4 @@
-//! TDT's counters for a switch, as its paper suggests them.
+//! Calculator for TDT's counters on a switch, as suggested in its paper.
 
 use super::input::{self, BUFFER, PORTS, packet, param};
 use super::{CalculatorInfo, Derivation, bytes, number};
@@ -33,8 +33,8 @@ fn run(params: &Params) -> Domain<Derivation> {
     let (ports, burst_ratio) = (params.small_count("ports"), params.ratio("burst_ratio"));
     check(packet <= buffer, "packet", packet, format_args!("at most {} (the buffer)", bytes(buffer)))?;
     above("burst_ratio", burst_ratio, 1.0, "the port rate")?;
-    // As the paper counts, and the policy: 1 MB are 667 packets, a sixteenth of them 42, and OC1
-    // follows from those 42. The lower bound is a length in bytes, which nothing rounds.
+    // The paper and the policy round to packets: 1 MB are 667 packets, a sixteenth of them 42, and
+    // OC1 follows from those 42. The lower bound is a length in bytes and is not rounded.
     let size = (buffer / packet).round();
     let found = traffic_aware::parameters(size, ports, burst_ratio)?;
     let net_enqueues = found.net_enqueues.round().max(1.0);

@@ -1,7 +1,7 @@
-//! Figures of burst absorption: how much of a burst is stored before its first drop?
+//! Figures of burst absorption: the part of a burst that is stored before its first drop.
 //!
-//! One new queue, α_H, on an empty port; n old low-priority queues, α_L, each on its own port or
-//! all on one. The old ones sit at their limits when the burst begins.
+//! One new queue, α_H, on an empty port; n old low-priority queues, α_L, each on a separate port or
+//! all on one. The old queues are at their limits when the burst begins.
 
 use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source};
@@ -18,23 +18,22 @@ const RATES: [f64; 22] = [
     32.0, 36.0, 40.0,
 ];
 
-/// Where the old queues are.
+/// Placement of the old queues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Old {
     Ports,
     Queues,
 }
 
-/// Whether weights are α, or α divided by the number of congested queues and scaled by the drain
-/// rate.
+/// Weights: α, or α divided by the number of congested queues and scaled by the drain rate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scheme {
     DynamicThresholds,
     Scaled,
 }
 
-/// What is plotted: what has arrived (r t1, ABM Eq. 42) or what is stored ((r - 1) t1, ABM section
-/// 2.3) at the first drop.
+/// Plotted value at the first drop: data arrived (r t1, ABM Eq. 42) or stored ((r - 1) t1, ABM
+/// section 2.3).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Arrived,
@@ -71,7 +70,7 @@ fn burst(scheme: Scheme, old: Old, n: usize, rate: f64, measure: Measure) -> Res
         fluid = fluid.with(Source { queue, rate: 2.0 * LINE, start: 0.0, end })?;
     }
     fluid = fluid.with(Source { queue: new, rate: rate * LINE, start: 0.0, end })?;
-    // The whole buffer is full by then.
+    // The whole buffer is full by this time.
     let run = fluid.run_to_first_refusal(new, 2.0 * BUFFER / ((rate - 1.0) * LINE))?;
     let first = run.first_refusal(new).unwrap_or_else(|| panic!("a burst of {rate} line rates never drops"));
     Ok(if measure == Measure::Arrived { first.arrived } else { first.stored } / 1e3)

@@ -1,15 +1,16 @@
-//! Plasticine's worked examples, a buffer of 60 packets: who holds what, and what a burst finds.
+//! Plasticine's worked examples for a buffer of 60 packets: occupancy per queue, and space for a
+//! burst.
 
 use super::{Axis, Figure, Series};
 use crate::fluid::{Fluid, FluidError, Law, Shape, Source};
 
 const BUFFER: f64 = 60.0;
-/// Of the low priority (yellow) and of the high one (red).
+/// Alphas of the low priority (yellow) and of the high priority (red).
 const LOW: f64 = 1.0;
 const HIGH: f64 = 2.0;
 
-/// What each kind of queue holds in steady state, by the number of yellow queues: yellow together,
-/// red, nobody. Eq. 2: a queue of weight ω holds ω times what remains.
+/// Occupancy of each kind of queue in steady state, by the number of yellow queues: all yellow
+/// queues, red queue, free space. Eq. 2: a queue of weight ω occupies ω times the free space.
 fn steady(yellow_weight: impl Fn(f64) -> f64, red: f64) -> Vec<Series> {
     let states: Vec<_> = (0..=8)
         .map(|count| {
@@ -61,9 +62,10 @@ pub(super) fn plasticine_2() -> Result<Vec<Figure>, FluidError> {
 }
 
 /// A red burst of five times the line rate that meets `count` yellow queues, each with `weight` and
-/// drained at `rate`: its length and its limit, until nothing moves.
+/// drained at `rate`. Returns the red queue's length and limit until the steady state.
 fn burst(count: usize, weight: f64, rate: f64, ports: usize) -> Result<Vec<Series>, FluidError> {
-    // The yellow queues of a port share its rate; as fluid they are ports of that part of it.
+    // The yellow queues of a port share its rate; the fluid model gives each a port with its part
+    // of the rate.
     let mut rates = vec![rate; count];
     rates.push(1.0);
     let shape = Shape::new(BUFFER, rates, 1)?;
@@ -179,7 +181,7 @@ mod tests {
         assert!((at(&six[1], 0, 5.0) - 10.0).abs() < 1e-9);
     }
 
-    /// Where a burst meets its threshold for the first time.
+    /// Time at which a burst first reaches its threshold.
     fn first_loss(burst: &Series, threshold: &Series) -> f64 {
         let meets = |&&(time, length): &&(f64, f64)| {
             threshold.at(time).is_some_and(|limit| time > 0.0 && length >= limit - 1e-6)

@@ -1,4 +1,4 @@
-//! Figures of steady states: who holds how much of the buffer?
+//! Figures of steady states: buffer occupancy per queue or priority.
 
 use super::{Axis, Figure, Series};
 use crate::fluid::{FluidError, Sonic, Source};
@@ -56,10 +56,11 @@ pub(super) fn plasticine_4() -> Result<Vec<Figure>, FluidError> {
 
 const INGRESS_MB: f64 = 18.0;
 const LOSSY_MB: f64 = 14.0;
-/// Reverie's figures go this far.
+/// Largest number of queues in Reverie's figures.
 const QUEUES: usize = 20;
 
-/// SONiC's pools in steady state: what lossless and lossy traffic hold, and their thresholds (MB).
+/// SONiC's pools in steady state: occupancy of lossless and lossy traffic, and their thresholds
+/// (MB).
 struct Pools {
     lossless: f64,
     lossy: f64,
@@ -67,8 +68,8 @@ struct Pools {
     drop: f64,
 }
 
-/// By running the fluid model until nothing moves. A side without queues has a threshold too: that
-/// of the first queue to come.
+/// Runs the fluid model to a steady state. A class without queues also has a threshold: that of its
+/// first queue.
 fn pools(lossless_queues: usize, lossy_queues: usize) -> Result<Pools, FluidError> {
     let model = Sonic {
         ingress_pool: INGRESS_MB,
@@ -86,7 +87,7 @@ fn pools(lossless_queues: usize, lossy_queues: usize) -> Result<Pools, FluidErro
     }
     let run = fluid.run(end)?;
     let (lossless, lossy) = model.held(&run, end);
-    // alpha is 1.
+    // Both alphas are 1.
     Ok(Pools { lossless, lossy, pause: INGRESS_MB - lossless - lossy, drop: LOSSY_MB - lossy })
 }
 

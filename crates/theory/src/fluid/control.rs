@@ -1,4 +1,4 @@
-//! What does the integrator ask of laws whose limits change by events of their own?
+//! Interface between the integrator and laws whose limits change by events.
 
 use super::rates::{Limit, Rates, Tank};
 use super::trajectory::PortState;
@@ -9,9 +9,9 @@ pub(super) struct View<'a> {
     pub(super) now: f64,
     pub(super) tank: &'a Tank,
     pub(super) rates: &'a Rates,
-    /// By group.
+    /// Limits, by group.
     pub(super) limits: &'a [f64],
-    /// What counts as equal lengths, and as equal times.
+    /// Tolerance below which lengths, and times, count as equal.
     pub(super) small_length: f64,
     pub(super) small_time: f64,
 }
@@ -21,7 +21,8 @@ pub(super) type Changes = Vec<(usize, Limit)>;
 
 /// A law that counts, measures or waits. Its counters move linearly between events.
 pub(super) trait Control {
-    /// Changes what must change at this instant. Asked again, with new rates, until nothing does.
+    /// Applies changes that are due at this instant. Called again with new rates until it returns
+    /// `false`.
     fn settle(&mut self, view: &View<'_>, changes: &mut Changes) -> bool;
 
     /// Time from now until [`Self::settle`] may have something to change; infinite if the present
@@ -31,7 +32,7 @@ pub(super) trait Control {
     /// Lets `time` pass at the present rates. Called before the lengths move.
     fn advance(&mut self, time: f64, view: &View<'_>);
 
-    /// What the port's state machine says.
+    /// State of the port's state machine.
     fn state(&self, _port: usize) -> PortState {
         PortState::Normal
     }

@@ -1,62 +1,62 @@
-//! Which weights `α γ / n` do ABM and Plasticine use as queues become congested?
+//! Weights `α γ / n` of ABM and Plasticine, which change as queues become congested.
 
 use super::control::{Changes, Control, View};
 use super::model::{FluidError, Shape, checked, positive};
 use super::rates::Limit;
 
-/// Where a queue's drain rate γ comes from, a fraction of the fastest port's rate.
+/// Source of a queue's drain rate γ, a fraction of the fastest port's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrainRate {
     /// Always 1 (a single queue per port).
     One,
     /// An equal share of the port for each of its congested queues, the queue itself included.
     Computed,
-    /// What was sent in the last interval, where a queue stood; at least the port's rate / queues.
-    /// Needs [`Refresh::Every`].
+    /// Rate at which the queue was sent in the last interval, if it was backlogged; at least the
+    /// port's rate / queues. Needs [`Refresh::Every`].
     Measured,
 }
 
-/// Share of the mark at which a queue ceases to be congested when that is seen at once.
+/// Fraction of the mark below which a queue ceases to be congested, for continuous refresh.
 ///
 /// Without this band the law chatters: a queue at its mark that becomes congested can lower the
-/// limits of other queues on its port, they stop growing, its own limit rises faster than the
-/// queue, and it is not congested any more, all at one instant. Between two marks the same turns
-/// take time. Laws with a refresh interval take their time anyway and have no band.
+/// limits of other queues on its port. They stop growing, and its own limit rises faster than the
+/// queue. So the queue is no longer congested, all at one instant. With the band, each change takes
+/// time. Laws with a refresh interval change slowly enough and have no band.
 const RELEASE: f64 = 0.99;
 
-/// When n and γ are computed anew.
+/// Refresh times of n and γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refresh {
-    /// At the instant at which a queue becomes congested or ceases to be; it ceases to be 1 % below
-    /// the mark at which it becomes congested.
+    /// Refresh at the instant at which a queue becomes congested or ceases to be. Congestion ends
+    /// 1 % below the mark at which it begins.
     Continuous,
-    /// At intervals of so much time, the first one after the start of the run.
+    /// Refresh at intervals of this time, the first one interval after the start of the run.
     Every(f64),
 }
 
 /// Limits `α γ / n (B - Q)` with n congested queues in the queue's group (ABM Eq. 9 and 13,
 /// Plasticine Eq. 3).
 ///
-/// A queue is congested when it holds something and reaches `congested_share` of its limit. All
-/// weights start with n = γ = 1, as those of a switch that has just been started.
+/// A queue is congested when it is not empty and reaches `congested_share` of its limit. All
+/// weights start with n = γ = 1, as in a switch that has just been started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
     /// α, by queue.
     pub alphas: Vec<f64>,
-    /// By queue: the group in which it is counted, numbered from 0. ABM: the priority; Plasticine:
-    /// the group of priorities.
+    /// By queue: the counting group, numbered from 0. ABM: the priority; Plasticine: the group of
+    /// priorities.
     pub groups: Vec<usize>,
-    /// Share of its limit from which a queue is congested (ABM: 0.9); above 0, at most 1.
+    /// Fraction of its limit from which a queue is congested (ABM: 0.9); above 0, at most 1.
     pub congested_share: f64,
-    /// Where γ comes from.
+    /// Source of γ.
     pub drain_rate: DrainRate,
-    /// When n and γ change.
+    /// Refresh times of n and γ.
     pub refresh: Refresh,
 }
 
 impl Counted {
-    /// ABM as in its paper: each priority counts by itself, with `alphas` by priority, congested
-    /// from 0.9 of the limit.
+    /// ABM as in its paper: each priority has a separate count, `alphas` are by priority, and a
+    /// queue is congested from 0.9 of its limit.
     ///
     /// # Errors
     /// If there is not one α per queue of a port.
@@ -70,8 +70,8 @@ impl Counted {
         Self::plasticine(shape, alphas, priorities, drain_rate, refresh)
     }
 
-    /// Plasticine: the first `high` queues of a port count by themselves over all ports, the others
-    /// together.
+    /// Plasticine: the first `high` queues of all ports are one counting group, the other queues
+    /// another.
     ///
     /// # Errors
     /// If there is not one α per queue of a port.
@@ -122,13 +122,13 @@ impl Counted {
     }
 }
 
-/// The counting itself.
+/// State of the counting law.
 #[derive(Clone, Debug)]
 pub(super) struct Counter {
     law: Counted,
     congested: Vec<bool>,
     weights: Vec<f64>,
-    /// Sent since the last refresh, and whether the queue stood at any time since.
+    /// Amount sent since the last refresh, and whether the queue was backlogged since.
     sent: Vec<f64>,
     stood: Vec<bool>,
     next_refresh: f64,
@@ -148,7 +148,7 @@ impl Counter {
         }
     }
 
-    /// How far a queue is beyond the mark of congestion, and how fast that grows.
+    /// Distance of a queue's length beyond the mark of congestion, and the growth of this margin.
     fn margin(&self, queue: usize, view: &View<'_>) -> (f64, f64) {
         let releases = self.congested[queue] && self.law.refresh == Refresh::Continuous;
         let share = if releases { RELEASE * self.law.congested_share } else { self.law.congested_share };
@@ -157,9 +157,9 @@ impl Counter {
         (margin, view.rates.growth[queue] - share * view.rates.limit_growth[group])
     }
 
-    /// Flags as they must be now. Queues that become congested come first: they lower limits, which
-    /// can only confirm the others. Ceasing raises limits, which can only make others cease:
-    /// whatever follows at one instant comes to an end.
+    /// Updates the congestion flags to this instant. Queues that become congested come first: they
+    /// lower limits, which can only confirm the others. Queues that cease to be congested raise
+    /// limits, which can only make others cease. So the changes at one instant are finite.
     fn flip(&mut self, view: &View<'_>) -> bool {
         let small = view.small_length;
         let small_rate = small / view.small_time * 1e-6;
@@ -261,7 +261,7 @@ impl Control for Counter {
         (0..self.congested.len())
             .map(|queue| {
                 let (margin, rate) = self.margin(queue, view);
-                // A margin beyond the mark on the side it moves to has been dealt with.
+                // A margin already beyond the mark, on the side it moves to, has been handled.
                 let closing = if self.congested[queue] {
                     margin > 0.0 && rate < 0.0
                 } else {

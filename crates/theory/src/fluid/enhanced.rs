@@ -1,4 +1,4 @@
-//! When does EDT free a port from the dynamic threshold, and when does it take it back?
+//! EDT's port states: when a port leaves the dynamic threshold and when it returns.
 
 use super::control::{Changes, Control, View};
 use super::machines::{Flow, is_reached, until};
@@ -13,11 +13,11 @@ pub struct EnhancedLimits {
     pub alpha: f64,
     /// Size of a packet.
     pub packet: f64,
-    /// Packets sent in a row that end a burst (3).
+    /// Packets sent in a row to end a burst (3).
     pub c1: f64,
-    /// Net packets stored that start one (8).
+    /// Net packets stored to start a burst (8).
     pub c2: f64,
-    /// Window in which the growth is counted (2.1 ms).
+    /// Window for counting growth (2.1 ms).
     pub tm1: f64,
     /// Longest time without control (10 ms).
     pub tm2: f64,
@@ -35,7 +35,7 @@ impl EnhancedLimits {
     }
 }
 
-/// A port of EDT.
+/// State of a port under EDT.
 #[derive(Clone, Copy, Debug, Default)]
 struct EnhancedPort {
     uncontrolled_since: Option<f64>,
@@ -135,7 +135,7 @@ impl Control for Enhanced {
                 port.growth = (port.growth + time * net).max(0.0);
             }
             if flow.stored > 0.0 && (net <= 0.0 || flow.refused > 0.0) {
-                // Windows pass although nothing waits for their ends.
+                // Windows elapse without events at their ends.
                 let windows = ((view.now + time - port.window_start) / self.law.tm1).floor();
                 if windows >= 1.0 {
                     (port.growth, port.window_start) = (0.0, port.window_start + windows * self.law.tm1);

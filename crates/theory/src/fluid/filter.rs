@@ -1,30 +1,29 @@
-//! How do queues share Reverie's pool when admission looks at a low-pass filtered length?
+//! Queues in Reverie's pool, where admission compares a low-pass filtered length with a threshold.
 //!
-//! Admission asks whether the filtered length `q̂` is at most `Γ = w (b* - q*)` (Reverie Eq. 4),
+//! Admission checks that the filtered length `q̂` is at most `Γ = w (b* - q*)` (Reverie Eq. 4),
 //! with `dq̂/dt = (q - q̂) / τ` as the continuous form of Eq. 5 (τ = time between updates / -ln γ).
-//! Queue lengths are linear between events, so the filter is a line plus an exponential; the
-//! instant at which it meets Γ is found by bisection on intervals on which their difference is
-//! monotone.
+//! Queue lengths are linear between events, so the filter is a line plus an exponential. Bisection
+//! on intervals with a monotone difference finds the instant at which it meets Γ.
 //!
-//! **Sliding.** In steady state a queue is admitted and refused in such quick turns that its
-//! filtered length stays at Γ. Several queues at once have no common linear motion, so this is not
-//! solved for but resolved: refusal starts at `q̂ = Γ` and ends at `q̂ = Γ - resolution`. Averages
-//! converge as the resolution goes to 0; events grow as its inverse.
+//! **Sliding.** In steady state admission and refusal alternate so fast that the filtered length
+//! stays at Γ. Several sliding queues have no common linear motion, so the model resolves the
+//! alternation: refusal starts at `q̂ = Γ` and ends at `q̂ = Γ - resolution`. Averages converge as
+//! the resolution goes to 0; the number of events grows as its inverse.
 
 use super::model::{FluidError, checked, not_negative, positive};
 
-/// A queue in Reverie's pool, on a port of its own.
+/// A queue in Reverie's pool, with a separate port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReverieQueue {
     /// `α_p / n_p` of its priority, frozen.
     pub weight: f64,
-    /// At which liquid arrives (size per time).
+    /// Rate at which liquid arrives (size per time).
     pub arriving: f64,
-    /// From when on.
+    /// Start of arrivals.
     pub start: f64,
-    /// Until when.
+    /// End of arrivals.
     pub end: f64,
-    /// At which it drains while it holds something (size per time).
+    /// Rate at which the queue drains while it is not empty (size per time).
     pub drain_rate: f64,
 }
 
@@ -35,7 +34,7 @@ pub struct Reverie {
     pub pool: f64,
     /// Time constant of the filter, τ.
     pub time_constant: f64,
-    /// Width of the band in which a queue slides; small against the limits (a packet, say).
+    /// Width of the band in which a queue slides; small against the limits (for example a packet).
     pub resolution: f64,
     /// The queues, empty at time 0.
     pub queues: Vec<ReverieQueue>,
@@ -44,17 +43,17 @@ pub struct Reverie {
 /// The state at an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReveriePoint {
-    /// When.
+    /// Time of the event.
     pub time: f64,
     /// Lengths, by queue; linear until the next event.
     pub lengths: Vec<f64>,
     /// Filtered lengths, by queue; *not* linear until the next event ([`ReverieRun::filtered`]).
     pub filtered: Vec<f64>,
-    /// What has been refused, by queue: dropped, or for lossless queues held back.
+    /// Amount refused so far, by queue: dropped, or for lossless queues held back.
     pub refused: Vec<f64>,
 }
 
-/// The course of a run.
+/// Record of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReverieRun {
     time_constant: f64,
@@ -62,7 +61,7 @@ pub struct ReverieRun {
     first_refusals: Vec<Option<f64>>,
 }
 
-/// Events allowed.
+/// Maximum number of events.
 const EVENTS: usize = 2_000_000;
 
 impl Reverie {
@@ -111,7 +110,7 @@ struct State<'a> {
     filtered: Vec<f64>,
     refused: Vec<f64>,
     blocked: Vec<bool>,
-    /// No space at all, up to the resolution.
+    /// Whether the pool has no free space, up to the resolution.
     full: bool,
     first_refusals: Vec<Option<f64>>,
 }
@@ -144,11 +143,11 @@ impl<'a> State<'a> {
         (self.model.pool - self.lengths.iter().sum::<f64>()).max(0.0)
     }
 
-    /// To the next event, at most to `end`.
+    /// Advances to the next event, at most to `end`.
     fn step(&mut self, end: f64) {
         let model = self.model;
         let small = 1e-12 * model.pool;
-        // Modes first: everything that is due now.
+        // Mode changes come first: everything that is due now.
         let free = self.free();
         self.switch_modes(free, small);
         let arriving: Vec<f64> = model
@@ -160,7 +159,7 @@ impl<'a> State<'a> {
         let total: f64 = growth.iter().sum();
         let to_linear = self.time_to_linear_event(end, free, &growth);
         let mut span = to_linear;
-        // The filter meets its limit.
+        // Times at which the filtered length meets its limit.
         for (index, &slope) in growth.iter().enumerate() {
             let offset = if self.blocked[index] { -model.resolution } else { 0.0 };
             let weight = model.queues[index].weight;
@@ -174,15 +173,15 @@ impl<'a> State<'a> {
         }
         self.flow(span, small, &growth, &arriving);
         let then = self.now + span;
-        // Starts and ends are met exactly.
+        // Sources start and end at exact times.
         let met = model.queues.iter().flat_map(|queue| [queue.start, queue.end]);
         let met = met.chain([end]).find(|&at| span >= to_linear && (at - then).abs() <= 1e-12 * end.abs());
-        // Rounding must not hold time up.
+        // Rounding must not stop the clock.
         self.now = met.unwrap_or(then).max(self.now.next_up());
     }
 
-    /// Whether the pool is full and which queues stand at their limit, with `free` left of the
-    /// pool.
+    /// Updates whether the pool is full and which queues are at their limit, with `free` left in
+    /// the pool.
     fn switch_modes(&mut self, free: f64, small: f64) {
         let model = self.model;
         self.full = if self.full { free < model.resolution } else { free <= small };
@@ -196,7 +195,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// How fast every queue grows; notes the first refusals.
+    /// Growth rate of every queue; records first refusals.
     fn growth(&mut self, arriving: &[f64]) -> Vec<f64> {
         let mut growth = vec![0.0; self.lengths.len()];
         for (index, growth) in growth.iter_mut().enumerate() {
@@ -211,8 +210,8 @@ impl<'a> State<'a> {
         growth
     }
 
-    /// Until a source starts or ends, a queue is empty, or the pool is full or no longer full; at
-    /// most until `end`.
+    /// Time until a source starts or ends, a queue empties, or the pool becomes full or stops being
+    /// full; at most until `end`.
     fn time_to_linear_event(&self, end: f64, free: f64, growth: &[f64]) -> f64 {
         let model = self.model;
         let total: f64 = growth.iter().sum();
@@ -236,7 +235,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// What a span of constant rates does to lengths, filtered lengths and refusals.
+    /// Updates lengths, filtered lengths and refusals over a span of constant rates.
     fn flow(&mut self, span: f64, small: f64, growth: &[f64], arriving: &[f64]) {
         let time_constant = self.model.time_constant;
         let decay = (-span / time_constant).exp();
@@ -265,7 +264,8 @@ struct Gap {
 }
 
 impl Gap {
-    /// Of a filter (length, its slope, filtered length, time constant) and a limit (value, slope).
+    /// From a filter (length, its slope, filtered length, time constant) and a limit (value,
+    /// slope).
     fn new(filter: (f64, f64, f64, f64), limit: (f64, f64)) -> Self {
         let (length, slope, filtered, time_constant) = filter;
         Self {
@@ -288,10 +288,10 @@ impl Gap {
             + self.decaying * (-time / self.time_constant).exp_m1()
     }
 
-    /// The first instant in (0, `span`] at which it reaches 0 from below; infinite if there is
+    /// The first instant in (0, `span`] at which the gap reaches 0 from below; infinite if there is
     /// none.
     fn first_rise(&self, span: f64) -> f64 {
-        // It has one extremum at most, where slope = decaying / τ e^(-t/τ).
+        // The gap has at most one extremum, where slope = decaying / τ e^(-t/τ).
         let ratio = self.slope * self.time_constant / self.decaying;
         let bend = if ratio > 0.0 && ratio < 1.0 { -ratio.ln() * self.time_constant } else { f64::INFINITY };
         let mut from = 0.0;
@@ -304,8 +304,8 @@ impl Gap {
         f64::INFINITY
     }
 
-    /// By Newton's method inside a bracket, bisecting where it would leave it: below zero at
-    /// `from`, not below at `to`, monotone in between.
+    /// Root of the gap by Newton's method within a bracket, with bisection where a step would leave
+    /// it. The gap is below zero at `from`, not below at `to`, monotone between.
     fn root(&self, mut from: f64, mut to: f64) -> f64 {
         let mut guess = to;
         for _ in 0..200 {
@@ -320,7 +320,7 @@ impl Gap {
             let newton = guess - value / steepness;
             let next = if newton > from && newton < to { newton } else { 0.5 * (from + to) };
             if next <= from || next >= to || (next - guess).abs() <= 1e-14 * to {
-                // Within rounding of the root; what is due is recognised with a tolerance.
+                // Within rounding of the root; the caller recognises due events with a tolerance.
                 return next;
             }
             guess = next;
@@ -336,7 +336,7 @@ impl ReverieRun {
         &self.points
     }
 
-    /// When `queue` was first refused something; `None` if never (or if there is no such queue).
+    /// Time of the first refusal to `queue`; `None` if never (or if there is no such queue).
     #[must_use]
     pub fn first_refusal(&self, queue: usize) -> Option<f64> {
         self.first_refusals.get(queue).copied().flatten()

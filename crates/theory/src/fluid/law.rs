@@ -1,4 +1,4 @@
-//! Which limits does a fluid switch set?
+//! Laws that set the limits of a fluid switch.
 
 use super::control::{Constant, Control};
 use super::counted::{Counted, Counter};
@@ -8,7 +8,7 @@ use super::model::{FluidError, Shape, not_negative};
 use super::rates::{Group, Limit, Place, Pool, Tank};
 use super::traffic_aware::{TrafficAware, TrafficAwareLimits};
 
-/// A threshold law, checked against the switch it is for.
+/// A threshold law, checked against its switch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Law {
     shape: Shape,
@@ -70,7 +70,7 @@ impl Law {
     }
 
     /// ABM or Plasticine with frozen weights `ω = α γ / n` by queue (ABM Eq. 13): limits `ω (B -
-    /// Q)`. As Dynamic Thresholds with other factors; named for what it means.
+    /// Q)`. Equal to Dynamic Thresholds with these weights as α.
     ///
     /// # Errors
     /// If there is not one weight per queue, or one is negative or not finite.
@@ -105,7 +105,7 @@ impl Law {
         Ok(Self { shape: shape.clone(), kind: Kind::TrafficAware(law) })
     }
 
-    /// The switch it is for.
+    /// The switch that this law applies to.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape

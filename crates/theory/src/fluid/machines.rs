@@ -1,17 +1,17 @@
-//! What do the state machines of EDT and TDT see of a liquid?
+//! Inputs of the state machines of EDT and TDT in a fluid model.
 //!
-//! Both count packets; here their counters are real numbers that rise with the rates at which a
-//! port stores, sends and refuses, divided by the size of a packet. Two rules need a translation:
+//! Both policies count packets. Here their counters are real numbers that rise with the rates at
+//! which a port stores, sends and refuses, divided by the size of a packet. Two rules need a
+//! translation:
 //!
-//! * *A drop resets the count of growth*: while a port refuses anything, its count is held at 0.
+//! * *A drop resets the count of growth*: while a port refuses anything, its count stays at 0.
 //! * *k packets sent in a row with no arrival between them*: between two arrivals that are p / λ
-//!   apart a port that drains at μ sends μ/λ packets, rounded down or up, so that a row of k occurs
-//!   when μ/λ > k - 1. While that holds, the row grows at the rate μ/p.
+//!   apart a port that drains at μ sends μ/λ packets, rounded down or up. So a row of k occurs when
+//!   μ/λ > k - 1. While this is true, the row grows at the rate μ/p.
 
 use super::control::View;
 
-/// A counter is reached up to this share of its limit: two counters that are due at one instant
-/// are.
+/// Relative tolerance of counters: two counters that are due at one instant both count as reached.
 pub(super) const SMALL: f64 = 1e-9;
 
 /// Whether a counter has reached its limit.
@@ -19,19 +19,19 @@ pub(super) fn is_reached(counter: f64, limit: f64) -> bool {
     counter >= limit * (1.0 - SMALL)
 }
 
-/// Time until it does, at `rate`; infinite if it never does or has.
+/// Time until a counter reaches its limit at `rate`; infinite if it never does or already has.
 pub(super) fn until(counter: f64, limit: f64, rate: f64) -> f64 {
     if rate > 0.0 && !is_reached(counter, limit) { (limit - counter) / rate } else { f64::INFINITY }
 }
 
-/// What a port does now, in packets per time.
+/// Flow through a port at this instant, in packets per time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     pub(super) arriving: f64,
     pub(super) stored: f64,
     pub(super) sent: f64,
     pub(super) refused: f64,
-    /// Whether refusals come from the buffer, not from the port's limit.
+    /// Whether the full buffer causes the refusals, not the port's limit.
     pub(super) overflowing: bool,
     pub(super) length: f64,
 }
@@ -42,7 +42,7 @@ impl Flow {
         let arriving = tank.sum(&tank.arriving, queues.clone()) / packet;
         let stored = tank.sum(&view.rates.accepted, queues.clone()) / packet;
         let refused = arriving - stored;
-        // Rounding is no drop.
+        // Rounding errors are not drops.
         let refused = if refused > 1e-9 * arriving { refused } else { 0.0 };
         Self {
             arriving,
@@ -54,7 +54,7 @@ impl Flow {
         }
     }
 
-    /// Whether rows of `k` packets are sent between two of the packets that interrupt a row.
+    /// Whether the port sends rows of `k` packets between two packets that interrupt a row.
     pub(super) fn has_rows_of(&self, k: f64, interrupting: f64) -> bool {
         self.sent > 0.0 && self.sent > (k - 1.0) * interrupting * (1.0 + SMALL)
     }

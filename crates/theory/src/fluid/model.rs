@@ -1,16 +1,16 @@
-//! What switch and what traffic does the fluid model know, and which values are in domain?
+//! The switch and the traffic of the fluid model, and their valid values.
 
 use thiserror::Error;
 
-/// Why a fluid model cannot be built or run.
+/// Reason why a fluid model cannot be built or run.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FluidError {
-    /// A number is outside the range in which the model means something.
+    /// A number is outside its valid range.
     #[error("{what} is {value}, expected {expected}")]
     OutOfDomain {
-        /// Which number.
+        /// Name of the number.
         what: String,
-        /// What it was.
+        /// Value of the number.
         value: f64,
         /// The valid range.
         expected: &'static str,
@@ -18,41 +18,41 @@ pub enum FluidError {
     /// A queue that the switch does not have.
     #[error("queue {queue} does not exist, expected 0 to {last}")]
     UnknownQueue {
-        /// As given.
+        /// Number of the queue, as given.
         queue: usize,
-        /// The last one of the switch.
+        /// The last queue of the switch.
         last: usize,
     },
-    /// A list that has another length than it describes.
+    /// A list with the wrong number of values.
     #[error("{found} values for {what}, expected {expected}")]
     WrongLength {
-        /// What the values are for.
+        /// Subject of the values.
         what: &'static str,
-        /// How many were given.
+        /// Number of values given.
         found: usize,
-        /// How many there must be.
+        /// Number of values required.
         expected: usize,
     },
-    /// Events followed one another without time passing: the law and the state contradict each
-    /// other (or there is a defect).
+    /// Events repeated without time passing: the law and the state contradict each other (or there
+    /// is a defect).
     #[error("{events} events in a row without progress at time {time}: the law chatters there")]
     Chattering {
-        /// When.
+        /// Time of the events.
         time: f64,
-        /// So many events.
+        /// Number of events.
         events: usize,
     },
-    /// More events than were allowed for.
+    /// The run had more events than allowed.
     #[error("more than {limit} events by time {time}: raise the limit or shorten the run")]
     TooManyEvents {
-        /// When the run was ended.
+        /// Time at which the run was ended.
         time: f64,
-        /// What was allowed.
+        /// Maximum number of events.
         limit: usize,
     },
 }
 
-/// `value` if `accept`, an error that names the range otherwise.
+/// Returns `value` if `accept`, otherwise an error that names the range.
 pub(super) fn checked(
     what: impl Into<String>,
     value: f64,
@@ -71,7 +71,7 @@ pub(super) fn positive(what: impl Into<String>, value: f64) -> Result<f64, Fluid
     checked(what, value, value.is_finite() && value > 0.0, "a finite number above 0")
 }
 
-/// A finite number from zero on.
+/// A finite number that is not negative.
 pub(super) fn not_negative(what: impl Into<String>, value: f64) -> Result<f64, FluidError> {
     checked(what, value, value.is_finite() && value >= 0.0, "a finite number of at least 0")
 }
@@ -149,7 +149,7 @@ impl Shape {
         }
     }
 
-    /// `values` if there is one for each queue.
+    /// Returns `values` if there is one for each queue.
     pub(super) fn by_queue<'a>(
         &self,
         what: &'static str,
@@ -170,9 +170,9 @@ pub struct Source {
     pub queue: usize,
     /// Size per time.
     pub rate: f64,
-    /// First instant.
+    /// Start time (included).
     pub start: f64,
-    /// First instant after it.
+    /// End time (excluded).
     pub end: f64,
 }
 

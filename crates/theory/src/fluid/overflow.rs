@@ -1,16 +1,16 @@
-//! Who gets the space that becomes free in a full buffer?
+//! Division of the space that becomes free in a full buffer.
 
 use super::rates::{Group, Limit, Place, Rates, Tank};
 
 impl Tank {
-    /// A full buffer that is offered more than leaves: every arrival that is not refused anyway
-    /// finds space with the same probability, chosen so that the buffer stays full. A group at its
-    /// limit takes at most what keeps it there; limits that are fractions of the free space of an
+    /// Solves for a full buffer with more arrivals than departures. Every arrival that no limit
+    /// refuses is admitted with the same probability, which keeps the buffer full. A group at its
+    /// limit takes at most what keeps it there. Limits that are fractions of the free space of an
     /// exhausted pool are zero.
     ///
-    /// A pool that is not exhausted (SONiC's lossy pool beside a full ingress pool) moves on, and
-    /// the limits of its groups with it: its growth and the probability are found in turn, until
-    /// they agree.
+    /// A pool that is not exhausted (SONiC's lossy pool beside a full ingress pool) keeps changing,
+    /// and so do the limits of its groups. Its growth and the probability are computed in
+    /// alternation until they agree.
     pub(super) fn overflow(&self, rates: &mut Rates) {
         let exhausted: Vec<bool> =
             (0..self.pools.len()).map(|pool| self.free(pool) <= 1e-9 * self.pools[pool].size).collect();
@@ -64,15 +64,14 @@ impl Tank {
                 break;
             }
         }
-        // By the choice of the share, up to rounding.
+        // The choice of the share makes the growth zero, up to rounding.
         rates.total = 0.0;
     }
 
-    /// The share of all arrivals that keeps a full buffer full, if no group takes more than its
-    /// ceiling.
+    /// The share of all arrivals that keeps a full buffer full, if no group exceeds its ceiling.
     fn let_in(&self, ceilings: &[f64], arriving: &[f64], bends: &mut Vec<f64>) -> f64 {
-        // Growth of the buffer when a share of everything is let in: it rises with the share,
-        // linear between bends.
+        // Growth of the buffer when this share of all arrivals is admitted. Growth rises with the
+        // share, linearly between bends.
         let growth = |share: f64| -> f64 {
             let mut by_port = vec![0.0; self.port_rates.len()];
             for (group, of) in self.groups.iter().enumerate() {

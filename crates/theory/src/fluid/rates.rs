@@ -1,20 +1,19 @@
-//! At which rates do queues grow now? Solved exactly, whichever queues sit at their limit.
+//! Exact growth rates of all queues, for any set of queues at their limits.
 //!
-//! A *limited group* (a queue, or all queues of a port) is under its limit and takes everything,
-//! over it and takes nothing, or at it. At its limit it takes just what keeps it there, if it can:
-//! its length follows the limit as long as that needs neither more than arrives nor a faster drain
-//! than the port gives. With limits `w (S - occupancy)` of a pool all this depends on the pool's
-//! growth X:
+//! A *limited group* (a queue, or all queues of a port) has three positions. Under its limit it
+//! takes everything, over it nothing. At its limit it takes what keeps it there, if possible: its
+//! length follows the limit while this needs neither more than arrives nor a faster drain than the
+//! port gives. With limits `w (S - occupancy)` of a pool all this depends on the pool's growth X:
 //!
 //! `X = sum of the other groups' growth + sum over groups at their limit of clamp(-w X, -drain,
 //! arrivals - drain)`
 //!
 //! The right side falls with X and the left side rises: exactly one X exists, so the state has
 //! exactly one future. This is the general algorithm behind ABM's cases 1 and 2 (appendix A.4) and
-//! everything between them, and it is why a queue that slides along its limit needs no small steps
-//! (no chattering): sliding is solved for, not stepped through.
+//! everything between them. A queue that slides along its limit needs no small steps (no
+//! chattering), because sliding is solved for and not stepped through.
 
-/// Where a group is in relation to its limit.
+/// Position of a group relative to its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Under,
@@ -22,18 +21,18 @@ pub(super) enum Place {
     Over,
 }
 
-/// What limits a group.
+/// Limit of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
-    /// Only the buffer.
+    /// Limited only by the buffer.
     None,
     /// A constant.
     Fixed(f64),
-    /// `weight` times what the pool has free.
+    /// `weight` times the pool's free space.
     Free { pool: usize, weight: f64 },
 }
 
-/// Queues that share one limit; neighbours on one port.
+/// Queues that share one limit; they are adjacent on one port.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) queues: std::ops::Range<usize>,
@@ -41,31 +40,31 @@ pub(super) struct Group {
     pub(super) place: Place,
 }
 
-/// An account of space.
+/// A pool of space: its size, and the queues that it counts.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) size: f64,
-    /// It counts the queues that are limited by it, and those that are limited by the pools before
-    /// it.
+    /// Whether the pool counts the queues of earlier pools in addition to the queues that it
+    /// limits.
     pub(super) counts_earlier: bool,
 }
 
-/// The plumbing and the state that rates depend on.
+/// The switch's structure and the state that rates depend on.
 #[derive(Clone, Debug)]
 pub(super) struct Tank {
-    /// Physical space; may be infinite when pools are what limits.
+    /// Physical space; infinite if only pools limit.
     pub(super) capacity: f64,
     pub(super) port_rates: Vec<f64>,
     pub(super) queues_per_port: usize,
     pub(super) groups: Vec<Group>,
-    /// By queue: its group.
+    /// Group of each queue.
     pub(super) group_of: Vec<usize>,
     pub(super) pools: Vec<Pool>,
-    /// By group: the pool whose space it takes, although another limit may bind it.
+    /// By group: the pool whose space it uses, even if its limit is of another kind.
     pub(super) pool_of: Vec<usize>,
     pub(super) lengths: Vec<f64>,
     pub(super) arriving: Vec<f64>,
-    /// The buffer is full (up to rounding).
+    /// Whether the buffer is full (up to rounding).
     pub(super) full: bool,
 }
 
@@ -80,7 +79,7 @@ pub(super) struct Rates {
     pub(super) pool_growth: Vec<f64>,
     /// Growth of the whole buffer.
     pub(super) total: f64,
-    /// The buffer is full and refuses a part of what arrives.
+    /// Whether the full buffer refuses a part of the arrivals.
     pub(super) overflowing: bool,
     pub(super) scratch: Scratch,
 }
@@ -88,7 +87,7 @@ pub(super) struct Rates {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     pub(super) bends: Vec<f64>,
-    /// By group: the most and the least it can grow by.
+    /// By group: highest and lowest possible growth.
     highest: Vec<f64>,
     lowest: Vec<f64>,
 }
@@ -118,7 +117,7 @@ impl Tank {
         self.lengths.iter().sum()
     }
 
-    /// What the pool holds.
+    /// Occupancy of the pool.
     pub(super) fn occupancy(&self, pool: usize) -> f64 {
         let counted = |group: &usize| {
             let own = self.pool_of[*group];
@@ -131,7 +130,7 @@ impl Tank {
         (self.pools[pool].size - self.occupancy(pool)).max(0.0)
     }
 
-    /// The limit of a group, given what every pool has free.
+    /// The limit of a group, given the free space of every pool.
     pub(super) fn limit(&self, group: usize, free: &[f64]) -> f64 {
         match self.groups[group].limit {
             Limit::None => f64::INFINITY,
@@ -155,7 +154,7 @@ impl Tank {
             self.solve_pool(pool, rates);
         }
         rates.total = rates.group_growth.iter().sum();
-        // Rounding must not make a full buffer of a constant length overflow.
+        // Rounding must not make a full buffer of constant length overflow.
         rates.overflowing = self.full && rates.total > 1e-12 * self.port_rates.iter().sum::<f64>();
         if rates.overflowing {
             self.overflow(rates);
@@ -172,7 +171,7 @@ impl Tank {
                     }
                 }
             }
-            // Empty queues of a group at its limit get less than was assumed.
+            // Empty queues of a group at its limit get less than assumed.
             if self.groups.len() < self.queues() {
                 self.serve(rates);
             }
@@ -189,7 +188,7 @@ impl Tank {
             let queues = self.port_queues(port);
             let (mut rest, mut sharers) = (self.port_rates[port], queues.len());
             for queue in queues.clone() {
-                // Not served yet.
+                // Marks the queue as not served yet.
                 rates.served[queue] = -1.0;
             }
             loop {
@@ -216,7 +215,7 @@ impl Tank {
         }
     }
 
-    /// What a group grows by when it takes everything and when it takes nothing.
+    /// Sets the growth of a group when it takes everything and when it takes nothing.
     fn bound_growth(&self, group: usize, rates: &mut Rates) {
         let Group { queues, place, .. } = &self.groups[group];
         let (arriving, served) =
@@ -230,7 +229,7 @@ impl Tank {
         rates.limit_growth[group] = 0.0;
     }
 
-    /// The growth of one pool, and of the groups at limits that follow it.
+    /// Solves for the growth of one pool, and of the groups at limits that follow the pool.
     fn solve_pool(&self, pool: usize, rates: &mut Rates) {
         let slides = |group: usize| match self.groups[group] {
             Group { limit: Limit::Free { pool: of, weight }, place: Place::At, .. } if of == pool => {
@@ -249,7 +248,7 @@ impl Tank {
                 rates.scratch.bends.push(-rates.scratch.highest[group] / weight);
             } else {
                 if self.groups[group].place == Place::At {
-                    // A limit that does not move.
+                    // A limit that is constant.
                     rates.group_growth[group] =
                         0.0_f64.clamp(rates.scratch.lowest[group], rates.scratch.highest[group]);
                 }
@@ -268,7 +267,7 @@ impl Tank {
                 followers().map(|(group, weight)| (-weight * x).clamp(lowest[group], highest[group])).sum();
             constant + follow - x
         };
-        // The excess falls with x; between two bends it is linear.
+        // The excess falls with x and is linear between two bends.
         let next = bends.partition_point(|&bend| excess(bend) > 0.0);
         let from = if next == 0 { f64::NEG_INFINITY } else { bends[next - 1] };
         let to = bends.get(next).copied().unwrap_or(f64::INFINITY);
@@ -289,7 +288,7 @@ impl Tank {
         self.move_limits(pool, x, rates);
     }
 
-    /// The limits of a pool that grows by `x`, and the groups that stand at them.
+    /// Moves the limits of a pool that grows by `x`, and the groups at these limits.
     fn move_limits(&self, pool: usize, x: f64, rates: &mut Rates) {
         for group in 0..self.groups.len() {
             if let Limit::Free { pool: of, weight } = self.groups[group].limit
@@ -305,7 +304,7 @@ impl Tank {
     }
 }
 
-/// A point between two bends, of which either may be missing.
+/// A point between two bends; either bend may be missing.
 fn between(from: f64, to: f64) -> f64 {
     match (from.is_finite(), to.is_finite()) {
         (true, true) => 0.5 * (from + to),

@@ -1,4 +1,4 @@
-//! What happens next? The loop from event to event.
+//! The event loop of a fluid run.
 
 use super::control::{Changes, Constant, Control, View};
 use super::model::FluidError;
@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Finds out where a group is whose limit has jumped.
+    /// Determines the position of a group after its limit jumped.
     fn place(&mut self, group: usize) {
         let gap = self.limits[group] - self.tank.group_length(group);
         self.tank.groups[group].place = if gap > self.small_length {
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
         };
     }
 
-    /// Solves for the rates, lets the law react, until it does not.
+    /// Solves for the rates and lets the law react, until the law changes nothing.
     fn settle(&mut self, patience: usize) -> Result<(), FluidError> {
         let mut rounds = 0;
         loop {
@@ -167,7 +167,7 @@ impl<'a> Run<'a> {
             }
             self.apply(&changes);
         }
-        // Groups that cannot follow their limit, or fall behind it, leave it.
+        // Groups that cannot follow their limit, or fall behind it, leave the limit.
         let small_rate = 1e-12 * self.tank.port_rates.iter().copied().fold(0.0, f64::max);
         for group in 0..self.limits.len() {
             if self.tank.groups[group].place == Place::At {
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
     fn note_refusals(&mut self) {
         for queue in 0..self.tank.queues() {
             let (arriving, accepted) = (self.tank.arriving[queue], self.rates.accepted[queue]);
-            // Rounding is no refusal.
+            // Rounding errors are not refusals.
             if self.trajectory.first_refusals[queue].is_none() && arriving - accepted > 1e-9 * arriving {
                 let (arrived, stored) = (self.trajectory.arrived[queue], self.tank.lengths[queue]);
                 self.trajectory.first_refusals[queue] = Some(Refusal { time: self.now, arrived, stored });
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
         step.max(0.0)
     }
 
-    /// Lets `time` pass, to `then`.
+    /// Advances the state by `time`, to `then`.
     fn advance(&mut self, time: f64, then: f64) {
         let mut control = std::mem::replace(&mut self.control, Box::new(Constant));
         control.advance(time, &self.view());
@@ -257,8 +257,7 @@ impl<'a> Run<'a> {
         self.update_limits();
     }
 
-    /// Recognises everything that is due now: what meets its mark in the same instant does so
-    /// together.
+    /// Handles all events that are due now, including simultaneous ones.
     fn arrive_at_events(&mut self) {
         for queue in 0..self.tank.queues() {
             if self.rates.growth[queue] < 0.0 && self.tank.lengths[queue] <= self.small_length {
@@ -310,7 +309,7 @@ mod tests {
     use super::*;
     use crate::fluid::{Law, Shape, Source};
 
-    /// A law that has something to change at every instant, or events that are always due.
+    /// A law that always has a change to make, or events that are always due.
     struct Restless {
         settles: bool,
     }

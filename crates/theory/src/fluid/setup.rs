@@ -1,4 +1,4 @@
-//! Which switch, which law, which traffic: what a fluid run is made of.
+//! Setup of a fluid run: switch, law and traffic.
 
 use super::control::Constant;
 use super::law::Law;
@@ -7,7 +7,7 @@ use super::rates::Tank;
 use super::run::{Run, SMALL_LENGTH};
 use super::trajectory::Trajectory;
 
-/// Events allowed by default: a busy run of 64 queues over 100 ms needs some ten thousand.
+/// Default limit of events: a busy run of 64 queues over 100 ms needs about ten thousand.
 const EVENTS: usize = 5_000_000;
 
 /// A switch, a law and traffic, ready to run.
@@ -68,15 +68,15 @@ impl Fluid {
         Ok(self)
     }
 
-    /// Keeps only the first and the last breakpoint: first refusals and sums are the same, memory
-    /// is not needed.
+    /// Keeps only the first and the last breakpoint, to save memory. First refusals and sums do not
+    /// change.
     #[must_use]
     pub fn without_record(mut self) -> Self {
         self.record = false;
         self
     }
 
-    /// Allows so many events; 5 million by default.
+    /// Sets the maximum number of events; 5 million by default.
     #[must_use]
     pub fn with_event_limit(mut self, events: usize) -> Self {
         self.max_events = events;
@@ -86,13 +86,13 @@ impl Fluid {
     /// Runs from 0 to `end`.
     ///
     /// # Errors
-    /// If `end` is not a finite number above 0, if there are more events than allowed, or if they
-    /// follow one another without progress.
+    /// If `end` is not a finite number above 0, if there are more events than allowed, or if events
+    /// repeat without progress.
     pub fn run(&self, end: f64) -> Result<Trajectory, FluidError> {
         self.run_until(end, None)
     }
 
-    /// Runs until `queue` is refused something for the first time, at most to `end`.
+    /// Runs until the first refusal to `queue`, at most to `end`.
     ///
     /// # Errors
     /// As [`Self::run`], and if there is no such queue.

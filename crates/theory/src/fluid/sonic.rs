@@ -1,18 +1,18 @@
-//! How do lossless and lossy traffic share the pools of a SONiC switch (Reverie section 2.2)?
+//! Lossless and lossy traffic in the pools of a SONiC switch (Reverie section 2.2).
 //!
 //! A lossless packet is counted by its ingress queue against the ingress pool, whose limit `α
-//! (b_in - q_in)` pauses the sender; a lossy packet by its egress queue against the egress lossy
-//! pool, `α' (b_eo - q_eo)`, and by the ingress pool as well, without being limited there. So the
-//! lossy pool decides by itself and the lossless queues get what it leaves. Here a queue is what is
-//! counted, and drains through a port of its own; pausing takes effect at once, so that no headroom
-//! is needed; what a lossless queue *refuses* waits at the sender.
+//! (b_in - q_in)` pauses the sender. A lossy packet is counted by its egress queue against the
+//! egress lossy pool, with the limit `α' (b_eo - q_eo)`. The ingress pool also counts lossy packets
+//! but does not limit them. So the lossy pool is independent and the lossless queues get the rest.
+//! In this model each counted queue drains through a separate port. Pausing takes effect at once,
+//! so that no headroom is needed. Data that a lossless queue *refuses* waits at the sender.
 
 use super::model::{FluidError, Shape, checked, positive};
 use super::rates::{Group, Limit, Place, Pool, Tank};
 use super::setup::Fluid;
 use super::trajectory::Trajectory;
 
-/// SONiC's two binding pools and the queues that use them.
+/// SONiC's two limiting pools and the queues that use them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sonic {
     /// Size of the ingress pool, b_in.
@@ -27,7 +27,7 @@ pub struct Sonic {
     pub lossless_alpha: f64,
     /// α' of lossy egress queues.
     pub lossy_alpha: f64,
-    /// At which every queue drains while it holds something (size per time).
+    /// Rate at which every queue drains while it is not empty (size per time).
     pub drain_rate: f64,
 }
 
@@ -54,8 +54,8 @@ impl Sonic {
             }
         };
         let tank = Tank {
-            // At a full ingress pool even the huge limit of lossy ingress queues (heuristic 3)
-            // is 0.
+            // The limit of lossy ingress queues is huge (heuristic 3), but 0 when the ingress pool
+            // is full.
             capacity: self.ingress_pool,
             port_rates: shape.port_rates().to_vec(),
             queues_per_port: 1,
@@ -75,7 +75,7 @@ impl Sonic {
         Ok(Fluid::of(tank, None, shape))
     }
 
-    /// What all lossless and all lossy queues hold at `time`.
+    /// Occupancy of all lossless and of all lossy queues at `time`.
     ///
     /// # Panics
     /// If `run` is of another model.

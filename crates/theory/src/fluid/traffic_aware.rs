@@ -1,4 +1,4 @@
-//! When does a port of TDT absorb, when does it evacuate?
+//! TDT's port states: when a port absorbs and when it evacuates.
 
 use super::control::{Changes, Control, View};
 use super::machines::{Flow, is_reached, until};
@@ -13,23 +13,24 @@ pub struct TrafficAwareLimits {
     pub alpha: f64,
     /// Size of a packet.
     pub packet: f64,
-    /// Net packets stored without a drop that start absorption.
+    /// Net packets stored without a drop to start absorption.
     pub nec: f64,
-    /// Packets sent after which the net count starts anew.
+    /// Packets sent before the net count restarts.
     pub oc1: f64,
-    /// Packets sent that end absorption.
+    /// Packets sent to end absorption.
     pub oc2: f64,
-    /// Packets sent in a row that end absorption or evacuation.
+    /// Packets sent in a row to end absorption or evacuation.
     pub dec: f64,
-    /// Drops that start evacuation.
+    /// Drops to start evacuation.
     pub dc: f64,
-    /// Evacuation ends below this length.
+    /// Length below which evacuation ends.
     pub lb: f64,
 }
 
 impl TrafficAwareLimits {
-    /// What section VI-A derives from buffer, ports and packet size: NEC = B/n, OC1 = NEC/(k - 1)
-    /// with k = 2, OC2 = 2 B, DC = B/2 (in packets, to nearest), LB = B/(2n), DEC = 3, α = 1.
+    /// Parameters that section VI-A derives from buffer, ports and packet size: NEC = B/n, OC1 =
+    /// NEC/(k - 1) with k = 2, OC2 = 2 B, DC = B/2 (in packets, to nearest), LB = B/(2n), DEC = 3,
+    /// α = 1.
     ///
     /// # Errors
     /// If the packet size is not above 0.
@@ -61,7 +62,7 @@ impl TrafficAwareLimits {
     }
 }
 
-/// A port of TDT.
+/// State of a port under TDT.
 #[derive(Clone, Copy, Debug)]
 struct TrafficPort {
     state: PortState,
@@ -73,7 +74,7 @@ struct TrafficPort {
 }
 
 impl TrafficPort {
-    /// A new state starts with counters of 0.
+    /// A port that enters `state`, with counters of 0.
     const fn entering(state: PortState) -> Self {
         Self { state, nec: 0.0, oc1: 0.0, oc2: 0.0, dec: 0.0, dc: 0.0 }
     }
@@ -133,7 +134,7 @@ impl Control for TrafficAware {
                         if lost {
                             port.dc = 0.0;
                         }
-                        // A port that holds less than the lower bound has nothing to evacuate.
+                        // A port below the lower bound has nothing to evacuate.
                         (lost && flow.length >= law.lb - view.small_length).then_some(PortState::Evacuation)
                     }
                 }
@@ -150,7 +151,7 @@ impl Control for TrafficAware {
                 *port = TrafficPort::entering(state);
                 changed = true;
             }
-            // Dropped arrivals interrupt a row as well (erratum E-TDT-1).
+            // Dropped arrivals also interrupt a row (erratum E-TDT-1).
             if !flow.has_rows_of(law.dec, flow.arriving) {
                 port.dec = 0.0;
             }
@@ -172,7 +173,7 @@ impl Control for TrafficAware {
             };
             let own = match port.state {
                 PortState::Normal if flow.refused > 0.0 => until(port.dc, law.dc, flow.refused),
-                // Without growth the net count is nothing to wait for, nor is its restart.
+                // Without growth, neither the net count nor its restart is an event.
                 PortState::Normal if flow.stored <= flow.sent => f64::INFINITY,
                 PortState::Normal => {
                     until(port.nec, law.nec, flow.stored - flow.sent).min(until(port.oc1, law.oc1, flow.sent))
@@ -180,7 +181,7 @@ impl Control for TrafficAware {
                 PortState::Absorption => until(port.oc2, law.oc2, flow.sent),
                 PortState::Evacuation => {
                     let falling = (flow.sent - flow.stored) * law.packet;
-                    // Just below the bound: it must be less.
+                    // Slightly below the bound, because the length must be less than the bound.
                     let gap = flow.length - law.lb + 2.0 * view.small_length;
                     if falling > 0.0 && gap > 0.0 { gap / falling } else { f64::INFINITY }
                 }
@@ -200,7 +201,7 @@ impl Control for TrafficAware {
                     port.nec = (port.nec + time * net).max(0.0);
                     port.oc1 += time * flow.sent;
                     if net <= 0.0 && port.oc1 > self.law.oc1 {
-                        // The restart of a count that does not grow is not an event.
+                        // The restart of a count that does not grow is no event.
                         (port.nec, port.oc1) = (0.0, port.oc1 % self.law.oc1);
                     }
                 }

@@ -1,9 +1,9 @@
-//! What happened in a fluid run, and what was the state at any instant?
+//! Trajectory of a fluid run: its events, and the state at any instant.
 
-/// What a port's state machine says, for laws that have one.
+/// State of a port's state machine, for laws with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
-    /// TDT: limited by `α (B − Q)`; EDT: controlled; any other law: always.
+    /// TDT: limited by `α (B − Q)`; EDT: controlled; any other law: the only state.
     Normal,
     /// TDT: absorption; EDT: uncontrolled.
     Absorption,
@@ -15,32 +15,31 @@ pub enum PortState {
 /// jump.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breakpoint {
-    /// When.
+    /// Time of the event.
     pub time: f64,
     /// Queue lengths, by queue.
     pub lengths: Vec<f64>,
-    /// The limit of the queue, or of its port where the law limits ports, by queue. Infinite where
+    /// By queue: the limit of the queue, or of its port where the law limits ports. Infinite where
     /// only the buffer limits.
     pub limits: Vec<f64>,
-    /// What has been refused so far, by queue: dropped, or for lossless queues held back at the
-    /// sender.
+    /// Amount refused so far, by queue: dropped, or for lossless queues held back at the sender.
     pub refused: Vec<f64>,
-    /// State machines, by port.
+    /// States of the ports' state machines.
     pub states: Vec<PortState>,
 }
 
-/// When a queue was first refused something, and how far it had come.
+/// The first refusal to a queue: its time and the queue's state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refusal {
-    /// When.
+    /// Time of the refusal.
     pub time: f64,
-    /// What had arrived for the queue by then: a burst that ends here is stored as a whole.
+    /// Amount that had arrived for the queue by then: a burst that ends here is stored completely.
     pub arrived: f64,
-    /// Length of the queue then.
+    /// Length of the queue at that time.
     pub stored: f64,
 }
 
-/// The course of a run: its events, linear in between.
+/// Record of a run: its events, linear in between.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
     pub(super) breakpoints: Vec<Breakpoint>,
@@ -51,8 +50,8 @@ pub struct Trajectory {
 }
 
 impl Trajectory {
-    /// The events in order of time, from the start of the run to its end. Only these two, if the
-    /// run did not record.
+    /// The events in order of time, from the start of the run to its end. A run without a record
+    /// has only these two.
     #[must_use]
     pub fn breakpoints(&self) -> &[Breakpoint] {
         &self.breakpoints
@@ -64,32 +63,31 @@ impl Trajectory {
         &self.breakpoints[self.breakpoints.len() - 1]
     }
 
-    /// When `queue` was first refused something; `None` if never (or if there is no such queue).
+    /// The first refusal to `queue`; `None` if never (or if there is no such queue).
     #[must_use]
     pub fn first_refusal(&self, queue: usize) -> Option<Refusal> {
         self.first_refusals.get(queue).copied().flatten()
     }
 
-    /// What arrived in the whole run, by queue.
+    /// Amount that arrived in the whole run, by queue.
     #[must_use]
     pub fn arrived(&self) -> &[f64] {
         &self.arrived
     }
 
-    /// What was sent in the whole run, by queue.
+    /// Amount sent in the whole run, by queue.
     #[must_use]
     pub fn served(&self) -> &[f64] {
         &self.served
     }
 
-    /// How many events there were: instants at which a rate, a limit or a state changed.
+    /// Number of events: instants at which a rate, a limit or a state changed.
     #[must_use]
     pub fn events(&self) -> usize {
         self.events
     }
 
-    /// Length of `queue` at `time`, before the start that of the start, after the end that of the
-    /// end.
+    /// Length of `queue` at `time`; before the start, the first length; after the end, the last.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -98,7 +96,7 @@ impl Trajectory {
         self.interpolate(time, |at| at.lengths[queue])
     }
 
-    /// Limit of `queue` at `time`; just after it, where the limit jumps.
+    /// Limit of `queue` at `time`; the new limit where it jumps.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -107,7 +105,7 @@ impl Trajectory {
         self.interpolate(time, |at| at.limits[queue])
     }
 
-    /// What had been refused to `queue` by `time`.
+    /// Amount refused to `queue` by `time`.
     ///
     /// # Panics
     /// If there is no such queue.
@@ -131,7 +129,7 @@ impl Trajectory {
         self.interpolate(time, |at| at.lengths.iter().sum())
     }
 
-    /// The last breakpoint that is not after `time`, or the first one.
+    /// The last breakpoint at or before `time`, or the first one.
     fn not_after(&self, time: f64) -> usize {
         self.breakpoints.partition_point(|at| at.time <= time).saturating_sub(1)
     }

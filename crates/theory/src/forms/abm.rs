@@ -1,5 +1,5 @@
-//! What Active Buffer Management guarantees and how large a burst it absorbs (ABM, SIGCOMM 2022,
-//! Eqs. 6–17 and 28–42).
+//! Guarantees and burst tolerance of Active Buffer Management (ABM, SIGCOMM 2022, Eqs. 6–17 and
+//! 28–42).
 //!
 //! Sizes in one unit, rates in that unit per time; `gamma` is a queue's drain rate divided by the
 //! port rate, in (0, 1].
@@ -12,8 +12,8 @@ pub use super::dynamic_threshold::steady_state;
 pub use super::transient::{case_1_limit, case_1_limit_printed, t1_case_1, t1_case_2};
 
 /// The factor of a queue: `alpha · (1/n_p) · gamma` (ABM Eqs. 12–13, Plasticine Eqs. 9–10).
-/// `congested` counts the congested queues of the priority; 0 is taken as 1, as a queue to which a
-/// packet comes is about to be one.
+/// `congested` counts the congested queues of the priority. 0 counts as 1, because a queue that
+/// receives a packet is about to become congested.
 ///
 /// # Errors
 /// `alpha` not positive, `gamma` not in (0, 1].
@@ -41,7 +41,7 @@ pub fn omega_sum(alpha: f64, gammas: &[f64]) -> Domain<f64> {
     gammas.iter().map(|&gamma| omega(alpha, congested, gamma)).sum()
 }
 
-/// The factors of the priorities that use the buffer, and the one that is asked about.
+/// The alpha of priority `index`, after checking all alphas.
 fn priority(alphas: &[f64], index: usize) -> Domain<f64> {
     all_positive("alpha", alphas)?;
     let valid = format_args!("less than {}, the number of priorities", alphas.len());
@@ -49,11 +49,11 @@ fn priority(alphas: &[f64], index: usize) -> Domain<f64> {
     Ok(alphas[index])
 }
 
-/// What all congested queues of a priority hold together at least (Theorem 1, corrected, E-ABM-1;
+/// Least occupancy of all congested queues of a priority together (Theorem 1, corrected, E-ABM-1;
 /// size): `B·a_p·g / (1 + a_p·g + Σ_{q≠p} a_q)`, with `g` the smallest gamma of the congested
 /// queues of `p`.
 ///
-/// `alphas` are the priorities that use the buffer, `index` says which is `p`.
+/// `alphas` are the priorities that use the buffer, `index` is that of `p`.
 ///
 /// # Errors
 /// `buffer` or a factor not positive, `gamma_min` not in (0, 1], `index` out of range.
@@ -72,9 +72,9 @@ pub fn guarantee_printed(buffer: f64, alphas: &[f64], index: usize) -> Domain<f6
     guarantee(buffer, alphas, index, 1.0)
 }
 
-/// What all queues of a priority hold together at most (Theorem 2; size): `B·a_p / (1 + a_p)`. (The
-/// printed proof uses the opposite of Lemma 1, E-ABM-2; the bound holds because x/(1+x+c) rises
-/// with x ≤ a_p.)
+/// Greatest occupancy of all queues of a priority together (Theorem 2; size): `B·a_p / (1 + a_p)`.
+/// (The printed proof uses the opposite of Lemma 1, E-ABM-2; the bound is valid because x/(1+x+c)
+/// rises with x ≤ a_p.)
 ///
 /// # Errors
 /// `buffer` or `alpha` not positive.
@@ -82,13 +82,13 @@ pub fn maximum(buffer: f64, alpha: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * positive("alpha", alpha)? / (1.0 + alpha))
 }
 
-/// How long a queue of a priority takes to drain at most (Theorem 3, corrected, E-ABM-3; time):
-/// `B·a_p / ((1 + a_min)·b·n_p)`, with `a_min` the smallest factor of the active priorities and
-/// `n_p` its congested queues.
+/// Longest time to drain a queue of a priority (Theorem 3, corrected, E-ABM-3; time): `B·a_p /
+/// ((1 + a_min)·b·n_p)`, with `a_min` the smallest factor of the active priorities and `n_p` its
+/// congested queues.
 ///
-/// Holds for work-conserving ports whose rate goes to congested queues, with at most one congested
+/// Valid for work-conserving ports whose rate goes to congested queues, with at most one congested
 /// queue of a priority on a port. (With k queues of one priority on one port Σ omega is k times
-/// smaller, and so is what the bound may take off: then use `congested` = 1.)
+/// smaller, and so is the reduction of the bound: then use `congested` = 1.)
 ///
 /// # Errors
 /// `buffer`, `rate` or a factor not positive, `index` out of range, `congested` 0.
@@ -110,9 +110,9 @@ pub fn drain_time_printed(buffer: f64, rate: f64, alpha: f64) -> Domain<f64> {
 /// The priority of a burst's queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstPriority {
-    /// Its alpha (alpha for unscheduled packets, if the burst is of such).
+    /// Alpha of the priority (the alpha for unscheduled packets, if the burst consists of them).
     pub alpha: f64,
-    /// Congested queues of it, the new ones included.
+    /// Congested queues of the priority, including the new ones.
     pub congested: u32,
     /// The new queue's drain rate divided by the port rate.
     pub gamma: f64,
@@ -124,9 +124,9 @@ impl BurstPriority {
     }
 }
 
-/// What a burst stores without loss at least if the old queues follow (Eq. 10; "≥" for the printed
-/// "=", E-ABM-8; size): `omega·B / (1 + Σ alpha)`, `alphas` being the priorities present with the
-/// burst (its own included).
+/// Lower bound of the burst stored without loss if the old queues follow their thresholds (Eq. 10;
+/// "≥" for the printed "=", E-ABM-8; size): `omega·B / (1 + Σ alpha)`. `alphas` are the priorities
+/// present with the burst, including the burst's.
 ///
 /// # Errors
 /// As [`omega`]; `buffer` or a factor not positive.
@@ -135,10 +135,10 @@ pub fn burst_stored_case_1(buffer: f64, burst: BurstPriority, alphas: &[f64]) ->
     Ok(burst.omega()? * positive("buffer", buffer)? / (1.0 + alphas.iter().sum::<f64>()))
 }
 
-/// What a burst stores without loss at least if no old queue follows (Eq. 11; "≥", E-ABM-8; size):
-/// `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`, `alphas` being the priorities
-/// present **before** the burst, `mu` = `old_drain_rate` what all old queues drain together. Equal
-/// to (r−γ)·t1 of Eq. 39 if every old gamma is 1.
+/// Lower bound of the burst stored without loss if no old queue follows its threshold (Eq. 11; "≥",
+/// E-ABM-8; size): `omega·B / [(1 + Σ alpha)·(1 + omega·((r−γ) − mu)/(r−γ))]`. `alphas` are the
+/// priorities present **before** the burst; `mu` = `old_drain_rate` is the drain rate of all old
+/// queues together. Equal to (r−γ)·t1 of Eq. 39 if every old gamma is 1.
 ///
 /// # Errors
 /// As [`burst_stored_case_1`]; the arrival rate not above the drain rate; an `old_drain_rate` with
@@ -173,9 +173,9 @@ pub fn t1_unaffected(buffer: f64, omega_sum_old: f64, new: &NewQueues) -> Domain
     Ok(new.omega * buffer / (new.growth() * (1.0 + omega_sum_old + new.omega * count)))
 }
 
-/// A time within which a burst of high priority loses nothing, whatever the number of queues of the
-/// low priority (case 1; Eq. 35, Plasticine Eq. 41; "≤ t1" for the printed "=", E-ABM-8; time): Eq.
-/// 34 with `alpha_low` in the place of Σ omega.
+/// A time within which a burst of high priority loses nothing, for any number of low-priority
+/// queues (case 1; Eq. 35, Plasticine Eq. 41; "≤ t1" for the printed "=", E-ABM-8; time): Eq. 34
+/// with `alpha_low` instead of Σ omega.
 ///
 /// # Errors
 /// As [`t1_unaffected`]; `alpha_low` not positive.
@@ -183,10 +183,11 @@ pub fn t1_bound_case_1(buffer: f64, alpha_low: f64, new: &NewQueues) -> Domain<f
     t1_unaffected(buffer, positive("alpha_low", alpha_low)?, new)
 }
 
-/// The same if no old queue follows (case 2; Eq. 40, Plasticine Eq. 47, "≤ t1"; time): `ω·B / [(1 +
-/// a_low)·((r−γ) + ω·(−n·BW + n_new·(r−γ)))]`. It grows with the old queues' drain rate n·BW (Eq.
-/// 41: Σ γ, printed with a minus sign, E-ABM-6). [`f64::INFINITY`] where the old queues drain so
-/// fast that the threshold never meets the queue.
+/// A time within which a burst of high priority loses nothing if no old queue follows its threshold
+/// (case 2; Eq. 40, Plasticine Eq. 47, "≤ t1"; time): `ω·B / [(1 + a_low)·((r−γ) + ω·(−n·BW +
+/// n_new·(r−γ)))]`. This time grows with the old queues' drain rate n·BW (Eq. 41: Σ γ, printed with
+/// a minus sign, E-ABM-6). [`f64::INFINITY`] where the old queues drain so fast that the threshold
+/// never meets the queue.
 ///
 /// # Errors
 /// As [`t1_bound_case_1`]; `old_drain_rate` negative.
@@ -208,12 +209,12 @@ fn bound_case_2(buffer: f64, omega: f64, alphas: f64, new: &NewQueues, old_drain
     Ok(omega * buffer / ((1.0 + alphas) * closing))
 }
 
-/// How fast threshold and queue close on each other.
+/// Rate at which threshold and queue approach each other.
 fn closing_case_2(omega: f64, new: &NewQueues, old_drain_rate: f64) -> f64 {
     new.growth() + omega * (f64::from(new.count) * new.growth() - old_drain_rate)
 }
 
-/// What all congested ports drain: n·BW (Eq. 41 with the sign corrected, E-ABM-6; rate).
+/// Drain rate of all congested ports: n·BW (Eq. 41 with the sign corrected, E-ABM-6; rate).
 ///
 /// # Errors
 /// `rate` not positive.
@@ -221,8 +222,8 @@ pub fn drain_of_ports(congested_ports: u32, rate: f64) -> Domain<f64> {
     Ok(f64::from(congested_ports) * positive("rate", rate)?)
 }
 
-/// Burst tolerance as arrivals: r·t1 (Eq. 42, Plasticine Eq. 49; size). Section 2.3 counts what is
-/// stored, (r − γ)·t1 (E-ABM-9).
+/// Burst tolerance as arrivals: r·t1 (Eq. 42, Plasticine Eq. 49; size). Section 2.3 counts stored
+/// data, (r − γ)·t1 (E-ABM-9).
 ///
 /// # Errors
 /// A negative input.

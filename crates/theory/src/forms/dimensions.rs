@@ -1,10 +1,10 @@
-//! What the dimensions of a network amount to: oversubscription, base RTT, bandwidth-delay product,
-//! buffer of a switch.
+//! Dimensions of a network: oversubscription, base RTT, bandwidth-delay product, buffer of a
+//! switch.
 
 use super::{Domain, at_least_one, fraction, not_negative, positive};
 
-/// What enters a leaf per what leaves it: `hosts·host_rate / (uplinks·uplink_rate)` (rates in one
-/// unit).
+/// Rate into a leaf divided by its uplink rate: `hosts·host_rate / (uplinks·uplink_rate)` (rates in
+/// one unit).
 ///
 /// # Errors
 /// A count of 0, a rate not positive.
@@ -30,7 +30,7 @@ pub fn base_rtt(
     Ok(propagation + f64::from(serializations) * wire)
 }
 
-/// What is in flight: rate × time / 8 (bytes).
+/// Data in flight: rate × time / 8 (bytes).
 ///
 /// # Errors
 /// `rate_bps` not positive, a negative time.
@@ -57,7 +57,7 @@ pub fn buffer_per_port_per_gbps(buffer_bytes: f64, ports: u32, rate_gbps: f64) -
     Ok(positive("buffer_bytes", buffer_bytes)? / rate)
 }
 
-/// How long a port takes to send `bytes` (seconds).
+/// Time in which a port sends `bytes` (seconds).
 ///
 /// # Errors
 /// `rate_bps` not positive, a negative size.
@@ -65,8 +65,8 @@ pub fn sending_seconds(bytes: f64, rate_bps: f64) -> Domain<f64> {
     Ok(not_negative("bytes", bytes)? * 8.0 / positive("rate_bps", rate_bps)?)
 }
 
-/// The load of a port that is always at `base` of its rate and gets on average `burst_bits` more
-/// each `interval_seconds`, as a fraction of `rate_bps`.
+/// The load of a port with a constant load of `base` and an average of `burst_bits` more each
+/// `interval_seconds`, as a fraction of `rate_bps`.
 ///
 /// # Errors
 /// `base` outside 0 to 1, an interval or rate not positive, a negative burst.

@@ -1,19 +1,18 @@
-//! Which values a closed form is defined for, and the error that says so.
+//! Domains of the closed forms, and the error for values outside them.
 
 use std::fmt;
 
 /// An input for which a closed form is not defined.
 ///
-/// It names the input as the argument (or field) is named, its value, and the values for which the
-/// form holds.
+/// The error gives the input's argument (or field) name, its value, and the valid values.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{input} is {value}, expected {valid}")]
 pub struct DomainError {
     /// The input, as the argument or field is named.
     pub input: &'static str,
-    /// Its value, in the unit of the input.
+    /// Value of the input, in its unit.
     pub value: f64,
-    /// The values for which the form holds, in words and in the unit of the input.
+    /// The valid values, in words and in the unit of the input.
     pub valid: String,
 }
 
@@ -25,7 +24,7 @@ impl DomainError {
     }
 }
 
-/// What a closed form answers.
+/// Result of a closed form.
 pub type Domain<T> = Result<T, DomainError>;
 
 /// Refuses `value` unless `holds`. Infinite and undefined values never pass.
@@ -58,17 +57,17 @@ pub(crate) fn at_least_one(input: &'static str, value: u32) -> Domain<f64> {
     check(value >= 1, input, f64::from(value), "1 or more")
 }
 
-/// More than `limit`, which is called `what`.
+/// More than `limit`, which the error calls `what`.
 pub(crate) fn above(input: &'static str, value: f64, limit: f64, what: &str) -> Domain<f64> {
     check(value > limit, input, value, format_args!("more than {limit} ({what})"))
 }
 
-/// All of them more than 0.
+/// All values more than 0.
 pub(crate) fn all_positive(input: &'static str, values: &[f64]) -> Domain<()> {
     values.iter().try_for_each(|&value| positive(input, value).map(drop))
 }
 
-/// At most `limit`, which is called `what`.
+/// At most `limit`, which the error calls `what`.
 pub(crate) fn at_most(input: &'static str, value: f64, limit: f64, what: &str) -> Domain<f64> {
     check(value <= limit, input, value, format_args!("at most {limit} ({what})"))
 }

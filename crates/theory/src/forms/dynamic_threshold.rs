@@ -1,23 +1,23 @@
-//! What Dynamic Thresholds give each queue (Choudhury and Hahne; ABM Eqs. 4–8, Plasticine Eqs. 1–2,
-//! TDT Eqs. 1–2).
+//! Closed forms of Dynamic Thresholds (Choudhury and Hahne; ABM Eqs. 4–8, Plasticine Eqs. 1–2, TDT
+//! Eqs. 1–2).
 //!
 //! `buffer`, thresholds and occupancies are in one unit of size; rates in that unit per time.
 
 use super::{Domain, above, all_positive, at_least_one, at_most, check, not_negative, positive};
 
-/// What the congested queues of a buffer hold once nothing changes any more.
+/// Occupancy of the congested queues of a buffer in steady state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyState {
     /// The free buffer: B − Q (size).
     pub free: f64,
-    /// What all queues hold together: Q (size).
+    /// Occupancy of all queues together: Q (size).
     pub occupancy: f64,
-    /// What each queue holds, its threshold, in the order of the input (size).
+    /// Occupancy of each queue, equal to its threshold, in the order of the input (size).
     pub thresholds: Vec<f64>,
 }
 
 /// The threshold of a queue: `alpha · (B − Q)` (ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1). It may
-/// exceed what is free.
+/// exceed the free buffer.
 ///
 /// # Errors
 /// `buffer` or `alpha` not positive, `occupancy` outside 0 to `buffer`.
@@ -26,7 +26,7 @@ pub fn threshold(alpha: f64, buffer: f64, occupancy: f64) -> Domain<f64> {
     Ok(alpha * free(buffer, occupancy)?)
 }
 
-/// What is free: B − Q (size).
+/// The free buffer: B − Q (size).
 ///
 /// # Errors
 /// As [`threshold`].
@@ -36,7 +36,7 @@ pub(crate) fn free(buffer: f64, occupancy: f64) -> Domain<f64> {
     Ok(buffer - at_most("occupancy", occupancy, buffer, "the buffer")?)
 }
 
-/// The limit that a packet meets below a buffer management with threshold `management` and a queue
+/// The limit of a packet that must pass buffer management with threshold `management` and queue
 /// management with threshold `queue_management`: the lower of the two (ABM Eq. 4; sizes).
 ///
 /// # Errors
@@ -45,8 +45,8 @@ pub fn effective_threshold(management: f64, queue_management: f64) -> Domain<f64
     Ok(not_negative("management", management)?.min(not_negative("queue_management", queue_management)?))
 }
 
-/// How the threshold moves while the occupancy changes at `occupancy_slope`: `−alpha · dQ/dt` (ABM
-/// Eq. 7; rates).
+/// Rate of change of the threshold while the occupancy changes at `occupancy_slope`: `−alpha ·
+/// dQ/dt` (ABM Eq. 7; rates).
 ///
 /// # Errors
 /// `alpha` not positive, `occupancy_slope` not finite.
@@ -75,14 +75,14 @@ pub fn steady_state(buffer: f64, alphas: &[f64]) -> Domain<SteadyState> {
 /// Congested queues of one priority.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CongestedQueues {
-    /// How many.
+    /// Number of queues.
     pub count: u32,
-    /// Their factor.
+    /// Alpha of the queues.
     pub alpha: f64,
 }
 
-/// The steady-state threshold of one queue with `alpha` among `congested` queues, of which it is
-/// one: `alpha·B / (1 + Σ n_p·alpha_p)` (ABM Eq. 6; size).
+/// The steady-state threshold of one queue with `alpha`, itself among the `congested` queues:
+/// `alpha·B / (1 + Σ n_p·alpha_p)` (ABM Eq. 6; size).
 ///
 /// # Errors
 /// `buffer` or a factor not positive; no queue in `congested` has the factor `alpha`.
@@ -92,8 +92,8 @@ pub fn steady_threshold(buffer: f64, alpha: f64, congested: &[CongestedQueues]) 
     Ok(alpha * steady_free(buffer, congested)?)
 }
 
-/// What `congested` queues leave free: `B / (1 + Σ n_p·alpha_p)` (ABM Fig. 4; size). It tends to 0
-/// with their number.
+/// Free buffer beside `congested` queues: `B / (1 + Σ n_p·alpha_p)` (ABM Fig. 4; size). It tends to
+/// 0 with their number.
 ///
 /// # Errors
 /// `buffer` or a factor not positive.
@@ -104,7 +104,7 @@ pub fn steady_free(buffer: f64, congested: &[CongestedQueues]) -> Domain<f64> {
     Ok(buffer / (1.0 + sum))
 }
 
-/// The fraction of the buffer that a queue takes when it is alone: `alpha / (1 + alpha)`; the upper
+/// The fraction of the buffer that a single congested queue takes: `alpha / (1 + alpha)`; the upper
 /// bound of any queue.
 ///
 /// # Errors
@@ -113,36 +113,37 @@ pub fn share_alone(alpha: f64) -> Domain<f64> {
     Ok(positive("alpha", alpha)? / (1.0 + alpha))
 }
 
-/// The factor with which a queue that is alone takes `share` of the buffer: `share / (1 − share)`.
+/// The alpha with which a single congested queue takes `share` of the buffer: `share / (1 −
+/// share)`.
 ///
 /// # Errors
-/// `share` not between 0 and 1: no finite factor takes the whole buffer.
+/// `share` not between 0 and 1: no finite alpha takes the whole buffer.
 pub fn alpha_for_share(share: f64) -> Domain<f64> {
     let valid = "more than 0, less than 1 (no alpha takes the whole buffer)";
     check(share > 0.0 && share < 1.0, "share", share, valid).map(|share| share / (1.0 - share))
 }
 
-/// A burst of `arrival_rate` that meets a steady state of Dynamic Thresholds, one new queue.
+/// A burst to one new queue, on a switch in the steady state of Dynamic Thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
-    /// What arrives at the new queue (rate).
+    /// Arrival rate at the new queue (rate).
     pub arrival_rate: f64,
-    /// What the new queue drains, its share of the port (rate).
+    /// Drain rate of the new queue, its share of the port (rate).
     pub drain_rate: f64,
-    /// What all queues that were congested before drain together (rate).
+    /// Drain rate of all previously congested queues together (rate).
     pub old_drain_rate: f64,
 }
 
-/// What a burst stores before its first loss if the old queues cannot follow their thresholds (case
-/// 2; ABM Eq. 8; size): `alpha·B / [(1 + Σ n_p·alpha_p) · (1 + alpha·((r − mu_i) − mu)/(r −
+/// Part of a burst stored before its first loss if the old queues cannot follow their thresholds
+/// (case 2; ABM Eq. 8; size): `alpha·B / [(1 + Σ n_p·alpha_p) · (1 + alpha·((r − mu_i) − mu)/(r −
 /// mu_i))]`.
 ///
 /// Equal to ABM Eq. 39 with omega = alpha and to TDT Eqs. 7–8 with one new port.
 ///
 /// # Errors
 /// `buffer` or a factor not positive, the arrival rate not above the drain rate, negative rates; an
-/// `old_drain_rate` so large that the queues would follow (then case 1 holds and the denominator is
-/// not positive).
+/// `old_drain_rate` so large that the queues would follow (then case 1 applies and the denominator
+/// is not positive).
 pub fn burst_stored_case_2(buffer: f64, alpha: f64, before: &[CongestedQueues], burst: Burst) -> Domain<f64> {
     positive("alpha", alpha)?;
     positive("drain_rate", burst.drain_rate)?;

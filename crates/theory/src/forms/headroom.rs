@@ -1,9 +1,8 @@
-//! How much a switch must still be able to store after it has asked for a pause: the formulas in
-//! use, side by side.
+//! Headroom formulas in use: bytes that a switch must still store after it has sent a pause frame.
 //!
 //! Sources: the terms of IEEE 802.1Qbb as switch vendors quote them; the shorthand of the same
 //! vendors; the released code of ABM and Reverie; that of HPCC. Physical units throughout. SONiC's
-//! own calculation is [`super::sonic_headroom`].
+//! calculation is [`super::sonic_headroom`].
 
 use super::{Domain, check, not_negative, positive};
 use bufferlab_units::headroom::PacketMemory;
@@ -17,9 +16,9 @@ pub const PAUSE_FRAME_BITS: f64 = 672.0;
 /// A link for which headroom is needed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// Its rate (bits/s).
+    /// Rate of the link (bits/s).
     pub rate_bps: f64,
-    /// Length of its cable (metres).
+    /// Length of the link's cable (metres).
     pub cable_metres: f64,
     /// Largest frame in either direction (bytes).
     pub mtu_bytes: f64,
@@ -38,7 +37,7 @@ impl Link {
         self.cable_metres * CABLE_SECONDS_PER_METRE
     }
 
-    /// What is on the wire in both directions (bytes).
+    /// Data on the wire in both directions (bytes).
     #[must_use]
     pub fn round_trip_bytes(&self) -> f64 {
         2.0 * self.rate_bps * self.delay_seconds() / 8.0
@@ -50,12 +49,12 @@ impl Link {
 pub struct EndDelays {
     /// MAC and PHY of one end (bits).
     pub interface_bits: f64,
-    /// From the pause frame's arrival to the last bit that is still sent (bits).
+    /// Delay from the pause frame's arrival to the last bit sent (bits).
     pub response_bits: f64,
 }
 
-/// The delays that are tabulated for a speed: 10, 25, 40 and 100 Gb/s. None for any other: the
-/// makers of both ends must say.
+/// The tabulated delays for a speed: 10, 25, 40 and 100 Gb/s. `None` for any other: their
+/// manufacturers must state them.
 #[must_use]
 pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
     let table = [
@@ -71,9 +70,9 @@ pub fn tabulated_delays(rate_bps: f64) -> Option<EndDelays> {
 /// Headroom by the terms of IEEE 802.1Qbb: two maximum frames, the pause frame, both interfaces,
 /// the response, the cable both ways (bytes).
 ///
-/// The interface delay is counted once per end. The packet that makes the receiver pause is not
-/// counted: the standard takes it to be stored already. A switch that puts this packet into
-/// headroom, as those of bufferlab do, needs one more frame.
+/// The interface delay is counted once per end. The packet that triggers the pause is not counted:
+/// the standard assumes that it is stored already. A bufferlab switch puts this packet into
+/// headroom, so it needs one more frame.
 ///
 /// # Errors
 /// A rate or frame not positive, a negative cable or delay.
@@ -86,7 +85,7 @@ pub fn ieee_bytes(link: Link, delays: EndDelays) -> Domain<f64> {
 
 /// The vendors' shorthand: `MTU + MTU + 3840 B + 130 B per 100 m and Gb/s` (bytes).
 ///
-/// Its 3840 B are the response of 10 Gb/s; at higher speeds it is too small.
+/// The 3840 B are the response of 10 Gb/s; at higher speeds the result is too small.
 ///
 /// # Errors
 /// As [`ieee_bytes`].
@@ -105,8 +104,8 @@ pub fn artifact_bytes(link: Link) -> Domain<f64> {
     Ok(2.0 * link.mtu_bytes + 3_860.0 + link.round_trip_bytes())
 }
 
-/// HPCC's released code: `3·rate·delay/8` (bytes). It has no term for frames in flight: with a
-/// short cable it is too small.
+/// HPCC's released code: `3·rate·delay/8` (bytes). The formula has no term for frames in flight:
+/// with a short cable it is too small.
 ///
 /// # Errors
 /// As [`ieee_bytes`].
@@ -118,13 +117,13 @@ pub fn hpcc_bytes(link: Link) -> Domain<f64> {
 /// `bytes` rounded up to whole cells (bytes).
 ///
 /// # Errors
-/// A negative size, a cell of nothing.
+/// A negative size, a cell of 0 bytes.
 pub fn in_cells(bytes: f64, cell_bytes: f64) -> Domain<f64> {
     let cell = check(cell_bytes >= 1.0, "cell_bytes", cell_bytes, "1 or more")?;
     Ok((not_negative("bytes", bytes)? / cell).ceil() * cell)
 }
 
-/// `bytes` on the wire in whole cells, where every packet rounds up by itself: `largest` of them
+/// `bytes` on the wire in whole cells, with every packet rounded up separately. `largest` packets
 /// are frames of the largest size, all others of the size that occupies most per byte (bytes).
 ///
 /// # Errors
@@ -137,7 +136,7 @@ pub fn in_cells_by_packet(bytes: f64, largest: u32, packets: PacketMemory) -> Do
     Ok((f64::from(largest) * packets.occupied(packets.largest) as f64 + rest * factor).ceil())
 }
 
-/// How long a pause of `quanta` lasts: 512 bit times each (seconds).
+/// Duration of a pause of `quanta`, 512 bit times each (seconds).
 ///
 /// # Errors
 /// `rate_bps` not positive.

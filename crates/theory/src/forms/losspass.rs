@@ -1,12 +1,12 @@
-//! How large a burst of small flows LossPass absorbs, compared with ECN (LossPass Eqs. 3–6, section
-//! 3 and Algorithm 1).
+//! Closed forms for the burst of small flows that LossPass absorbs, compared with ECN (LossPass
+//! Eqs. 3–6, section 3 and Algorithm 1).
 //!
 //! Sizes in packets or bytes, one unit throughout; `flows` is N.
 
 use super::{Domain, at_least_one, at_most, check, fraction, not_negative, positive};
 
-/// The queue of N synchronised flows with window `window` over a path that holds `bandwidth_delay`:
-/// `N·w − C·RTT`, at least 0 (Eqs. 1–3; size).
+/// The queue of N synchronised flows with window `window` over a path with `bandwidth_delay` in
+/// flight: `N·w − C·RTT`, at least 0 (Eqs. 1–3; size).
 ///
 /// # Errors
 /// `flows` 0, a negative size.
@@ -24,8 +24,8 @@ pub fn ecn_queue_max(mark_threshold: f64, flows: u32) -> Domain<f64> {
     Ok(not_negative("mark_threshold", mark_threshold)? + at_least_one("flows", flows)?)
 }
 
-/// The largest burst that finds room above such flows: `B − (K + N)`, in packets (Eq. 5); 0 if the
-/// queue alone may fill the buffer, where the printed form is negative.
+/// The largest burst that fits above such flows: `B − (K + N)`, in packets (Eq. 5). 0 if the queue
+/// alone may fill the buffer, where the printed form is negative.
 ///
 /// # Errors
 /// `buffer` not positive, as [`ecn_queue_max`].
@@ -33,9 +33,9 @@ pub fn ecn_burst(buffer: f64, mark_threshold: f64, flows: u32) -> Domain<f64> {
     Ok((positive("buffer", buffer)? - ecn_queue_max(mark_threshold, flows)?).max(0.0))
 }
 
-/// The largest burst that LossPass absorbs when a full buffer holds the fraction `tau` of packets
-/// of large flows: `B·τ` (Eq. 6), and with a reserve for large flows no more than their limit lets
-/// small ones take, `B − B_l − Q_s` (size).
+/// The largest burst that LossPass absorbs when packets of large flows are the fraction `tau` of a
+/// full buffer: `B·τ` (Eq. 6). With a reserve for large flows, small flows also get at most `B −
+/// B_l − Q_s` (size).
 ///
 /// # Errors
 /// `buffer` not positive, `tau` outside 0 to 1, a negative reserve or queue, both larger than the
@@ -64,16 +64,16 @@ pub fn tau_of_equal_bursts(buffer: f64, mark_threshold: f64, flows: u32) -> Doma
     Ok(ecn_burst(buffer, mark_threshold, flows)? / buffer)
 }
 
-/// Sizes at a port when a small flow's packet comes to a full buffer.
+/// State of a port when a small flow's packet arrives at a full buffer (sizes).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FullPort {
     /// The port's buffer B.
     pub buffer: f64,
-    /// What small flows hold: Q_s.
+    /// Bytes queued by small flows: Q_s.
     pub queue_small: f64,
     /// The reserve for large flows: B_l.
     pub reserve_large: f64,
-    /// The packet that came.
+    /// The arriving packet.
     pub packet: f64,
 }
 
@@ -84,15 +84,15 @@ pub fn may_evict(port: FullPort) -> bool {
     port.packet + port.queue_small <= port.buffer - port.reserve_large
 }
 
-/// Line 4 as printed, with "≥" (E-LP-1): without a reserve it never lets a packet evict a victim
-/// that is at least as large, unless small flows fill the buffer exactly.
+/// Line 4 as printed, with "≥" (E-LP-1). Without a reserve, a packet may never evict a victim at
+/// least as large, unless small flows fill the buffer exactly.
 #[must_use]
 pub fn may_evict_printed(port: FullPort) -> bool {
     port.packet + port.queue_small >= port.buffer - port.reserve_large
 }
 
-/// Evictions that would be needed for a packet if victims were `victim` bytes large (section
-/// 3.2.2): ⌈len / victim⌉.
+/// Evictions needed for a packet if victims were `victim` bytes large (section 3.2.2): ⌈len /
+/// victim⌉.
 ///
 /// # Errors
 /// An input of 0.
@@ -102,8 +102,8 @@ pub fn evictions_needed(packet_bytes: u32, victim_bytes: u32) -> Domain<u32> {
     Ok(packet_bytes.div_ceil(victim_bytes))
 }
 
-/// The cycles that LossPass adds to a pipeline of `pipeline_cycles`, as a fraction of it (section
-/// 4.1): two look-ups and three of the arbiter are 5 of 800.
+/// Cycles that LossPass adds to a pipeline of `pipeline_cycles`, as a fraction (section 4.1): two
+/// look-ups and three of the arbiter are 5 of 800.
 ///
 /// # Errors
 /// `pipeline_cycles` 0.
@@ -129,7 +129,7 @@ pub fn mark_threshold_halving(bandwidth_delay: f64) -> Domain<f64> {
     positive("bandwidth_delay", bandwidth_delay)
 }
 
-/// The largest K with which the queue of N flows leaves room for a burst: `B − N − burst` (Eq. 5
+/// The largest K with which the queue of N flows leaves space for a burst: `B − N − burst` (Eq. 5
 /// solved for K; packets).
 ///
 /// # Errors

@@ -1,9 +1,8 @@
-//! What Plasticine bounds and how its factors are chosen for a burst (Plasticine Eqs. 2–22 and
-//! 39–52).
+//! Plasticine's bounds, and its choice of alphas for a burst (Plasticine Eqs. 2–22 and 39–52).
 //!
 //! The transient analysis is ABM's: Eqs. 23–47 of the paper are the functions re-exported here. The
-//! factors for a burst are in multiples of the port rate: `arrival_rate` r, and the buffer as the
-//! time in which a port sends it.
+//! alphas for a burst are computed in multiples of the port rate: `arrival_rate` r, and the buffer
+//! as the time in which a port sends it.
 
 use super::dynamic_threshold::free;
 use super::{Domain, above, all_positive, check, not_negative, positive};
@@ -15,9 +14,9 @@ pub use super::abm::{
 pub use super::dynamic_threshold::steady_state;
 pub use super::transient::{Trajectory, case_1_limit, case_1_limit_printed, t1_case_1, t1_case_2};
 
-/// The threshold of a packet where every port has one queue (section 4.1; size): gamma is 1,
-/// `congested` counts all congested queues of the buffer, and alpha is that of the packet's class:
-/// a queue has a threshold per class.
+/// The threshold of a packet where every port has one queue (section 4.1; size). Gamma is 1, and
+/// `congested` counts all congested queues of the buffer. Alpha is that of the packet's class, so a
+/// queue has a threshold per class.
 ///
 /// # Errors
 /// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`.
@@ -25,8 +24,8 @@ pub fn single_queue_threshold(alpha: f64, congested: u32, buffer: f64, occupancy
     Ok(omega(alpha, congested, 1.0)? * free(buffer, occupancy)?)
 }
 
-/// What all queues hold together at most: `B·Σa / (1 + Σa)` over the largest alpha of each priority
-/// (Eq. 4, and 20 with 14; size).
+/// Greatest occupancy of all queues together: `B·Σa / (1 + Σa)` over the largest alpha of each
+/// priority (Eq. 4, and 20 with 14; size).
 ///
 /// # Errors
 /// `buffer` or a factor not positive.
@@ -34,7 +33,7 @@ pub fn occupancy_max(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
     Ok(buffer - free_min(buffer, alphas_max)?)
 }
 
-/// What is free at least: `B / (1 + Σ_p alpha_max^p)` (Eqs. 20–22; size).
+/// Least free buffer: `B / (1 + Σ_p alpha_max^p)` (Eqs. 20–22; size).
 ///
 /// # Errors
 /// As [`occupancy_max`].
@@ -43,7 +42,7 @@ pub fn free_min(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
     Ok(positive("buffer", buffer)? / (1.0 + alphas_max.iter().sum::<f64>()))
 }
 
-/// The fraction that a class or priority takes at most: `a/(1 + a)` (section 4.1).
+/// Greatest fraction of the buffer for a class or priority: `a/(1 + a)` (section 4.1).
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -62,7 +61,8 @@ pub fn omega_sum_of_classes(queues: &[(f64, f64)]) -> Domain<f64> {
 }
 
 /// The largest low-priority alpha with which a burst of `arrival_rate` (port rates) on an empty
-/// port meets no transient loss: 1/(r − 2) (Eqs. 5, 48). [`f64::INFINITY`] for r ≤ 2: any will do.
+/// port has no transient loss: 1/(r − 2) (Eqs. 5, 48). [`f64::INFINITY`] for r ≤ 2: any alpha is
+/// low enough.
 ///
 /// # Errors
 /// `arrival_rate` not above 1, the port rate.
@@ -78,18 +78,18 @@ pub struct BurstToAbsorb {
     pub buffer_time: f64,
     /// Arrival rate r (port rates).
     pub arrival_rate: f64,
-    /// How long it arrives: t (the unit of `buffer_time`).
+    /// Duration of the burst's arrivals: t (the unit of `buffer_time`).
     pub duration: f64,
 }
 
 impl BurstToAbsorb {
-    /// What is in the buffer at its end: (r − 1)·t (as the time in which a port sends it).
+    /// Data stored at the end of the burst: (r − 1)·t (as the time in which a port sends it).
     #[must_use]
     pub fn stored(&self) -> f64 {
         (self.arrival_rate - 1.0) * self.duration
     }
 
-    /// Refuses a burst that even an empty buffer cannot hold.
+    /// Refuses a burst that exceeds even an empty buffer.
     fn check(&self) -> Domain<()> {
         positive("buffer_time", self.buffer_time)?;
         positive("duration", self.duration)?;
@@ -113,7 +113,8 @@ pub fn alpha_low_for_burst(burst: BurstToAbsorb) -> Domain<f64> {
     Ok(if rate <= 0.0 { f64::INFINITY } else { burst.buffer_time / (rate * burst.duration) - 1.0 })
 }
 
-/// The same as printed (Eqs. 6, 51; E-PLA-3): `B/((r−1)·t) − 1`. Sufficient, not necessary.
+/// `alpha_low_for_burst` as printed (Eqs. 6, 51; E-PLA-3): `B/((r−1)·t) − 1`. Sufficient, not
+/// necessary.
 ///
 /// # Errors
 /// As [`alpha_low_for_burst`].
@@ -122,10 +123,10 @@ pub fn alpha_low_for_burst_printed(burst: BurstToAbsorb) -> Domain<f64> {
     Ok(burst.buffer_time / burst.stored() - 1.0)
 }
 
-/// The smallest high-priority alpha that absorbs a burst while low-priority queues hold
-/// `alpha_low/(1 + alpha_low)` of the buffer (Eqs. 7, 52 in case 2; from Eq. 40 in case 1,
-/// alpha_low ≤ 1/(r−2); they agree at the border).
-/// [`f64::INFINITY`]: no alpha does, `alpha_low` is at or above [`alpha_low_for_burst`].
+/// The smallest high-priority alpha that absorbs a burst while low-priority queues occupy
+/// `alpha_low/(1 + alpha_low)` of the buffer. Eqs. 7, 52 in case 2; from Eq. 40 in case 1,
+/// alpha_low ≤ 1/(r−2). Both cases agree at the border. [`f64::INFINITY`] if no alpha absorbs it:
+/// `alpha_low` is at or above [`alpha_low_for_burst`].
 ///
 /// Worst case: a single low queue drains while the burst arrives. With more priorities `alpha_low`
 /// is the sum of the largest alphas of all others (end of B.5).
@@ -142,8 +143,8 @@ pub fn alpha_high_for_burst(burst: BurstToAbsorb, alpha_low: f64) -> Domain<f64>
     alpha_high_for_burst_printed(burst, alpha_low)
 }
 
-/// The same as printed (Eqs. 7, 52), which holds in case 2 only: `1 / (B/((r−1)·t·(1+aL)) −
-/// (r−2)/(r−1))`. [`f64::INFINITY`] if the denominator is not positive.
+/// `alpha_high_for_burst` as printed (Eqs. 7, 52), valid in case 2 only: `1 / (B/((r−1)·t·(1+aL))
+/// − (r−2)/(r−1))`. [`f64::INFINITY`] if the denominator is not positive.
 ///
 /// # Errors
 /// As [`alpha_high_for_burst`].
@@ -155,8 +156,8 @@ pub fn alpha_high_for_burst_printed(burst: BurstToAbsorb, alpha_low: f64) -> Dom
     Ok(if room > 0.0 { 1.0 / room } else { f64::INFINITY })
 }
 
-/// What stands in the place of `alpha_low` with more than two priorities: the sum of the largest
-/// alphas of the others.
+/// Replacement for `alpha_low` with more than two priorities: the sum of the largest alphas of the
+/// others.
 ///
 /// # Errors
 /// A factor not positive.

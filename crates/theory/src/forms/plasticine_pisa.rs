@@ -1,10 +1,9 @@
-//! What Plasticine's match-action pipeline costs in accuracy, memory and time (Plasticine section
-//! 5).
+//! Cost of Plasticine's match-action pipeline in accuracy, memory and time (Plasticine section 5).
 
 use super::{Domain, at_least_one, check, not_negative, positive};
 
 /// The shift by which the pipeline multiplies the free buffer: `round(−log2(alpha /
-/// (n_p·n_port)))`; negative shifts to the left. Counts of 0 are taken as 1.
+/// (n_p·n_port)))`; negative shifts go to the left. Counts of 0 are taken as 1.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -12,7 +11,7 @@ pub fn shift(alpha: f64, congested_of_priority: u32, congested_of_port: u32) -> 
     Ok((-ideal_factor(alpha, congested_of_priority, congested_of_port)?.log2()).round() as i32)
 }
 
-/// The factor that the shift stands for: `alpha / (n_p·n_port)`.
+/// The factor that the shift approximates: `alpha / (n_p·n_port)`.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -21,9 +20,9 @@ pub fn ideal_factor(alpha: f64, congested_of_priority: u32, congested_of_port: u
     Ok(positive("alpha", alpha)? / queues)
 }
 
-/// By which factor the shifted threshold is too high (more than 1) or too low: `2^(−s) /
-/// (alpha/(n_p·n_port))`. With the shift rounded it lies within √2 either way; rounded down or up
-/// only, within 2.
+/// Ratio of the shifted to the exact threshold: `2^(−s) / (alpha/(n_p·n_port))`. More than 1 means
+/// too high. With a rounded shift the error is within √2 either way; with a shift only rounded down
+/// or up, within 2.
 ///
 /// # Errors
 /// `alpha` not positive.
@@ -32,8 +31,8 @@ pub fn shift_error(alpha: f64, congested_of_priority: u32, congested_of_port: u3
     Ok((-f64::from(shift(alpha, congested_of_priority, congested_of_port)?)).exp2() / exact)
 }
 
-/// Rules of the table that holds the shifts: one for each alpha, congested count of the priority
-/// and of the port.
+/// Rules in the table of shifts: one for each alpha, congested count of the priority and of the
+/// port.
 ///
 /// # Errors
 /// An input of 0.
@@ -44,8 +43,8 @@ pub fn table_rules(alphas: u32, congested_max: u32, queues_per_port: u32) -> Dom
     Ok(u64::from(alphas) * u64::from(congested_max) * u64::from(queues_per_port))
 }
 
-/// Passes of a SYNC packet until every queue length is copied: one access per array and pass, so
-/// one per queue.
+/// Passes of a SYNC packet to copy every queue length: one access per array and pass, so one pass
+/// per queue.
 ///
 /// # Errors
 /// An input of 0.
@@ -55,7 +54,7 @@ pub fn passes_of_a_copy(ports: u32, queues_per_port: u32) -> Domain<u64> {
     Ok(u64::from(ports) * u64::from(queues_per_port))
 }
 
-/// How old the free buffer may be when a threshold is computed from it: passes × period (the unit
+/// Greatest age of the free buffer when a threshold is computed from it: passes × period (the unit
 /// of `pass_period`). The paper does not state the period.
 ///
 /// # Errors

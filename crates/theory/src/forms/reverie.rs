@@ -1,5 +1,5 @@
-//! What Reverie's single pool gives lossless and lossy queues, and what its low-pass filter lets
-//! through (Reverie §3, Eqs. 4–6 and 13–15).
+//! Shares of lossless and lossy queues in Reverie's single pool, and the response of its low-pass
+//! filter (Reverie §3, Eqs. 4–6 and 13–15).
 //!
 //! Sizes in one unit. `alpha_lossless` and `alpha_lossy` are the sums of the factors of the active
 //! priorities of a class.
@@ -22,12 +22,12 @@ pub struct Shares {
     pub lossless: f64,
     /// Lossy queues together: `a'·b*/(1 + a + a')` (Eq. 15; size).
     pub lossy: f64,
-    /// Everything: `(a + a')·b*/(1 + a + a')` (Eq. 13; size).
+    /// All queues: `(a + a')·b*/(1 + a + a')` (Eq. 13; size).
     pub occupancy: f64,
 }
 
-/// What both classes hold when both are congested (Eqs. 13–15); lossless to lossy is as their
-/// factors (Theorem 1).
+/// Occupancy of both classes when both are congested (Eqs. 13–15). Lossless and lossy occupancy are
+/// in proportion to their factors (Theorem 1).
 ///
 /// # Errors
 /// An input not positive.
@@ -43,7 +43,7 @@ pub fn shares(buffer: f64, alpha_lossless: f64, alpha_lossy: f64) -> Domain<Shar
     })
 }
 
-/// What one class takes when it is alone: `a·b*/(1 + a)` (§3.4; size).
+/// Occupancy of one class alone: `a·b*/(1 + a)` (§3.4; size).
 ///
 /// # Errors
 /// An input not positive.
@@ -51,8 +51,8 @@ pub fn share_alone(buffer: f64, alpha: f64) -> Domain<f64> {
     Ok(positive("buffer", buffer)? * super::dynamic_threshold::share_alone(alpha)?)
 }
 
-/// What is left idle at least and at most while any class is congested (Theorem 2; size): `b*/(1 +
-/// a + a')` to `b*/(1 + min(a, a'))`. With factors of 1 a third to a half of the pool (E-REV-7).
+/// Least and greatest free pool while any class is congested (Theorem 2; size): `b*/(1 + a + a')`
+/// to `b*/(1 + min(a, a'))`. With factors of 1 a third to a half of the pool (E-REV-7).
 ///
 /// # Errors
 /// An input not positive.
@@ -81,8 +81,8 @@ pub fn time_constant(gamma: f64) -> Domain<f64> {
     Ok(-1.0 / memory(gamma)?.ln())
 }
 
-/// The updates for which a queue that jumps from 0 to `ratio` times its threshold is still
-/// admitted: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
+/// Updates during which the filter still admits a queue that jumps from 0 to `ratio` times its
+/// threshold: `ln(1 − 1/ratio) / ln γ`. [`f64::INFINITY`] for a ratio of at most 1.
 ///
 /// # Errors
 /// `gamma` not between 0 and 1, `ratio` not positive.
@@ -92,7 +92,7 @@ pub fn updates_admitted(gamma: f64, ratio: f64) -> Domain<f64> {
     Ok(if ratio <= 1.0 { f64::INFINITY } else { (1.0 - 1.0 / ratio).ln() / gamma.ln() })
 }
 
-/// How long an update takes at a port: a packet's time on the wire (seconds).
+/// Time per update at a port: a packet's time on the wire (seconds).
 ///
 /// # Errors
 /// An input not positive.
@@ -100,7 +100,7 @@ pub fn update_seconds(packet_bytes: f64, rate_bps: f64) -> Domain<f64> {
     Ok(positive("packet_bytes", packet_bytes)? * 8.0 / positive("rate_bps", rate_bps)?)
 }
 
-/// By what a threshold is raised for a falling queue, per slope of the filtered length (Property 1,
+/// Increase of the threshold for a falling queue, per slope of the filtered length (Property 1,
 /// with ν = 1 − γ, E-REV-1; time): `K = Δt/(1 − γ)`, so that `q̂(t−Δt) ≤ Γ` iff `q(t) ≤ Γ +
 /// K·dq̂/dt`.
 ///
@@ -110,7 +110,7 @@ pub fn gradient_weight(gamma: f64, update_period: f64) -> Domain<f64> {
     Ok(positive("update_period", update_period)? / (1.0 - memory(gamma)?))
 }
 
-/// The same for `q̂(t)`, which Eq. 4 tests: `K' = γ·Δt/(1 − γ)` (time).
+/// Variant of `gradient_weight` for `q̂(t)`, which Eq. 4 tests: `K' = γ·Δt/(1 − γ)` (time).
 ///
 /// # Errors
 /// As [`gradient_weight`].
@@ -118,7 +118,7 @@ pub fn gradient_weight_of_new(gamma: f64, update_period: f64) -> Domain<f64> {
     Ok(gamma * gradient_weight(gamma, update_period)?)
 }
 
-/// Property 1's K as printed, with the filter's γ in the place of ν (E-REV-1; time): `Δt/γ`.
+/// Property 1's K as printed, with the filter's γ instead of ν (E-REV-1; time): `Δt/γ`.
 ///
 /// # Errors
 /// As [`gradient_weight`].

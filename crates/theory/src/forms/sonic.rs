@@ -1,4 +1,4 @@
-//! What lossless and lossy queues get from SONiC's two views of one buffer (Reverie section 2.2,
+//! Shares of lossless and lossy queues under SONiC's two views of one buffer (Reverie section 2.2,
 //! Eqs. 1–3 and 7–11).
 //!
 //! A packet is stored once and counted twice: at ingress (pool `ingress_pool`, lossless and lossy)
@@ -26,16 +26,16 @@ pub struct Pools {
     pub alpha_lossy: f64,
 }
 
-/// What the queues hold, and where they pause and drop.
+/// Occupancy of the queues, and their pause and drop thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// All lossless queues (Eqs. 2, 11; size).
+    /// Occupancy of all lossless queues (Eqs. 2, 11; size).
     pub lossless: f64,
-    /// All lossy queues (Eqs. 3, 10; size).
+    /// Occupancy of all lossy queues (Eqs. 3, 10; size).
     pub lossy: f64,
-    /// Where a lossless queue pauses its sender: `α(b_in − q_in)` (size).
+    /// Length at which a lossless queue pauses its sender: `α(b_in − q_in)` (size).
     pub pause_threshold: f64,
-    /// Where a lossy queue drops: `α'(b_eo − q_eo)` (size).
+    /// Length at which a lossy queue drops: `α'(b_eo − q_eo)` (size).
     pub drop_threshold: f64,
 }
 
@@ -53,7 +53,7 @@ impl Pools {
         positive("alpha_lossy", self.alpha_lossy).map(drop)
     }
 
-    /// x = nα/(1 + nα), the fraction that the lossless queues take of what is left to them.
+    /// x = nα/(1 + nα), the fraction of the remaining space that the lossless queues take.
     fn lossless_fraction(&self) -> f64 {
         let sum = f64::from(self.lossless_queues) * self.alpha_lossless;
         sum / (1.0 + sum)
@@ -100,7 +100,7 @@ impl Pools {
     }
 }
 
-/// What the pools of a buffer are configured to.
+/// Configured sizes of a buffer's pools.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoolSizes {
     /// The whole buffer b (size).
@@ -120,7 +120,7 @@ pub struct PoolSizes {
 /// lossy egress pool is at most the ingress pool (H3).
 ///
 /// # Errors
-/// The first heuristic that does not hold, as the pool to change.
+/// The first broken heuristic, as the pool to change.
 pub fn check_pools(pools: PoolSizes) -> Result<(), DomainError> {
     positive("buffer", pools.buffer)?;
     not_negative("headroom_pool", pools.headroom_pool)?;
@@ -134,7 +134,7 @@ pub fn check_pools(pools: PoolSizes) -> Result<(), DomainError> {
     at_most("egress_lossy_pool", lossy, ingress, "the ingress pool, heuristic 3").map(drop)
 }
 
-/// The four counters of a switch, and the thresholds that they give (Eq. 1).
+/// Three counters of a switch, from which Eq. 1 computes thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Occupancies {
     /// Ingress pool: q_in (size).
@@ -148,15 +148,15 @@ pub struct Occupancies {
 /// The thresholds of Eq. 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// Of a lossless or lossy queue at ingress with factor 1: b_in − q_in (size).
+    /// Threshold of a lossless or lossy queue at ingress with factor 1: b_in − q_in (size).
     pub ingress: f64,
-    /// Of a lossless queue at egress with factor 1 (size).
+    /// Threshold of a lossless queue at egress with factor 1 (size).
     pub egress_lossless: f64,
-    /// Of a lossy queue at egress with factor 1 (size).
+    /// Threshold of a lossy queue at egress with factor 1 (size).
     pub egress_lossy: f64,
 }
 
-/// What is free in each pool; a queue's threshold is its factor times that (Eq. 1; sizes).
+/// Free space of each pool; a queue's threshold is its factor times the free space (Eq. 1; sizes).
 ///
 /// # Errors
 /// A pool not positive, an occupancy outside its pool.

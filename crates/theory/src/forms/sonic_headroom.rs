@@ -1,16 +1,16 @@
-//! The headroom and thresholds that SONiC computes itself on NVIDIA switches (dynamic buffer model,
+//! Headroom and thresholds as SONiC computes them on NVIDIA switches (dynamic buffer model,
 //! Mellanox flavour).
 //!
-//! After the published design document and script (`sonic-swss`, buffer headroom for Mellanox): the
-//! same steps in the same order. What the script reads from the switch's state (cell, pipeline
-//! latency, MAC and PHY delay) is an input here.
+//! The steps follow the published design document and script (`sonic-swss`, buffer headroom for
+//! Mellanox). Values that the script reads from the switch's state (cell, pipeline latency, MAC and
+//! PHY delay) are inputs here.
 
 use super::{Domain, at_least_one, check, not_negative, positive};
 use bufferlab_params::choices;
 
 const KIBIBYTE: f64 = 1024.0;
 
-/// Speed of light in a cable as the script has it (metres per second).
+/// Signal speed in a cable, as in the script (metres per second).
 const METRES_PER_SECOND: f64 = 198e6;
 
 choices! {
@@ -25,7 +25,7 @@ choices! {
     }
 }
 
-/// What the calculation needs.
+/// Inputs of the calculation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Port {
     /// Speed (Mb/s).
@@ -44,7 +44,7 @@ pub struct Port {
     pub pipeline_latency_bytes: f64,
     /// Delay of MAC and PHY (bytes).
     pub mac_phy_delay_bytes: f64,
-    /// Delay of a gearbox, 0 without (the script's unit: nanoseconds).
+    /// Delay of a gearbox, 0 without one (the script's unit: nanoseconds).
     pub gearbox_delay: f64,
     /// Lanes of the port; at 8 the port has two pipelines.
     pub lanes: u32,
@@ -52,16 +52,17 @@ pub struct Port {
     pub generation: Generation,
     /// Whether the switch shares a headroom pool.
     pub shared_headroom_pool: bool,
-    /// What the peer still sends after a pause, where the speed is not tabulated (pause quanta).
+    /// Pause quanta that the peer still sends after a pause frame, for speeds that are not
+    /// tabulated.
     pub peer_response_quanta: Option<f64>,
 }
 
 /// The profile, with every intermediate term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Profile {
-    /// Cells by which a packet of 64 B is overrated, worst case: the worst factor.
+    /// Worst factor: bytes of cells per byte of the worst small packet, rounded up.
     pub worst_factor: f64,
-    /// Bytes of small packets among all (percent).
+    /// Fraction of bytes that belong to small packets (percent).
     pub small_bytes_percent: f64,
     /// Mean cell occupancy per byte.
     pub cell_occupancy: f64,
@@ -83,7 +84,8 @@ pub struct Profile {
     pub size_bytes: f64,
 }
 
-/// Pause quanta that a peer of this speed still sends, where the script tabulates it.
+/// Pause quanta that a peer of this speed still sends; `None` if the script does not tabulate the
+/// speed.
 #[must_use]
 pub fn tabulated_quanta(speed_mbps: f64) -> Option<f64> {
     let table = [
@@ -156,7 +158,7 @@ impl Port {
         if self.generation == Generation::Spectrum6 {
             xoff_bytes += 18.0 * KIBIBYTE;
         }
-        // A margin of 2 KiB while the mean occupancy is below that of small packets only.
+        // Margin of 2 KiB if the mean occupancy is below that of small packets only.
         let worst_xoff = kibibytes(mtu + delay_bytes * worst_factor);
         if !self.shared_headroom_pool && small != 100.0 && xoff_bytes + 2.0 * KIBIBYTE < worst_xoff {
             xoff_bytes += 2.0 * KIBIBYTE;
@@ -186,7 +188,7 @@ impl Port {
 }
 
 /// The size of a shared headroom pool: `⌈Σ(xon + xoff − size) / ratio⌉`, at least 655,360 B;
-/// `profiles` with how many priority groups use each (bytes).
+/// `profiles` has each profile with its number of priority groups (bytes).
 ///
 /// # Errors
 /// `over_subscribe_ratio` not positive.

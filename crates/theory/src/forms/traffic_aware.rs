@@ -1,7 +1,7 @@
-//! How long a burst Dynamic Thresholds, EDT and traffic-aware thresholds (TDT) absorb, and TDT's
-//! parameters (TDT Eqs. 1–15, §V-C).
+//! Burst durations that Dynamic Thresholds, EDT and traffic-aware thresholds (TDT) absorb, and
+//! TDT's parameters (TDT Eqs. 1–15, §V-C).
 //!
-//! N ports stand at their thresholds; at one instant M idle ports get a burst each; every busy port
+//! N ports are at their thresholds. At one instant M idle ports get a burst each; every busy port
 //! gets R, more than the port rate C. One queue per port. Sizes in one unit, rates in that unit per
 //! time (bits with bits/s, or bytes with bytes/s).
 
@@ -14,15 +14,15 @@ pub struct Bursts {
     pub buffer: f64,
     /// Ports of the switch, n.
     pub ports: u32,
-    /// Ports that stand at their threshold, N.
+    /// Ports at their threshold, N.
     pub congested: u32,
-    /// Ports to which a burst comes, M.
+    /// Ports that receive a burst, M.
     pub bursting: u32,
     /// Factor of Dynamic Thresholds.
     pub alpha: f64,
-    /// What arrives at each of them, R (rate).
+    /// Arrival rate at each busy port, R (rate).
     pub arrival_rate: f64,
-    /// What a port sends, C (rate).
+    /// Sending rate of a port, C (rate).
     pub port_rate: f64,
 }
 
@@ -47,8 +47,8 @@ impl Bursts {
     }
 
     /// The arrival rate up to which queues follow their falling thresholds (case 1): `C·(1 + (1 +
-    /// αN)/(αM))` (section III; rate). [`f64::INFINITY`] without congested ports: there is none to
-    /// follow (the printed form gives a finite number, of no effect).
+    /// αN)/(αM))` (section III; rate). [`f64::INFINITY`] without congested ports, because no queue
+    /// has to follow (the printed form gives a finite number, of no effect).
     ///
     /// # Errors
     /// A size, rate or factor not positive, R ≤ C, M = 0, more busy ports than there are.
@@ -60,7 +60,7 @@ impl Bursts {
         Ok(self.port_rate * (1.0 + (1.0 + self.alpha * n) / (self.alpha * m)))
     }
 
-    /// How long a burst Dynamic Thresholds absorb (Eqs. 3, 7; time).
+    /// Longest burst that Dynamic Thresholds absorb (Eqs. 3, 7; time).
     ///
     /// # Errors
     /// As [`Self::case_1_limit`].
@@ -74,7 +74,7 @@ impl Bursts {
         Ok(a * self.buffer / ((1.0 + a * n) * closing))
     }
 
-    /// How long a burst EDT absorbs (Eqs. 5, 13; time). Eq. 14 is implied (E-TDT-5).
+    /// Longest burst that EDT absorbs (Eqs. 5, 13; time). Eq. 14 is implied (E-TDT-5).
     ///
     /// # Errors
     /// As [`Self::case_1_limit`].
@@ -88,7 +88,7 @@ impl Bursts {
     }
 
     /// The second condition printed for EDT in case 2: `αB / ((1 + αN)·C)` (Eq. 14; time), the time
-    /// in which the old queues empty. It never binds (E-TDT-5).
+    /// in which the old queues empty. This condition never binds (E-TDT-5).
     ///
     /// # Errors
     /// As [`Self::case_1_limit`].
@@ -97,7 +97,7 @@ impl Bursts {
         Ok(self.alpha * self.buffer / ((1.0 + self.alpha * n) * self.port_rate))
     }
 
-    /// How long a burst the whole, empty buffer absorbs: `B / (M(R−C))` (time). No policy does
+    /// Longest burst that a whole empty buffer absorbs: `B / (M(R−C))` (time). No policy does
     /// better.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Bursts {
         Ok(self.buffer / (m * growth))
     }
 
-    /// How long a burst TDT absorbs once the N congested ports are evacuated: `(B − N·B/n) /
+    /// Longest burst that TDT absorbs once the N congested ports are evacuated: `(B − N·B/n) /
     /// (M(R−C))`, as each evacuated port keeps B/n (E-TDT-2; time).
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Bursts {
         Ok(self.ideal()? * (1.0 - n / f64::from(self.ports)))
     }
 
-    /// The same as printed: the whole buffer, `B / (M(R−C))` (§VI-A, E-TDT-2; time).
+    /// TDT's longest burst as printed: the whole buffer, `B / (M(R−C))` (§VI-A, E-TDT-2; time).
     ///
     /// # Errors
     /// As [`Self::case_1_limit`].
@@ -125,7 +125,7 @@ impl Bursts {
         self.ideal()
     }
 
-    /// What a bursting port's queue holds after `duration`: (R − C)·d (size).
+    /// Length of a bursting port's queue after `duration`: (R − C)·d (size).
     ///
     /// # Errors
     /// As [`Self::case_1_limit`]; a negative duration.
@@ -134,19 +134,19 @@ impl Bursts {
     }
 }
 
-/// What a port of TDT (or EDT) is doing.
+/// State of a port under TDT (or EDT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
     /// Controlled: `alpha·(B − Q)`.
     Normal,
-    /// Uncontrolled, absorbing a burst: B over the ports that are.
+    /// Uncontrolled, absorbing a burst: B divided by the number of such ports.
     Absorption,
-    /// Being evacuated (TDT only): B over all ports.
+    /// Being evacuated (TDT only): B divided by the number of ports.
     Evacuation,
 }
 
-/// The threshold of a port of EDT or TDT (Eqs. 1–2 and §IV; size). `ports_in_state` are the ports
-/// that absorb, or all ports for evacuation; it has no meaning in the normal state.
+/// The threshold of a port of EDT or TDT (Eqs. 1–2 and §IV; size). `ports_in_state` is the number
+/// of absorbing ports, or of all ports for evacuation; it is unused in the normal state.
 ///
 /// # Errors
 /// `alpha` or `buffer` not positive, `occupancy` outside 0 to `buffer`, `ports_in_state` 0.
@@ -169,11 +169,12 @@ pub fn threshold(
 /// TDT's counters and bounds (section V-C), in the unit of the buffer (packets).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// Net enqueues that announce a burst: B/n.
+    /// Net enqueues that indicate a burst: B/n.
     pub net_enqueues: f64,
-    /// Dequeues within which they must come: NEC/(k − 1), for bursts of at least k port rates.
+    /// Dequeues within which the net enqueues must occur: NEC/(k − 1), for bursts of at least k
+    /// port rates.
     pub output_1: f64,
-    /// Drops that announce long-lived overload: B/2 (for alpha = 1).
+    /// Drops that indicate long-lived overload: B/2 (for alpha = 1).
     pub drops: f64,
     /// Dequeues after which an absorption ends: 2B.
     pub output_2: f64,
@@ -203,7 +204,7 @@ pub fn parameters(buffer: f64, ports: u32, burst_ratio: f64) -> Domain<Parameter
     })
 }
 
-/// OC2 as the paper's experiments have it: 2·n·NEC with NEC rounded (E-TDT-4; packets).
+/// OC2 as in the paper's experiments: 2·n·NEC with NEC rounded (E-TDT-4; packets).
 ///
 /// # Errors
 /// As [`parameters`].
@@ -211,11 +212,11 @@ pub fn output_2_printed(buffer: f64, ports: u32) -> Domain<f64> {
     Ok(2.0 * f64::from(ports) * parameters(buffer, ports, 2.0)?.net_enqueues.round())
 }
 
-/// Jain's fairness index: `(Σx)² / (n·Σx²)` (Eq. 15): 1 if all are equal, 1/n if one has
-/// everything.
+/// Jain's fairness index: `(Σx)² / (n·Σx²)` (Eq. 15): 1 if all values are equal, 1/n if only one is
+/// not 0.
 ///
 /// # Errors
-/// No value, a negative one, or nothing but zeros.
+/// No value, a negative one, or only zeros.
 pub fn fairness(values: &[f64]) -> Domain<f64> {
     check(!values.is_empty(), "values", 0.0, "one value or more")?;
     values.iter().try_for_each(|&value| super::not_negative("values", value).map(drop))?;

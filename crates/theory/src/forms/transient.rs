@@ -1,12 +1,11 @@
-//! How long a burst finds room in a buffer of thresholds `omega_i · (B − Q)`: the transient
-//! analysis that ABM (A.4–A.7) and Plasticine (App. B) share, and of which Dynamic Thresholds are
-//! the case omega = alpha.
+//! Time of a burst's first loss in a buffer with thresholds `omega_i · (B − Q)`. ABM (A.4–A.7) and
+//! Plasticine (App. B) share this transient analysis; Dynamic Thresholds are the case omega =
+//! alpha.
 //!
 //! Before the burst every old queue is at its threshold. At time 0 new queues appear, each with
 //! `arrival_rate` r and `drain_rate` γ. Old queues whose omega is unchanged (G_ne) follow their
-//! threshold down as long as they drain fast enough; those whose omega fell (G_e) stand above it
-//! and drain at full rate. The first loss comes at `t1`, when a new queue meets its own falling
-//! threshold.
+//! threshold down as long as they drain fast enough. Those whose omega fell (G_e) are above it and
+//! drain at full rate. The first loss is at `t1`, when a new queue meets its falling threshold.
 //!
 //! Sizes in one unit; rates in that unit per time.
 
@@ -15,25 +14,25 @@ use super::{Domain, above, at_least_one, check, positive};
 /// Equal queues that were at their threshold before the burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OldQueues {
-    /// How many.
+    /// Number of queues.
     pub count: u32,
-    /// Their omega before the burst.
+    /// Omega of each queue before the burst.
     pub omega_before: f64,
-    /// Their omega from the burst on. It can only fall (more congested queues, a smaller share of
-    /// the port).
+    /// Omega of each queue during the burst. It can only fall (more congested queues, a smaller
+    /// share of the port).
     pub omega: f64,
-    /// What each drains from the burst on (rate).
+    /// Drain rate of each queue during the burst (rate).
     pub drain_rate: f64,
 }
 
 impl OldQueues {
-    /// Queues whose omega the burst does not change (G_ne).
+    /// Queues with an omega that the burst does not change (G_ne).
     #[must_use]
     pub const fn unchanged(count: u32, omega: f64, drain_rate: f64) -> Self {
         Self { count, omega_before: omega, omega, drain_rate }
     }
 
-    /// Whether the burst changes their omega: they belong to G_e.
+    /// Whether the burst changes the queues' omega: such queues belong to G_e.
     #[must_use]
     pub fn is_affected(&self) -> bool {
         self.omega < self.omega_before
@@ -50,19 +49,19 @@ impl OldQueues {
 /// The equal queues that appear at time 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewQueues {
-    /// How many.
+    /// Number of queues.
     pub count: u32,
-    /// Their omega. [`f64::INFINITY`] where only the physical buffer limits them (EDT's
+    /// Omega of each queue. [`f64::INFINITY`] where only the physical buffer limits them (EDT's
     /// uncontrolled ports).
     pub omega: f64,
-    /// What arrives at each (rate).
+    /// Arrival rate at each queue (rate).
     pub arrival_rate: f64,
-    /// What each drains (rate).
+    /// Drain rate of each queue (rate).
     pub drain_rate: f64,
 }
 
 impl NewQueues {
-    /// How fast each grows: r − γ (rate).
+    /// Growth of each queue: r − γ (rate).
     #[must_use]
     pub fn growth(&self) -> f64 {
         self.arrival_rate - self.drain_rate
@@ -78,29 +77,29 @@ impl NewQueues {
     }
 }
 
-/// Refuses what is no state before a burst.
+/// Refuses an invalid state before a burst.
 fn check_state(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<()> {
     positive("buffer", buffer)?;
     old.iter().try_for_each(OldQueues::check)?;
     new.check()
 }
 
-/// Σ count · value over the queues that `keep`.
+/// Σ count · value over the queues selected by `keep`.
 fn sum(old: &[OldQueues], keep: impl Fn(&OldQueues) -> bool, value: impl Fn(&OldQueues) -> f64) -> f64 {
     old.iter().filter(|q| keep(q)).map(|q| f64::from(q.count) * value(q)).sum()
 }
 
-/// The sums of which the printed forms are made.
+/// Sums in the printed forms.
 struct Sums {
     /// 1 + Σ omega over all old queues, before the burst.
     before: f64,
-    /// 1 + Σ omega over the unaffected ones.
+    /// 1 + Σ omega over the unaffected old queues.
     unaffected: f64,
-    /// Σ drain rate of the affected ones.
+    /// Σ drain rate of the affected old queues.
     affected_drain: f64,
     /// Σ drain rate of all old queues.
     drain: f64,
-    /// Σ (r − γ) of the new ones.
+    /// Σ (r − γ) of the new queues.
     growth: f64,
 }
 
@@ -116,10 +115,10 @@ impl Sums {
     }
 }
 
-/// Up to which arrival rate every unaffected old queue follows its threshold (case 1; ABM Eq. 28,
-/// Plasticine Eq. 33, corrected per queue, E-ABM-4): `γ + [Σ_Ge γ_e + (1 + S_ne) · min_i(γ_i/ω_i)]
-/// / n_new`. [`f64::INFINITY`] if there is none to follow. The field `arrival_rate` of `new` is not
-/// used (rate).
+/// The arrival rate up to which every unaffected old queue follows its threshold (case 1; ABM Eq.
+/// 28, Plasticine Eq. 33, corrected per queue, E-ABM-4): `γ + [Σ_Ge γ_e + (1 + S_ne) ·
+/// min_i(γ_i/ω_i)] / n_new`. [`f64::INFINITY`] if no queue has to follow. The field `arrival_rate`
+/// of `new` is not used (rate).
 ///
 /// # Errors
 /// `count`, an omega or a drain rate not positive, an omega that rises.
@@ -128,9 +127,9 @@ pub fn case_1_limit(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     limit(old, new, slowest.fold(f64::INFINITY, f64::min))
 }
 
-/// ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed: the sum over G_ne in the place of the
-/// slowest queue (E-ABM-4). Necessary for case 1, sufficient only if γ/ω is the same for all of
-/// G_ne (rate).
+/// ABM Eq. 28 and 38 (Plasticine 33 and 44) as printed: with the sum over G_ne instead of the
+/// slowest queue (E-ABM-4). Necessary for case 1, sufficient only if γ/ω is equal for all of G_ne
+/// (rate).
 ///
 /// # Errors
 /// As [`case_1_limit`].
@@ -152,10 +151,10 @@ fn limit(old: &[OldQueues], new: &NewQueues, drain_per_omega: f64) -> Domain<f64
 /// The time of the first loss if all of G_ne follow (ABM Eq. 29, Plasticine Eq. 39, with G_e for
 /// the printed G_n, E-ABM-7; time): `ω·B·(1+S_ne) / [(1+S_old)·((r−γ)(1+S_ne) + ω·(−Σ_Ge γ + Σ_new
 /// (r−γ)))]`. [`f64::INFINITY`] if the affected queues drain so much faster than the burst fills
-/// that the threshold runs away (E-ABM-5).
+/// that the threshold outruns the queue (E-ABM-5).
 ///
-/// Valid in case 1 ([`case_1_limit`]) and as long as no affected queue has come down to its new
-/// threshold; [`first_touch`] has neither restriction.
+/// Valid in case 1 ([`case_1_limit`]) until an affected queue falls to its new threshold;
+/// [`first_touch`] has neither restriction.
 ///
 /// # Errors
 /// `buffer`, an omega or a rate not positive, an omega that rises, the arrival rate not above the
@@ -178,8 +177,8 @@ pub fn t1_case_2(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64>
     Ok(touch(buffer / sums.before, 0.0, sums.growth - sums.drain, new))
 }
 
-/// When a new queue of length `length` meets its threshold if the free buffer falls at `slope`
-/// (time from now).
+/// Time until a new queue of length `length` meets its threshold if the free buffer falls at
+/// `slope`.
 fn touch(free: f64, length: f64, slope: f64, new: &NewQueues) -> f64 {
     let (ahead, closing) = if new.omega == f64::INFINITY {
         (free, slope)
@@ -193,15 +192,15 @@ fn touch(free: f64, length: f64, slope: f64, new: &NewQueues) -> f64 {
 /// 35–38).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trajectory {
-    /// What was free before the burst: B/(1 + S_old) (size).
+    /// Free buffer before the burst: B/(1 + S_old) (size).
     pub free_before: f64,
-    /// dQ/dt: how fast the free buffer falls, negative if it grows (rate).
+    /// dQ/dt: rate at which the free buffer falls, negative if it grows (rate).
     pub occupancy_slope: f64,
 }
 
 impl Trajectory {
-    /// While all of G_ne follow (case 1): dQ/dt = `(−Σ_Ge γ + Σ_new (r−γ)) / (1 + S_ne)` (ABM Eq.
-    /// 30).
+    /// Trajectory while all of G_ne follow (case 1): dQ/dt = `(−Σ_Ge γ + Σ_new (r−γ)) / (1 + S_ne)`
+    /// (ABM Eq. 30).
     ///
     /// # Errors
     /// As [`t1_case_1`].
@@ -212,7 +211,7 @@ impl Trajectory {
         Ok(Self { free_before: buffer / sums.before, occupancy_slope })
     }
 
-    /// While no old queue follows (case 2): dQ/dt = `−Σ_old γ + Σ_new (r−γ)`.
+    /// Trajectory while no old queue follows (case 2): dQ/dt = `−Σ_old γ + Σ_new (r−γ)`.
     ///
     /// # Errors
     /// As [`t1_case_1`].
@@ -222,8 +221,8 @@ impl Trajectory {
         Ok(Self { free_before: buffer / sums.before, occupancy_slope: sums.growth - sums.drain })
     }
 
-    /// The threshold of a queue with `omega` (ABM Eq. 32), and the length of one that follows it
-    /// (Eq. 33, first case) (size).
+    /// The threshold of a queue with `omega` (ABM Eq. 32), equal to the length of a queue that
+    /// follows it (Eq. 33, first case) (size).
     #[must_use]
     pub fn threshold(&self, omega: f64, time: f64) -> f64 {
         omega * (self.free_before - self.occupancy_slope * time)
@@ -242,41 +241,42 @@ impl Trajectory {
     }
 }
 
-/// Which old queues follow their thresholds right after the burst began.
+/// Old queues that follow their thresholds right after the burst began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Regime {
-    /// All unaffected ones, or there is none: case 1.
+    /// All unaffected queues follow, or none exists: case 1.
     AllFollow,
-    /// Some do: between the papers' two cases (E-ABM-4).
+    /// Some queues follow: between the papers' two cases (E-ABM-4).
     SomeFollow,
-    /// None does: case 2.
+    /// No queue follows: case 2.
     NoneFollows,
 }
 
 /// The first loss of a burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touch {
-    /// From the burst's begin to its first loss: t1 (time). [`f64::INFINITY`]: there is none.
+    /// Time from the start of the burst to its first loss: t1. [`f64::INFINITY`] if nothing is
+    /// lost.
     pub time: f64,
-    /// What each new queue holds then: (r − γ)·t1 (size).
+    /// Length of each new queue at that time: (r − γ)·t1 (size).
     pub stored: f64,
-    /// What has arrived at each new queue until then: r·t1 (ABM Eq. 42, Plasticine Eq. 49; size).
+    /// Arrivals at each new queue until that time: r·t1 (ABM Eq. 42, Plasticine Eq. 49; size).
     pub arrived: f64,
-    /// Which old queues follow their thresholds at the beginning.
+    /// Old queues that follow their thresholds at the start.
     pub regime: Regime,
-    /// Old queues that cannot follow at the beginning, the affected ones included.
+    /// Old queues that cannot follow at the start, including the affected ones.
     pub lagging: u32,
-    /// dQ/dt at the beginning (rate).
+    /// dQ/dt at the start (rate).
     pub occupancy_slope: f64,
-    /// Old queues that came down to their new threshold before the first loss.
+    /// Old queues that fell to their new threshold before the first loss.
     pub rejoined: u32,
 }
 
-/// Relative difference below which two instants or two rates are equal: only what rounding adds.
+/// Relative difference below which two instants or two rates are equal: only rounding errors.
 const ROUNDING: f64 = 1e-12;
 
-/// The first loss for any mix of old queues: exact, piece by piece, where the closed forms hold in
-/// pure cases only.
+/// The first loss for any mix of old queues: exact, piece by piece. The closed forms cover only
+/// pure cases.
 ///
 /// In each piece the occupancy grows at `X = (Σ_new (r−γ) − Σ_lagging γ) / (1 + Σ_following ω)`,
 /// and a queue follows iff `ω·X ≤ γ`; a lagging queue rejoins when it has drained down to its
@@ -296,8 +296,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         let (regime, lagging, occupancy_slope) =
             *beginning.get_or_insert_with(|| (regime(old, &follows), lagging(old, &follows), slope));
         let until_touch = touch(free, new.growth() * time, slope, new);
-        // How long until each lagging queue has come down to its threshold. One that just met it
-        // has 0 or, by rounding, a little less.
+        // Time until each lagging queue has fallen to its threshold. A queue that just met it has 0
+        // or, by rounding, a little less.
         let until_join = |i: usize| {
             let closing = old[i].drain_rate - old[i].omega * slope;
             let ahead = (lengths[i] - old[i].omega * free).max(0.0);
@@ -313,8 +313,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
         };
         time += step;
         free -= slope * step;
-        // All that arrive at this instant join: equal queues in separate groups behave as one
-        // group.
+        // All queues that arrive at this instant join, so that equal queues in separate groups
+        // behave as one group.
         let instant = step + ROUNDING * (time + step);
         for (i, own_step) in steps.iter().enumerate() {
             if own_step.is_some_and(|own_step| own_step <= instant) {
@@ -326,8 +326,8 @@ pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<To
     }
 }
 
-/// Takes away who cannot follow until all that are left can; answers dQ/dt. Each removal raises
-/// dQ/dt, so the order does not matter and a queue that fell behind stays behind.
+/// Removes queues that cannot follow until all that are left can; returns dQ/dt. Each removal
+/// raises dQ/dt, so the order does not matter and a queue that fell behind stays behind.
 fn settle(old: &[OldQueues], follows: &mut [bool], new: &NewQueues) -> f64 {
     loop {
         let mut growth = f64::from(new.count) * new.growth();

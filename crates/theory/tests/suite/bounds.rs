@@ -1,5 +1,5 @@
-//! Bounds on 100,000 random states and more, each with the smallest slack that was seen, so that a
-//! bound that became idle is noticed.
+//! Bounds on 100,000 random states and more. Each test reports the smallest slack, so that a bound
+//! that no state approaches is noticed.
 
 use crate::support::{between, some_alpha, some_count};
 use bufferlab_theory::forms::dynamic_threshold::{share_alone, steady_state};
@@ -86,7 +86,7 @@ fn lemma_1_the_omegas_of_a_priority_sum_to_at_most_alpha_and_to_alpha_only_at_fu
 #[test]
 fn theorems_1_to_3_of_abm_hold_as_corrected_and_1_and_3_fail_as_printed() -> Tested {
     let mut stream = RandomStream::new(1, "ABM-T1-1", 0);
-    // Least of (held / guarantee), most of (held / maximum) and (drain time / bound), and
+    // Minimum of (held / guarantee), maximum of (held / maximum) and of (drain time / bound), and
     // violations of the printed forms.
     let (mut least, mut most, mut longest) = (f64::INFINITY, 0.0_f64, 0.0_f64);
     let (mut against_1, mut against_3) = (0, 0);

@@ -1,4 +1,4 @@
-//! Claims of the ABM paper that closed forms decide. A test names the claims it stands for.
+//! Claims of the ABM paper that closed forms decide. Each test names its claims.
 
 use crate::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count, some_queues};
 use bufferlab_theory::forms::abm::{self, BurstPriority};
@@ -56,7 +56,7 @@ fn dynamic_thresholds_settle_at_alpha_over_one_plus_all_alphas() -> Tested {
     assert_close(dynamic_threshold::steady_threshold(7.0, 2.0, &groups)?, 2.0 * 7.0 / 6.5, 1e-12);
     assert_close(each.thresholds[4], 2.0 * 7.0 / 6.5, 1e-12);
     assert_close(dynamic_threshold::steady_threshold(7.0, 0.5, &groups)?, each.thresholds[0], 1e-12);
-    // It is a fixed point: every threshold follows from the occupancy.
+    // The steady state is a fixed point: every threshold follows from the occupancy.
     assert_close(dynamic_threshold::threshold(2.0, 7.0, each.occupancy)?, each.thresholds[4], 1e-12);
     Ok(())
 }
@@ -164,7 +164,7 @@ fn theorem_1_as_printed_fails_when_a_port_is_shared_and_holds_with_the_smallest_
     let held = abm::steady_state(1.0, &[omega, omega])?.thresholds[0];
     assert!(held < abm::guarantee_printed(1.0, &[0.5, 0.5], 0)? - 0.08, "{held}");
     assert!(held >= abm::guarantee(1.0, &[0.5, 0.5], 0, 0.5)?);
-    // With every gamma 1 both are what the priority holds.
+    // With every gamma 1 both forms equal the priority's occupancy.
     let held = abm::steady_state(1.0, &[abm::omega(0.5, 1, 1.0)?; 2])?.thresholds[0];
     assert_close(held, abm::guarantee(1.0, &[0.5, 0.5], 0, 1.0)?, 1e-12);
     assert_close(held, abm::guarantee_printed(1.0, &[0.5, 0.5], 0)?, 1e-12);
@@ -181,7 +181,7 @@ fn theorem_3_as_printed_fails_for_unequal_alphas_and_holds_with_the_smallest() -
     assert_close(abm::drain_time_printed(1.0, 1.0, 20.0)?, 0.952, 5e-4);
     assert!(drain_time > abm::drain_time_printed(1.0, 1.0, 20.0)?);
     assert!(drain_time <= abm::drain_time(1.0, 1.0, &[20.0, 0.5], 0, 1)?);
-    // Equal alphas: the two statements are one.
+    // Equal alphas: both forms are equal.
     assert_close(
         abm::drain_time(1.0, 1.0, &[0.5, 0.5], 0, 1)?,
         abm::drain_time_printed(1.0, 1.0, 0.5)?,
@@ -237,7 +237,7 @@ fn equation_11_is_equation_39_with_the_priorities_present_before_the_burst() -> 
         let t1 = abm::t1_case_2(1.0, &old, &new)?;
         assert_ratio(equation_11, t1 * new.growth(), 1e-11);
         assert_ratio(integrate(1.0, &old, &new, t1 / 16_000.0), t1, 1e-3);
-        // With the burst's own priority in the sum, as one may read it, it would be less.
+        // With the burst's priority in the sum, another possible reading, the result would be less.
         assert!(abm::burst_stored_case_2(1.0, priority, &[low, high], &new, drain)? < equation_11);
     }
     Ok(())
@@ -255,7 +255,7 @@ fn theorem_4_agrees_with_integration_wherever_all_queues_follow() -> Tested {
         let limit = abm::case_1_limit(&old, &new)?;
         new.arrival_rate = between(&mut stream, new.drain_rate + 0.01, limit.min(50.0));
         let t1 = abm::t1_case_1(1.0, &old, &new)?;
-        // Theorem 4 ends when an affected queue has come down to its new threshold.
+        // Theorem 4 is valid until an affected queue falls to its new threshold.
         let path = Trajectory::case_1(1.0, &old, &new)?;
         let above =
             |q: &OldQueues| path.draining(q.omega_before, q.drain_rate, t1) >= path.threshold(q.omega, t1);
@@ -303,7 +303,7 @@ fn theorem_5_agrees_with_integration_wherever_no_queue_follows_and_grows_with_th
     for ports in 1..38 {
         assert!(bound(ports + 1)? > bound(ports)?, "{ports}");
     }
-    // With Eq. 41's sign as printed more ports would make it worse.
+    // With Eq. 41's sign as printed, more ports would reduce the tolerance.
     let printed = |ports: f64| 20.0 / 1.5 / (39.0 + 20.0 * (ports + 39.0));
     assert!(printed(2.0) < printed(1.0) && printed(1.0) < bound(1)?);
     Ok(())

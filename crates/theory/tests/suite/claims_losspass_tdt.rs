@@ -1,5 +1,4 @@
-//! Claims of the LossPass and TDT papers that closed forms decide. A test names the claims it
-//! stands for.
+//! Claims of the LossPass and TDT papers that closed forms decide. Each test names its claims.
 
 use crate::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count};
 use bufferlab_theory::forms::losspass::{self, FullPort};
@@ -31,7 +30,7 @@ fn line_4_as_printed_never_evicts_and_as_corrected_always_does_when_no_reserve_f
         let exactly = packet + queue_small == buffer;
         assert_eq!(losspass::may_evict_printed(port), exactly, "{port:?}");
     }
-    // A reserve is respected: small flows get no further than B - B_l.
+    // The reserve is respected: small flows get at most B - B_l.
     let port = FullPort { buffer: 100.0, queue_small: 60.0, reserve_large: 30.0, packet: 15.0 };
     assert!(!losspass::may_evict(port) && losspass::may_evict_printed(port));
     assert!(losspass::may_evict(FullPort { packet: 10.0, ..port }));
@@ -94,7 +93,7 @@ fn losspass_absorbs_more_than_ecn_iff_the_large_flows_hold_enough() -> Tested {
         let more = losspass::burst_printed(buffer, tau)? > losspass::ecn_burst(buffer, threshold, flows)?;
         assert_eq!(more, buffer * (1.0 - tau) < threshold + f64::from(flows), "{tau} {threshold} {flows}");
     }
-    // A reserve takes from what small flows can have.
+    // A reserve reduces the space for small flows.
     assert_close(losspass::burst(100.0, 0.95, 20.0, 10.0)?, 70.0, 1e-12);
     Ok(())
 }
@@ -108,8 +107,8 @@ fn a_trident_2_port_holds_more_than_its_path() -> Tested {
     Ok(())
 }
 
-/// Section VI-A: 16 ports of 1 Gb/s and 1 MB; two ports are overloaded, a burst of 8 Gb/s comes to
-/// a third. In bits.
+/// Section VI-A: 16 ports of 1 Gb/s and 1 MB; two ports are overloaded, a third receives a burst of
+/// 8 Gb/s. In bits.
 const SECTION_6A: Bursts = Bursts {
     buffer: 8e6,
     ports: 16,
@@ -199,8 +198,8 @@ fn section_6a_evacuated_ports_keep_their_part_so_tdt_absorbs_1_00_not_1_14_milli
     assert_ratio(SECTION_6A.ideal()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware_printed()?, 8e-3 / 7.0, 1e-12);
     assert_ratio(SECTION_6A.traffic_aware()?, 1e-3, 1e-12);
-    // With the printed time the buffer would hold the burst and both evacuated ports: more than
-    // there is.
+    // With the printed time the buffer would contain the burst and both evacuated ports, more than
+    // its size.
     let burst = SECTION_6A.stored(SECTION_6A.traffic_aware_printed()?)?;
     let evacuated = 2.0 * dynamic_threshold::even_split(SECTION_6A.buffer, 16)?;
     assert!(burst + evacuated > SECTION_6A.buffer * 1.12);
@@ -227,7 +226,7 @@ fn section_6a_the_parameters_are_those_of_667_packets_but_for_oc2() -> Tested {
 fn at_k_port_rates_net_enqueues_and_outputs_reach_their_thresholds_together() -> Tested {
     for ratio in [1.25, 2.0, 3.0, 8.0] {
         let parameters = traffic_aware::parameters(667.0, 16, ratio)?;
-        // Time until each is counted, in packet times of the port.
+        // Time until each count is reached, in packet times of the port.
         let (enqueues, outputs) = (parameters.net_enqueues / (ratio - 1.0), parameters.output_1);
         assert_ratio(enqueues, outputs, 1e-12);
     }
@@ -242,7 +241,7 @@ fn the_largest_burst_of_twice_the_port_rate_is_twice_the_buffer() -> Tested {
     let bursts = Bursts { congested: 0, arrival_rate: 2e9, ..SECTION_6A };
     let arrived = bursts.arrival_rate * bursts.ideal()?;
     assert_ratio(arrived / bursts.buffer, 2.0, 1e-12);
-    // All of it leaves until the queue is empty again, and OC2 counts what leaves.
+    // The whole burst leaves until the queue is empty again, and OC2 counts departures.
     assert_eq!(traffic_aware::parameters(667.0, 16, 2.0)?.output_2 / 667.0, 2.0);
     Ok(())
 }

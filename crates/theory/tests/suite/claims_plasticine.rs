@@ -1,4 +1,4 @@
-//! Claims of the Plasticine paper that closed forms decide. A test names the claims it stands for.
+//! Claims of the Plasticine paper that closed forms decide. Each test names its claims.
 
 use crate::support::{assert_close, assert_ratio, between, integrate, some_alpha, some_count};
 use bufferlab_theory::forms::plasticine::{self, BurstToAbsorb};
@@ -169,7 +169,7 @@ fn some_burst(stream: &mut RandomStream) -> BurstToAbsorb {
     BurstToAbsorb { buffer_time: 1.0, arrival_rate, duration }
 }
 
-/// How long the burst's queue loses nothing, one low queue of `low` being congested.
+/// Time without loss for the burst's queue, with one congested low-priority queue of `low`.
 fn lossless_for(burst: BurstToAbsorb, low: f64, high: f64) -> Result<f64, DomainError> {
     let new = NewQueues { arrival_rate: burst.arrival_rate, omega: high, ..INCAST };
     Ok(first_touch(burst.buffer_time, &[OldQueues::unchanged(1, low, 1.0)], &new)?.time)
@@ -184,7 +184,7 @@ fn the_printed_bound_on_alpha_low_suffices_and_the_tight_one_is_necessary() -> T
         let (tight, printed) =
             (plasticine::alpha_low_for_burst(burst)?, plasticine::alpha_low_for_burst_printed(burst)?);
         assert!(printed < tight);
-        // A very large alpha_high stands for "large enough".
+        // A very large alpha_high is "large enough".
         assert!(lossless_for(burst, printed, 1e9)? > burst.duration);
         assert!(lossless_for(burst, tight * 0.999, 1e9)? > burst.duration);
         assert!(lossless_for(burst, tight * 1.001, 1e9)? < burst.duration);
@@ -212,7 +212,7 @@ fn one_percent_above_the_bound_on_alpha_high_the_burst_is_absorbed_and_one_below
             assert_eq!(high, plasticine::alpha_high_for_burst_printed(burst, low)?);
         } else {
             case_1 += 1;
-            // The printed form leaves case 2 here and asks for less than is needed.
+            // The printed form leaves case 2 here and its alpha is too small.
             assert!(plasticine::alpha_high_for_burst_printed(burst, low)? <= high * (1.0 + 1e-9));
         }
         if number % 100 == 0 {

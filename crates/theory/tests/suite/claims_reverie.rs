@@ -1,4 +1,4 @@
-//! Claims of the Reverie paper that closed forms decide. A test names the claims it stands for.
+//! Claims of the Reverie paper that closed forms decide. Each test names its claims.
 
 use crate::support::{assert_close, assert_ratio, some_alpha, some_count};
 use bufferlab_theory::forms::sonic::{self, Occupancies, PoolSizes, Pools};
@@ -60,7 +60,7 @@ fn pools_that_break_a_heuristic_are_refused_with_its_number() -> Tested {
         egress_lossless_pool: 20.0,
         egress_lossy_pool: 14.0,
     };
-    // Exactly full is allowed: the printed "<" excludes it.
+    // An exactly full buffer is allowed: the printed "<" excludes it.
     sonic::check_pools(good)?;
     let broken = [
         (PoolSizes { ingress_pool: 18.1, ..good }, "ingress_pool", "heuristic 1"),
@@ -84,7 +84,7 @@ fn the_shares_of_sonic_satisfy_all_thresholds_at_once() -> Tested {
         let (alpha_lossless, alpha_lossy) = (some_alpha(&mut stream), some_alpha(&mut stream));
         let pools = Pools { alpha_lossless, alpha_lossy, ..pools(n, m) };
         let shares = pools.shares()?;
-        // What a pool holds, and the thresholds that follow from it.
+        // Occupancy of a pool, and the thresholds that follow from it.
         let ingress = shares.lossless + shares.lossy;
         let pause = sonic::threshold(alpha_lossless, 18.0, ingress)?;
         let drop = sonic::threshold(alpha_lossy, 14.0, shares.lossy)?;
@@ -165,7 +165,7 @@ fn a_step_reaches_1_minus_1_over_e_after_the_time_constant() -> Tested {
     for (gamma, expected) in constants {
         let updates = reverie::time_constant(gamma)?;
         assert!((updates - expected).abs() < 6e-3, "{gamma}: {updates}");
-        // One time constant after the step the filter has gone 1 - 1/e of the way.
+        // One time constant after the step the filtered length has reached 1 - 1/e of the step.
         assert_close(gamma.powf(updates), (-1.0_f64).exp(), 1e-9);
     }
     let mut filtered = 0.0;

@@ -1,4 +1,4 @@
-//! Inputs for which a form is not defined are refused, by name; nothing is answered with NaN.
+//! Inputs outside a form's domain are refused by name; no form returns NaN.
 
 use bufferlab_theory::calculators::CALCULATORS;
 use bufferlab_theory::forms::plasticine::BurstToAbsorb;
@@ -50,7 +50,7 @@ fn a_burst_that_the_port_can_send_is_no_burst() {
     refused("count", first_touch(1.0, &[], &NewQueues { count: 0, ..BURST }));
     let rising = OldQueues { count: 1, omega_before: 0.5, omega: 1.0, drain_rate: 1.0 };
     refused("omega_before", first_touch(1.0, &[rising], &BURST));
-    // At its limit the error says where the form begins to hold.
+    // At its limit the error states where the form becomes valid.
     let error = first_touch(1.0, &[], &slow).expect_err("too slow");
     assert_eq!(error.to_string(), "arrival_rate is 1, expected more than 1 (the drain rate)");
 }
@@ -113,7 +113,7 @@ fn what_has_no_bound_is_infinite() {
     assert_eq!(abm::case_1_limit(&[], &BURST), Ok(f64::INFINITY));
     let fast = [OldQueues { count: 8, omega_before: 1.0, omega: 0.5, drain_rate: 1.0 }];
     assert_eq!(abm::t1_case_1(1.0, &fast, &BURST), Ok(f64::INFINITY));
-    // The exact solution goes on after the old queues have come down, and finds the loss.
+    // The exact solution continues after the old queues reach their thresholds, and finds the loss.
     let touch = first_touch(1.0, &fast, &BURST).expect("in the domain");
     assert!(touch.time.is_finite() && touch.rejoined == 8, "{touch:?}");
 }

@@ -1,5 +1,4 @@
-//! Does the fluid model reproduce the worked examples of the papers? Claim ids in comments and
-//! messages.
+//! Worked examples of the papers in the fluid model. Comments and messages contain claim ids.
 
 use crate::fluid_support::{Burst, between, near, scene, sonic, tdt};
 use bufferlab_theory::fluid::{
@@ -8,8 +7,8 @@ use bufferlab_theory::fluid::{
 };
 use bufferlab_units::RandomStream;
 
-/// Plasticine's switch of 60 packets, with the frozen weights of the queues that matter, run until
-/// it is steady.
+/// Plasticine's switch of 60 packets with frozen weights for its congested queues; lengths in
+/// steady state.
 fn settled(weights: &[f64], queues_per_port: usize) -> Vec<f64> {
     let ports = weights.len() / queues_per_port;
     let shape = Shape::new(60.0, vec![1.0; ports], queues_per_port).expect("in domain");
@@ -92,7 +91,7 @@ fn plasticine_figure_6_gives_two_or_six_packets_and_room_for_the_burst() {
     }
 }
 
-/// The weights need not be frozen: counting them from an empty switch leads to the same steady
+/// Frozen weights are not required: counting from an empty switch leads to an identical steady
 /// state.
 #[test]
 fn plasticine_that_counts_by_itself_settles_where_its_equation_3_says() {
@@ -115,7 +114,7 @@ fn plasticine_that_counts_by_itself_settles_where_its_equation_3_says() {
 
 const LINE: f64 = 125e6;
 const BUFFER: f64 = 1e6;
-/// When the burst of TDT section VI-A starts.
+/// Start time of the burst of TDT section VI-A.
 const START: f64 = 0.15;
 
 /// N ports at 2 Gb/s from time 0 and M at `rate` from START, on 16 ports of 1 Gb/s with 1 MB.
@@ -172,8 +171,8 @@ fn the_paper_s_counters_follow_from_buffer_ports_and_packets() {
     );
 }
 
-/// TDT Eq. 3 to 13 over random states; the burst is fast enough to be one (more than twice the
-/// line).
+/// TDT Eq. 3 to 13 over random states; the burst exceeds twice the line rate, so it counts as a
+/// burst.
 #[test]
 fn random_states_agree_with_tdts_equations() {
     let mut stream = RandomStream::new(1, "test/fluid/tdt", 0);
@@ -186,13 +185,13 @@ fn random_states_agree_with_tdts_equations() {
             let run = overloads_and_burst(law, n, m, rate);
             run.first_refusal(n).expect("it drops").time - START
         };
-        // Where old queues empty before the first drop the equations do not hold.
+        // The equations are not valid where old queues empty before the first drop.
         let empty = BUFFER / (1.0 + n as f64) / LINE;
         if closed.dt < empty || !closed.case_2 || n == 0 {
             assert!(near(found(dt), closed.dt, 1e-3), "DT, N = {n}, M = {m}, R = {rate}");
             cases[usize::from(closed.case_2)] += 1;
         }
-        // Eq. 5 assumes that old queues follow their threshold until it is 0; Eq. 13 that they lag.
+        // Eq. 5 assumes that old queues follow their threshold down to 0, Eq. 13 that they lag.
         assert!(near(found(edt), closed.edt, 1e-3), "EDT, N = {n}, M = {m}, R = {rate}, {}", closed.edt);
     }
     assert!(cases.iter().all(|&count| count > 100), "{cases:?}");
@@ -345,8 +344,8 @@ fn sonic_pools_have_the_worked_values() {
     }
 }
 
-/// Lossy traffic that comes later takes the space of lossless queues as fast as those drain:
-/// Reverie's issue 2, as it happens. Until then the ingress pool is full and refuses it.
+/// Later lossy traffic takes the space of lossless queues as fast as those drain: Reverie's
+/// issue 2. Until then the full ingress pool refuses lossy traffic.
 #[test]
 fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let model = Sonic {
@@ -369,13 +368,13 @@ fn lossy_traffic_pushes_lossless_queues_out_of_sonics_ingress_pool() {
     let (x, y) = (8.0 / 9.0, 8.0 / 9.0);
     assert!(near(after.0, 18.0 * x - 14.0 * x * y, 1e-6) && near(after.1, 14.0 * y, 1e-6), "{after:?}");
     let first = run.first_refusal(8).expect("it is refused");
-    // 2 MB are free; 16 MB/s come (8 queues at 3 - 1) less what 8 paused queues drain.
+    // 2 MB are free; 16 MB/s arrive (8 queues at 3 - 1) minus the drain of 8 paused queues.
     assert!(near(first.time, 50.25, 1e-6), "{first:?}");
     let full = 8.0 * run.length(0, 50.3) + 8.0 * run.length(8, 50.3);
     assert!(near(full, 18.0, 1e-6), "full, not more: {full}");
 }
 
-/// Fixed parts, used or not: a queue of a sixteenth, or all queues of a port together.
+/// Fixed parts, used or not: a sixteenth per queue, or a part per port for all its queues.
 #[test]
 fn fixed_parts_hold_what_they_are() {
     let lengths = |law: fn(&Shape) -> Law| {

@@ -1,5 +1,5 @@
-//! Do the computed figures have the shapes, and the values, that the papers' claims state? Claim
-//! ids in comments.
+//! Shapes and values of the computed figures against the papers' claims. Comments contain claim
+//! ids.
 
 use crate::fluid_support::{near, sonic};
 use bufferlab_theory::figures::{FIGURES, Figure, Scale, Series, find};
@@ -95,7 +95,7 @@ fn abm_figure_5_has_the_worked_values() {
 #[test]
 fn abm_figure_5_spreads_for_dynamic_thresholds_and_has_a_floor_for_abm() {
     let at_40 = |panel: &Figure| panel.series.iter().map(|s| s.at(40.0).expect("points")).collect::<Vec<_>>();
-    // ABM-F5a-1: by a factor of two at least, but not monotone: more ports drain faster.
+    // ABM-F5a-1: at least a factor of two, but not monotone: more ports drain faster.
     let ports = panel("abm-5", "abm-5a");
     let values = at_40(&ports);
     assert!(values.iter().copied().fold(0.0, f64::max) > 2.0 * values.iter().copied().fold(1e9, f64::min));

@@ -1,4 +1,4 @@
-//! Where are the edges of the fluid model: errors, speed, the laws' own clocks, full buffers?
+//! Edge cases of the fluid model: errors, speed, timers of the laws, full buffers.
 
 use crate::fluid_support::{between, near};
 use bufferlab_theory::fluid::{
@@ -92,7 +92,7 @@ fn parameters_of_laws_are_checked_too() {
     assert!(message(reverie.run(1.0)).starts_with("the time constant is 0"));
 }
 
-/// 64 queues on 16 ports of 10 Gb/s, bursts of 20 us to 2 ms everywhere all the time.
+/// 64 queues on 16 ports of 10 Gb/s, with bursts of 20 us to 2 ms on all ports all the time.
 fn busy(record: bool) -> Trajectory {
     let line = 1.25e9;
     let shape = Shape::new(4e6, vec![line; 16], 4).expect("in domain");
@@ -118,7 +118,7 @@ fn busy(record: bool) -> Trajectory {
 #[test]
 fn a_tenth_of_a_second_of_64_busy_queues_takes_no_more_events_than_it_has_changes_and_conserves_every_byte() {
     let run = busy(true);
-    // Some 12,000 changes of rates and 1,250 refreshes; an event costs a pass over the queues.
+    // About 12,000 changes of rates and 1,250 refreshes; an event costs a pass over the queues.
     assert!((15_000..50_000).contains(&run.events()), "busy: {}", run.events());
     for queue in 0..64 {
         let out = run.served()[queue] + run.refused(queue, 0.1) + run.length(queue, 0.1);
@@ -129,8 +129,8 @@ fn a_tenth_of_a_second_of_64_busy_queues_takes_no_more_events_than_it_has_change
     assert_eq!(bare.first_refusal(7), run.first_refusal(7));
 }
 
-/// EDT: without control for at most TM2 (here 3), although the burst goes on and nothing was
-/// dropped.
+/// EDT: a port is without control for at most TM2 (here 3), although the burst continues and
+/// nothing was dropped.
 #[test]
 fn an_uncontrolled_port_comes_back_under_control_when_tm2_is_over() {
     let shape = Shape::new(100.0, vec![1.0; 2], 1).expect("in domain");
@@ -148,7 +148,7 @@ fn an_uncontrolled_port_comes_back_under_control_when_tm2_is_over() {
     assert!(near(first.time, 5.0, 1e-9) && near(first.stored, 20.0, 1e-9), "{first:?}");
 }
 
-/// EDT: growth that takes longer than its window is no burst.
+/// EDT: growth that takes longer than the window is not a burst.
 #[test]
 fn a_queue_that_grows_slower_than_c2_in_tm1_stays_controlled() {
     let shape = Shape::new(100.0, vec![1.0; 2], 1).expect("in domain");
@@ -165,7 +165,7 @@ fn a_queue_that_grows_slower_than_c2_in_tm1_stays_controlled() {
     assert_eq!(state(1.85), PortState::Absorption);
 }
 
-/// TDT: a burst that ends is followed by a row of departures, which ends absorption.
+/// TDT: a row of departures follows the end of a burst and ends absorption.
 #[test]
 fn absorption_ends_three_packets_after_the_burst() {
     let shape = Shape::new(160.0, vec![1.0; 16], 1).expect("in domain");
@@ -181,8 +181,8 @@ fn absorption_ends_three_packets_after_the_burst() {
     );
 }
 
-/// TDT: what arrives at less than half of the line interrupts no row of three departures; more
-/// does.
+/// TDT: arrivals at less than half the line rate do not interrupt a row of three departures; faster
+/// arrivals do.
 #[test]
 fn a_trickle_does_not_keep_a_port_in_absorption() {
     let state = |trickle| {
@@ -199,8 +199,8 @@ fn a_trickle_does_not_keep_a_port_in_absorption() {
     assert_eq!(state(0.55), PortState::Absorption);
 }
 
-/// ABM with n and γ of the instant: when a queue becomes congested the limits of its priority jump
-/// down; nothing chatters.
+/// ABM with instantaneous n and γ: when a queue becomes congested, the limits of its priority drop
+/// at once; nothing chatters.
 #[test]
 fn limits_jump_when_a_queue_becomes_congested() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
@@ -224,7 +224,7 @@ fn limits_jump_when_a_queue_becomes_congested() {
     assert!(run.events() < 60, "{}", run.events());
 }
 
-/// Measured drain rates see what was sent: two of four queues of a port send half of the line each.
+/// Measured drain rates count sent data: two of four queues of a port send half of the line each.
 #[test]
 fn measured_drain_rates_agree_with_computed_ones_when_everything_is_congested() {
     let lengths = |rate| {
@@ -243,7 +243,7 @@ fn measured_drain_rates_agree_with_computed_ones_when_everything_is_congested() 
     assert!(computed[0] > 0.0 && computed[2] == 0.0);
 }
 
-/// Reverie's filter against Euler's method with a small step, before anything slides.
+/// Reverie's filter against Euler's method with a small step, before any queue slides.
 #[test]
 fn the_filter_is_what_small_steps_tend_to() {
     let queue = |arriving, weight| ReverieQueue { weight, arriving, start: 0.0, end: 0.4, drain_rate: 1.0 };
@@ -270,8 +270,8 @@ fn the_filter_is_what_small_steps_tend_to() {
     assert_eq!(run.first_refusal(0), None);
 }
 
-/// Whatever the law and the traffic: every run ends, nothing chatters, bytes are conserved, the
-/// buffer is never exceeded.
+/// For any law and traffic: every run ends, nothing chatters, bytes are conserved, and the buffer
+/// is never exceeded.
 #[test]
 fn random_traffic_under_every_law_runs_through() {
     let mut stream = RandomStream::new(9, "test/fluid/laws", 0);

@@ -1,4 +1,4 @@
-//! The closed forms that the fluid model is checked against, in the notation of the papers.
+//! Closed forms to check the fluid model against, in the notation of the papers.
 //!
 //! Sizes share one unit, rates are in that unit per unit of time.
 
@@ -7,7 +7,7 @@
 use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};
 use bufferlab_units::RandomStream;
 
-/// ABM Eq. 15–17: what remains, and the limit of every queue.
+/// ABM Eq. 15–17: the free buffer, and the limit of every queue.
 pub(crate) fn steady(buffer: f64, weights: &[f64]) -> (f64, Vec<f64>) {
     let rest = buffer / (1.0 + weights.iter().sum::<f64>());
     (rest, weights.iter().map(|weight| weight * rest).collect())
@@ -16,8 +16,7 @@ pub(crate) fn steady(buffer: f64, weights: &[f64]) -> (f64, Vec<f64>) {
 /// An old queue: its weight ω and its drain rate γ.
 pub(crate) type Old = (f64, f64);
 
-/// A burst that begins on `count` new queues of weight ω, each on an empty port of rate 1, at rate
-/// r.
+/// A burst at rate r to `count` new queues of weight ω, each on an empty port of rate 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Burst {
     pub(crate) weight: f64,
@@ -25,8 +24,8 @@ pub(crate) struct Burst {
     pub(crate) count: usize,
 }
 
-/// First instant at which a new queue meets its limit (ABM Eq. 29 to 39 with any mix of old queues
-/// that follow their limit and old queues that lag), and how many lag.
+/// First instant at which a new queue meets its limit, and the lagging old queues. ABM Eq. 29 to 39
+/// for any mix of old queues that follow their limit or lag.
 pub(crate) fn first_drop(buffer: f64, old: &[Old], burst: Burst) -> (f64, Vec<Old>) {
     let sum: f64 = old.iter().map(|(weight, _)| weight).sum();
     let inflow = burst.count as f64 * (burst.rate - 1.0);
@@ -87,7 +86,7 @@ pub(crate) fn tdt(rate: f64, old: f64, new: f64, buffer: f64, alpha: f64, line: 
     Tdt { dt, edt, ideal, tdt: (buffer - old * buffer / ports) / (new * (rate - line)), case_2 }
 }
 
-/// Reverie Eq. 10, 11: what lossless and lossy traffic hold in SONiC's pools.
+/// Reverie Eq. 10, 11: occupancy of lossless and lossy traffic in SONiC's pools.
 pub(crate) fn sonic(
     ingress: f64,
     lossy: f64,
@@ -98,9 +97,9 @@ pub(crate) fn sonic(
     (ingress * x - lossy * x * y, lossy * y)
 }
 
-/// A switch with `old` queues at their limits (several on a port where γ is a fraction) and new,
-/// empty queues, each on its own port; frozen weights; everything overloaded. Old queues with γ =
-/// 1/k come in runs of k.
+/// A switch with `old` queues at their limits and new, empty queues, each on a separate port.
+/// Several old queues share a port where γ is a fraction: those with γ = 1/k are in groups of k.
+/// Weights are frozen; all queues are overloaded.
 pub(crate) fn scene(buffer: f64, old: &[Old], burst: Burst, end: f64) -> (Fluid, usize) {
     let most = old.iter().map(|(_, gamma)| (1.0 / gamma).round() as usize).max().unwrap_or(1);
     let mut slots = Vec::new();
@@ -139,7 +138,7 @@ pub(crate) fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
     (low.ln() + stream.next_f64() * (high / low).ln()).exp()
 }
 
-/// Whether two numbers agree up to a share.
+/// Whether two numbers agree within a relative tolerance.
 pub(crate) fn near(found: f64, expected: f64, share: f64) -> bool {
     (found - expected).abs() <= share * expected.abs().max(1e-300)
 }

@@ -1,5 +1,5 @@
-//! Does the fluid integrator agree with the closed forms of dynamic thresholds, in every regime and
-//! for any state?
+//! The fluid integrator against the closed forms of dynamic thresholds, in every regime and for any
+//! state.
 
 use crate::fluid_support::{
     Burst, Old, between, first_drop, first_drop_case_1, first_drop_case_2, near, scene, steady,
@@ -7,7 +7,7 @@ use crate::fluid_support::{
 use bufferlab_theory::fluid::{Fluid, Law, Shape, Source};
 use bufferlab_units::RandomStream;
 
-/// Up to 12 old queues on up to 6 ports, weights `α γ / n` as ABM has them or α as DT has them.
+/// Up to 12 old queues on up to 6 ports, with ABM's weights `α γ / n` or DT's weights α.
 fn random_state(stream: &mut RandomStream, by_drain_rate: bool) -> (f64, Vec<Old>, Burst) {
     let mut old = Vec::new();
     for _ in 0..1 + stream.below(6) {
@@ -36,7 +36,7 @@ enum Regime {
     Mixed,
 }
 
-/// A thousand states of a regime whose closed form holds: no old queue empties before the first
+/// A thousand states of a regime with a valid closed form: no old queue empties before the first
 /// drop.
 fn check(regime: Regime, by_drain_rate: bool) {
     let name = format!("test/fluid/{regime:?}/{by_drain_rate}");
@@ -96,8 +96,8 @@ fn frozen_abm_weights_agree_in_every_regime() {
     }
 }
 
-/// E-ABM-4: with old weights 2 and 0.5 the printed limit between the cases, 3.8, takes r = 3.45 for
-/// case 1, where a queue lags.
+/// E-ABM-4: with old weights 2 and 0.5 the printed limit between the cases is 3.8. It assigns r =
+/// 3.45 to case 1, where a queue lags.
 #[test]
 fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight_percent_too_optimistic() {
     let old = [(2.0, 1.0), (0.5, 1.0)];
@@ -110,7 +110,7 @@ fn between_the_papers_two_cases_there_is_a_third_where_the_printed_form_is_eight
     let (found, burst) = first(3.45);
     assert!(near(found, 0.083_624, 1e-5), "{found}");
     assert!(near(first_drop_case_1(1.0, &old, burst), 0.090_703, 1e-5));
-    // Below the limit per queue, 2.75, the printed form holds.
+    // Below the limit per queue, 2.75, the printed form is right.
     let (found, burst) = first(2.7225);
     assert!(near(found, 0.129_01, 1e-4) && near(found, first_drop_case_1(1.0, &old, burst), 1e-9));
     let (found, burst) = first(8.0);
@@ -183,8 +183,8 @@ fn what_arrives_is_served_refused_or_stored_whatever_happens() {
     }
 }
 
-/// A full buffer under Complete Sharing keeps what it holds; arrivals share the space that becomes
-/// free in proportion to their rates.
+/// A full buffer under Complete Sharing stays full. Arrivals share the space that becomes free in
+/// proportion to their rates.
 #[test]
 fn complete_sharing_fills_the_buffer_and_stays_full() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
@@ -218,7 +218,7 @@ fn an_underloaded_queue_leaves_its_share_of_the_port_to_the_others() {
     assert!(near(run.length(1, 1.0), 0.2, 1e-9) && near(run.length(2, 1.0), 0.5, 1e-9));
 }
 
-/// What the rules say, in small steps: nothing of the integrator's reasoning. Ports serve their
+/// The rules in small steps, independent of the integrator's reasoning. Ports serve their
 /// backlogged queues equally.
 fn in_small_steps(
     alphas: &[f64],
@@ -243,7 +243,7 @@ fn in_small_steps(
         }
         for port in lengths.chunks_mut(queues_per_port) {
             let mut rest = step;
-            // Shares that a short queue leaves are offered again.
+            // Shares that a short queue leaves unused are offered again.
             for _ in 0..queues_per_port {
                 let waiting = port.iter().filter(|&&length| length > 0.0).count();
                 if waiting == 0 || rest <= 0.0 {
@@ -283,7 +283,7 @@ fn random_traffic_goes_where_small_steps_go() {
         let alphas: Vec<f64> = (0..6).map(|queue| alphas_of_port[queue % 2]).collect();
         let stepped = in_small_steps(&alphas, 2, &sources, 1.0, 1e-5);
         for (queue, &length) in stepped.iter().enumerate() {
-            // A step's worth of the fastest sources, several times.
+            // Tolerance: several times the arrivals of the fastest sources in one step.
             assert!(
                 (run.length(queue, 1.0) - length).abs() < 1e-3,
                 "round {round}: {} {length}",

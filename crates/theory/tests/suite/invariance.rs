@@ -1,5 +1,5 @@
-//! What no answer may depend on: the order in which equal things are given, and into how many
-//! groups they are written.
+//! Answers do not depend on the order of equal inputs, nor on the number of groups that describe
+//! them.
 
 use crate::support::{assert_ratio, between, some_alpha, some_count, some_queues};
 use bufferlab_params::{ParamKind, ParamValue, Params, Profile};
@@ -12,7 +12,7 @@ use bufferlab_units::{BitRate, RandomStream};
 
 const STATES: u32 = 20_000;
 
-/// Cuts some groups in two and puts all in another order.
+/// Splits some groups in two and shuffles all groups.
 fn rewritten(old: &[OldQueues], stream: &mut RandomStream) -> Vec<OldQueues> {
     let mut parts = Vec::new();
     for queue in old {
@@ -26,7 +26,7 @@ fn rewritten(old: &[OldQueues], stream: &mut RandomStream) -> Vec<OldQueues> {
     parts
 }
 
-/// Old queues of few kinds, so that many come down to their thresholds at one instant.
+/// Old queues of few kinds, so that many reach their thresholds at one instant.
 fn few_kinds(stream: &mut RandomStream) -> Vec<OldQueues> {
     let affected = stream.below(3) > 0;
     let mut queues = some_queues(stream, affected);
@@ -75,12 +75,12 @@ fn the_transient_depends_on_the_queues_and_not_on_how_they_are_grouped() -> Resu
         rejoined += u32::from(found.rejoined > 1);
         lagging += u32::from(found.lagging > 0);
     }
-    // The cases that matter are among them.
+    // The states include the important cases.
     assert!(rejoined > STATES / 100 && lagging > STATES / 10, "{rejoined} {lagging}");
     Ok(())
 }
 
-/// A list within the domain of a parameter; `None`: it is no list.
+/// A list within the domain of a parameter; `None` if the parameter is not a list.
 fn some_list(kind: &ParamKind, stream: &mut RandomStream) -> Option<Vec<ParamValue>> {
     let ParamKind::List(element) = kind else { return None };
     let some = |stream: &mut RandomStream| match element {
@@ -92,7 +92,7 @@ fn some_list(kind: &ParamKind, stream: &mut RandomStream) -> Option<Vec<ParamVal
     Some((0..count).map(|_| some(stream)).collect())
 }
 
-/// What a calculator needs beside a list.
+/// Required parameters of a calculator, except the list.
 fn beside(info: &CalculatorInfo) -> Vec<(String, ParamValue)> {
     match info.name {
         "alpha" => vec![
@@ -103,18 +103,18 @@ fn beside(info: &CalculatorInfo) -> Vec<(String, ParamValue)> {
     }
 }
 
-/// How a list can be written as more groups that mean the same, and what must then stay.
+/// A way to write a list as more groups of the same meaning, and the answers that must not change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Grouping {
-    /// An element is a sum: cut in two, all answers stay.
+    /// An element is a sum: splitting it changes no answer.
     Sum,
-    /// The first element's answers know the others by their sum: another one cut in two changes
-    /// none of them.
+    /// The first element's answers depend on the sum of the others: splitting another element
+    /// changes none of them.
     SumOfOthers,
-    /// The first element's answers know the others by the smallest: another one repeated changes
-    /// none of them.
+    /// The first element's answers depend on the smallest of the others: repeating another element
+    /// changes none of them.
     SmallestOfOthers,
-    /// Elements know nothing of each other: one repeated is a column repeated.
+    /// Elements are independent: repeating an element repeats its column.
     Columns,
 }
 
@@ -145,7 +145,7 @@ fn derive(info: &CalculatorInfo, name: &str, list: &[ParamValue]) -> Derivation 
     info.calculate(&given).unwrap_or_else(|error| panic!("{} {given:?}: {error}", info.name))
 }
 
-/// What must be the same in any number of groups.
+/// Values that must be equal for any number of groups.
 fn kept(found: &Derivation, grouping: Grouping) -> Vec<f64> {
     let first = |name: &str| grouping == Grouping::Sum || name.ends_with(" 0");
     found.answers.iter().filter(|answer| first(&answer.name)).map(|answer| answer.value).collect()
@@ -188,13 +188,13 @@ fn no_calculator_depends_on_how_many_groups_its_lists_are_written_in() {
     }
 }
 
-/// The answers and the cells of the table, sorted: a row per priority may change its place with it.
+/// The answers and the cells of the table, sorted, because a row per priority may move with it.
 fn answers(info: &CalculatorInfo, name: &str, list: &[ParamValue]) -> Vec<String> {
     let derivation = derive(info, name, list);
     let mut found: Vec<String> =
         derivation.answers.iter().map(|answer| format!("{:.9e}", answer.value)).collect();
     for row in derivation.table.iter().flat_map(|table| &table.rows) {
-        // The first column numbers the rows; lists of columns change places with them.
+        // The first column numbers the rows; columns of a list may move with their element.
         let mut cells = row[1..].to_vec();
         cells.sort_unstable();
         found.push(cells.join(" "));
@@ -229,7 +229,7 @@ fn no_calculator_depends_on_the_order_of_a_list() {
         }
     }
     assert!(lists >= 2, "{lists} lists");
-    // Defaults are complete: a calculator whose list is left out has one.
+    // Defaults are complete: without rules, all parameters resolve without a given value.
     for info in CALCULATORS.all() {
         if info.rules.is_empty() {
             Params::resolve(info.params, Profile::Paper, &[]).expect(info.name);

@@ -1,4 +1,5 @@
-//! One burst beside old queues, twice: packet by packet through the real switch, and as a liquid.
+//! One burst beside old queues, simulated twice: packet by packet through the real switch, and as a
+//! liquid.
 
 use bufferlab_core::{Admission, DropReason, Packet, ParamValue, Policy, Refusal, Switch, SwitchConfig};
 use bufferlab_theory::fluid::{
@@ -16,18 +17,18 @@ const LINE: BitRate = BitRate::gbps(1);
 const LINE_BYTES: f64 = 125e6;
 /// The burst's port.
 const BURST_PORT: u16 = 15;
-/// What arrives for a port with old queues, in line rates.
+/// Arrival rate for a port with old queues, in line rates.
 const OVERLOAD: f64 = 2.5;
 const END: Time = Time::from_ms(600);
 
-/// Where the old queues are.
+/// Placement of the old queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// So many ports with one old queue.
+    /// Number of ports with one old queue each.
     Ports(usize),
-    /// One port with so many old queues.
+    /// One port with this number of old queues.
     Queues(usize),
-    /// So many ports with one queue whose overload starts with the burst.
+    /// Number of ports with one queue each, whose overload starts with the burst.
     Together(usize),
 }
 
@@ -36,18 +37,18 @@ pub(crate) enum Layout {
 pub(crate) struct Cell {
     pub(crate) policy: &'static str,
     pub(crate) layout: Layout,
-    /// Of the old queues and of the burst.
+    /// Alphas of the old queues and of the burst.
     pub(crate) alphas: (f64, f64),
     /// Rate of the burst in line rates.
     pub(crate) rate: f64,
     /// Size of the buffer (bytes).
     pub(crate) buffer: u64,
-    /// How often weights are refreshed, for policies that do.
+    /// Interval for refreshing weights, for policies that do.
     pub(crate) refresh: Time,
 }
 
-/// When the burst lost its first packet (s after its start), and what was stored of it then
-/// (bytes).
+/// First lost packet of the burst: its time (s after the burst's start), and bytes of the burst
+/// stored then.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct First {
     pub(crate) seconds: f64,
@@ -64,7 +65,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Exact to a picosecond: no error adds up.
+    /// Arrival time, exact to a picosecond: errors do not accumulate.
     fn arrival(&self, packet: u64) -> Time {
         self.start + self.rate.serialization(packet * MTU)
     }
@@ -80,17 +81,17 @@ impl Layout {
 }
 
 impl Cell {
-    /// Priority 0 is the burst's, the old queues have the following ones.
+    /// Priority 0 is the burst's, the old queues have the next ones.
     fn queues_per_port(&self) -> usize {
         1 + self.layout.old().1
     }
 
-    /// Old queues are steady long before: TDT's port has been evacuating for 100 ms.
+    /// Old queues are steady long before the burst: TDT's port has been evacuating for 100 ms.
     fn burst_start(&self) -> Time {
         match self.layout {
             Layout::Together(_) => Time::ZERO,
             _ if matches!(self.policy, "edt" | "tdt") => Time::from_ms(300),
-            // The buffer is filled four times.
+            // Time in which the arrivals fill the buffer four times.
             _ => Time::from_us(self.buffer * 9 / 400),
         }
     }
@@ -99,8 +100,8 @@ impl Cell {
         let (ports, queues) = self.layout.old();
         let rate = BitRate((OVERLOAD * 1e9 / queues as f64).round() as u64);
         let count = ports * queues;
-        // One after the other: simultaneous packets for one port would be bursts of their own,
-        // which a liquid has not.
+        // Staggered starts: simultaneous packets for one port would be small bursts, which a liquid
+        // does not have.
         let old = (0..count).map(|number| Stream {
             port: (number / queues) as u16,
             priority: 1 + (number % queues) as u8,
@@ -119,7 +120,7 @@ impl Cell {
         alphas
     }
 
-    /// The grid's buffer, and the policy's own interval.
+    /// A cell with the grid's buffer and the policy's default refresh interval.
     pub(crate) fn of(policy: &'static str, layout: Layout, alphas: (f64, f64), rate: f64) -> Self {
         let refresh = if policy == "abm" { Time::from_us(80) } else { Time::from_us(10) };
         Self { policy, layout, alphas, rate, buffer: BUFFER, refresh }
@@ -139,7 +140,7 @@ impl Cell {
         config.with_queues(self.queues_per_port()).build(self.policy, &params).expect("it fits")
     }
 
-    /// Packet by packet. A packet occupies the buffer until its transmission starts.
+    /// Simulates packet by packet. A packet occupies the buffer until its transmission starts.
     pub(crate) fn by_packets(&self) -> (First, DropReason) {
         let mut switch = self.switch();
         let streams = self.streams();
@@ -156,7 +157,7 @@ impl Cell {
                 switch.handle_timeout(due, &mut ());
                 continue;
             }
-            // Simultaneous: the departure first.
+            // At equal times the departure is first.
             let port = if let Some((_, port)) = departure.filter(|&(at, _)| at <= arrival) {
                 busy_until[port] = None;
                 port
@@ -205,7 +206,7 @@ impl Cell {
         law.expect("in domain")
     }
 
-    /// As a liquid.
+    /// Simulates a liquid.
     pub(crate) fn by_fluid(&self) -> First {
         let shape = Shape::new(self.buffer as f64, vec![LINE_BYTES; PORTS], self.queues_per_port())
             .expect("in domain");

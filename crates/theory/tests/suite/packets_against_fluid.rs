@@ -1,4 +1,4 @@
-//! Do packets through the real switch meet their first drop where the fluid model says?
+//! First drops of packets through the real switch against the fluid model.
 //!
 //! `cargo xtask generate theory` rewrites the measured block of
 //! `docs/evidence/validation-fluid.md`.
@@ -47,7 +47,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// 3 % and a packet, in time as in length.
+    /// Whether time and length agree within 3 % and a packet.
     fn is_within(&self) -> bool {
         let time = 0.03 * self.fluid.seconds + self.cell.packet_time();
         let length = 0.03 * self.fluid.stored + MTU as f64;
@@ -74,7 +74,7 @@ fn grid() -> Vec<Cell> {
         let alphas: &[(f64, f64)] = if weighted { &[(1.0, 1.0), (0.5, 20.0)] } else { &[(1.0, 1.0)] };
         for &alphas in alphas {
             for layout in ports.into_iter().chain(queues).chain(together) {
-                // Old queues fill the whole buffer: nothing is left to compare.
+                // Old queues fill the whole buffer, so nothing can be compared.
                 let trivial = policy == "cs" && matches!(layout, Layout::Ports(1..) | Layout::Queues(_));
                 for rate in [2.5, 5.0, 12.0] {
                     if !trivial {
@@ -180,7 +180,7 @@ fn the_page_shows_what_is_measured() {
     assert_all([check_block("docs/evidence/validation-fluid.md", BEGIN, END, &format!("\n{}", block()))]);
 }
 
-/// The comparison can fail: the fluid of another policy is not within the tolerance.
+/// The comparison can fail: another policy's fluid model is not within the tolerance.
 #[test]
 fn the_fluid_of_one_policy_does_not_describe_the_packets_of_another() {
     let cell = Cell::of("dt", Layout::Ports(4), (1.0, 1.0), 5.0);
@@ -189,8 +189,8 @@ fn the_fluid_of_one_policy_does_not_describe_the_packets_of_another() {
     assert!(!Outcome { cell, fluid, packets, reason }.is_within());
 }
 
-/// What the page says of limits of a few packets: the longer they are, the closer packets come to
-/// the liquid.
+/// Limits of a few packets, as described on the page: the longer the limit, the closer packets are
+/// to the liquid.
 #[test]
 fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_together() {
     let outcome = |layout, buffer| {
@@ -207,8 +207,8 @@ fn where_limits_are_a_few_packets_a_larger_buffer_brings_packets_and_fluid_toget
     assert!(few > 0.2 && more < 0.08, "{few} {more}");
 }
 
-/// A round of the port is one packet of 12 us: counted at intervals of whole packets a queue is
-/// always seen at the same point of its small oscillation, and a limit of a few packets does no
+/// A round of the port is one packet of 12 us. With refresh intervals of whole packets, a queue is
+/// always sampled at the same point of its small oscillation, so a limit of a few packets does no
 /// harm.
 #[test]
 fn refreshed_in_step_with_the_packets_abm_agrees_and_out_of_step_it_does_not() {

@@ -1,19 +1,19 @@
-//! What the tests share: closeness, random states, and a fluid integration that knows nothing of
-//! the closed forms.
+//! Shared helpers: closeness, random states, and a fluid integration that is independent of the
+//! closed forms.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use bufferlab_theory::forms::transient::{NewQueues, OldQueues};
 use bufferlab_units::RandomStream;
 
-/// Whether `found` is within `tolerance` of `expected`, relative to it where it is above 1.
+/// Asserts that `found` is within `tolerance` of `expected`, relative to it where it is above 1.
 #[track_caller]
 pub fn assert_close(found: f64, expected: f64, tolerance: f64) {
     let scale = expected.abs().max(1.0);
     assert!((found - expected).abs() <= tolerance * scale, "{found}, expected {expected} within {tolerance}");
 }
 
-/// Relative to `expected` whatever its size.
+/// Asserts that `found` is within `tolerance` relative to `expected`, whatever its size.
 #[track_caller]
 pub fn assert_ratio(found: f64, expected: f64, tolerance: f64) {
     assert!((found / expected - 1.0).abs() <= tolerance, "{found}, expected {expected} within {tolerance}");
@@ -24,7 +24,7 @@ pub fn between(stream: &mut RandomStream, low: f64, high: f64) -> f64 {
     low + (high - low) * stream.next_f64()
 }
 
-/// A factor as switches have it: a power of two from 1/128 to 64.
+/// An alpha that switches support: a power of two from 1/128 to 64.
 pub fn some_alpha(stream: &mut RandomStream) -> f64 {
     between(stream, -7.0, 6.0).exp2()
 }

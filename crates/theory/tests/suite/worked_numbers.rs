@@ -1,4 +1,4 @@
-//! The worked examples of our notes on the papers' algorithms, number by number.
+//! Worked examples of the notes on the papers' algorithms, number by number.
 
 use crate::support::{assert_close, assert_ratio};
 use bufferlab_theory::forms::plasticine::BurstToAbsorb;
@@ -98,7 +98,7 @@ fn thresholds_of_dynamic_thresholds_and_abm_for_1_to_32_queues() -> Tested {
 
 #[test]
 fn the_table_of_absorbed_bursts_in_abm_figure_5() -> Tested {
-    // B = 1 MB, C = 1 Gb/s, alpha 0.5 before and 1024 for the burst: what is stored, (r - 1)*t1, in
+    // B = 1 MB, C = 1 Gb/s, alpha 0.5 before and 1024 for the burst: stored data, (r - 1)*t1, in
     // KB.
     let rates = [2.0, 3.0, 5.0, 10.0, 20.0, 40.0];
     let omega = |count, gamma| abm::omega(0.5, count, gamma);
@@ -167,8 +167,8 @@ fn plasticine_factors_for_a_burst() -> Tested {
 
 #[test]
 fn plasticine_figure_3_reaches_its_two_corners() -> Tested {
-    // One old queue of alpha 1 on its own port, the new one with alpha 2: first loss after 6 packet
-    // times, 24 packets each.
+    // One old queue of alpha 1 on a separate port, the new one with alpha 2: first loss after 6
+    // packet times, 24 packets each.
     let old = [OldQueues::unchanged(1, 1.0, 1.0)];
     let touch = first_touch(60.0, &old, &burst(2.0, 5.0))?;
     assert_close(touch.time, 6.0, 1e-12);
@@ -176,8 +176,8 @@ fn plasticine_figure_3_reaches_its_two_corners() -> Tested {
     assert_eq!(touch.regime, Regime::NoneFollows);
     let path = plasticine::Trajectory::case_2(60.0, &old, &burst(2.0, 5.0))?;
     assert_close(path.draining(1.0, 1.0, 6.0), 24.0, 1e-12);
-    // Then the new queue follows its threshold, until the old one meets its own: the steady state
-    // after 15.
+    // Then the new queue follows its threshold, until the old one meets its threshold: the steady
+    // state after 15.
     assert_eq!(dynamic_threshold::steady_state(60.0, &[1.0, 2.0])?.thresholds, [15.0, 30.0]);
     assert_close(path.draining(1.0, 1.0, 15.0), 15.0, 1e-12);
     Ok(())
@@ -303,7 +303,7 @@ fn reverie_shares_and_filter() -> Tested {
     }
     let constants = [(0.4, 1.09), (0.8, 4.48), (0.9, 9.49), (0.99, 99.5), (0.999, 999.5), (0.999_999, 1e6)];
     for (gamma, updates) in constants {
-        // As many digits as are given.
+        // As many digits as the notes give.
         assert_close(reverie::time_constant(gamma)?, updates, 5e-3);
     }
     let update = reverie::update_seconds(1048.0, 25e9)?;

@@ -1,4 +1,4 @@
-// The playground: sends what was chosen, draws what comes back.
+// The playground: sends the choices and draws the result.
 "use strict";
 (() => {
   const byId = (id) => document.getElementById(id);
@@ -25,7 +25,7 @@
     return Number((time / size).toPrecision(5)) + " " + unit;
   }
 
-  // A sheet of A4 between its margins: a chart that is wider would make all of the page smaller.
+  // Width of an A4 sheet without margins: a wider chart would shrink the whole page.
   const PAPER = 680;
   let printing = false;
   const width = (place) => Math.max(280, Math.min(place.clientWidth, printing ? PAPER : Infinity));
@@ -73,7 +73,7 @@
     byId("table").replaceChildren(...(shown.losses.length > 0 ? [table] : []));
   }
 
-  // Never two at a time: the last choice counts.
+  // One request at a time; only the latest choices count.
   async function run() {
     if (running) { again = true; return; }
     running = true;
@@ -114,7 +114,7 @@
     for (const { key, label: text, min, max } of offer.numbers) {
       const control = element("input");
       Object.assign(control, { type: "number", id: key, min, max, value: chosen[key] });
-      // Spinning and typing: at once, unless it is out of bounds.
+      // Spinning and typing take effect at once, unless the value is out of bounds.
       control.addEventListener("input", () => {
         const value = Number(control.value);
         if (control.value === "" || !Number.isInteger(value) || value < min || value > max) { sentence.textContent = `${text}: a whole number from ${min} to ${max}.`; return; }
@@ -156,7 +156,7 @@
     const response = await fetch("api/choices");
     offer = await response.json();
     chosen = { ...Object.fromEntries(offer.numbers.map(({ key, default: value }) => [key, value])), priority: 0, policy: "dt", alpha: "", by: "port" };
-    // An address that was kept or sent.
+    // Restores the choices from a bookmarked or shared address.
     for (const [key, value] of new URLSearchParams(location.hash.slice(1))) if (key in chosen) chosen[key] = typeof chosen[key] === "number" ? Number(value) || chosen[key] : value;
     controls();
     byId("save").addEventListener("click", save);

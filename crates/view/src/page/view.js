@@ -1,17 +1,17 @@
-// Shows what one switch's buffer held over time. The data come from where the page came from, or lie in the page itself.
+// Draws the content of one switch's buffer over time. The data are in the page or come from its server.
 "use strict";
 (() => {
   const embedded = document.getElementById("view-data");
   const stored = embedded ? JSON.parse(embedded.textContent) : null;
-  // Whether it is a part of a larger page, whose address and keys are not this script's.
+  // Whether the window is a part of a larger page, whose address and keys this script must not use.
   const isPart = stored !== null && stored.is_part;
   const byId = (id) => document.getElementById(id);
   const sentence = byId("sentence"), explanation = byId("explanation"), rowsPlace = byId("rows");
   let about = null, state = null, shown = null, chart = null, lanes = null, asked = 0;
 
-  // --- where data come from ---
+  // --- data sources ---
 
-  // Every tab looks at a switch of its own: its address names it, and so does whatever it asks.
+  // Every tab shows one switch, named in its address and in all its requests.
   const at = stored ? null : new URLSearchParams(location.hash.slice(1)).get("switch");
   async function get(path, query) {
     const response = await fetch("api/" + path + "?" + new URLSearchParams({ ...query, ...(at === null ? {} : { switch: at }) }));
@@ -20,7 +20,7 @@
     return answer;
   }
   const covers = (window, wish) => window.from <= wish.from && window.until >= wish.until;
-  // Puts back what a file leaves out.
+  // Restores data that a file omits.
   function whole(window) {
     const zeros = (list) => (list.length > 0 ? list : window.most.map(() => 0));
     return {
@@ -30,7 +30,7 @@
   }
   if (stored) for (const windows of Object.values(stored.windows)) windows.forEach((window, at) => (windows[at] = whole(window)));
   const isAt = (wish) => (place) => (wish.port === undefined || String(place.port) === String(wish.port)) && (wish.priority === undefined || String(place.priority) === String(wish.priority));
-  // In one file: the window with the finest points that covers what is wanted, cut to it.
+  // For a single file: the finest window that covers the requested time, cut to it.
   function cut(wish) {
     const of = wish.port === undefined ? wish.by : `${wish.port}.${wish.priority ?? 0}`;
     const windows = stored.windows[of].filter((window) => covers(window, wish));
@@ -79,12 +79,12 @@
     loss: (wish) => get("loss", wish), query: (wish) => get("query", wish),
   };
 
-  // --- words ---
+  // --- text ---
 
   const UNITS = [["s", 1e12], ["ms", 1e9], ["us", 1e6], ["ns", 1e3], ["ps", 1]];
   const unitOf = (span) => UNITS.find(([, size]) => span >= size) || UNITS[4];
   const digits = (value, places) => String(Number(value.toFixed(places)));
-  // An instant, so exact that steps of `step` are told apart.
+  // An instant, precise enough to distinguish steps of `step`.
   function instant(time, step) {
     if (time === 0) return "0 s";
     const [unit, size] = unitOf(time);
@@ -100,7 +100,7 @@
   const kind = (name) => about.kinds.findIndex((one) => one.name === name);
   const losses = () => about.kinds.filter((one) => one.is_loss).map((one) => one.name);
 
-  // The only queue that is shown, or nothing.
+  // The queue that is shown, if only one is.
   const onlyQueue = () => (state.port === "" || (state.priority === "" && about.queues_per_port > 1) ? "" : `${state.port}.${state.priority === "" ? 0 : state.priority}`);
   const place = () => (state.priority === "" ? `port ${state.port}` : `queue ${state.port}.${state.priority}`);
   const whoseLimit = () => "limit of " + (onlyQueue() ? "queue " + onlyQueue() : "the longest queue");
@@ -129,7 +129,7 @@
   // --- charts ---
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  // A sheet of A4 between its margins: a chart that is wider would make all of the page smaller.
+  // Width of an A4 sheet without margins: a wider chart would shrink the whole page.
   const PAPER = 680;
   let printing = false;
   const width = () => Math.max(280, Math.min(byId("chart").clientWidth, printing ? PAPER : Infinity));
@@ -146,7 +146,7 @@
     const stacked = groups.map((group) => group.held.map((held, at) => (sum[at] += held)));
     const stepped = uPlot.paths.stepped({ align: -1 });
     const text = colour("--text"), soft = colour("--line");
-    // From the top of the pile to its foot, so that each covers what lies behind it.
+    // From the top layer of the stack to the bottom, so that each covers the area below it.
     const layers = groups.map((group, at) => ({ group, values: stacked[at] })).reverse();
     const series = [{}, ...layers.map(({ group }) => ({ label: group.name, stroke: colour("--c" + group.colour), fill: colour("--c" + group.colour), width: 0.5, paths: stepped, points: { show: false } }))];
     const data = [times, ...layers.map(({ values }) => values)];
@@ -160,7 +160,7 @@
       width: width(), height: narrow ? 260 : 340, series, axes, legend: { show: false },
       scales: { x: { time: false, range: [shown.from, shown.until] }, y: { range: [0, top * 1.05] } },
       cursor: { drag: { x: true, y: false, setScale: false }, points: { show: false } },
-      // Where the axes end is known when it is laid out.
+      // The ends of the axes are known after the layout.
       hooks: { setSelect: [select], setCursor: [point], draw: [drawLanes] },
     };
     chart = new uPlot(options, data, byId("chart"));
@@ -193,7 +193,7 @@
     }));
   }
 
-  // Events below the chart, on the same axis: a line for every kind.
+  // Draws events below the chart, on the chart's time axis: one line per kind.
   function drawLanes(plot) {
     const canvas = byId("lanes"), ratio = window.devicePixelRatio || 1;
     const used = about.is_recorded ? about.kinds.filter((one) => one.colour !== null).map((one) => [one.name, `--c${one.colour}`]).filter(([name]) => shown.sums[kind(name)] > 0 || (name === "paused" && shown.pauses.length > 0)) : [];
@@ -245,7 +245,7 @@
     return best;
   }
 
-  // The policy's own values: bands of a state, or a curve.
+  // Draws the policy's values: bands for states, or a curve.
   async function drawValues() {
     const place = byId("values"), choice = state.value;
     place.replaceChildren();
@@ -341,7 +341,7 @@
   }
   function shift(share) { const by = (state.until - state.from) * share; return move(state.from + by, state.until + by); }
   const chosenPlace = () => ({ ...(state.port === "" ? {} : { port: state.port }), ...(state.priority === "" ? {} : { priority: state.priority }) });
-  // From the loss that was explained last, while it is in the window; else from the window's edge.
+  // Starts at the loss explained last if it is in the window, otherwise at the window's edge.
   async function toLoss(backwards) {
     const { from, until, loss: last } = state;
     const goesOn = last && last.time >= from && last.time <= until;
@@ -368,7 +368,7 @@
     document.body.setAttribute("aria-busy", "true");
     try {
       const found = await source.window(wish);
-      // A later wish is on its way.
+      // A later request is pending.
       if (mine !== asked) return;
       shown = found;
       draw();
@@ -380,7 +380,7 @@
     finally { if (mine === asked) document.body.removeAttribute("aria-busy"); }
   }
 
-  // Classes are known of the whole buffer only.
+  // Classes are known only for the whole buffer.
   function setPlace(port, priority) {
     [state.port, state.priority] = [port, port === "" ? "" : priority];
     byId("queue").disabled = port === "";
@@ -390,7 +390,7 @@
     if (port !== "" && state.by === "class") { state.by = about.queues_per_port === 1 ? "port" : "queue"; byId("by").value = state.by; }
   }
 
-  // Queries that lost packets, each with a way to the answer why.
+  // Lists queries that lost packets, each with a button that explains the loss.
   function listQueries() {
     const { longest, count, all } = about.queries;
     if (longest.length === 0) return;
@@ -421,7 +421,7 @@
 
   function option(value, text) { const made = element("option", text); made.value = value; return made; }
   function wire() {
-    // A file has windows of the queues that lost most, and of no others.
+    // A file only has windows of the queues with the most losses.
     const places = stored ? about.shown_queues.map((name) => name.split(".")) : Array.from({ length: about.ports }, (_, at) => [String(at), ""]);
     const namePlace = ([port, priority]) => (priority === "" ? `port ${port}` : `queue ${port}.${priority}`);
     byId("port").append(option("", "all ports"), ...places.map((place) => option(place.filter((part) => part !== "").join("."), namePlace(place))));
@@ -429,7 +429,7 @@
     byId("queue").append(option("", "all its queues"), ...Array.from({ length: about.queues_per_port }, (_, at) => option(String(at), `queue ${at}`)));
     byId("queue").closest("label").hidden = stored !== null || about.queues_per_port === 1;
     if (!about.is_recorded) byId("by").querySelector("[value=class]").remove();
-    // A port of one queue is that queue.
+    // With one queue per port, ports and queues are the same.
     if (about.queues_per_port === 1) byId("by").querySelector("[value=queue]").remove();
     const values = Object.entries(about.values).flatMap(([name, queues]) => queues.map((queue) => name + " " + queue));
     byId("value").append(option("", values.length ? "none" : "none were sampled"), ...values.map((name) => option(name, name.replace(" ", " of queue "))));
@@ -462,7 +462,7 @@
     });
     let waiting = null;
     window.addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(refresh, 150); });
-    // On paper it is light, whatever the screen is; a page that is being printed does not wait for answers.
+    // Paper is always light; a page being printed does not wait for answers.
     for (const [event, does] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(event, () => { printing = does; if (shown) draw(); drawValues(); });
     for (const medium of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(medium).addEventListener("change", () => { if (shown) draw(); drawValues(); });
     if (!stored && about.switches.length > 1) {

@@ -1,8 +1,8 @@
-//! What the playground says against what the simulator does.
+//! Tests of the playground's sentences against the simulator.
 
 use super::*;
 
-/// A burst that has arrived some 65 us after the start.
+/// Choices with a burst that has arrived about 65 us after the start.
 fn fast(priority: u64) -> Choices {
     Choices {
         ports: 8,
@@ -20,7 +20,7 @@ fn fast(priority: u64) -> Choices {
     }
 }
 
-/// Packets of the burst that are lost, where ABM looks at its queues this often.
+/// Lost packets of the burst, under ABM with this refresh interval.
 fn lost(priority: u64, interval: &str) -> usize {
     let text = scenario_text(&fast(priority)).expect("a scenario");
     let policy = format!("{{ name = \"abm\", update_interval = \"{interval}\" }}");
@@ -33,9 +33,9 @@ fn lost(priority: u64, interval: &str) -> usize {
     rows.0.iter().filter(|row| row.class == burst && row.event.is_loss()).count()
 }
 
-/// ABM counts congested queues of a priority every 80 us. A burst that has arrived before that
-/// meets the counts of an empty switch, whatever its priority; one that arrives after a look does
-/// not.
+/// ABM counts congested queues of a priority every 80 us. If a burst has arrived before the first
+/// refresh, the counts are those of an empty switch, whatever its priority. A later burst meets
+/// updated counts.
 #[test]
 fn abm_tells_priorities_apart_from_its_first_look_on_and_the_page_says_when_there_was_none() {
     assert_eq!(lost(0, "80 us"), lost(3, "80 us"));

@@ -1,11 +1,11 @@
-//! pcapng: packets as Wireshark shows them, each with a comment that says what became of it.
+//! pcapng for Wireshark: packets with comments about their treatment.
 //!
-//! A packet has a frame when it comes and one when it leaves, or is evicted; a mark is told with
-//! the first of them, and with all that follow. A pause is no packet and has none.
+//! A packet has one frame when it arrives and one when it leaves or is evicted. A mark is mentioned
+//! in the packet's first frame after the mark, and in all later ones. Pauses have no frames.
 //!
-//! The simulator has no bytes of packets. What is written is an Ethernet frame with an IPv4 and a
-//! UDP header that say which flow and queue it is of, and the true length: hosts are 10.x.y.z by
-//! the number of the flow, the DSCP has the priority, the identification the number of the packet.
+//! The simulator has no bytes of packets. The file contains an Ethernet frame with an IPv4 and a
+//! UDP header that identify flow and queue, and the true length. Hosts are 10.x.y.z by the number
+//! of the flow, the DSCP is the priority, the identification is the number of the packet.
 
 use super::each;
 use crate::ViewError;
@@ -15,7 +15,7 @@ use bufferlab_metrics::{PacketEvent, PacketRow};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// Bytes of a frame that are written: the headers.
+/// Bytes written per frame: the headers.
 const HEADERS: usize = 14 + 20 + 8;
 
 pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
@@ -31,7 +31,7 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
         let Some(port) = row.port else { return Ok(()) };
         let data = frame(row, marked.is_some());
         let packet = Frame {
-            // Where it came from while it comes, where it goes to when it leaves.
+            // Ingress port for an arrival, egress port for a departure.
             interface: u32::from(if row.event == PacketEvent::Departed { port } else { row.ingress_port }),
             at_ns: row.time_ps / 1_000,
             original_bytes: row.size_bytes,
@@ -60,17 +60,17 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
 /// Flow, number and kind of a packet.
 type PacketName = (Option<u64>, Option<u32>, Option<&'static str>);
 
-/// Who is marked. The row of a mark stands behind that of its packet's arrival or departure, so a
-/// row waits for the one that follows it.
+/// Marks of packets. The row of a mark follows that of its packet's arrival or departure, so each
+/// row waits for the next one.
 #[derive(Default)]
 struct Marks {
     waiting: Option<(PacketRow, Option<&'static str>)>,
-    /// Marked packets that are stored, by flow, number and kind, with the reason.
+    /// Stored packets with a mark, by flow, number and kind, with the reason.
     stored: BTreeMap<PacketName, &'static str>,
 }
 
 impl Marks {
-    /// A row of the table that is no mark; answers the one before it, and why that packet is
+    /// Adds a row that is not a mark. Returns the previous row, and the reason if its packet is
     /// marked.
     fn next(&mut self, row: &PacketRow) -> Option<(PacketRow, Option<&'static str>)> {
         let key = (row.flow_id, row.packet, row.kind);
@@ -78,7 +78,7 @@ impl Marks {
         self.waiting.replace((row.clone(), reason))
     }
 
-    /// The packet of the row before this one is marked.
+    /// Marks the packet of the previous row.
     fn mark(&mut self, mark: &PacketRow) {
         let Some((row, reason)) = &mut self.waiting else { return };
         let why = mark.reason.unwrap_or("marked");
@@ -89,7 +89,7 @@ impl Marks {
     }
 }
 
-/// What became of the packet.
+/// Comment on the packet's treatment.
 fn comment(row: &PacketRow, marked: Option<&str>, classes: &[String]) -> String {
     let class = row.class.and_then(|class| classes.get(usize::from(class))).map_or("", String::as_str);
     let about = format!(
@@ -116,7 +116,7 @@ fn comment(row: &PacketRow, marked: Option<&str>, classes: &[String]) -> String 
     .to_string()
 }
 
-/// Headers that tell flows, queues and packets apart.
+/// Headers that identify flows, queues and packets.
 fn frame(row: &PacketRow, is_marked: bool) -> Vec<u8> {
     let flow = row.flow_id.unwrap_or_default() as u32;
     let mut frame = Vec::with_capacity(HEADERS);
@@ -137,12 +137,12 @@ fn frame(row: &PacketRow, is_marked: bool) -> Vec<u8> {
     frame.extend(source.to_be_bytes());
     frame.extend(9_u16.to_be_bytes());
     frame.extend((length - 20).to_be_bytes());
-    // No checksum: there is no payload to be checked.
+    // No checksum, because there is no payload to check.
     frame.extend([0, 0]);
     frame
 }
 
-/// RFC 1071.
+/// Internet checksum (RFC 1071).
 fn checksum(header: &[u8]) -> u16 {
     let words = header.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1]));
     let mut sum: u32 = words.sum();

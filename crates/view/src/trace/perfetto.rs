@@ -1,7 +1,7 @@
-//! Chrome's trace event format, as JSON: the document "Trace Event Format" describes it, and
-//! Perfetto's viewer and its trace processor read it.
+//! Chrome's trace event format as JSON, described in the document "Trace Event Format". Perfetto's
+//! viewer and its trace processor read it.
 //!
-//! A process is the switch, a thread of it a port. Times are microseconds with six decimals:
+//! The switch is a process, each port a thread of it. Times are microseconds with six decimals:
 //! picoseconds.
 
 use super::each;
@@ -31,7 +31,7 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
     writeln!(to, "\n]}}").map_err(io())
 }
 
-/// Microseconds with six decimals. As a float they keep their picoseconds for some hours.
+/// Microseconds with six decimals. As a float they are exact to picoseconds for some hours.
 fn micros(time_ps: u64) -> Value {
     let text = format!("{}.{:06}", time_ps / 1_000_000, time_ps % 1_000_000);
     text.parse::<serde_json::Number>().map_or(Value::Null, Value::Number)
@@ -41,7 +41,8 @@ fn events(row: &PacketRow, classes: &[String]) -> Vec<Value> {
     let ts = micros(row.time_ps);
     let counter = |name: &str, bytes: u64| json!({ "ph": "C", "pid": 1, "ts": ts, "name": name, "args": { "bytes": bytes } });
     let Some(port) = row.port.filter(|_| !row.event.is_pause()) else {
-        // Slices of one ingress queue do not overlap, those of two may: they are asynchronous.
+        // Slices of one ingress queue do not overlap, but those of two may, so slices are
+        // asynchronous.
         let ph = if row.event == PacketEvent::Paused { "b" } else { "e" };
         let name = format!("pause at port {} priority {}", row.ingress_port, row.priority);
         let id = u32::from(row.ingress_port) * 256 + u32::from(row.priority);

@@ -1,4 +1,4 @@
-//! Windows against what the packets themselves say.
+//! Tests of windows against the packets.
 
 use super::*;
 use crate::index::Shape;
@@ -8,7 +8,7 @@ use bufferlab_units::RandomStream;
 const SHAPE: Shape = Shape { ports: 12, queues_per_port: 2 };
 const END: u64 = 50_000_000;
 
-/// Packets that come and go at 24 queues, now and then one that is lost.
+/// Packets that arrive and leave at 24 queues, with a few losses.
 fn rows() -> Vec<PacketBrief> {
     let mut stream = RandomStream::new(7, "window", 0);
     let mut queues = vec![Vec::new(); SHAPE.queues()];
@@ -53,7 +53,7 @@ fn rows() -> Vec<PacketBrief> {
     rows
 }
 
-/// What lies in the buffer before `time`, by a group of each packet: taken from nothing but sizes.
+/// Bytes stored before `time`, by a group of each packet: computed from packet sizes only.
 fn held(rows: &[PacketBrief], time: u64, group: impl Fn(&PacketBrief) -> String) -> BTreeMap<String, u64> {
     let mut held: BTreeMap<String, u64> = BTreeMap::new();
     for row in rows.iter().take_while(|row| row.time_ps < time) {
@@ -88,7 +88,7 @@ fn windows_of_every_width_say_what_the_packets_say() {
             for (point, &time) in window.times.iter().enumerate() {
                 let expected = held(&rows, time.min(END), name);
                 let total: u64 = window.groups.iter().map(|group| group.held[point]).sum();
-                // The last point may end after the window; nothing behind it is read then.
+                // The last point may end after the window, where no row is read.
                 if time <= until {
                     assert_eq!(total, expected.values().sum::<u64>(), "{by:?} {from}..{until} at {time}");
                     for group in window.groups.iter().filter(|group| !group.name.ends_with("others")) {
@@ -102,7 +102,7 @@ fn windows_of_every_width_say_what_the_packets_say() {
                 |row: &&PacketBrief| row.time_ps >= window.times[0] - window.step && row.time_ps < until;
             let lost = rows.iter().filter(inside).filter(|row| row.event == PacketEvent::Dropped).count();
             let said = window.sums[PacketEvent::Dropped as usize];
-            // A point's time may reach over the window's end.
+            // A point may extend beyond the window's end.
             assert!(said.abs_diff(lost as u64) <= 40, "{said} {lost}");
             let marks = window.losses.iter().filter(|loss| loss.time < from || loss.time > until).count();
             assert_eq!(marks, 0);
@@ -127,7 +127,7 @@ fn one_port_shows_its_queues_only() {
 #[test]
 fn one_queue_shows_its_own_length_and_its_own_limit_also_while_it_is_empty() {
     let mut rows = rows();
-    // Every queue has limits of its own, which change.
+    // Every queue has separate limits, which change.
     for row in &mut rows {
         let own = u64::from(row.port.unwrap_or_default()) * 100 + u64::from(row.priority);
         row.threshold_bytes = Some(1_000 * own + row.time_ps % 7);

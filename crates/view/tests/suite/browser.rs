@@ -1,4 +1,4 @@
-//! Chromium without a window, driven over its DevTools protocol.
+//! Headless Chromium, driven over its DevTools protocol.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tungstenite::{Message, WebSocket};
 
-/// Where Chromium is, on systems that have it; `CHROMIUM` says otherwise.
+/// Default paths of Chromium; `CHROMIUM` overrides them.
 const PLACES: [&str; 4] =
     ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome", "/snap/bin/chromium"];
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -22,13 +22,13 @@ pub(crate) struct Browser {
     socket: WebSocket<TcpStream>,
     session: Option<String>,
     calls: u64,
-    /// What the page complained about: exceptions, errors on its console, requests that failed.
+    /// Errors of the page: exceptions, errors on its console, failed requests.
     pub(crate) errors: Vec<String>,
     _profile: TempDir,
 }
 
 impl Browser {
-    /// Starts it; `None`, and a line that says so, where there is no Chromium.
+    /// Starts the browser; without Chromium prints a line and returns `None`.
     pub(crate) fn start() -> Option<Self> {
         let own = std::env::var("CHROMIUM").ok();
         let found =
@@ -77,12 +77,13 @@ impl Browser {
         Some(browser)
     }
 
-    /// A command of the protocol, and its result.
+    /// Sends a command of the protocol and returns its result.
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
         self.ask(method, params).unwrap_or_else(|error| panic!("{method}: {error}"))
     }
 
-    /// The same; what Chromium says where it cannot: a page that is being left answers nothing.
+    /// Sends a command and returns its result or Chromium's error: a page that is being left does
+    /// not answer.
     fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.calls += 1;
         let mut message = json!({ "id": self.calls, "method": method, "params": params });
@@ -118,7 +119,7 @@ impl Browser {
         }
     }
 
-    /// What an expression of JavaScript is; a promise is awaited.
+    /// Value of a JavaScript expression; a promise is awaited.
     pub(crate) fn eval(&mut self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", &params);
@@ -130,7 +131,7 @@ impl Browser {
         self.eval(expression).as_str().unwrap_or_default().to_owned()
     }
 
-    /// Opens a page, `width` pixels wide, and waits until it has drawn what it shows first.
+    /// Opens a page, `width` pixels wide, and waits until its first drawing is complete.
     pub(crate) fn open(&mut self, url: &str, width: u32) -> Duration {
         let begin = self.navigate(url, width);
         self.until(
@@ -139,11 +140,11 @@ impl Browser {
         begin.elapsed()
     }
 
-    /// Goes to a page; answers when it did.
+    /// Goes to a page; returns the start time.
     pub(crate) fn navigate(&mut self, url: &str, width: u32) -> Instant {
         let metrics = json!({ "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
-        // A page whose address differs only behind the # would not be loaded again.
+        // Chromium would not reload a page whose address differs only after the #.
         self.call("Page.navigate", &json!({ "url": "about:blank" }));
         let begin = Instant::now();
         self.call("Page.navigate", &json!({ "url": url }));
@@ -160,14 +161,14 @@ impl Browser {
         assert!(met.is_some(), "never: {expression}; errors {:?}", self.errors);
     }
 
-    /// Light or dark, on a screen or on paper.
+    /// Emulates light or dark mode, on a screen or on paper.
     pub(crate) fn emulate(&mut self, scheme: &str, medium: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": features }));
     }
 
-    /// Keeps a picture of the whole page in the folder that `PICTURES` names, for people to look
-    /// at; without it there is none.
+    /// Saves a screenshot of the whole page in the folder `PICTURES`, for people to check; does
+    /// nothing if the variable is not set.
     pub(crate) fn picture(&mut self, name: &str) {
         let Ok(folder) = std::env::var("PICTURES") else { return };
         let params = json!({ "format": "png", "captureBeyondViewport": true });
@@ -176,7 +177,7 @@ impl Browser {
         fs::write(path, answer["data"].as_str().unwrap_or_default()).expect("writable");
     }
 
-    /// Moves the mouse to a place of the window, with the left button pressed or not.
+    /// Moves the mouse to a position in the window, with the left button pressed or not.
     pub(crate) fn mouse(&mut self, kind: &str, (x, y): (f64, f64), pressed: bool) {
         let buttons = u8::from(pressed);
         let button = if pressed || kind == "mouseReleased" { "left" } else { "none" };
@@ -185,7 +186,7 @@ impl Browser {
         self.call("Input.dispatchMouseEvent", &params);
     }
 
-    /// Presses the left button at one place and lets it go at another.
+    /// Presses the left button at one position and releases it at another.
     pub(crate) fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
         self.mouse("mouseMoved", from, false);
         self.mouse("mousePressed", from, true);
@@ -195,7 +196,7 @@ impl Browser {
         self.mouse("mouseReleased", to, false);
     }
 
-    /// The place of the first element that a selector finds, in the window: left, top, width,
+    /// The position of the first element that matches a selector, in the window: left, top, width,
     /// height.
     pub(crate) fn place(&mut self, selector: &str) -> [f64; 4] {
         let quoted = serde_json::to_string(selector).expect("JSON");
@@ -206,7 +207,7 @@ impl Browser {
         std::array::from_fn(|at| place[at].as_f64().unwrap_or(f64::NAN))
     }
 
-    /// Bytes of the page's JavaScript heap, after a collection.
+    /// Bytes of the page's JavaScript heap, after a garbage collection.
     pub(crate) fn heap_bytes(&mut self) -> u64 {
         self.call("HeapProfiler.collectGarbage", &json!({}));
         let usage = self.call("Runtime.getHeapUsage", &json!({}));
@@ -221,7 +222,7 @@ impl Drop for Browser {
     }
 }
 
-/// Asks again and again, for a while.
+/// Polls `ask` repeatedly, with a time limit.
 fn wait<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {

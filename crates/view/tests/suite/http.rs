@@ -1,4 +1,4 @@
-//! What others than the page send: late, wrong or too much.
+//! Requests from other clients than the page: late, wrong or too large.
 
 use crate::pages::serve;
 use bufferlab_view::{Page, Play};
@@ -22,10 +22,10 @@ fn connect(host: &str) -> TcpStream {
     stream
 }
 
-/// Everything until the connection is closed.
+/// Reads until the connection is closed.
 fn rest(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    // A connection that is reset is closed, too.
+    // A reset also closes the connection.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }
@@ -37,7 +37,7 @@ fn post(url: &str, body: &str, length: usize) -> TcpStream {
         "POST {path}api/run HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).expect("sent");
-    // The server need not wait for a body that it refuses.
+    // The server may refuse a body without reading it.
     let _ = stream.write_all(body.as_bytes());
     stream
 }
@@ -58,7 +58,7 @@ fn a_request_that_is_never_complete_does_not_keep_its_connection() {
         let mut stream = connect(&host);
         thread::spawn(move || {
             stream.write_all(b"GET / HTTP/1.1\r\n").expect("sent");
-            // A byte now and then is no header.
+            // Single bytes now and then never complete a header.
             while stream.write_all(b"x").is_ok() && begin.elapsed() < Duration::from_secs(25) {
                 thread::sleep(Duration::from_millis(500));
             }
@@ -71,7 +71,7 @@ fn a_request_that_is_never_complete_does_not_keep_its_connection() {
     assert!(rest(without_body).starts_with("HTTP/1.1 408"), "the header was complete");
     assert!((8..20).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
     assert!(dripping.join().expect("no panic") < Duration::from_secs(20));
-    // Others were served all the time.
+    // Other clients were served all the time.
     assert!(answer(&url, CHOICES).starts_with("HTTP/1.1 200"));
 }
 
@@ -97,7 +97,7 @@ fn wrong_requests_get_what_is_wrong_with_them() {
     let blank = |length: usize| format!("{}{}", CHOICES, " ".repeat(length - CHOICES.len()));
     assert!(answer(&url, &blank(most)).starts_with("HTTP/1.1 200"));
     assert!(answer(&url, &blank(most + 1)).starts_with("HTTP/1.1 413"));
-    // What a switch of 8 ports cannot have is said.
+    // The answer mentions choices that a switch of 8 ports cannot have.
     let fewer = with("\"overloaded\":2", "\"overloaded\":63");
     assert!(fewer.contains("There are 7 overloaded ports and not 63"), "{fewer}");
 }

@@ -1,12 +1,12 @@
-//! How long the playground takes from a change to the picture, on a real clock.
+//! Latency of the playground from a change to the picture, on a real clock.
 
 use crate::browser::Browser;
 use crate::pages::{assert_clean, serve};
 use bufferlab_view::{Page, Play};
 
-/// Turns a control and waits until what came of it has been painted: the frame after the drawing,
-/// and what the browser does for it. Answers milliseconds until the picture, until the answer was
-/// there, and until it was drawn; and how many of them the simulation took.
+/// Changes a control and waits until the result has been painted: the frame after the drawing, and
+/// the browser's work for it. Returns milliseconds until the picture, until the answer arrived, and
+/// until it was drawn, and the simulation's part of them.
 const TURN: &str = "async (id, value) => {
     const control = document.getElementById(id), fetched = window.fetch;
     let answered = NaN, drawn = NaN;

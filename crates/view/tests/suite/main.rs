@@ -1,4 +1,4 @@
-//! Pages in a real browser, and traces as other programs read them.
+//! Tests of pages in a real browser, and of traces with other programs.
 
 mod browser;
 mod http;

@@ -1,4 +1,4 @@
-//! Every control of every page changes what the page says, and nothing is wrong on its console.
+//! Every control of every page changes the displayed text, without errors on the console.
 
 use crate::browser::Browser;
 use crate::support::{folder, run};
@@ -10,10 +10,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// All that a page says that follows from choices; not how long it took.
+/// All text of a page that depends on choices, except the duration.
 const SAYS: &str = "[...document.querySelectorAll('#sentence, #legend, #table, #rows-note, #values-note, #explanation')]\
     .map((one) => one.innerText).join('|')";
-/// Nothing is under way.
+/// Condition that no request is pending.
 const QUIET: &str = "!document.body.hasAttribute('aria-busy') && !document.getElementById('explanation')?.innerText.startsWith('Repeating')";
 
 pub(crate) fn serve(page: Page) -> String {
@@ -22,8 +22,7 @@ pub(crate) fn serve(page: Page) -> String {
     url
 }
 
-/// Does something to the page; what it says must be different after that. Answers what it says
-/// then.
+/// Performs an action, which must change the page's text. Returns the new text.
 fn changes(browser: &mut Browser, action: &str) -> String {
     browser.until(QUIET);
     let before = browser.text(SAYS);
@@ -39,7 +38,7 @@ fn press(id: &str) -> String {
     format!("document.getElementById('{id}').click()")
 }
 
-/// Chooses in a list, or types.
+/// Script that selects an item of a list, or types a value.
 fn choose(id: &str, value: &str) -> String {
     format!(
         "(() => {{ const one = document.getElementById('{id}'); one.value = '{value}'; one.dispatchEvent(new Event('input', {{ bubbles: true }})); one.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"
@@ -76,7 +75,7 @@ fn every_control_of_the_window_changes_what_it_says() {
     for (id, value) in [("by", "class"), ("by", "port"), ("port", "6")] {
         changes(&mut browser, &choose(id, value));
     }
-    // Ports have one queue each: by queue it would be the same picture.
+    // Ports have one queue each: by queue the picture would be identical.
     let divisions = browser.eval("[...document.getElementById('by').options].map((one) => one.value)");
     assert_eq!(divisions, serde_json::json!(["port", "class"]));
     for id in ["limit", "most"] {
@@ -85,7 +84,7 @@ fn every_control_of_the_window_changes_what_it_says() {
     for name in ["+", "ArrowRight", "ArrowLeft", "-", "+", "0", "n"] {
         changes(&mut browser, &key(name));
     }
-    // However often it was drawn: what is not shown any more is given back.
+    // Removed charts are freed, however often the page is drawn.
     let heap = browser.heap_bytes();
     assert!(heap < 60_000_000, "{heap} B");
     assert_clean(&browser);
@@ -115,7 +114,7 @@ fn dragging_over_the_chart_zooms_into_what_was_dragged_over_and_the_pointer_tell
     // A pixel of the mouse is about a thousandth of the chart.
     assert!((from - first - 0.25 * whole).abs() < 0.005 * whole, "{from} of {first} to {last}");
     assert!((until - first - 0.5 * whole).abs() < 0.005 * whole, "{until} of {first} to {last}");
-    // A click without dragging leaves everything where it is.
+    // A click without dragging changes nothing.
     let before = browser.text(SAYS);
     browser.drag(at(0.6), at(0.6));
     browser.until(QUIET);
@@ -137,7 +136,7 @@ fn every_switch_that_was_recorded_can_be_chosen() {
     let subject = "document.getElementById('subject').innerText";
     let mut seen = vec![browser.text(SAYS)];
     assert!(browser.text(subject).contains(&format!("switch {},", names[0])));
-    // Somewhere else in time: another switch is shown from the beginning.
+    // After a change of the time range, another switch is shown from the start.
     changes(&mut browser, &press("in"));
     for name in names.iter().skip(1).chain(&names[..1]) {
         browser.eval(&choose("switch", name));
@@ -145,11 +144,11 @@ fn every_switch_that_was_recorded_can_be_chosen() {
             "document.body?.dataset.ready && {subject}.includes('switch {name},') && document.getElementById('switch').value === '{name}'"
         ));
         seen.push(browser.text(SAYS));
-        // Another tab, which has chosen nothing, stays where it was.
+        // A second tab without a choice keeps its switch.
         let elsewhere =
             browser.text("fetch('api/about').then((answer) => answer.json()).then((about) => about.switch)");
         assert_eq!(elsewhere, names[0]);
-        // The address is of this switch, so it can be kept.
+        // The address names the switch, so it can be bookmarked.
         assert!(browser.text("location.hash").contains(&format!("switch={name}")));
     }
     assert_eq!(seen.first(), seen.last(), "the first one again");
@@ -176,17 +175,17 @@ fn a_queue_is_shown_with_its_own_limit() {
     let queue = changes(&mut browser, &choose("queue", "0"));
     assert!(queue.contains("in queue 6.0") && queue.contains("Its limit was"), "{queue}");
     assert!(queue.contains("limit of queue 6.0") && !queue.contains("longest"), "{queue}");
-    // Classes are known of the whole buffer only.
+    // Classes are known only for the whole buffer.
     assert_eq!(browser.eval("document.querySelector('#by [value=class]').disabled"), true);
     let other = changes(&mut browser, &choose("queue", "1"));
     assert!(other.contains("queue 6.1") && !other.contains("queue 6.0"), "{other}");
     changes(&mut browser, &choose("queue", "0"));
-    // The address keeps it.
+    // The address contains the choices.
     let address = browser.text("location.href");
     browser.open(&address, 1_200);
     assert_eq!(browser.text(SAYS), queue);
     assert_eq!(changes(&mut browser, &choose("port", "")), all);
-    // One file has the queues that lost most.
+    // A file contains the queues with the most losses.
     browser.open(&format!("file://{}", file.display()), 1_200);
     let worst = browser.text("document.getElementById('port').options[1].value");
     let shown = changes(&mut browser, &choose("port", &worst));
@@ -194,8 +193,8 @@ fn a_queue_is_shown_with_its_own_limit() {
     assert_clean(&browser);
 }
 
-/// One click for each query: `Why?`. That the packet is one of that query's is read from the run's
-/// own tables.
+/// One click on `Why?` per query explains its loss. The run's tables prove that the packet belongs
+/// to the query.
 #[test]
 fn why_a_querys_packet_was_lost_is_one_click_away() {
     let Some(mut browser) = Browser::start() else { return };
@@ -220,7 +219,7 @@ fn why_a_querys_packet_was_lost_is_one_click_away() {
         let flow = said.rsplit_once(" of flow ").and_then(|(_, rest)| rest.split_once(' ')).expect("a flow");
         let flow: u64 = flow.0.parse().expect("a number");
         assert_eq!(query_of[&flow], Some(query), "{said}");
-        // Nobody has to look for the answer.
+        // The explanation is visible without scrolling.
         let place = browser.eval("document.getElementById('why').getBoundingClientRect().top");
         assert!(place.as_f64().is_some_and(|top| (-1.0..1_000.0).contains(&top)), "{place:?}");
     }
@@ -242,7 +241,7 @@ fn a_click_on_a_loss_explains_it_and_single_packets_are_listed() {
         assert!(rows.is_some_and(|rows| (5..=300).contains(&rows)), "{rows:?} rows at {url}");
         let listed = browser.text("document.getElementById('rows').innerText");
         assert!(listed.contains("over-threshold: queue"), "{listed}");
-        // In the middle of the first loss's mark.
+        // A click on the centre of the first loss's mark.
         browser.eval(
             "(() => { const lanes = document.getElementById('lanes'), box = lanes.getBoundingClientRect(); \
              lanes.dispatchEvent(new MouseEvent('click', { clientX: box.left + box.width * 0.45, bubbles: true })); })()",
@@ -291,7 +290,7 @@ fn every_control_of_the_playground_changes_what_it_says() {
     for (id, value) in changed {
         changes(&mut browser, &choose(id, value));
     }
-    // More queues alone change nothing: nobody uses them.
+    // More queues change nothing as long as they are unused.
     browser.eval(&choose("queues", "4"));
     browser.until(QUIET);
     for (id, value) in
@@ -303,7 +302,7 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert!(refused.contains("Ports: a whole number from 2 to 64"), "{refused}");
     browser.eval(&choose("ports", "8"));
     browser.until(QUIET);
-    // What would be downloaded.
+    // Content of the download.
     let saved = browser.text(
         "fetch('api/scenario', { method: 'POST', body: JSON.stringify({ ports: 8, queues: 2, rate_gbps: 10, buffer_kb: 500, overloaded: 2, busy: 2, \
          senders: 3, burst_kb: 300, priority: 1, policy: 'dt', alpha: '0.5, 1', by: 'port' }) }).then((answer) => answer.json())",
@@ -317,8 +316,8 @@ fn every_control_of_the_playground_changes_what_it_says() {
     assert_clean(&browser);
 }
 
-/// Addresses of the window into the buffer, of a run with packets, and of the playground; and the
-/// folder of the run, to be kept as long.
+/// Addresses of the window into the buffer, for a run with packets, and of the playground. The
+/// run's folder must be kept while they are used.
 fn view_and_playground() -> (tempfile::TempDir, [String; 2]) {
     let folder = folder();
     let dir = run(&folder, "star-incast.toml", &[("output.packets", "all")]);
@@ -339,7 +338,7 @@ fn nothing_is_wider_than_a_phone() {
     assert_clean(&browser);
 }
 
-/// A chart that is wider than the sheet would make all of the page smaller.
+/// A chart wider than the sheet would shrink the whole page.
 #[test]
 fn a_chart_on_paper_fits_the_sheet_and_gets_its_width_back() {
     let Some(mut browser) = Browser::start() else { return };

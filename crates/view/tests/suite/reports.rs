@@ -1,5 +1,5 @@
-//! Pages of reports in a browser: every control changes what the page says, the address keeps it,
-//! and nothing is wrong on the console.
+//! Pages of reports in a browser: every control changes the displayed text, the address keeps the
+//! choices, and the console has no errors.
 
 use crate::browser::Browser;
 use crate::pages::assert_clean;
@@ -17,7 +17,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What an explorer says: its caption, its chart, its legend, its remark and its table.
+/// Displayed text of an explorer: its caption, chart, legend, remark and table.
 const SAYS: &str =
     "[...document.querySelectorAll('#explorer > :not(form)')].map((one) => one.innerHTML).join('|')";
 
@@ -25,7 +25,7 @@ fn scenario() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/star-incast.toml")
 }
 
-/// The smallest scenario, made shorter.
+/// Loads the smallest scenario, shortened.
 fn load(variant: Option<&Variant>, then: &[(String, String)]) -> Result<Loaded, LoadError> {
     let overrides = [("duration".to_owned(), "4 ms".to_owned())];
     load_changed(&scenario(), None, &Changes { overrides: &overrides, variant, then })
@@ -134,8 +134,8 @@ title = "query completion time (ms)"
 metric = "qct"
 "#;
 
-/// Turns every control of the explorer in every way, one after the other, and back; each turn must
-/// change what it says. Answers how many there were.
+/// Sets every control of the explorer to each of its values, one after the other, and back. Each
+/// change must change the displayed text. Returns the number of changes.
 fn turn_every_control(browser: &mut Browser) -> usize {
     const CONTROLS: &str = "[...document.querySelectorAll('#explorer form select, #explorer form input')]";
     let count = browser.eval(&format!("{CONTROLS}.length")).as_u64().unwrap_or_default();
@@ -146,7 +146,7 @@ fn turn_every_control(browser: &mut Browser) -> usize {
             continue;
         }
         let is_list = browser.eval(&format!("{control}.tagName === 'SELECT'")) == true;
-        // What it was comes last, so that the next control finds the page as it was.
+        // The initial value is last, so that the next control starts from the initial page.
         let values = if is_list {
             let first = browser.text(&format!("{control}.value"));
             let values = browser.eval(&format!("[...{control}.options].map((one) => one.value)"));
@@ -182,7 +182,7 @@ fn turn_every_control(browser: &mut Browser) -> usize {
     turned
 }
 
-/// What the page shows is shown again by whoever opens its address.
+/// Opening the page's address again shows the same page.
 fn assert_address_keeps_it(browser: &mut Browser) {
     let choose = "document.querySelectorAll('#explorer form select').forEach((one) => { if (!one.closest('label').hidden) { \
         one.value = one.options[one.options.length - 1].value; one.dispatchEvent(new Event('change', { bubbles: true })); } })";
@@ -193,7 +193,8 @@ fn assert_address_keeps_it(browser: &mut Browser) {
     assert_eq!(browser.text(SAYS), says, "{address}");
 }
 
-/// Every button that saves a chart makes a file; nothing reaches over the edge of a phone.
+/// Every button that saves a chart creates a file, and nothing extends beyond the screen of a
+/// phone.
 fn assert_saves_and_fits(browser: &mut Browser, url: &str) {
     browser.eval(
         "window.saved = []; HTMLAnchorElement.prototype.click = function () { window.saved.push(this.download); }",
@@ -293,7 +294,7 @@ fn a_report_has_the_window_with_the_answer_why_a_query_lost_a_packet() {
         assert!(chart[2] > 250.0 && chart[3] > 200.0, "{chart:?}");
         browser.picture(&format!("report-{width}-{scheme}-{medium}"));
     }
-    // On paper the chart is dark on light, whatever the screen is.
+    // On paper the chart is dark on light, in dark mode, too.
     browser.emulate("dark", "");
     browser.open(&url, 1_280);
     browser.eval(
@@ -304,7 +305,7 @@ fn a_report_has_the_window_with_the_answer_why_a_query_lost_a_packet() {
     assert_eq!(browser.text("window.ink[0]"), "#1c1e21");
     browser.emulate("light", "screen");
     browser.open(&url, 1_280);
-    // What leads elsewhere on the page is not the window's.
+    // Other links of the page must not affect the window.
     let hash = browser.text("location.hash");
     assert_eq!(hash, "");
     browser.eval("document.querySelector('#lost-queries-table button').click()");

@@ -1,36 +1,37 @@
-//! The state of a switch when a burst comes: who is congested, which drain rates and counts follow.
+//! State of a switch when a burst arrives: congested queues, drain rates and counts.
 
 use crate::calculators::rate;
 use crate::forms::{Domain, at_least_one, at_most, check, fraction, positive, share};
 
-/// Ports and queues of a port that a switch may have here: more than any has, and their product can
-/// be counted.
+/// Largest number of ports, or queues of a port, in a calculation: above any real switch, and the
+/// product of both fits a `u32`.
 pub(super) const PORTS_MAX: u32 = 65_536;
 pub(super) const QUEUES_MAX: u32 = 256;
 
 /// Equal congested queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CongestedGroup {
-    /// How many.
+    /// Number of queues.
     pub(super) count: u32,
-    /// Their priority; queues of one priority share its alpha in ABM.
+    /// Priority of the queues; in ABM, queues of one priority share its alpha.
     pub(super) priority: u32,
-    /// Their factor.
+    /// Alpha of each queue.
     pub(super) alpha: f64,
     /// Drain rate of each before the burst, divided by the port rate.
     pub(super) gamma_before: f64,
-    /// From the burst on: less if the burst comes to a port of theirs.
+    /// Drain rate of each during the burst, divided by the port rate: lower if the burst uses the
+    /// same port.
     pub(super) gamma: f64,
 }
 
-/// The queues to which the burst comes, each on a port of its own.
+/// Queues that receive the burst, each on a separate port.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BurstGroup {
-    /// How many.
+    /// Number of queues.
     pub(super) count: u32,
-    /// Priority; none: one that no congested queue has.
+    /// Priority; `None` is a priority without congested queues.
     pub(super) priority: Option<u32>,
-    /// Factor: the alpha of high priority, or of unscheduled packets.
+    /// Alpha of the burst: that of the high priority, or of unscheduled packets.
     pub(super) alpha: f64,
     /// Drain rate of each, divided by the port rate.
     pub(super) gamma: f64,
@@ -47,19 +48,19 @@ pub(super) struct BurstState {
     pub(super) port_rate_bps: f64,
     /// Ports of the switch.
     pub(super) ports: u32,
-    /// Ports with congested queues before the burst, those of the burst not counted.
+    /// Ports with congested queues before the burst, excluding ports of the burst.
     pub(super) congested_ports: u32,
     /// Congested queues on a port of the burst.
     pub(super) queues_beside_burst: u32,
     /// Congested queues.
     pub(super) groups: Vec<CongestedGroup>,
-    /// What comes.
+    /// The burst.
     pub(super) burst: BurstGroup,
-    /// Fraction of a full port buffer that packets of large flows hold (LossPass).
+    /// Fraction of a full port buffer occupied by packets of large flows (LossPass).
     pub(super) tau: f64,
 }
 
-/// A switch whose ports are alike, as one describes it on a command line.
+/// A switch with identical ports, as described on the command line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct EvenSwitch {
     /// Shared buffer (bytes).
@@ -72,24 +73,24 @@ pub(super) struct EvenSwitch {
     pub(super) queues: u32,
     /// Ports with congested queues.
     pub(super) congested: u32,
-    /// Congested queues on each of them; they share the port evenly.
+    /// Congested queues on each congested port; they share the port evenly.
     pub(super) congested_queues: u32,
-    /// Priorities over which those of a port are spread, one after the other.
+    /// Number of priorities, assigned in turn to the congested queues of a port.
     pub(super) priorities: u32,
-    /// Factor of the congested queues.
+    /// Alpha of the congested queues.
     pub(super) alpha: f64,
-    /// Ports to which a burst comes, one queue each.
+    /// Ports that receive a burst, one queue each.
     pub(super) burst_ports: u32,
-    /// Congested queues on each of those.
+    /// Congested queues on each port of the burst.
     pub(super) queues_beside_burst: u32,
-    /// Factor of the burst.
+    /// Alpha of the burst.
     pub(super) burst_alpha: f64,
-    /// Whether the burst is of priority 0, as congested queues are; otherwise it has a priority of
-    /// its own.
+    /// Whether the burst has priority 0 like the congested queues; otherwise its priority has no
+    /// other congested queue.
     pub(super) same_priority: bool,
     /// Arrival rate at each port of a burst (bits/s).
     pub(super) rate_bps: f64,
-    /// Fraction of a full port buffer that packets of large flows hold (LossPass).
+    /// Fraction of a full port buffer occupied by packets of large flows (LossPass).
     pub(super) tau: f64,
 }
 
@@ -97,7 +98,7 @@ impl EvenSwitch {
     /// The queues of this switch.
     ///
     /// # Errors
-    /// As [`Self::check`]; a burst that the port sends as it comes.
+    /// As [`Self::check`]; a burst no faster than the port's drain rate.
     pub(super) fn state(&self) -> Domain<BurstState> {
         self.check()?;
         let beside = f64::from(self.queues_beside_burst);
@@ -128,8 +129,8 @@ impl EvenSwitch {
         })
     }
 
-    /// Refuses a size, rate or factor that is not positive; more congested ports or queues than
-    /// there are; more priorities than congested queues on a port; `tau` outside 0 to 1.
+    /// Refuses a size, rate or alpha that is not positive, more congested ports or queues than
+    /// exist, more priorities than congested queues on a port, and `tau` outside 0 to 1.
     fn check(&self) -> Domain<()> {
         positive("buffer", self.buffer_bytes)?;
         positive("port_rate", self.port_rate_bps)?;
@@ -151,8 +152,8 @@ impl EvenSwitch {
         at_most("priorities", priorities, most, "the congested queues of a port").map(drop)
     }
 
-    /// The congested queues of `ports` ports with `per_port` each: queue number k of a port has
-    /// priority k modulo the number of priorities.
+    /// The congested queues of `ports` ports with `per_port` each: queue k of a port has priority k
+    /// modulo the number of priorities.
     fn groups(
         &self,
         ports: u32,
@@ -170,7 +171,7 @@ impl EvenSwitch {
 }
 
 impl BurstState {
-    /// Refuses what is no state; a state of [`EvenSwitch::state`] passes.
+    /// Refuses an invalid state; every state from [`EvenSwitch::state`] passes.
     ///
     /// # Errors
     /// The first input out of range.
@@ -203,8 +204,7 @@ impl BurstState {
         at_most("congested", f64::from(self.congested_ports), idle, "the ports without a burst").map(drop)
     }
 
-    /// The buffer as the time in which a port sends it: the size in units of port rate × second
-    /// (seconds).
+    /// Time in which a port sends the whole buffer (seconds).
     pub(super) fn buffer_seconds(&self) -> f64 {
         self.buffer_bytes * 8.0 / self.port_rate_bps
     }
@@ -224,8 +224,8 @@ impl BurstState {
         self.groups.iter().filter(|group| group.priority == priority).map(|group| group.count).sum()
     }
 
-    /// The same for a policy that limits ports: a congested port is one queue that sends at the
-    /// port's rate.
+    /// The state for a policy that limits ports: a congested port counts as one queue that drains
+    /// at the port rate.
     pub(super) fn by_port(&self) -> Self {
         let group = self.groups.first().filter(|_| self.congested_ports > 0);
         let port = |group: &CongestedGroup| CongestedGroup {
@@ -237,7 +237,7 @@ impl BurstState {
         Self { groups: group.map(port).into_iter().collect(), ..self.clone() }
     }
 
-    /// `seconds` of a port's sending, in bytes.
+    /// Bytes that a port sends in `seconds`.
     pub(super) fn port_bytes(&self, seconds: f64) -> f64 {
         seconds * self.port_rate_bps / 8.0
     }

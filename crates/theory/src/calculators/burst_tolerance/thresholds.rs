@@ -1,4 +1,4 @@
-//! Burst tolerance of policies whose old queues stand at a threshold: the transient analysis, in
+//! Burst tolerance of policies whose old queues are at their threshold: the transient analysis, in
 //! units of the port rate.
 
 use super::state::BurstState;
@@ -7,11 +7,11 @@ use crate::calculators::{Derivation, bytes, number, rate, seconds};
 use crate::forms::transient::{NewQueues, OldQueues, Regime, Touch, case_1_limit, first_touch};
 use crate::forms::{Domain, abm};
 
-/// Omegas before and from the burst on, and drain rates, of every group; the omega of the burst.
+/// Omegas of every group before and during the burst, its drain rates, and the omega of the burst.
 fn queues(state: &BurstState, policy: Policy) -> Domain<(Vec<OldQueues>, NewQueues)> {
     let all = state.congested_queues();
-    // Congested queues that share the alpha of a priority, and how many the burst adds. Plasticine
-    // counts a group of priorities: the low one holds all congested queues.
+    // Congested queues that share a priority's alpha, including those that the burst adds.
+    // Plasticine counts per group of priorities: all congested queues are in the low group.
     let counted = |priority: u32| match policy {
         Policy::Plasticine => (all, state.burst.priority.map_or(0, |_| state.burst.count)),
         _ if state.burst.priority == Some(priority) => (state.congested_of(priority), state.burst.count),
@@ -45,7 +45,7 @@ fn queues(state: &BurstState, policy: Policy) -> Domain<(Vec<OldQueues>, NewQueu
     Ok((old.collect::<Domain<_>>()?, new))
 }
 
-/// When the first packet is lost (seconds), and what others held when the burst came (bytes).
+/// Time of the first loss (seconds), and bytes stored by other queues when the burst arrived.
 pub(super) fn thresholds(
     state: &BurstState,
     policy: Policy,
@@ -64,7 +64,7 @@ pub(super) fn thresholds(
     Ok((touch.time, state.buffer_bytes - state.port_bytes(free)))
 }
 
-/// What multiplies the free buffer, for every group of queues.
+/// Factors of the free buffer (omegas), for every group of queues.
 fn omegas(
     state: &BurstState,
     policy: Policy,
@@ -90,7 +90,8 @@ fn omegas(
     }
 }
 
-/// The buffer when the burst comes: the sum of the omegas and what is free (seconds of the port).
+/// Adds the buffer's state when the burst arrives: the sum of the omegas and the free buffer
+/// (seconds of the port).
 fn before(state: &BurstState, old: &[OldQueues], (sum, free): (f64, f64), derivation: &mut Derivation) {
     let (all, free) = (state.buffer_bytes, state.port_bytes(free));
     derivation.step("S before", "sum of omega", "", number(sum), "ABM Eq. 15");
@@ -104,7 +105,7 @@ fn before(state: &BurstState, old: &[OldQueues], (sum, free): (f64, f64), deriva
     }
 }
 
-/// Which queues follow their falling threshold, and how fast the buffer fills.
+/// Adds which queues follow their falling threshold, and how fast the buffer fills.
 fn regime(alone: bool, limit: f64, touch: &Touch, derivation: &mut Derivation) {
     let regime = match touch.regime {
         _ if alone => "no queue was congested",
@@ -121,7 +122,7 @@ fn regime(alone: bool, limit: f64, touch: &Touch, derivation: &mut Derivation) {
     derivation.step("occupancy grows at X", formula, "", slope, "ABM Eqs. 30, 39");
 }
 
-/// When the burst meets its threshold, and how much of it is there by then.
+/// Adds the time at which the burst reaches its threshold, and the bytes that have arrived by then.
 fn first_loss(state: &BurstState, new: &NewQueues, free: f64, touch: &Touch, derivation: &mut Derivation) {
     let (growth, time) = (number(new.growth()), seconds(touch.time));
     let (free, slope) = (seconds(free), number(touch.occupancy_slope));
@@ -147,7 +148,7 @@ fn first_loss(state: &BurstState, new: &NewQueues, free: f64, touch: &Touch, der
     derivation.step("arrived", "r b t1", numbers, bytes(state.port_bytes(touch.arrived)), "ABM Eq. 42");
 }
 
-/// The omega of a queue, in symbols.
+/// Formula of a queue's omega, in symbols.
 const fn omega_formula(policy: Policy) -> &'static str {
     match policy {
         Policy::ActiveBufferManagement => "alpha / n_p * gamma",
@@ -160,7 +161,8 @@ const fn omega_formula(policy: Policy) -> &'static str {
     }
 }
 
-/// The numbers of an omega; the count is what the form divided by. Empty where omega is alpha.
+/// The formula of omega with its numbers; the count is derived from omega. Empty where omega is
+/// alpha.
 fn factors(policy: Policy, alpha: f64, gamma: f64, omega: f64) -> String {
     if !matches!(policy, Policy::ActiveBufferManagement | Policy::Plasticine) {
         return String::new();
