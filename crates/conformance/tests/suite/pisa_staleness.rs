@@ -111,7 +111,7 @@ struct Error {
     /// current one; the larger divided by the smaller.
     median: f64,
     p90: f64,
-    /// Fraction of thresholds that are right to a packet and a factor of √2, the error of the shift.
+    /// Fraction of thresholds within one packet and a factor of √2, the error of the shift.
     within_shift: f64,
 }
 
