@@ -57,7 +57,7 @@ def depth(wanted: list[str]) -> None:
 
 
 def prepare(circuit: dict[str, Any], ports: int, queues: int) -> tuple[Path, str, str]:
-    """Creates a folder with a circuit's files; returns it, the commands to read them, and the top."""
+    """Creates a folder with a circuit's files; returns it, the read commands, and the top."""
     folder = flow.WORK / "cost" / f"{circuit['name']}-{ports}x{queues}"
     folder.mkdir(parents=True, exist_ok=True)
     top = circuit.get("cost_top", circuit["top"])

@@ -66,7 +66,7 @@ impl Bench {
         }
     }
 
-    /// Also calls `handle_timeout` when nothing is due.
+    /// Makes the bench call `handle_timeout` even when nothing is due.
     #[must_use]
     pub fn with_early_timeouts(self) -> Self {
         Self { early_timeouts: true, ..self }

@@ -50,7 +50,7 @@ pub struct Circuit {
     pub clocks: u32,
     /// Clocks between the starts of two operations (arrivals or departures).
     pub clocks_per_operation: u32,
-    /// Which values are rounded, and how far the answer may differ from the policy's.
+    /// Rounded values, and how far the answer may differ from the policy's.
     #[serde(default)]
     pub rounding: String,
     /// Cost by size; joined from `cost.csv`, not part of the list.
@@ -97,7 +97,7 @@ pub struct Proof {
     pub result: String,
 }
 
-/// What a circuit costs at one size: a row of `hardware/results/cost.csv`.
+/// Cost of a circuit at one size: a row of `hardware/results/cost.csv`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct CircuitCost {
     /// Name of the circuit.

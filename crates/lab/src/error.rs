@@ -48,7 +48,7 @@ impl RunError {
         }
     }
 
-    /// What the user should do.
+    /// Advice to the user.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -114,7 +114,7 @@ pub enum PlanError {
     Refused {
         /// Description of the problem.
         message: String,
-        /// What the user should do.
+        /// Advice to the user.
         help: String,
     },
 }
@@ -132,7 +132,7 @@ impl PlanError {
         Self::Refused { message: message.into(), help: help.into() }
     }
 
-    /// What the user should do; `None` for problems of a scenario, which have their own advice.
+    /// Advice to the user; `None` for problems of a scenario, which have their own advice.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {

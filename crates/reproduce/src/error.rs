@@ -80,7 +80,7 @@ impl ReproduceError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// What the user should do.
+    /// Advice to the user.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

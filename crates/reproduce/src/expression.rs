@@ -156,7 +156,7 @@ pub enum ExpressionError {
     /// The value is not finite.
     #[error("the result is {0}")]
     NotFinite(f64),
-    /// There is no seed to evaluate the expression for.
+    /// No seed is available to evaluate the expression for.
     #[error("no seed ran")]
     NoSeed,
 }

@@ -42,7 +42,7 @@ pub enum Verdict {
     Partial,
     /// More seeds may decide the statement, or no difference was possible.
     Inconclusive,
-    /// There is no effect of the claimed size.
+    /// No effect of the claimed size exists.
     Null,
     /// The statement does not hold.
     Fail,

@@ -146,7 +146,7 @@ pub enum TableError {
 }
 
 impl ResultsError {
-    /// What the user can do, as a sentence.
+    /// Advice to the user, as a sentence.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

@@ -76,7 +76,7 @@ impl Staging {
             fs::rename(&self.target, &self.replaced).map_err(ResultsError::io("replace", &self.target))?;
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
-        // Remove the marker only now: without it, nobody could identify the hidden folder as a
+        // Remove the marker only now: without it, the hidden folder could not be identified as a
         // run's.
         let marker = self.target.join(MARKER_FILE);
         fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
@@ -306,7 +306,7 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 /// Removes the leftovers of killed runs below a folder of results and returns the number of removed
-/// hidden folders. Leftovers are hidden folders that nobody writes, lock files that nobody holds,
+/// hidden folders. Leftovers are hidden folders without a writer, lock files without an owner,
 /// unfinished copies of files that exist, and the marker in a finished run.
 ///
 /// Everything else stays, whatever its name. If a leftover cannot be removed now, the next command

@@ -105,7 +105,7 @@ pub struct RunCaveat {
     pub id: String,
     /// Description of the problem.
     pub message: String,
-    /// What the reader should do about it.
+    /// Advice to the reader.
     pub advice: String,
 }
 

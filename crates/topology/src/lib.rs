@@ -31,7 +31,7 @@ pub struct Topology {
     pub tiers: Vec<u8>,
     /// Cables. A switch numbers its ports in this order. A host has exactly one cable.
     pub links: Vec<LinkSpec>,
-    /// How a packet chooses among equal shortest paths.
+    /// Choice among equal shortest paths, per packet or per flow.
     pub multipath: Multipath,
     /// Next hops that replace those of the shortest paths; a later entry overrides earlier ones.
     pub routes: Vec<RouteSpec>,
@@ -76,7 +76,7 @@ pub struct LinkSpec {
 }
 
 choices! {
-    /// How a packet chooses among equal shortest paths.
+    /// Choice among equal shortest paths, per packet or per flow.
     #[derive(Default)]
     pub enum Multipath {
         #[default]

@@ -29,7 +29,7 @@ pub use row::Row;
 
 use std::path::PathBuf;
 
-/// Why a comparison could not be made.
+/// Reason why a comparison could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ValidationError {
     /// The engine rejected the scenario, or the run failed.
