@@ -132,8 +132,8 @@ pub fn stays_within_the_buffer(subject: &Subject, script: &Script) -> Result<(),
     .map(|_| ())
 }
 
-/// Checks after every operation that packets in = out + dropped + evicted + stored, that every
-/// queue sends in order of arrival, and that the ledger equals the content of the queues.
+/// Checks after every operation that packets in = out + dropped + evicted + stored, and that the
+/// ledger equals the content of the queues. Every queue must send in order of arrival.
 ///
 /// # Errors
 /// Where the claim fails.

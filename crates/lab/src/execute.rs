@@ -76,7 +76,7 @@ fn busy_elsewhere() -> usize {
 #[derive(Clone, Copy, Debug)]
 enum ThreadsOfARun {
     Exactly(NonZero<usize>),
-    /// At most this number, and only in a network that is large enough.
+    /// At most this number of threads, and one thread in a small network.
     AtMost(NonZero<usize>),
 }
 

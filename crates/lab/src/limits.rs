@@ -16,7 +16,7 @@ pub const RUNS: Limit = Limit {
     name: "runs",
     most: 100_000,
     unit: "",
-    place: "`--vary`, `--variants`, `--policies`, `--seeds`, the same in Python, axes of experiments",
+    place: "`--vary`, `--variants`, `--policies`, `--seeds`, their counterparts in Python, axes of experiments",
     effect: "refused before the first run",
 };
 

@@ -24,7 +24,7 @@ pub fn set_memory_limit(bytes: u64) {
     LIMIT.store(bytes.max(1), Ordering::Relaxed);
 }
 
-/// Memory that a command may use, and the origin of this number.
+/// Memory that a command may use, and the origin of the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryBudget {
     /// Amount of memory (bytes).

@@ -86,8 +86,8 @@ impl SweepPlan {
     /// Plans the sweep, and marks the folder as its own.
     ///
     /// # Errors
-    /// If the scenario loads at no point, two points are the same, the folder contains anything
-    /// except a sweep, or a point has runs of other content.
+    /// If the scenario loads at no point, or two points are the same. Also if the folder contains
+    /// anything except a sweep, or a point has runs of other content.
     pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
         let first = load(None, &[])?;
         let grid = grid_size(&request.vary);

@@ -55,7 +55,7 @@ pub struct AblationRow {
     pub from: String,
     /// Values of the keys in the second reading.
     pub to: String,
-    /// Verdict with these changes.
+    /// Verdict with the changed keys.
     pub verdict: Verdict,
     /// Measured effect, as text.
     pub measured: String,
@@ -76,7 +76,7 @@ impl AblationRow {
     /// Reads the rows of a `why.csv`.
     ///
     /// # Errors
-    /// If the text is not such a table.
+    /// If the text is not a valid `why.csv`.
     pub fn read_all(file: &Path, text: &str) -> Result<Vec<Self>, ReproduceError> {
         Ok(rows(&file.display().to_string(), text)?)
     }

@@ -96,7 +96,7 @@ impl Values for OneForAll {
     }
 }
 
-/// Reason why a run has no such value.
+/// Reason why a run has no value of a metric.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ValueError {
     /// No metric has this name.
@@ -132,7 +132,7 @@ pub enum ValueError {
     /// The run failed.
     #[error(transparent)]
     Failed(#[from] RunFailure),
-    /// The run has no such number, for example because none of its flows finished.
+    /// The run has no value of the metric, for example because none of its flows finished.
     #[error("the run of {variant} at {places} has no value of {metric}")]
     Nothing {
         /// Name of the variant.

@@ -39,7 +39,7 @@ pub struct PaperMark {
 pub(crate) struct Placed<'a> {
     /// Definition of the mark.
     pub(crate) mark: &'a PaperMark,
-    /// Index of the value on every axis.
+    /// Index of the selected value, for every axis.
     pub(crate) places: Vec<usize>,
     /// Position on the first axis.
     pub(crate) x: f64,

@@ -49,7 +49,7 @@ pub struct Statistic {
     pub below_bytes: Option<u64>,
     /// Quantity of each flow, query or sample.
     pub of: Quantity,
-    /// Statistic over these quantities.
+    /// Statistic over the quantities, such as a mean or a percentile.
     pub take: Take,
 }
 

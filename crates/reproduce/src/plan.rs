@@ -15,7 +15,7 @@ use std::time::UNIX_EPOCH;
 pub struct Point {
     /// Index of the variant.
     pub variant: usize,
-    /// Index of the value on every axis.
+    /// Index of the selected value, for every axis.
     pub places: Vec<usize>,
     /// Offset to the seed in the scenario.
     pub seed: u64,

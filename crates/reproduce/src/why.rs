@@ -44,7 +44,7 @@ pub struct Trial {
     pub changes: Vec<usize>,
     /// Verdict and measured result.
     pub judged: Judged,
-    /// Share of the whole difference that these changes make, in the deciding condition.
+    /// Share of the whole difference due to the changes, in the deciding condition.
     pub share: Option<f64>,
 }
 

@@ -176,7 +176,7 @@ pub struct Mixture {
     pub one: String,
     /// Folder of the second run, which has other content.
     pub other: String,
-    /// Differences between the two runs.
+    /// Differences between the two runs' contents.
     pub differences: Vec<Difference>,
 }
 

@@ -68,7 +68,7 @@ pub enum ResultsError {
     Json {
         /// Path of the file.
         path: PathBuf,
-        /// Position and reason.
+        /// Error of the JSON parser, with its position.
         source: serde_json::Error,
     },
     /// The result was written in another format version.

@@ -30,7 +30,7 @@ pub struct Inspection {
     pub runs: usize,
     /// Number of files with a checksum.
     pub files: usize,
-    /// Total size of these files (bytes).
+    /// Total size of the files with a checksum (bytes).
     pub bytes: u64,
     /// Folders of runs whose manifest has no checksums; there, only missing files can be detected.
     pub without_checksums: Vec<PathBuf>,

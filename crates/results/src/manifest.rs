@@ -43,7 +43,7 @@ pub struct RunHead {
     pub lossless_priorities: Vec<u8>,
     /// Length of the interval in which flows start (ns), from 0.
     pub duration_ns: u64,
-    /// Additional time for unfinished flows after that interval (ns).
+    /// Time for unfinished flows after the last possible flow start (ns).
     pub drain_ns: u64,
     /// Size below which a flow counts as short (bytes), unless it belongs to a query.
     pub short_flow_bytes: u64,
@@ -145,7 +145,7 @@ pub struct Manifest {
     pub lossless_priorities: Vec<u8>,
     /// Length of the interval in which flows start (ns), from 0.
     pub duration_ns: u64,
-    /// Additional time for unfinished flows after that interval (ns).
+    /// Time for unfinished flows after the last possible flow start (ns).
     pub drain_ns: u64,
     /// Size below which a flow counts as short (bytes), unless it belongs to a query.
     pub short_flow_bytes: u64,

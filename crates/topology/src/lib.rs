@@ -81,7 +81,7 @@ choices! {
     pub enum Multipath {
         #[default]
         EcmpFlow = "ecmp": "a seeded hash of the flow: all of its packets take one path per direction",
-        Spray = "spray": "every packet draws its own path",
+        Spray = "spray": "every packet takes a path drawn at random",
     }
 }
 

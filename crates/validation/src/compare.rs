@@ -35,7 +35,7 @@ pub struct Scatter {
     pub flows: usize,
     /// Median over flows of |bufferlab's completion time / the reference's − 1|.
     pub median: f64,
-    /// Largest such deviation of a flow.
+    /// Largest |bufferlab's completion time / the reference's − 1| of a flow.
     pub largest: f64,
     /// Flows whose completion times agree within 1 %.
     pub within_one_percent: usize,
