@@ -1,10 +1,12 @@
-"""What do the circuits cost? Synthesis with yosys, place and route with nextpnr.
+"""Measures the cost of the circuits: synthesis with yosys, place and route with nextpnr.
 
-Two targets. ECP5 (LFE5U-85F, speed grade 6): LUTs, flip-flops, block memories, multipliers, the clock after routing.
-Generic gates (AND, OR, XOR, NOT, multiplexers of two, by ABC): gates and the logic depth in gates, with memories left
-out and counted in bits. The depth is a property of the mapping as much as of the circuit, so there are two: ABC's
-default recipe saves area, and ``map`` after ``dch`` saves delay. Circuits are placed out of context: pins are no part
-of the cost.
+There are two targets. ECP5 (LFE5U-85F, speed grade 6): LUTs, flip-flops, block memories,
+multipliers, and the clock after routing. Generic gates (AND, OR, XOR, NOT, two-input multiplexers,
+by ABC): number of gates and logic depth in gates, without memories, which are counted in bits.
+
+The depth depends on the mapping as much as on the circuit, so there are two mappings: ABC's default
+recipe optimises area, and ``map`` after ``dch`` optimises delay. Circuits are placed out of
+context, so the cost excludes pins.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ HEAD = ["circuit", "ports", "queues", "lut4", "carries", "flip_flops", "block_me
 DEPTH_HEAD = ["circuit", "ports", "queues", "gates_area", "depth_area", "gates_delay", "depth_delay",
               "flip_flops", "memory_bits", "yosys"]
 GATES = "AND,OR,XOR,MUX"
-# What ABC is asked for, by mapping.
+# Options of ABC, by mapping.
 RECIPES = {"area": "", "delay": " -script +strash;dch;map"}
 # A 12.8 Tb/s chip with packets of 64 B: 84 B on the wire each.
 PACKETS_PER_S = 12.8e12 / (84 * 8)
@@ -35,7 +37,7 @@ def cost(wanted: list[str]) -> None:
         for ports, queues in circuit["sizes"]:
             row = [circuit["name"], ports, queues, *measure(circuit, ports, queues)]
             print("cost", dict(zip(HEAD, row, strict=True)), flush=True)
-            # Large sizes take many minutes: what is measured is kept at once, in the order of
+            # Large sizes take many minutes, so each result is stored at once, in the order of
             # `circuits.toml`.
             order = [(one["name"], *map(str, size)) for one in flow.circuits([]) for size in one["sizes"]]
             flow.renew("cost", HEAD, row, 3, order)
@@ -55,7 +57,7 @@ def depth(wanted: list[str]) -> None:
 
 
 def prepare(circuit: dict[str, Any], ports: int, queues: int) -> tuple[Path, str, str]:
-    """A folder with the files of a circuit at a size, the commands that read them, and its top."""
+    """Creates a folder with a circuit's files; returns it, the read commands, and the top."""
     folder = flow.WORK / "cost" / f"{circuit['name']}-{ports}x{queues}"
     folder.mkdir(parents=True, exist_ok=True)
     top = circuit.get("cost_top", circuit["top"])
@@ -70,7 +72,7 @@ def prepare(circuit: dict[str, Any], ports: int, queues: int) -> tuple[Path, str
 
 
 def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
-    """The figures of one circuit at one size."""
+    """Measures one circuit at one size."""
     folder, read, top = prepare(circuit, ports, queues)
     synthesis = f"synth_ecp5 -noabc9 -top {top} -json ecp5.json"
     (folder / "ecp5.ys").write_text(f"{read}{synthesis}\ntee -o ecp5.stat stat -json\n")
@@ -83,7 +85,7 @@ def measure(circuit: dict[str, Any], ports: int, queues: int) -> list[Any]:
 
 
 def place(folder: Path) -> float | None:
-    """The clock after routing (MHz); None if the circuit does not fit."""
+    """Returns the clock after routing (MHz); None if the circuit does not fit."""
     files = ["--json", "ecp5.json", "--report", "report.json"]
     options = ["--85k", "--out-of-context", "--freq", "100", "--timing-allow-fail", "--lpf-allow-unconstrained", "-q"]
     try:
@@ -96,7 +98,7 @@ def place(folder: Path) -> float | None:
 
 
 def gates(folder: Path, read: str, top: str) -> list[int]:
-    """Gates and depth by area and by delay, flip-flops and bits of memory without a device in mind."""
+    """Returns gates and depth by area and by delay, flip-flops and memory bits."""
     mapped = "".join(
         f"design -load before\nabc -g {GATES}{recipe}\nopt_clean\ntee -o {name}.stat stat -json\n"
         f"tee -o {name}.depth ltp -noff\n"

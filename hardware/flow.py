@@ -1,7 +1,7 @@
-"""Are the circuits right, and what do they cost? The steps behind ``cargo xtask hardware``.
+"""Checks the circuits and measures their cost: the steps of ``cargo xtask hardware``.
 
-Everything is made below ``target/hardware``; results that are kept go to ``hardware/results``. The circuits, their sizes and the mutations
-are data: ``circuits.toml``, ``mutations.toml``.
+Build files go to ``target/hardware``, results to ``hardware/results``. The circuits, their sizes
+and the mutations are data: ``circuits.toml``, ``mutations.toml``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ TOTALS = re.compile(r"operations (\d+) packets (\d+) clocks (\d+) differences (\
 
 
 class Failed(Exception):
-    """A sentence for the person at the terminal."""
+    """An error message for the user."""
 
 
 def run(command: list[str | Path], cwd: Path = ROOT, accepted: tuple[int, ...] = (0,)) -> str:
-    """Runs ``command`` and returns what it printed on stdout."""
+    """Runs ``command`` and returns its stdout; after an accepted nonzero exit code, also stderr."""
     words = [str(word) for word in command]
     result = subprocess.run(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if result.returncode not in accepted:
@@ -41,7 +41,7 @@ def run(command: list[str | Path], cwd: Path = ROOT, accepted: tuple[int, ...] =
 
 
 def circuits(wanted: list[str]) -> list[dict[str, Any]]:
-    """The circuits of ``circuits.toml`` with these names; all, if there are none."""
+    """Returns the circuits of ``circuits.toml`` with these names; all circuits without names."""
     everything = tomllib.loads((HARDWARE / "circuits.toml").read_text())["circuit"]
     unknown = set(wanted) - {circuit["name"] for circuit in everything}
     if unknown:
@@ -51,17 +51,17 @@ def circuits(wanted: list[str]) -> list[dict[str, Any]]:
 
 
 def sources(circuit: dict[str, Any], folder: Path = HARDWARE / "rtl") -> list[Path]:
-    """The files of a circuit."""
+    """Returns the source files of a circuit."""
     return [folder / f"{name}.sv" for name in circuit["files"]]
 
 
 def generics(circuit: dict[str, Any]) -> list[str]:
-    """The parameters of a circuit for the comparison, as Verilator takes them."""
+    """Returns a circuit's parameters for the comparison, as options of Verilator."""
     return [f"-G{name}={value}" for name, value in circuit.get("cosim", {}).items()]
 
 
 def lint(wanted: list[str]) -> None:
-    """No warning of Verilator, at the defaults and as the circuits are compared."""
+    """Checks for Verilator warnings, with default parameters and with those of the comparison."""
     for circuit in circuits(wanted):
         for parameters in [[], generics(circuit)]:
             top = ["--top-module", circuit["top"]]
@@ -71,7 +71,7 @@ def lint(wanted: list[str]) -> None:
 
 
 def closure(top: str, files: list[Path]) -> list[Path]:
-    """The files that ``top`` needs: Verilator warns of modules that nobody uses."""
+    """Returns the files that ``top`` needs, because Verilator warns of unused modules."""
     by_name = {file.stem: file for file in files}
     needed = [top]
     for name in needed:
@@ -81,7 +81,7 @@ def closure(top: str, files: list[Path]) -> list[Path]:
 
 
 def build(circuit: dict[str, Any], folder: Path, rtl: Path = HARDWARE / "rtl") -> Path:
-    """The program that replays sheets on a circuit."""
+    """Builds the program that replays sheets on a circuit."""
     folder.mkdir(parents=True, exist_ok=True)
     runtime = WORK / "runtime"
     reuse(runtime, folder)
@@ -96,13 +96,13 @@ def build(circuit: dict[str, Any], folder: Path, rtl: Path = HARDWARE / "rtl") -
 
 
 def reuse(source: Path, folder: Path) -> None:
-    """Verilator's own library is the same for all circuits: it is compiled once."""
+    """Copies the compiled library of Verilator, which all circuits share, between build folders."""
     for file in source.glob("verilated*.[od]"):
         shutil.copy(file, folder / file.name)
 
 
 def recorder() -> Path:
-    """The program that writes sheets with the policy's answers."""
+    """Builds the program that writes sheets with the policy's answers."""
     cargo = os.environ.get("CARGO", "cargo")
     run([cargo, "build", "--quiet", "--locked", "--package", "bufferlab-circuits"])
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
@@ -110,7 +110,7 @@ def recorder() -> Path:
 
 
 def sheet(program: Path, scheme: str, source: str, arguments: list[str | Path]) -> tuple[Path, str]:
-    """Writes the operations of ``source``, and says how many there are."""
+    """Writes the operations of ``source`` to a sheet; returns its path and the program's output."""
     folder = WORK / "sheets"
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{scheme}-{source}.txt"
@@ -119,7 +119,7 @@ def sheet(program: Path, scheme: str, source: str, arguments: list[str | Path]) 
 
 
 def sheets(program: Path, scheme: str, quick: bool) -> list[tuple[str, Path, str]]:
-    """Vectors, random operations, and what the first switch of the ABM scenario does."""
+    """Writes the sheets: vectors, random operations, and the first switch of the ABM scenario."""
     operations, packets = ("100000", "20000") if quick else ("1000000", "100000")
     wanted: list[tuple[str, list[str | Path]]] = [
         ("vectors", [VECTORS / f"{scheme.removesuffix('-shift')}.toml"]),
@@ -130,7 +130,7 @@ def sheets(program: Path, scheme: str, quick: bool) -> list[tuple[str, Path, str
 
 
 def cosim(wanted: list[str], quick: bool) -> None:
-    """Every circuit against its policy: not one difference."""
+    """Compares every circuit with its policy; a single difference is an error."""
     program = recorder()
     head = ["circuit", "source", "operations", "packets", "clocks", "differences", "notes", "sheet_sha256"]
     order = [(one["name"], source) for one in circuits([]) for source in ("vectors", "random", "run")]
@@ -155,13 +155,16 @@ def cosim(wanted: list[str], quick: bool) -> None:
 
 
 def digest(path: Path) -> str:
-    """What tells sheets apart: a test compares it with that of today's vectors, so that a table of other vectors is noticed."""
+    """Returns the digest of a sheet.
+
+    A test compares it with the digest of the current vectors, to detect an outdated table.
+    """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
 def write(name: str, head: list[str], rows: list[list[Any]]) -> None:
-    """Keeps a table in ``hardware/results``, with the day and the commit that it describes."""
+    """Writes a table to ``hardware/results``, with the date and the commit of the measurement."""
     with (HARDWARE / "results" / f"{name}.csv").open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow([*head, "date", "commit"])
@@ -169,8 +172,11 @@ def write(name: str, head: list[str], rows: list[list[Any]]) -> None:
 
 
 def renew(name: str, head: list[str], row: list[Any], keys: int, order: list[tuple[str, ...]]) -> None:
-    """Puts one row into a table of ``hardware/results`` instead of that with the same first ``keys`` cells. Rows whose key is not in
-    ``order`` go."""
+    """Puts a row into a table of ``hardware/results``.
+
+    It replaces the row with equal first ``keys`` cells. Rows with a key not in ``order`` are
+    removed.
+    """
     path = HARDWARE / "results" / f"{name}.csv"
     rows: dict[tuple[str, ...], list[Any]] = {}
     if path.exists():
@@ -185,13 +191,13 @@ def renew(name: str, head: list[str], row: list[Any], keys: int, order: list[tup
 
 
 def stamp() -> tuple[str, str]:
-    """The day, and the commit."""
+    """Returns the date and the commit."""
     commit = run(["git", "rev-parse", "--short", "HEAD"]).strip()
     return datetime.datetime.now(datetime.UTC).date().isoformat(), commit
 
 
 def mutants(wanted: list[str]) -> None:
-    """Small changes of the circuits: each must be noticed by the comparison or by a proof."""
+    """Inserts small mistakes into the circuits; lint or the comparison must detect each one."""
     program = recorder()
     listed = tomllib.loads((HARDWARE / "mutations.toml").read_text())["mutation"]
     known = {circuit["name"]: circuit for circuit in circuits([])}
@@ -220,7 +226,7 @@ def mutants(wanted: list[str]) -> None:
 
 
 def caught_by(circuit: dict[str, Any], folder: Path, program: Path) -> str | None:
-    """Which sheet shows that a changed circuit is wrong."""
+    """Returns what detects the mistake in a circuit: ``lint`` or the name of a sheet."""
     try:
         replay = build(circuit, folder / "cosim", folder / "rtl")
     except Failed:

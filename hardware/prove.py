@@ -1,7 +1,7 @@
 """Proofs of the circuits: SymbiYosys by induction, with z3.
 
-The properties are in ``hardware/formal``, included by the circuits. Sizes are small: what is proved does not depend on the number of ports,
-and widths only make the solver slower.
+The circuits include the properties in ``hardware/formal``. Sizes are small: the proofs do not
+depend on the number of ports, and larger widths only slow the solver down.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import flow
 
-# name, top, files, parameters, depth of the induction, depth of the search for the traces that are
-# to exist
+# name, top, files, parameters, depth of the induction, depth of the search for traces that must
+# exist
 PROOFS: list[tuple[str, str, list[str], dict[str, int], int, int]] = [
     ("dt", "dt_unit", ["dt_unit", "ledger", "alpha_shift"], {"PORTS": 2, "QUEUES": 2, "W": 8, "SIZE_W": 6}, 4, 20),
     ("abm-shift", "nearest_power", ["nearest_power"], {}, 1, 0),
@@ -28,7 +28,7 @@ HEAD = ["circuit", "top", "result", "mode", "depth", "seconds"]
 
 
 def script(top: str, files: list[Path], parameters: dict[str, int], mode: str, depth: int) -> str:
-    """The file that SymbiYosys reads. The properties lie beside the sources when it runs."""
+    """Returns the script for SymbiYosys. It copies the properties beside the sources."""
     names = " ".join(file.name for file in files)
     sets = "".join(f"chparam -set {name} {value} {top}\n" for name, value in parameters.items())
     listed = "\n".join(str(file) for file in [*files, *sorted((flow.HARDWARE / "formal").glob("*.properties"))])
@@ -39,7 +39,7 @@ def script(top: str, files: list[Path], parameters: dict[str, int], mode: str, d
 
 
 def prove(wanted: list[str]) -> None:
-    """Runs every proof; a property that does not hold ends it with the trace that shows so."""
+    """Runs every proof. A property that fails stops the run with a counterexample trace."""
     tools = toolbox()
     for name, top, files, parameters, depth, reach in PROOFS:
         if wanted and name not in wanted:
@@ -53,7 +53,7 @@ def prove(wanted: list[str]) -> None:
             file = folder / f"{name}-{mode}.sby"
             file.write_text(script(top, paths, parameters, mode, length))
             begun = time.monotonic()
-            # The tools see nothing above the folder in which they run.
+            # The tools cannot access files above their working folder.
             flow.run([tools / "sby", "-f", file.name], cwd=folder)
             seconds = round(time.monotonic() - begun, 1)
             row = [name, top, "holds" if mode == "prove" else "reached", mode, length, seconds]
@@ -63,7 +63,7 @@ def prove(wanted: list[str]) -> None:
 
 
 def toolbox() -> Path:
-    """A folder with the tools under the names by which they call each other."""
+    """Creates a folder with the tools under the names by which they call each other."""
     import os
     import sys
 

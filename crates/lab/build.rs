@@ -1,4 +1,4 @@
-//! Tells the program which source revision it was built from, where git knows.
+//! Passes the git commit of the sources to the program, if git knows it.
 
 use std::process::Command;
 

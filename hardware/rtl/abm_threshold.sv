@@ -1,11 +1,12 @@
-// ABM's thresholds, alpha gamma / n (B - Q), with factors that are refreshed queue by queue.
+// ABM's thresholds, alpha gamma / n (B - Q). The factors are refreshed queue by queue.
 //
-// SHIFTS = 0: a multiplier; exact. SHIFTS = 1: the factor is rounded to the nearest power of two when it is refreshed,
-// so that the threshold is a shift; it is then within a factor of the square root of two (proved in hardware/formal).
-// Between updates the factor of a queue is frozen, as in the policy. Before the first update of a queue its factor is
-// undefined: a control plane writes every queue once. Source: ABM, SIGCOMM 2022, Eq. 9, 12, section 4.4.
+// SHIFTS = 0: exact, with a multiplier. SHIFTS = 1: the factor is rounded to the nearest power of
+// two when it is refreshed, so that the threshold is a shift. It is then within a factor of the
+// square root of two (proved in hardware/formal). Between updates the factor of a queue is frozen,
+// as in the policy. Before its first update the factor of a queue is undefined: a control plane
+// writes every queue once. Source: ABM, SIGCOMM 2022, Eq. 9, 12, section 4.4.
 //
-// Latency: combinational for a threshold; 36 clocks for an update, one at a time.
+// Latency: combinational for a threshold; 36 clocks for an update, one update at a time.
 module abm_threshold #(
     parameter int SHIFTS = 0,
     parameter int PORTS  = 8,
@@ -18,7 +19,7 @@ module abm_threshold #(
     input  logic                 clk,
     input  logic                 rst,
     output logic                 ready,               // for an update
-    // Configuration: alpha by priority (Q17.32), and that of unscheduled packets.
+    // Configuration: alpha by priority (Q17.32), and alpha of unscheduled packets.
     input  logic [QUEUES*49-1:0] alphas,
     input  logic [48:0]          unscheduled_alpha,
     // New gamma (Q1.32) and n of a queue.
@@ -27,7 +28,7 @@ module abm_threshold #(
     input  logic [PRIO_W-1:0]    update_prio,
     input  logic [32:0]          gamma,
     input  logic [N_W-1:0]       n,
-    // The threshold of a queue.
+    // Query: the threshold of a queue.
     input  logic [PORT_W-1:0]    port,
     input  logic [PRIO_W-1:0]    prio,
     input  logic                 unscheduled,
@@ -67,7 +68,7 @@ module abm_threshold #(
         assign chosen    = unscheduled ? both[97:49] : both[48:0];
         assign product   = chosen * free;
         assign threshold = product[W+48:32];
-        // What is below a byte is cut.
+        // Bits below a byte are cut off.
         logic unused;
         assign unused = &{1'b0, product[31:0]};
     end

@@ -1,11 +1,13 @@
-// Active Buffer Management: Dynamic Thresholds divided by the number of congested queues and scaled by the drain rate.
+// Active Buffer Management: Dynamic Thresholds divided by the number of congested queues and scaled
+// by the drain rate.
 //
-// Stores a packet iff Q + size <= B and q + size <= alpha gamma / n (B - Q). The factors come from abm_threshold, one
-// port and priority at a time, while packets go on. Reference: the policy `abm` without headroom (SHIFTS = 0); with
-// SHIFTS = 1 factors are powers of two. Source: ABM, SIGCOMM 2022, Eq. 9, 12 and 13.
+// Stores a packet iff Q + size <= B and q + size <= alpha gamma / n (B - Q). The factors come from
+// abm_threshold, one port and priority at a time; packets are handled meanwhile. Reference: the
+// policy `abm` without headroom (SHIFTS = 0); with SHIFTS = 1 factors are powers of two. Source:
+// ABM, SIGCOMM 2022, Eq. 9, 12 and 13.
 //
-// Latency: 2 clocks. An operation a clock. Rounding: thresholds down to a byte; factors as in abm_weight and
-// nearest_power.
+// Latency: 2 clocks. Rate: one operation per clock. Rounding: thresholds down to a byte; factors as
+// in abm_weight and nearest_power.
 module abm_unit #(
     parameter int SHIFTS = 0,
     parameter int PORTS  = 8,
@@ -35,7 +37,7 @@ module abm_unit #(
     input  logic [PRIO_W-1:0]    prio,
     input  logic                 unscheduled,
     input  logic [SIZE_W-1:0]    size,
-    // Its answer: 0 stored, 1 buffer full, 2 over the threshold.
+    // Answer of the operation: 0 stored, 1 buffer full, 2 over the threshold.
     output logic                 answered,
     output logic [1:0]           answer,
     output logic [W+16:0]        threshold,
@@ -88,7 +90,7 @@ module abm_unit #(
         pool_bytes  <= pool_now;
     end
 
-    // The ledger counts ports for schemes that limit them.
+    // The ledger also counts ports, for schemes that limit them; unused here.
     logic unused;
     assign unused = &{1'b0, port_now};
 endmodule

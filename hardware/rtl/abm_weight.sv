@@ -1,11 +1,13 @@
-// ABM's factor of a queue, alpha * gamma / n, for plain and for unscheduled packets.
+// ABM's factor of a queue, alpha * gamma / n, for scheduled and for unscheduled packets.
 //
-// One quotient bit per clock, the highest first: a restoring division, and a multiplication by Horner's rule that takes
-// each bit as it comes. So neither a divider nor a multiplier is needed where factors are refreshed, once per queue and
-// update interval. Both round down as the policy does: floor(alpha * floor(gamma 2^32 / n) / 2^32). Source: ABM,
-// SIGCOMM 2022, Eq. 9; reference: the policy `abm`.
+// Each clock computes one bit of the quotient, the highest first, by restoring division. Horner's
+// rule multiplies by each bit as it is computed. So no divider or multiplier is needed for
+// refreshing factors, once per queue and update interval. Both steps round down like the policy:
+// floor(alpha * floor(gamma 2^32 / n) / 2^32). Source: ABM, SIGCOMM 2022, Eq. 9; reference: the
+// policy `abm`.
 //
-// Latency: 34 clocks from `start` to `done`. Widths: alpha Q17.32, gamma Q1.32 (at most 1), n QN.32 (at least 1).
+// Latency: 34 clocks from `start` to `done`. Widths: alpha Q17.32, gamma Q1.32 (at most 1), n QN.32
+// (at least 1).
 module abm_weight #(
     parameter int N_W = 43
 ) (
@@ -21,7 +23,7 @@ module abm_weight #(
     output logic [48:0]    weight,
     output logic [48:0]    unscheduled_weight
 );
-    localparam int BITS = 33;  // one before the point, 32 behind it
+    localparam int BITS = 33;  // one integer bit, 32 fractional bits
 
     logic [5:0]     left;
     logic [N_W:0]   rest, difference;

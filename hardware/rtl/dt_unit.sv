@@ -1,11 +1,12 @@
 // Dynamic Thresholds: a queue may grow while it is shorter than alpha times the free space.
 //
-// Stores a packet iff Q + size <= B and q + size <= alpha_p (B - Q), with Q and q before the packet. Reference: the
-// policy `dt`. Source: Choudhury and Hahne, ToN 1998; ABM Eq. 5, Plasticine Eq. 1, TDT Eq. 1.
+// Stores a packet iff Q + size <= B and q + size <= alpha_p (B - Q), with Q and q before the
+// packet. Reference: the policy `dt`. Source: Choudhury and Hahne, ToN 1998; ABM Eq. 5, Plasticine
+// Eq. 1, TDT Eq. 1.
 //
-// Latency: 2 clocks (input registers, decision with update). An operation a clock: a packet that arrives, or one that
-// leaves. Rounding: alpha is a power of two (alpha_shift); thresholds are rounded down to a byte. Widths: W bits for
-// bytes, SIZE_W for a packet.
+// Latency: 2 clocks (input registers, decision with update). Rate: one operation per clock, an
+// arrival or a departure. Rounding: alpha is a power of two (alpha_shift); thresholds are rounded
+// down to a byte. Widths: W bits for bytes, SIZE_W for a packet.
 module dt_unit #(
     parameter int PORTS  = 8,
     parameter int QUEUES = 1,
@@ -17,19 +18,19 @@ module dt_unit #(
     input  logic                clk,
     input  logic                rst,
     output logic                ready,
-    // Configuration, stable while packets come.
+    // Configuration, stable while packets arrive.
     input  logic [W-1:0]        capacity,
-    input  logic [QUEUES*6-1:0] distances,    // alpha_shift, by priority
+    input  logic [QUEUES*6-1:0] distances,    // of alpha_shift, by priority
     // An operation.
     input  logic                arrive,
     input  logic                depart,
     input  logic [PORT_W-1:0]   port,
     input  logic [PRIO_W-1:0]   prio,
     input  logic [SIZE_W-1:0]   size,
-    // Its answer: 0 stored, 1 buffer full, 2 over the threshold.
+    // Answer of the operation: 0 stored, 1 buffer full, 2 over the threshold.
     output logic                answered,     // 2 clocks after the operation
     output logic [1:0]          answer,
-    // What the answer was based on.
+    // State on which the answer is based.
     output logic [W+15:0]       threshold,
     output logic [W-1:0]        queue_bytes,
     output logic [W-1:0]        pool_bytes
@@ -78,7 +79,7 @@ module dt_unit #(
         pool_bytes  <= pool_now;
     end
 
-    // The ledger counts ports for schemes that limit them.
+    // The ledger also counts ports, for schemes that limit them; unused here.
     logic unused;
     assign unused = &{1'b0, port_now};
 

@@ -1,4 +1,5 @@
-// The first bit that is set, by a tree: each node says whether one below it is, and which.
+// Index of the first set bit, found by a tree: each node outputs whether a bit below it is set, and
+// the index of the first one.
 //
 // Latency: combinational, A levels.
 module first_one #(

@@ -1,8 +1,8 @@
-// What do queues, ports and the pool hold?
+// Byte counts of queues, ports and the pool.
 //
-// One packet is stored or removed per clock. Lengths are read in the clock in which they change, so that a decision and
-// its change are one step and no forwarding is needed. After a reset every entry is cleared, one a clock; `ready` says
-// when that is done.
+// One packet is stored or removed per clock. Lengths are read in the clock in which they change, so
+// a decision and its change are one step and no forwarding is needed. After a reset the entries are
+// cleared, one per clock; then `ready` is set.
 //
 // Latency: 0 clocks for reading, 1 for a change. Lengths are bytes; nothing is rounded.
 module ledger #(
@@ -28,13 +28,13 @@ module ledger #(
 
     logic [W-1:0] queues[2**ADDRESS_W];
     logic [W-1:0] ports[2**PORT_W];
-    logic [ADDRESS_W:0] cleared;  // one bit more: the clearing is over
+    logic [ADDRESS_W:0] cleared;  // the extra top bit: clearing is done
 
     assign ready = cleared[ADDRESS_W];
     assign queue_bytes = queues[{port, prio}];
     assign port_bytes  = ports[port];
 
-    // In two's complement.
+    // Change of the byte counts in two's complement.
     logic [W-1:0] change;
     assign change = remove ? -size : size;
 
@@ -46,7 +46,7 @@ module ledger #(
     always_ff @(posedge clk) begin
         if (write) begin
             queues[address] <= ready ? queue_bytes + change : '0;
-            // While entries are cleared the address runs over all ports, each of them several times.
+            // During clearing, the address passes every port several times.
             ports[address[ADDRESS_W-1:PRIO_W]] <= ready ? port_bytes + change : '0;
         end
     end

@@ -1,10 +1,12 @@
-// Which queue is the longest? A tree of comparators, as Longest Queue Drop and Pushout need one for their victim.
+// Index of the longest queue: a tree of comparators, as Longest Queue Drop and Pushout need it to
+// select a victim.
 //
-// A contrast to the other circuits: all lengths are compared at once, so they stand in flip-flops and not in a memory,
-// and there is a comparator for every queue but one. Of queues of the same length the one with the smallest number is
-// chosen. Reference: the properties in hardware/formal.
+// A contrast to the other circuits: all lengths are compared at once. So they are in flip-flops,
+// not in a memory, and N queues need N - 1 comparators. Among equal lengths, the queue with the
+// smallest number is chosen. Reference: the properties in hardware/formal.
 //
-// Latency: 2 clocks from a change of a length (length, tree) to its answer; a change a clock. Lengths are bytes.
+// Latency: 2 clocks from a change of a length (length, tree) to the answer. Rate: one change per
+// clock. Lengths are bytes.
 module longest_queue #(
     parameter int PORTS  = 8,
     parameter int QUEUES = 1,
@@ -17,7 +19,7 @@ module longest_queue #(
     input  logic         write,
     input  logic [A-1:0] which,
     input  logic [W-1:0] bytes,
-    // The longest of the clock before.
+    // The longest queue one clock earlier.
     output logic [A-1:0] longest,
     output logic [W-1:0] longest_bytes
 );
@@ -32,7 +34,7 @@ module longest_queue #(
         end
     end
 
-    // Level 0 is the queues, each level above has half as many.
+    // Level 0 has the queues; each level above has half as many nodes.
     for (genvar level = 0; level <= A; level++) begin : tree
         logic [(N>>level)*W-1:0] most;
         logic [(N>>level)*A-1:0] who;

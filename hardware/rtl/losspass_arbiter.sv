@@ -1,16 +1,19 @@
-// LossPass's arbiter: a packet of a small flow takes the place of the newest packet of its port's large-flow queue.
+// LossPass's arbiter: a packet of a small flow replaces the newest packet of its port's large-flow
+// queue.
 //
-// Algorithm 1 with the errata E-LP-1 to E-LP-3, in the five clocks that section 4.1 counts, one packet at a time:
+// Algorithm 1 with the errata E-LP-1 to E-LP-3, in the five clocks of section 4.1, one packet at a
+// time:
 //
-//   1 look up the queue and its class      3 the conditions of lines 2 to 4, side by side
-//   2 read its metadata                    4 free the victim      5 link the arriving packet
+//     1 look up the queue and its class      3 test the conditions of lines 2 to 4 in parallel
+//     2 read its metadata                    4 free the victim      5 link the arriving packet
 //
-// Queue and port contents are kept here; packets are the queue manager's, which shows the tail of the port's large-flow
-// queue in clock 2 (of a doubly linked list: with a singly linked one the packet before the tail would have to be
-// searched). At most one eviction per arrival. Reference: the policy `losspass` with victims from the tail.
+// The arbiter stores the byte counts of queues and ports. The packets are in the queue manager,
+// which shows the tail of the port's large-flow queue in clock 2. It needs a doubly linked list: in
+// a singly linked one the packet before the tail would have to be searched. At most one eviction
+// per arrival. Reference: the policy `losspass` with victims from the tail.
 //
-// Latency: 5 clocks; another operation may start with the fifth (`ready`). Rounding: alpha is a power of two
-// (alpha_shift).
+// Latency: 5 clocks; the next operation may start in the fifth (`ready`). Rounding: alpha is a
+// power of two (alpha_shift).
 module losspass_arbiter #(
     parameter int PORTS  = 8,
     parameter int QUEUES = 2,
@@ -22,19 +25,19 @@ module losspass_arbiter #(
     input  logic              clk,
     input  logic              rst,
     output logic              ready,
-    // Configuration, stable while packets come.
+    // Configuration, stable while packets arrive.
     input  logic [W-1:0]      capacity,
     input  logic              is_static,       // the port buffer is `port_buffer`, not alpha (B - Q)
     input  logic [W-1:0]      port_buffer,
     input  logic [5:0]        distance,        // of alpha (alpha_shift)
     input  logic [W-1:0]      large_reserve,   // B_l
-    input  logic              hard_reserve,    // kept from small flows even while there is room
-    input  logic              by_tag,          // small are packets with the tag, not those of a queue
+    input  logic              hard_reserve,    // applies to small flows even while there is room
+    input  logic              by_tag,          // the tag, not the queue, makes a packet small
     input  logic              printed_line_4,  // >= in place of <= (erratum E-LP-1)
     input  logic              has_classes,     // the port has more than one queue
     input  logic [PRIO_W-1:0] small_prio,
     input  logic [PRIO_W-1:0] large_prio,
-    // An operation, taken when `ready`.
+    // Operation, accepted when `ready` is set.
     input  logic              arrive,
     input  logic              depart,
     input  logic [PORT_W-1:0] port,
@@ -44,13 +47,13 @@ module losspass_arbiter #(
     // The tail of the port's large-flow queue, from clock 2 to 4.
     input  logic              tail_valid,
     input  logic [SIZE_W-1:0] tail_size,
-    input  logic              tail_small,      // it carries the tag
+    input  logic              tail_small,      // it has the tag
     output logic              free_tail,       // the queue manager removes it (clock 4)
-    // The answer: 0 stored, 1 buffer full, 2 over a limit, 3 stored in the place of another packet.
+    // Answer: 0 stored, 1 buffer full, 2 over a limit, 3 stored after evicting another packet.
     output logic              answered,
     output logic [1:0]        answer,
-    output logic              missed_chance,   // there was a victim, but a smaller one
-    output logic              kept_reserve,    // refused for B_l
+    output logic              missed_chance,   // the victim was too small
+    output logic              kept_reserve,    // refused because of B_l
     output logic [W+15:0]     port_limit,
     output logic [W-1:0]      port_bytes,      // before the operation
     output logic [W-1:0]      pool_bytes
@@ -65,12 +68,12 @@ module losspass_arbiter #(
     logic [PRIO_W-1:0] at_prio;
     logic [SIZE_W-1:0] bytes;
 
-    // Clock 1: which class. Clock 2: what is there.
+    // Clock 1 determines the class, clock 2 reads the byte counts.
     logic [W-1:0]       in_port, in_large, in_pool, space;
     logic [LIMIT_W-1:0] limit, dynamic_limit;
     logic [W-1:0]       now_in_port, now_in_large, now_in_pool;
 
-    // Clock 3: every condition from the registers of clock 2.
+    // Clock 3 evaluates every condition from the registers of clock 2.
     logic [SUM_W-1:0]   pool_then, port_then, small_then;
     logic [LIMIT_W-1:0] for_small;
     logic               fits, in_limit, no_reserve, has_victim, enough, line_4;
@@ -85,7 +88,7 @@ module losspass_arbiter #(
     assign enough     = bytes <= tail_size;
     assign line_4     = printed_line_4 ? LIMIT_W'(small_then) >= for_small : LIMIT_W'(small_then) <= for_small;
 
-    // What was decided; clocks 4 and 5 carry it out.
+    // Decision, executed in clocks 4 and 5.
     logic evicts, stores;
     logic [W-1:0] victim_size;
 
@@ -139,8 +142,8 @@ module losspass_arbiter #(
         if (stage == FREE) answered <= !rst;
     end
 
-    // Contents of ports, of their large-flow queues and of the pool: the victim leaves in clock 4, the packet joins or
-    // leaves in clock 5.
+    // Byte counts of ports, of their large-flow queues and of the pool. The victim leaves in clock
+    // 4; the packet joins or leaves in clock 5.
     logic [W-1:0]    ports[2**PORT_W], larges[2**PORT_W];
     logic [PORT_W:0] cleared;
     logic            writes;

@@ -1,10 +1,12 @@
-// Which queue that holds more than the threshold is next? A bit for every queue, and turns among those that are set.
+// Round-robin selection among queues over a threshold, with one bit per queue.
 //
-// The selection of Occamy (Shan et al., EuroSys 2025): not the longest queue, but any that is over the threshold, one
-// after another. It needs a comparator for every queue with one and the same threshold, and an arbiter of single bits
-// instead of a tree that carries lengths. Reference: the properties in hardware/formal.
+// The selection of Occamy (Shan et al., EuroSys 2025) serves every queue over the threshold in
+// turn, instead of the longest one. It needs a comparator per queue, all with one threshold, and an
+// arbiter of single bits instead of a tree that carries lengths. Reference: the properties in
+// hardware/formal.
 //
-// Latency: 2 clocks from a change of a length or of the threshold (bits, arbiter) to its answer; a change a clock.
+// Latency: 2 clocks from a change of a length or of the threshold (bits, arbiter) to the answer.
+// Rate: one change per clock.
 module overdrawn_queue #(
     parameter int PORTS  = 8,
     parameter int QUEUES = 1,
@@ -17,9 +19,9 @@ module overdrawn_queue #(
     input  logic         write,
     input  logic [A-1:0] which,
     input  logic [W-1:0] bytes,
-    // The same for all queues.
+    // Threshold of all queues.
     input  logic [W-1:0] threshold,
-    // The next one behind the last that was given.
+    // Next selected queue, searched from the previous one on.
     output logic         some,
     output logic [A-1:0] next
 );
@@ -36,7 +38,7 @@ module overdrawn_queue #(
         end
     end
 
-    // Those behind the last one come first; if there is none, all of them count.
+    // Queues after the last selected one take precedence; if none is over, the search starts anew.
     logic [N-1:0] behind;
     for (genvar i = 0; i < N; i++) begin : place
         if (i == 0) begin : never

@@ -1,18 +1,20 @@
-// Plasticine in a PISA pipeline: what every stage may touch, and how SYNC packets carry lengths back.
+// Plasticine in a PISA pipeline, with the registers that each stage may access. SYNC packets carry
+// lengths back to the ingress.
 //
-// Everything that moves is a packet in the pipeline: one that arrives, one that leaves, or a SYNC packet. A stage owns
-// its register arrays, and a packet touches one entry of each array once, when it passes. Stages:
+// Every item in the pipeline is a packet: an arrival, a departure, or a SYNC packet. A stage owns
+// its register arrays, and a passing packet accesses one entry of each array once. Stages:
 //
-//   1 N_Priority, N_Port, Remaining   3 the shift, T          5 traffic manager: the end of the memory (fixed function)
-//   2 Shift table                     4 Qlength, T > q        6 egress: lengths as leaving packets saw them
+//     1 N_Priority, N_Port, Remaining   3 shift, T         5 traffic manager (fixed): end of memory
+//     2 Shift table                     4 Qlength, T > q   6 egress: lengths at departures
 //
-// A SYNC packet reads the egress array in stage 6, comes back to stage 1 with what it has counted in its header, and
-// writes as it passes again. So a copy costs two passes of a slot, and one entry per pass is all that can be copied.
-// Thresholds are within a factor of the square root of two of Plasticine's and old by the round of the SYNC packets.
-// Source: Plasticine, section 5 and Figure 7; reference: the policy `plasticine-pisa`.
+// A SYNC packet reads the egress array in stage 6 and returns to stage 1 with its counts in the
+// header. It writes in this second pass. So a copy takes two passes, and each copies one entry.
+// Thresholds are within a factor of the square root of two of Plasticine's, and lag by a round of
+// the SYNC packets. Source: Plasticine, section 5 and Figure 7; reference: the policy
+// `plasticine-pisa`.
 //
-// Latency: 6 clocks from `arrive` to `answered`. A packet a clock. Rounding: the entry of the Shift table, written by
-// the control plane.
+// Latency: 6 clocks from `arrive` to `answered`. Rate: one packet per clock. Rounding: in the
+// entries of the Shift table, which the control plane writes.
 module plasticine_pisa #(
     parameter int PORTS   = 8,
     parameter int QUEUES  = 2,
@@ -28,34 +30,34 @@ module plasticine_pisa #(
     input  logic               clk,
     input  logic               rst,
     output logic               ready,
-    // Configuration, stable while packets come.
+    // Configuration, stable while packets arrive.
     input  logic [W-1:0]       capacity,
     input  logic [PORT_W-1:0]  last_port,
     input  logic [PRIO_W-1:0]  last_prio,
-    input  logic [PRIO_W:0]    high_prios,      // so many groups of one priority, the rest is one group
-    input  logic [N_W-1:0]     most_counted,    // larger counts of congested queues read this entry
+    input  logic [PRIO_W:0]    high_prios,      // groups of one priority; the rest is one group
+    input  logic [N_W-1:0]     most_counted,    // larger counts of congested queues use this entry
     input  logic [W-1:0]       congested_above,
     input  logic [W-1:0]       active_above,
-    input  logic               by_enqueue,      // the length that a packet met, not the one that it leaves
+    input  logic               by_enqueue,      // use the length at arrival, not at departure
     input  logic               zero_when_empty,
     input  logic               table_write,
     input  logic [PRIO_W+N_W+M_W-1:0] table_index,
     input  logic signed [7:0]  table_shift,
-    // A packet: one of the three at most.
+    // Packet input: at most one of the three per clock.
     input  logic               arrive,
     input  logic               depart,
-    input  logic               sync,            // a round of SYNC packets takes its next step
+    input  logic               sync,            // start the next step of a round of SYNC packets
     input  logic [PORT_W-1:0]  port,
     input  logic [PRIO_W-1:0]  prio,
     input  logic [SIZE_W-1:0]  size,
     input  logic [W-1:0]       met,             // departures: bytes in the queue when the packet was stored
     input  logic [W-1:0]       left,            // departures: bytes in the queue now
-    output logic               sync_done,       // the step has written what it carried
-    // The answer to an arrival: 0 stored, 1 buffer full, 2 over the threshold.
+    output logic               sync_done,       // the step has written its copies
+    // Answer to an arrival: 0 stored, 1 buffer full, 2 over the threshold.
     output logic               answered,
     output logic [1:0]         answer,
-    output logic [W:0]         threshold,       // all ones: beyond every length
-    output logic [W-1:0]       length,          // what the ingress pipeline compared
+    output logic [W:0]         threshold,       // all ones: above every length
+    output logic [W-1:0]       length,          // length that the ingress pipeline compared
     output logic [W-1:0]       remaining,
     output logic [COUNT_W-1:0] congested,
     output logic [M_W-1:0]     active
@@ -63,32 +65,32 @@ module plasticine_pisa #(
     localparam int QUEUE_W = PORT_W + PRIO_W;
     typedef enum logic [1:0] {LENGTH, PORT, PRIORITY} kind_t;
 
-    // What travels: a packet's metadata, and the header of a SYNC packet.
+    // Contents of a pipeline slot: a packet's metadata, and the header of a SYNC packet.
     typedef struct packed {
         logic               arrives;
         logic               departs;
         logic               reads;     // SYNC on its way to egress
-        logic               writes;    // SYNC with something to write
+        logic               writes;    // SYNC with a copy to write
         kind_t              kind;
         logic [QUEUE_W-1:0] entry;
         logic [SIZE_W-1:0]  size;
         logic [W-1:0]       met;
         logic [W-1:0]       left;
-        logic               last;      // SYNC: of its array, port or group
+        logic               last;      // SYNC: last entry of its array, port or group
         logic [W-1:0]       value;     // SYNC: the length that was read
-        logic [W-1:0]       free;      // SYNC: what the lengths leave of the buffer
+        logic [W-1:0]       free;      // SYNC: buffer minus the sum of lengths
         logic [COUNT_W-1:0] count;     // SYNC: the queues that were counted
     } slot_t;
 
     slot_t p1, p2, p3, p4, p5, p6;     // the packets in the stages
 
-    // The three SYNC packets: where they read next and what their headers hold.
+    // The three SYNC packets: next entry to read, and the contents of their headers.
     logic [QUEUE_W-1:0] length_at, port_at, priority_at;
     logic [W+COUNT_W-1:0] sum;
     logic [COUNT_W-1:0] port_count, priority_count;
-    logic [1:0]         launch;        // which of them enters next
+    logic [1:0]         launch;        // the SYNC packet that enters next
     logic               launching, back_valid;
-    slot_t              back;          // the one that comes back from egress
+    slot_t              back;          // SYNC packet returning from egress
 
     function automatic logic [QUEUE_W-1:0] after(input logic [QUEUE_W-1:0] entry);
         after = entry[PRIO_W-1:0] != last_prio ? {entry[QUEUE_W-1:PRIO_W], entry[PRIO_W-1:0] + 1'b1}
@@ -98,7 +100,7 @@ module plasticine_pisa #(
         group_of = {1'b0, priority_} < high_prios ? priority_ : high_prios[PRIO_W-1:0];
     endfunction
 
-    // Group by group: a high priority over all ports; the low ones port by port.
+    // Order of the groups: a high priority over all ports; the low priorities port by port.
     logic [PORT_W-1:0] pa_port;
     logic [PRIO_W-1:0] pa_prio;
     logic              pa_low, pa_ends;
@@ -113,7 +115,7 @@ module plasticine_pisa #(
         else pa_next = pa_port == last_port ? '0 : {pa_port + 1'b1, high_prios[PRIO_W-1:0]};
     end
 
-    // Entering: packets, or a SYNC packet that comes back, or one that sets out.
+    // Input of the pipeline: a packet, a returning SYNC packet, or a new SYNC packet.
     slot_t entering;
     always_comb begin
         entering         = '0;
@@ -162,7 +164,7 @@ module plasticine_pisa #(
     assign active1    = n_port[p1.entry[QUEUE_W-1:PRIO_W]];
     assign remaining1 = remaining_register;
 
-    // Stage 2: the Shift table.
+    // Stage 3: the shift. A threshold beyond W bits is above every length.
     logic signed [7:0] shifts[2**(PRIO_W+N_W+M_W)];
     logic signed [7:0] shift2, shift3;
     logic [N_W-1:0]    counted2;
@@ -170,7 +172,7 @@ module plasticine_pisa #(
     assign shift2   = shifts[{p2.entry[PRIO_W-1:0], counted2, active2}];
     always_ff @(posedge clk) if (table_write) shifts[table_index] <= table_shift;
 
-    // Stage 3: the shift. Beyond W bits a threshold is above every length.
+    // Stage 4: Qlength, and the comparison of threshold and length.
     logic [W:0]     limit3, limit4, limit5;
     logic [2*W-1:0] raised;
     logic [7:0]     lift;
@@ -181,19 +183,19 @@ module plasticine_pisa #(
         else limit3 = raised[2*W-1:W] != '0 ? '1 : {1'b0, raised[W-1:0]};
     end
 
-    // Stage 4: Qlength, and "higher than".
+    // Stage 6: departing packets write, and SYNC packets read.
     logic [W-1:0] lengths[2**QUEUE_W];
     logic [W-1:0] length4, length5;
     logic         allowed5;
     assign length4 = lengths[p4.entry];
 
-    // Stage 5: the traffic manager knows no threshold, but the end of its memory.
+    // Arrays are cleared after a reset.
     logic [W-1:0] pool;
     logic         fits;
     localparam int SUM_W = (W > SIZE_W ? W : SIZE_W) + 1;
     assign fits = SUM_W'(pool) + SUM_W'(p5.size) <= SUM_W'(capacity);
 
-    // Stage 6: what leaving packets write, and SYNC packets read.
+    // The pipeline registers.
     logic [W-1:0] egress[2**QUEUE_W];
     logic [W-1:0] seen, noted;
     assign seen  = egress[p6.entry];
@@ -224,7 +226,7 @@ module plasticine_pisa #(
         allowed5 <= limit4 > {1'b0, length4};
     end
 
-    // One port per array: a SYNC packet writes the entry that another packet would read.
+    // SYNC packets: leave for egress, read in stage 6, count in the header, return.
     always_ff @(posedge clk) begin
         if (clearing || (p1.writes && p1.kind == PRIORITY && p1.last))
             n_priority[clearing ? cleared[PRIO_W-1:0] : group1] <= clearing ? '0 : p1.count;
@@ -247,7 +249,7 @@ module plasticine_pisa #(
         active    <= active5;
     end
 
-    // SYNC packets: out, read in stage 6, count in the header, back.
+    // Copies of different ages may sum to more than the buffer.
     logic [COUNT_W-1:0]   counted_port, counted_priority;
     logic [W+COUNT_W-1:0] total;
     assign total            = sum + (W+COUNT_W)'(seen);

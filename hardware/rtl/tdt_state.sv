@@ -1,35 +1,36 @@
-// TDT's state decision module of one port: normal, absorption or evacuation, from what the port stores, sends and
-// drops.
+// TDT's state decision module of one port: normal, absorption or evacuation, from the packets that
+// the port stores, sends and drops.
 //
-// Figure 5 of TDT (Huang, Wang, Cui, ToN 2022, section V-B): the counters NEC, OC1, OC2, DEC and DC, their triggers,
-// and the comparator with the lower bound. No timer. At most one of `enqueue`, `dequeue` and `drop` in a clock.
+// Figure 5 of TDT (Huang, Wang, Cui, ToN 2022, section V-B): the counters NEC, OC1, OC2, DEC and
+// DC, their triggers, and the comparator with the lower bound. No timer. At most one of `enqueue`,
+// `dequeue` and `drop` per clock.
 //
-// DEC is as erratum E-TDT-1 corrects it: a dropped arrival interrupts a row of departures, too. `literal_dec` restores
-// what is printed. Reference: the policy `tdt`. Latency: 1 clock. Counters hold CNT_W bits; DEC stops at its largest
-// value, which no limit reaches.
+// DEC follows erratum E-TDT-1: a dropped arrival also ends a row of departures. `literal_dec`
+// restores the printed rule. Reference: the policy `tdt`. Latency: 1 clock. Counters have CNT_W
+// bits; DEC saturates at its largest value, which no limit reaches.
 module tdt_state #(
     parameter int CNT_W = 16
 ) (
     input  logic             clk,
     input  logic             rst,
-    // What happened at the port.
+    // Event at the port.
     input  logic             enqueue,
     input  logic             dequeue,
     input  logic             drop,
-    input  logic             overflow,        // the drop was one for want of space in the buffer
-    input  logic             below,           // the port holds less than the lower bound (after a departure)
+    input  logic             overflow,        // the buffer was full
+    input  logic             below,           // port bytes are below the lower bound, after a departure
     // Limits (packets), 1 to 2^CNT_W - 2.
     input  logic [CNT_W-1:0] nec_limit,
     input  logic [CNT_W-1:0] oc1_limit,
     input  logic [CNT_W-1:0] oc2_limit,
     input  logic [CNT_W-1:0] dec_limit,
     input  logic [CNT_W-1:0] dc_limit,
-    // Where the paper is silent, or wrong.
+    // Choices where the paper is silent or wrong.
     input  logic             literal_dec,
     input  logic             any_drop_ends_absorption,
     input  logic             keep_drop_count,
     output logic [1:0]       state,           // 0 normal, 1 absorption, 2 evacuation
-    output logic [1:0]       next_state,      // after what happens now
+    output logic [1:0]       next_state,      // after the current event
     output logic [CNT_W-1:0] nec,
     output logic [CNT_W-1:0] oc1,
     output logic [CNT_W-1:0] oc2,
@@ -98,7 +99,7 @@ module tdt_state #(
         end
     end
 
-    // A new state begins with counters of 0. Absorption may end and the count of drops start anew in one step.
+    // Counters are 0 when a state begins. In one step, absorption may end and DC start anew.
     logic changes, keeps_dc;
     assign changes  = state_next != state || (drop && state == ABSORPTION && (overflow || any_drop_ends_absorption));
     assign keeps_dc = drop || (keep_drop_count && state != EVACUATION && state_next != EVACUATION);

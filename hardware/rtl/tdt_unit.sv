@@ -1,12 +1,13 @@
-// Traffic-aware Dynamic Thresholds: ports whose limit follows their state.
+// Traffic-aware Dynamic Thresholds: the limit of a port follows its state.
 //
-// Stores a packet iff Q + size <= B and the port's queues together stay within alpha (B - Q) in the normal state, B /
-// n_A in absorption (n_A ports are) and B / n in evacuation. A state decision module per port (tdt_state), one table of
-// quotients for all. Reference: the policy `tdt`. Source: Huang, Wang, Cui, ToN 2022, section V.
+// Stores a packet iff Q + size <= B and the port's queues together stay within its limit. The limit
+// is alpha (B - Q) in the normal state, B / n_A in absorption (n_A: number of absorbing ports) and
+// B / n in evacuation. Each port has a state decision module (tdt_state); all share one table of
+// quotients. Reference: the policy `tdt`. Source: Huang, Wang, Cui, ToN 2022, section V.
 //
-// B / k is looked up in a table that the control plane writes, one entry per number of ports: a divider would be the
-// largest part. Latency: 2 clocks. An operation a clock. Rounding: alpha is a power of two; thresholds are rounded down
-// to a byte.
+// B / k is read from a table with one entry per number of ports, which the control plane writes: a
+// divider would be the largest part. Latency: 2 clocks. Rate: one operation per clock. Rounding:
+// alpha is a power of two; thresholds are rounded down to a byte.
 module tdt_unit #(
     parameter int PORTS  = 8,
     parameter int QUEUES = 1,
@@ -19,7 +20,7 @@ module tdt_unit #(
     input  logic              clk,
     input  logic              rst,
     output logic              ready,
-    // Configuration, stable while packets come.
+    // Configuration, stable while packets arrive.
     input  logic [W-1:0]      capacity,
     input  logic [5:0]        distance,       // of alpha (alpha_shift)
     input  logic [W-1:0]      even_share,     // B / n
@@ -29,7 +30,7 @@ module tdt_unit #(
     input  logic [CNT_W-1:0]  oc2_limit,
     input  logic [CNT_W-1:0]  dec_limit,
     input  logic [CNT_W-1:0]  dc_limit,
-    input  logic [2:0]        mode,           // literal DEC, any drop ends absorption, keep the count of drops
+    input  logic [2:0]        mode,           // literal DEC, any drop ends absorption, keep the drop count
     input  logic              quotient_write,
     input  logic [PORT_W:0]   quotient_index, // k
     input  logic [W-1:0]      quotient,       // B / k
@@ -39,10 +40,10 @@ module tdt_unit #(
     input  logic [PORT_W-1:0] port,
     input  logic [PRIO_W-1:0] prio,
     input  logic [SIZE_W-1:0] size,
-    // Its answer: 0 stored, 1 buffer full, 2 over the port's limit.
+    // Answer of the operation: 0 stored, 1 buffer full, 2 over the port's limit.
     output logic              answered,
     output logic [1:0]        answer,
-    // What the answer was based on, and what the port's module came to.
+    // State on which the answer is based, and the new state of the port's module.
     output logic [W+15:0]     port_limit,
     output logic [W-1:0]      queue_bytes,
     output logic [W-1:0]      port_bytes,
@@ -68,7 +69,7 @@ module tdt_unit #(
         last_port <= at_port;
     end
 
-    // The modules of all ports; only that of the operation's port is told of it.
+    // State modules of all ports; only the module of the operation's port receives the event.
     logic [PORTS*2-1:0]       states, next_states;
     logic [PORTS*5*CNT_W-1:0] counts;
     logic                     stored, dropped, overflow, below;
@@ -93,7 +94,7 @@ module tdt_unit #(
     assign state_now  = states[at_port*2+:2];
     assign state_then = next_states[at_port*2+:2];
 
-    // n_A, and what it leaves to each of them.
+    // n_A, and the share of each absorbing port.
     logic [W-1:0] quotients[2**(PORT_W+1)];
     logic [W-1:0] share;
     logic         enters, leaves;

@@ -1,4 +1,4 @@
-// Active Buffer Management with a multiplier against the policy `abm`.
+// Compares Active Buffer Management with a multiplier to the policy `abm`.
 #include "Vabm_unit.h"
 #include "replay.h"
 
@@ -16,7 +16,7 @@ class Bench final : public Replay<Vabm_unit> {
     void depart(const Fields &fields) override { issue(fields, false); }
     uint64_t answered() override { return circuit_->answered; }
 
-    // New gamma and n of a queue; the next packet waits until the factor is in force.
+    // Writes gamma and n of a queue; the next packet waits until the factor is in effect.
     void control(const Fields &fields) override {
         drain();
         expect("ready for an update", 1, circuit_->update_ready);

@@ -1,7 +1,8 @@
-// ABM's thresholds by shifts: against the core's rounding of the policy's factors, and how far from the policy they
-// are.
+// Compares ABM's thresholds by shifts to the core's rounding of the policy's factors, and measures
+// their distance from the policy.
 //
-// The ledger is the policy's, so that the two can be compared packet by packet although they would answer differently.
+// The byte counts are the policy's. So both can be compared packet by packet, although their
+// answers would differ.
 #include "Vabm_threshold.h"
 #include "replay.h"
 #include <algorithm>

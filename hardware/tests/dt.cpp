@@ -1,4 +1,4 @@
-// Dynamic Thresholds against the policy `dt`.
+// Compares Dynamic Thresholds to the policy `dt`.
 #include "Vdt_unit.h"
 #include "replay.h"
 

@@ -1,5 +1,5 @@
-// LossPass's arbiter against the policy `losspass`: verdicts, evictions, missed chances, kept reserves, and the budget
-// of five clocks.
+// Compares LossPass's arbiter to the policy `losspass`: verdicts, evictions, missed chances, kept
+// reserves, and the budget of five clocks.
 #include "Vlosspass_arbiter.h"
 #include "replay.h"
 #include <array>
@@ -21,7 +21,8 @@ class Bench final : public Replay<Vlosspass_arbiter> {
         counts_.fill({});
     }
 
-    // Starts the operation and waits for its answer, five clocks later. The next one may start in the same clock.
+    // Starts the operation and waits for its answer, five clocks later. The next one may start in
+    // the same clock.
     void operate(const Fields &fields, bool arrives) {
         circuit_->arrive = arrives;
         circuit_->depart = !arrives;

@@ -1,5 +1,5 @@
-// Plasticine's pipeline against the policy `plasticine-pisa`: verdicts, thresholds and every register that a decision
-// reads.
+// Compares Plasticine's pipeline to the policy `plasticine-pisa`: verdicts, thresholds and every
+// register that a decision reads.
 #include "Vplasticine_pisa.h"
 #include "replay.h"
 #include <deque>
@@ -26,7 +26,7 @@ class Bench final : public Replay<Vplasticine_pisa> {
         circuit_->congested_above = fields[5];
         circuit_->active_above = fields[6];
         circuit_->high_prios = fields[7];
-        // The Shift table of the control plane, by priority, congested and active queues (64 x 8 at most).
+        // Writes the Shift table, by priority, congested and active queues (64 x 8 at most).
         size_t at = 8;
         circuit_->table_write = 1;
         for (uint64_t prio = 0; prio < queues; prio++)
@@ -37,7 +37,7 @@ class Bench final : public Replay<Vplasticine_pisa> {
                     tick();
                 }
         circuit_->table_write = 0;
-        // Remaining is cleared to the capacity: a reset with the configuration in place.
+        // Reset again with the configuration applied, which sets Remaining to the capacity.
         circuit_->rst = 1;
         tick();
         circuit_->rst = 0;
@@ -67,7 +67,7 @@ class Bench final : public Replay<Vplasticine_pisa> {
         expect("N_Port", fields[MORE + 3], circuit_->active);
     }
 
-    // A packet a clock: answers come six clocks later.
+    // One packet per clock; each answer follows six clocks later.
     void arrive(const Fields &fields) override {
         circuit_->arrive = 1;
         circuit_->port = fields[PORT];
@@ -87,7 +87,8 @@ class Bench final : public Replay<Vplasticine_pisa> {
         step();
     }
 
-    // The policy lets a round of SYNC packets take a step in no time: here packets wait until it has written.
+    // In the policy, a step of the SYNC packets takes no time. Here packets wait until it has
+    // written.
     void control(const Fields &) override {
         circuit_->sync = 1;
         step();

@@ -1,8 +1,9 @@
 // Replays a sheet of recorded operations on a circuit and compares every answer.
 //
-// A sheet is text, described in crates/circuits/src/lib.rs: a line per operation, numbers in hexadecimal. A bench
-// derives from Replay and says how an operation enters its circuit and what comes out. The expected values are the
-// policy's own: nothing is computed here but the configuration that a control plane would write.
+// A sheet is a text file, described in crates/circuits/src/lib.rs: a line per operation, with
+// numbers in hexadecimal. A bench derives from Replay and defines how an operation is applied to
+// its circuit and which outputs are compared. The expected values are the policy's. This file
+// computes only the configuration that a control plane would write.
 #pragma once
 #include "verilated.h"
 #include <cinttypes>
@@ -25,7 +26,8 @@ class Replay {
 public:
     virtual ~Replay() = default;
 
-    // Plays the sheet; 0 if nothing differs, 1 if something does, 2 if there is no such sheet or it is empty.
+    // Replays the sheet. Returns 0 without differences, 1 with differences, 2 if the sheet is
+    // missing or empty.
     int play(int argc, char **argv) {
         if (argc < 2) {
             std::fprintf(stderr, "usage: %s SHEET [MOST_DIFFERENCES]\n", argv[0]);
@@ -66,13 +68,13 @@ protected:
     virtual void arrive(const Fields &fields) = 0;
     virtual void depart(const Fields &fields) = 0;
     virtual void control(const Fields &) {}
-    // Puts an operation on the circuit's inputs, or takes it away (nullptr).
+    // Applies an operation to the circuit's inputs, or clears them (nullptr).
     virtual void drive(const Fields *, bool /* arrives */) {}
-    // Compares the circuit's outputs with an operation.
+    // Compares the circuit's outputs with the recorded answer of an operation.
     virtual void check(const Fields &, bool /* arrives */) {}
 
-    // An operation a clock: the answer that shows after this clock is that of the operation before. For circuits that
-    // answer after two clocks.
+    // Applies one operation per clock, for circuits that answer after two clocks. The answer after
+    // this clock belongs to the previous operation.
     void issue(const Fields &fields, bool arrives) {
         drive(&fields, arrives);
         tick();
@@ -82,7 +84,7 @@ protected:
         waiting_arrives_ = arrives;
     }
 
-    // The answer that is still to come.
+    // Waits for the outstanding answer.
     void drain() {
         if (!waits_) return;
         drive(nullptr, false);
@@ -91,7 +93,7 @@ protected:
         waits_ = false;
     }
 
-    // The last operation of a sheet.
+    // Ends the last operation of a sheet.
     virtual void finish() { drain(); }
     virtual void report() {}
 
@@ -103,7 +105,7 @@ protected:
         clocks_ += 1;
     }
 
-    // A clean circuit: reset for two clocks, then until it is ready.
+    // Creates a circuit, resets it for two clocks, and waits until it is ready.
     void reset() {
         circuit_ = std::make_unique<Circuit>();
         circuit_->rst = 1;
@@ -142,7 +144,7 @@ private:
         check(waiting_, waiting_arrives_);
     }
 
-    // The circuit's output of that name; always 1 where a bench waits for it itself.
+    // The circuit's output `answered`; always 1 if the bench itself waits for it.
     virtual uint64_t answered() { return 1; }
 
     Fields waiting_;

@@ -1,4 +1,5 @@
-// Traffic-aware Dynamic Thresholds against the policy `tdt`: verdicts, limits, states and every counter.
+// Compares Traffic-aware Dynamic Thresholds to the policy `tdt`: verdicts, limits, states and every
+// counter.
 #include "Vtdt_unit.h"
 #include "replay.h"
 #include <algorithm>
@@ -18,7 +19,7 @@ class Bench final : public Replay<Vtdt_unit> {
         circuit_->lower_bound = fields[9];
         circuit_->mode = fields[10];
         circuit_->even_share = capacity / ports;
-        // What a control plane writes: B / k for every number of ports.
+        // Writes the table of the control plane: B / k for every number of ports.
         for (uint64_t k = 1; k <= ports; k++) {
             circuit_->quotient_write = 1;
             circuit_->quotient_index = k;
@@ -57,7 +58,7 @@ class Bench final : public Replay<Vtdt_unit> {
         expect("bytes of the pool", fields[POOL_BYTES] + removed, circuit_->pool_bytes);
         if (arrives) {
             expect("answer", fields[ANSWER], circuit_->answer);
-            // The policy names what the port's other queues leave of the limit.
+            // The policy's threshold is the port's limit minus its other queues.
             const uint64_t others = fields[PORT_BYTES] - fields[QUEUE_BYTES];
             const uint64_t limit = circuit_->port_limit;
             expect("threshold", fields[THRESHOLD], limit > others ? limit - others : 0);

@@ -1,5 +1,5 @@
-//! `bufferlab-circuits SCHEME vectors|random|run ...`: writes the operations that a circuit is
-//! compared by.
+//! `bufferlab-circuits SCHEME vectors|random|run ...`: records the operations that a circuit is
+//! checked against.
 
 use bufferlab_circuits::{Scheme, SharedSheet, Sheet, source};
 use clap::{Parser, Subcommand};
@@ -10,10 +10,10 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(about = "Write operations of a switch with the policy's answers, for circuits to be compared by")]
 struct Arguments {
-    /// The scheme: dt, abm, abm-shift, tdt, losspass or plasticine-pisa
+    /// Scheme to record: dt, abm, abm-shift, tdt, losspass or plasticine-pisa
     #[arg(value_parser = scheme)]
     scheme: Scheme,
-    /// The file to write
+    /// File to write
     #[arg(long)]
     out: PathBuf,
     #[command(subcommand)]
@@ -22,22 +22,22 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Source {
-    /// Play the golden vectors of a file
+    /// Replay the golden vectors of a file
     Vectors { file: PathBuf },
-    /// Play random scripts
+    /// Replay random scripts
     Random {
         /// Seed of the first script
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Least number of operations
+        /// Minimum number of operations
         #[arg(long, default_value_t = 1_000_000)]
         operations: u64,
     },
-    /// Simulate a scenario and write what its first switch does
+    /// Simulate a scenario and record the operations of its first switch
     #[cfg(feature = "runs")]
     Run {
         scenario: PathBuf,
-        /// Most packets that arrive
+        /// Maximum number of arrivals to record
         #[arg(long, default_value_t = 100_000)]
         packets: u64,
         /// Change a key of the scenario: KEY=VALUE

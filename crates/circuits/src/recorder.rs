@@ -1,4 +1,5 @@
-//! A policy that decides as another one does, and writes down every operation with its answer.
+//! A wrapper that delegates every decision to another policy and records the operations and
+//! answers.
 
 use crate::scheme::{NO_LIMIT, Scheme, Unfit};
 use crate::sheet::SharedSheet;
@@ -10,44 +11,46 @@ use bufferlab_core::{Bound, Buffer, Classifier, IngressId, PauseDemand, PolicyFa
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// The answers of an arrival's line.
+/// Answer codes of an arrival's line.
 const STORED: u64 = 0;
 const BUFFER_FULL: u64 = 1;
 const OVER_LIMIT: u64 = 2;
 const STORED_FOR_ANOTHER: u64 = 3;
 
-/// The policy of a scheme, with a sheet that its operations go to.
+/// The policy of a scheme, with the sheet that records its operations.
 #[derive(Debug)]
 pub struct Recorded {
     scheme: Scheme,
     inner: Box<dyn Policy>,
-    /// What the inner policy asked for; the recorder asks for more.
+    /// Hooks that the inner policy requested; the recorder adds more.
     wanted: Hooks,
     sheet: SharedSheet,
-    /// Its first line, until something happens: whoever loads a scenario builds policies only to
-    /// check them.
+    /// First line of the switch, written at its first operation. A loaded scenario builds policies
+    /// just to check them, and those must not join the sheet.
     opening: Option<Vec<u64>>,
-    /// Its number on the sheet; `None`: the sheet has enough switches, or nothing has happened yet.
+    /// Number of the switch on the sheet. `None` before the first operation, or if the sheet has
+    /// enough switches.
     number: Option<u64>,
-    /// The line of the arrival that is being decided.
+    /// Unfinished line of the arrival that the policy is deciding.
     pending: Vec<u64>,
     evicts: bool,
-    /// By queue: the lengths that its packets met when they were stored, which packets carry as
+    /// Per queue, the queue lengths that its packets found on arrival. Packets carry the length as
     /// metadata (`plasticine-pisa`).
     met: Vec<VecDeque<u64>>,
     queues_per_port: usize,
     ports: usize,
-    /// LossPass: the priority that victims come from.
+    /// LossPass: the priority whose queue supplies the victims.
     large_priority: u8,
-    /// ABM: alpha by priority, then that of unscheduled packets.
+    /// ABM: alpha by priority, then the alpha of unscheduled packets.
     alphas: Vec<Weight>,
-    /// ABM: by queue, the factors of plain and of unscheduled packets, rounded to powers of two.
+    /// ABM: per queue, the factors of scheduled and of unscheduled packets, rounded to powers of
+    /// two.
     rounded: Vec<[Weight; 2]>,
 }
 
 impl Recorded {
-    /// Registers the policy of `scheme` under the name that is returned; the switches that are
-    /// built with it write to `sheet`.
+    /// Registers a recording version of the policy of `scheme` and returns its name. Switches built
+    /// with it write to `sheet`.
     ///
     /// # Panics
     /// If the policy of the scheme is not in the registry.
@@ -107,7 +110,7 @@ impl Recorded {
         })
     }
 
-    /// Something happens for the first time: the switch joins the sheet.
+    /// Adds the switch to the sheet at its first operation.
     fn begin(&mut self, buffer: &Buffer) {
         if let Some(fields) = self.opening.take() {
             self.number = self.sheet.lock().open_switch(&fields);
@@ -115,7 +118,7 @@ impl Recorded {
         }
     }
 
-    /// Writes a line, unless another switch has the sheet.
+    /// Writes a line if the switch is on the sheet.
     fn write(&self, kind: u64, fields: &[u64]) {
         if self.number.is_some() {
             self.sheet.lock().line(kind, fields);
@@ -127,7 +130,7 @@ impl Recorded {
         [(queue / self.queues_per_port) as u64, (queue % self.queues_per_port) as u64]
     }
 
-    /// What the ledger holds, for `queue`.
+    /// Bytes of the queue, its port and the pool, from the ledger.
     fn held(queue: QueueId, buffer: &Buffer) -> [u64; 3] {
         let (port, _) = buffer.port_and_priority(queue);
         [buffer.shared_queue_bytes(queue), buffer.shared_port_bytes(port), buffer.shared_occupancy()]
@@ -139,7 +142,7 @@ impl Recorded {
         probes
     }
 
-    /// The policy's own state after an operation.
+    /// The policy's probes after an operation.
     fn state(&self, queue: QueueId, buffer: &Buffer) -> Vec<u64> {
         let wanted = self.scheme.probes();
         if wanted.is_empty() {
@@ -151,8 +154,8 @@ impl Recorded {
         wanted.iter().map(|name| value(name) as u64).collect()
     }
 
-    /// ABM: gamma and n of every queue, as of now. Fixed-point numbers below 2²¹ are exact as
-    /// floats.
+    /// ABM: writes the current gamma and n of every queue. Fixed-point numbers below 2²¹ are exact
+    /// as floats.
     fn write_weights(&mut self, buffer: &Buffer) {
         if !self.scheme.is_abm() || self.number.is_none() {
             return;
@@ -172,7 +175,7 @@ impl Recorded {
         }
     }
 
-    /// The line of an arrival up to what is there before the answer.
+    /// Begins the line of an arrival, with the fields known before the answer.
     fn open_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) {
         let (port, priority) = (u64::from(arrival.port), u64::from(arrival.priority));
         let threshold = self.inner.threshold(arrival.queue, arrival.tags, buffer);
@@ -190,13 +193,13 @@ impl Recorded {
                 let size = victim.map_or(0, |victim| victim.size);
                 self.pending.extend([u64::from(victim.is_some()), size.into(), u64::from(small)]);
             }
-            // The threshold that a shift in place of the product would give.
+            // The threshold if a shift replaced the multiplication.
             Scheme::Abm | Scheme::AbmShift => {
                 let unscheduled = usize::from(arrival.tags.contains(Tags::UNSCHEDULED));
                 let weight = self.rounded[usize::from(arrival.queue.0)][unscheduled];
                 self.pending.push(weight.of(buffer.shared_free()));
             }
-            // What the ingress pipeline reads, before the operation.
+            // The state that the ingress pipeline reads, before the operation.
             Scheme::PlasticinePisa => {
                 let state = self.state(arrival.queue, buffer);
                 self.pending.extend(state);
@@ -205,7 +208,7 @@ impl Recorded {
         }
     }
 
-    /// LossPass: the queue of `port` that victims come from.
+    /// LossPass: the queue of `port` that supplies the victims.
     fn large_queue(&self, port: u16, buffer: &Buffer) -> QueueId {
         buffer.queue_of(port, self.large_priority)
     }
@@ -335,7 +338,7 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
-    /// A file in memory that can be read while the sheet holds it.
+    /// A file in memory that a test can read while the sheet still owns it.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -364,8 +367,8 @@ mod tests {
         let tally = sheet.lock().finish().expect("memory");
         assert_eq!((tally.switches, tally.arrivals, tally.departures), (1, 2, 1));
         let text = String::from_utf8(text.0.lock().expect("one thread").clone()).expect("ASCII");
-        // alpha = 2^-1; 16 B stored under a threshold of 32 B; then 32 B would exceed 24 B; the
-        // first leaves.
+        // alpha = 2^-1. The first 16 B fit under a threshold of 32 B. The next 16 B would make 32
+        // B, above the new threshold of 24 B. Then the first packet leaves.
         let lines = [
             "0 2 1 40 ffffffffffffffff",
             "1 1 0 10 0 0 0 0 20 0",

@@ -1,35 +1,35 @@
-//! Which policies have circuits, and what the circuits are told of a switch.
+//! The policies that have circuits, and the circuits' configuration.
 
 use bufferlab_core::policy::shift;
 use bufferlab_core::{ParamValue, Params, SwitchShape, Weight};
 
-/// Where a policy has no limit for a queue.
+/// Threshold value of a queue without a limit.
 pub const NO_LIMIT: u64 = u64::MAX;
 
-/// Most ports of a circuit, as it is built for the comparison.
+/// Largest number of ports of a circuit in the build for the comparison.
 const MOST_PORTS: usize = 64;
 
-/// Most queues per port.
+/// Largest number of queues per port.
 const MOST_QUEUES: usize = 8;
 
-/// Bits of a byte count.
+/// Width of a byte count (bits).
 const WIDTH: u32 = 26;
 
-/// The word of `factor_steps` for what shifts can do.
+/// Value of `factor_steps` for factors that a shift can apply.
 const POWERS_OF_TWO: &str = "powers-of-two";
 
-/// Why the circuit cannot follow a switch.
+/// Reason why the circuit cannot be compared on a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit(pub String);
 
 /// A policy that has a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
-    /// Dynamic Thresholds, alpha as shifts.
+    /// Dynamic Thresholds with alpha as a shift.
     Dt,
     /// Active Buffer Management.
     Abm,
-    /// The same with factors that are powers of two.
+    /// Active Buffer Management with factors that are powers of two.
     AbmShift,
     /// Traffic-aware Dynamic Thresholds.
     Tdt,
@@ -40,11 +40,11 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// All of them.
+    /// All schemes.
     pub const ALL: [Self; 6] =
         [Self::Dt, Self::Abm, Self::AbmShift, Self::Tdt, Self::LossPass, Self::PlasticinePisa];
 
-    /// Its name, which is that of the policy but where a policy has two circuits.
+    /// Name of the scheme: the policy's name, except where a policy has two circuits.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Scheme {
         matches!(self, Self::Abm | Self::AbmShift)
     }
 
-    /// Parameters that the policy has under this scheme, whatever else it is given.
+    /// Policy parameters that the scheme fixes; they override given ones.
     #[must_use]
     pub fn parameters(self) -> Vec<(String, ParamValue)> {
         match self {
@@ -80,13 +80,13 @@ impl Scheme {
         }
     }
 
-    /// Whether the circuit multiplies by alpha with a shift, so that alphas must be powers of two.
+    /// Whether the circuit applies alpha as a shift, so that alphas must be powers of two.
     #[must_use]
     pub fn shifts_alpha(self) -> bool {
         matches!(self, Self::Dt | Self::Tdt | Self::LossPass)
     }
 
-    /// What the circuit is configured with, after ports, queues and capacity:
+    /// Configuration of the circuit, after ports, queues and capacity:
     ///
     /// * `dt`: exponent of alpha by priority (two's complement);
     /// * `abm`, `abm-shift`: alpha by priority (Q32.32), then the alpha of unscheduled packets;
@@ -94,12 +94,12 @@ impl Scheme {
     ///   ends absorption, 4 keep the count of drops;
     /// * `losspass`: exponent of alpha; bytes of a static port buffer, 0 if dynamic; B_l; flags: 1
     ///   hard reserve, 2 by tag, 4 printed line 4, 8 ports have classes; small and large priority;
-    /// * `plasticine-pisa`: most congested queues that the table knows; flags: 1 length met, 2 zero
-    ///   when empty; limits of congested and active; first priority of the low group; the shift
-    ///   table by priority, congested, active (two's complement).
+    /// * `plasticine-pisa`: largest number of congested queues in the shift table; flags: 1 length
+    ///   met, 2 zero when empty; limits of congested and active; first priority of the low group;
+    ///   the shift table by priority, congested, active (two's complement).
     ///
     /// # Errors
-    /// What the circuit has no means for.
+    /// If the circuit does not support a parameter or the shape of the switch.
     pub fn configuration(self, params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
         let (ports, queues) = (shape.ports(), shape.queues_per_port);
         if ports > MOST_PORTS || queues > MOST_QUEUES || shape.capacity >> WIDTH != 0 {
@@ -137,7 +137,7 @@ impl Scheme {
         Ok(alphas.map(|alpha| Weight::from_f64(alpha).0).collect())
     }
 
-    /// The probes of the policy that the circuit shows as well, in the order of the sheet.
+    /// The probes of the policy that the circuit outputs too, in the order of the sheet.
     pub(crate) fn probes(self) -> &'static [&'static str] {
         match self {
             Self::Dt | Self::Abm | Self::AbmShift => &[],
@@ -150,7 +150,7 @@ impl Scheme {
     }
 }
 
-/// e of alpha = 2^e as two's complement.
+/// Returns the exponent e of alpha = 2^e in two's complement.
 fn exponent(alpha: f64) -> Result<u64, Unfit> {
     let weight = Weight::from_f64(alpha);
     if weight.0.is_power_of_two() {
@@ -193,8 +193,8 @@ fn losspass(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
     ])
 }
 
-/// Whether the parameter `name` has the value `word`: the choices themselves are private to the
-/// policies.
+/// Whether the parameter `name` has the value `word`. Compares text, because the policies' enums
+/// are private.
 fn says(params: &Params, name: &str, word: &str) -> bool {
     params.iter().any(|(known, value)| known == name && value.to_string().trim_matches('"') == word)
 }
@@ -228,5 +228,5 @@ fn plasticine(params: &Params, shape: &SwitchShape) -> Result<Vec<u64>, Unfit> {
     Ok(fields)
 }
 
-/// Most congested queues that the circuit's shift table has entries for; the policy's default.
+/// Largest number of congested queues in the circuit's shift table; the policy's default.
 const MOST_COUNTED: usize = 64;

@@ -1,38 +1,38 @@
-//! The file that operations are written to, and how many there were.
+//! The file that records operations, and its statistics.
 
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How many operations a sheet holds.
+/// Number of operations of a sheet, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Switches.
+    /// Number of switches.
     pub switches: u64,
-    /// Packets that arrived.
+    /// Number of arrivals.
     pub arrivals: u64,
-    /// Packets that left.
+    /// Number of departures.
     pub departures: u64,
-    /// Control events.
+    /// Number of control events.
     pub others: u64,
 }
 
 impl Tally {
-    /// Arrivals, departures and the others.
+    /// Number of arrivals, departures and control events.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.arrivals + self.departures + self.others
     }
 }
 
-/// Lines of numbers, written as they come.
+/// A text file with a line of numbers per operation.
 pub struct Sheet {
     out: BufWriter<Box<dyn Write + Send>>,
     line: String,
     tally: Tally,
-    /// Nothing is written after so many arrivals.
+    /// Recording stops after this number of arrivals.
     most_arrivals: u64,
-    /// Nothing is written of switches after the first so many.
+    /// Recording stops after this number of switches.
     most_switches: u64,
     failure: Option<io::Error>,
 }
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Sheet {
 }
 
 impl Sheet {
-    /// An empty sheet that goes to `out`.
+    /// Creates an empty sheet that writes to `out`.
     #[must_use]
     pub fn new(out: Box<dyn Write + Send>) -> Self {
         Self {
@@ -57,14 +57,14 @@ impl Sheet {
         }
     }
 
-    /// The same, closed after `arrivals` of the first `switches`.
+    /// Limits the sheet to `arrivals` arrivals of the first `switches` switches.
     #[must_use]
     pub fn limited(self, arrivals: u64, switches: u64) -> Self {
         Self { most_arrivals: arrivals, most_switches: switches, ..self }
     }
 
-    /// Opens the part of another switch; its number, from 0, or `None` if the sheet holds enough of
-    /// them.
+    /// Begins the part of another switch and returns its number, from 0. `None` if the sheet has
+    /// enough switches.
     pub(crate) fn open_switch(&mut self, fields: &[u64]) -> Option<u64> {
         if self.tally.switches == self.most_switches {
             return None;
@@ -74,7 +74,7 @@ impl Sheet {
         Some(self.tally.switches - 1)
     }
 
-    /// A line about the switch that was opened last.
+    /// Writes a line about the most recent switch.
     pub(crate) fn line(&mut self, kind: u64, fields: &[u64]) {
         if self.is_full() {
             return;
@@ -99,29 +99,29 @@ impl Sheet {
         }
     }
 
-    /// Whether it holds as many arrivals as it may.
+    /// Whether the limit on arrivals is reached.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.tally.arrivals >= self.most_arrivals
     }
 
-    /// What it holds.
+    /// Number of operations written up to now.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.tally
     }
 
-    /// Writes the rest.
+    /// Writes what is buffered.
     ///
     /// # Errors
-    /// The first line that could not be written.
+    /// The error of the first line that could not be written.
     pub fn finish(&mut self) -> io::Result<Tally> {
         self.out.flush()?;
         self.failure.take().map_or(Ok(self.tally), Err)
     }
 }
 
-/// A sheet that the recorders of several switches write to, one after another.
+/// A sheet shared by the recorders of several switches, which write in sequence.
 #[derive(Clone, Debug)]
 pub struct SharedSheet(Arc<Mutex<Sheet>>);
 
@@ -132,7 +132,7 @@ impl SharedSheet {
         Self(Arc::new(Mutex::new(sheet)))
     }
 
-    /// The sheet, for one line.
+    /// Locks the sheet for one line.
     pub fn lock(&self) -> MutexGuard<'_, Sheet> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Where operations come from: golden vectors, random scripts, simulated runs.
+//! Sources of operations: golden vectors, random scripts and simulated runs.
 
 use crate::{Recorded, Scheme, SharedSheet};
 use bufferlab_conformance::vectors::VectorFile;
@@ -12,26 +12,26 @@ mod runs;
 #[cfg(feature = "runs")]
 pub use runs::run;
 
-/// Operations of a random script: enough to fill its buffer many times.
+/// Operations per random script: enough to fill its buffer many times.
 const SCRIPT_LENGTH: usize = 20_000;
 
-/// What came of the golden vectors.
+/// Outcome of replaying golden vectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// Cases that were played to the end.
+    /// Cases replayed to the end.
     pub whole: u64,
-    /// Cases that ended at an expectation that the rounding of alpha changes, with the reason.
+    /// Cases that stopped early because rounding alpha changes an expected answer, with the reason.
     pub cut: Vec<String>,
-    /// Cases that the circuit has no means for, with the reason.
+    /// Cases that the circuit does not support, with the reason.
     pub unfit: Vec<String>,
 }
 
-/// A switch whose alphas the circuit can shift by.
+/// Hardware limits of a switch: alphas are powers of two if the circuit needs that.
 fn hardware(scheme: Scheme) -> Hardware {
     Hardware { quantised_alpha: scheme.shifts_alpha(), ..Hardware::IDEAL }
 }
 
-/// Plays the cases of a file of vectors that are about the scheme's policy.
+/// Replays those cases of a vector file that use the scheme's policy.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -57,10 +57,10 @@ pub fn vectors(scheme: Scheme, file: &Path, sheet: &SharedSheet) -> Result<Playe
     Ok(played)
 }
 
-/// Plays random scripts, from `seed` on, until the sheet holds `operations`.
+/// Replays random scripts, from `seed` on, until the sheet has `operations` operations.
 ///
 /// # Errors
-/// If a policy does not fit its switch, or a device answers what it could not.
+/// If a policy does not fit its switch, or a device gives an impossible answer.
 pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -> Result<(), String> {
     let name = Recorded::register(scheme, sheet);
     for seed in seed.. {
@@ -75,7 +75,7 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
         let switch = script.config.build(name, &params).map_err(|error| format!("seed {seed}: {error}"))?;
         let mut bench = Bench::new(Box::new(SwitchDevice::new(switch)), &script);
         for operation in &script.operations {
-            // A wait lets a thousand passes of SYNC packets go by, which say nothing new.
+            // Skip waits: each would add a thousand passes of SYNC packets that test nothing new.
             if scheme == Scheme::PlasticinePisa && matches!(operation, Operation::Wait(_)) {
                 continue;
             }
@@ -85,12 +85,12 @@ pub fn random(scheme: Scheme, seed: u64, operations: u64, sheet: &SharedSheet) -
     Ok(())
 }
 
-/// A power of two from 1/64.
+/// Returns a power of two, from 1/64 upwards.
 fn power(exponent: u64) -> f64 {
     2_f64.powi(exponent as i32 - 6)
 }
 
-/// Parameters that reach every part of the circuit.
+/// Draws parameters that exercise every part of the circuit.
 fn random_parameters(
     scheme: Scheme,
     script: &Script,
@@ -146,7 +146,7 @@ fn random_parameters(
     }
 }
 
-/// LossPass with a small and a large class.
+/// Parameters of LossPass with a small and a large class.
 fn of_two_classes(script: &Script, draw: &mut impl FnMut(u64) -> u64) -> Vec<(String, ParamValue)> {
     let queues = script.config.queues_per_port as u64;
     let own = |name: &str, value: ParamValue| (name.to_owned(), value);

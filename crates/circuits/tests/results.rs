@@ -1,4 +1,4 @@
-//! Do the recorded comparisons belong to today's vectors?
+//! Checks that the recorded comparisons match the current golden vectors.
 
 use bufferlab_circuits::{Scheme, SharedSheet, Sheet, source};
 use bufferlab_hardware::circuits;
@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::path::Path;
 
-/// Counts, notes and digest of the operations that today's vectors make for `scheme`, as
-/// `hardware/flow.py` writes them.
+/// Counts, notes and digest of the operations that the current vectors give for `scheme`, in the
+/// format of `hardware/flow.py`.
 fn of_today(scheme: Scheme, folder: &Path) -> (u64, String, String) {
     let name = scheme.name().trim_end_matches("-shift");
     let vectors =
@@ -37,7 +37,8 @@ fn every_comparison_with_vectors_is_one_with_those_of_today() {
             circuit.name
         );
         assert_eq!((row.operations, row.sheet_sha256.as_str()), (operations, digest.as_str()), "{hint}");
-        // Where rounding is counted, the notes say that instead of the cases.
+        // If the comparison counts rounded answers, the notes give that count in place of the
+        // cases.
         assert!(
             row.notes == cases || row.notes.starts_with("other_answers"),
             "{cases}, {}: {hint}",

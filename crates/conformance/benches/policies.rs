@@ -1,10 +1,10 @@
-//! What does a decision cost? Admission + departure of one packet for every registered policy, at
-//! 16 × 8 and at 128 × 8 queues.
+//! Cost of a decision: admission and departure of one packet, for every registered policy, at 16 ×
+//! 8 and at 128 × 8 queues.
 //!
-//! `cargo bench -p bufferlab-conformance --bench policies` prints nanoseconds and, because machines
-//! differ and are shared, the ratio to complete sharing in the same run. A quarter of the ports is
-//! busy and the buffer is near its limit, so that every branch is taken; timers fire as they are
-//! due. The last line is Dynamic Thresholds without dynamic dispatch.
+//! `cargo bench -p bufferlab-conformance --bench policies` prints nanoseconds and the ratio to
+//! complete sharing in the same run, because machines differ and are shared. A quarter of the ports
+//! is busy and the buffer is near its limit, so that every branch is taken; timers fire when they
+//! are due. The last line is Dynamic Thresholds without dynamic dispatch.
 
 use bufferlab_core::policy::DynamicThreshold;
 use bufferlab_core::{POLICIES, Packet, Policy, Switch, SwitchConfig, Tags};
@@ -12,10 +12,10 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::time::Instant;
 
 const PACKETS: usize = 400_000;
-/// The least of so many repetitions: what is above it is somebody else's.
+/// Number of repetitions. The smallest time counts, because other processes only add to it.
 const REPETITIONS: usize = 5;
 
-/// A packet, and the port that sends one after it.
+/// A packet, and the port that sends a packet after its arrival.
 struct Step {
     packet: Packet,
     port: u16,
@@ -43,7 +43,7 @@ fn steps(ports: u16, queues: u8) -> Vec<Step> {
     (0..PACKETS).map(&mut step).collect()
 }
 
-/// Nanoseconds per packet: its admission, and a departure.
+/// Measures the time per packet (ns): one admission and one departure.
 fn measure<P: Policy>(mut new: impl FnMut() -> Switch<P>, steps: &[Step]) -> f64 {
     let mut least = f64::INFINITY;
     for _ in 0..REPETITIONS {

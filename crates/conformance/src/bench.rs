@@ -1,5 +1,5 @@
-//! A device on the bench: applies operations, keeps the clock and the timers, and keeps its own
-//! books from what the device answers.
+//! A test bench for a device: applies operations, drives clock and timers, and keeps independent
+//! books of the device's answers.
 
 use crate::device::Device;
 use crate::script::{Operation, Script};
@@ -7,35 +7,35 @@ use bufferlab_core::{Admission, DropReason, Packet, QueueId, Refusal, Transmissi
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// What a device answered.
+/// Answer of a device to an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The packet is stored.
     Stored,
-    /// The packet is lost.
+    /// The packet is dropped.
     Dropped(DropReason),
     /// A packet left.
     Sent(Transmission),
     /// The port has nothing to send.
     Idle,
-    /// The operation asks for no answer.
+    /// The operation has no answer.
     Done,
 }
 
-/// A device and an independent record of what it must contain.
+/// A device and an independent record of its expected content.
 pub struct Bench {
     /// The device under test.
     pub device: Box<dyn Device>,
     now: Time,
     gap: Time,
     queues_per_port: u16,
-    /// By queue: name and size of the packets that the device accepted and has not given back.
+    /// Name and size of the stored packets, by queue, as the device's answers imply.
     content: Vec<VecDeque<(u32, u32)>>,
     paused: Vec<bool>,
     next_id: u32,
-    /// Stored packets that the last operation cost, other than by sending them.
+    /// Number of stored packets that the last operation removed without sending.
     removed: usize,
-    /// Call `handle_timeout` when nothing is due, too.
+    /// Whether `handle_timeout` is also called when nothing is due.
     early_timeouts: bool,
 }
 
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Bench {
 }
 
 impl Bench {
-    /// `device` at time zero, to be driven by `script`.
+    /// Creates a bench for `device` at time zero and the switch of `script`.
     #[must_use]
     pub fn new(device: Box<dyn Device>, script: &Script) -> Self {
         let queues = usize::from(script.queues());
@@ -66,17 +66,17 @@ impl Bench {
         }
     }
 
-    /// The same, calling `handle_timeout` also when nothing is due.
+    /// Makes the bench call `handle_timeout` even when nothing is due.
     #[must_use]
     pub fn with_early_timeouts(self) -> Self {
         Self { early_timeouts: true, ..self }
     }
 
-    /// Lets time pass, handles what is due, then applies `operation`.
+    /// Advances time, handles due timers, then applies `operation`.
     ///
     /// # Errors
-    /// A sentence that says what the device answered and could not: a packet that it does not have,
-    /// a timer that does not advance.
+    /// A sentence about an impossible answer: a packet that the device does not have, or a timer
+    /// that does not advance.
     pub fn apply(&mut self, operation: &Operation) -> Result<Outcome, String> {
         let wait = if let Operation::Wait(span) = operation { *span } else { Time::ZERO };
         self.advance(self.now + self.gap + wait)?;
@@ -87,8 +87,7 @@ impl Bench {
                 let ingress_port = 0;
                 let id = self.next_id;
                 self.next_id += 1;
-                // Four flows per queue in turn, so that policies with a flow table have something
-                // to remember.
+                // Each queue cycles through four flows, which exercises policies with a flow table.
                 let flow = u32::from(queue) * 4 + id % 4;
                 let packet = Packet {
                     id,
@@ -168,7 +167,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Removes evicted and expelled packets from the books, and counts them.
+    /// Removes evicted and expelled packets from the books, and returns their number.
     fn forget_removed(&mut self) -> Result<usize, String> {
         let removed = self.device.take_removed();
         let count = removed.len();
@@ -197,31 +196,31 @@ impl Bench {
         Ok(())
     }
 
-    /// How many stored packets the last operation evicted or expelled; those of timers that fell
-    /// due before it do not count.
+    /// Number of stored packets that the last operation evicted or expelled. Packets removed by
+    /// timers that were due before it are not included.
     #[must_use]
     pub fn removed(&self) -> usize {
         self.removed
     }
 
-    /// The clock.
+    /// Current time of the bench.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Bytes that `queue` must hold.
+    /// Bytes that `queue` must contain, according to the books.
     #[must_use]
     pub fn expected_bytes(&self, queue: QueueId) -> u64 {
         self.content[usize::from(queue.0)].iter().map(|&(_, size)| u64::from(size)).sum()
     }
 
-    /// All queues.
+    /// All queues of the switch.
     pub fn queues(&self) -> impl Iterator<Item = QueueId> + use<> {
         (0..self.content.len() as u16).map(QueueId)
     }
 
-    /// Whether `port` holds a packet that it may send.
+    /// Whether `port` has a packet that it may send.
     #[must_use]
     pub fn may_send(&self, port: u16) -> bool {
         let first = usize::from(port * self.queues_per_port);
@@ -229,7 +228,7 @@ impl Bench {
         own.into_iter().any(|queue| !self.paused[queue] && !self.content[queue].is_empty())
     }
 
-    /// Compares the device's ledger with the books, and lets it check itself.
+    /// Compares the device's ledger with the books, and runs the device's own check.
     ///
     /// # Errors
     /// The first queue that differs.

@@ -1,31 +1,29 @@
-//! Statements of papers, each checked by a test that carries its number, and the page that lists
-//! what was found.
+//! Statements of papers, each with a test that carries its number, and the page that lists the
+//! findings.
 //!
-//! [`claims!`](crate::claims!) declares a list: for every claim a test, and an entry that states
-//! what the paper says, which verdict the repository publishes, and how it is checked. A claim that
-//! *fails* here is neither hidden nor tuned: its test asserts that the criterion is missed, so that
-//! a change is noticed. For a *refuted* claim the check shows the counterexample and the corrected
-//! statement.
+//! [`claims!`](crate::claims!) declares a list. Each claim gets a test, and an entry with the
+//! paper's statement, the published verdict and the check. A claim that *fails* is neither hidden
+//! nor tuned: its test asserts that the criterion is missed, so that a change is detected. For a
+//! *refuted* claim the check shows the counterexample and the corrected statement.
 
 use bufferlab_pages::Pending;
 use std::path::Path;
 
-/// The verdict on a claim.
+/// Verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The criterion is met.
     Holds,
-    /// The criterion is missed; nothing shows that the paper is wrong.
+    /// The criterion is missed, but nothing shows that the paper is wrong.
     Fails,
-    /// The statement as printed is wrong: there is a counterexample, and a corrected statement that
-    /// holds.
+    /// The printed statement is wrong: it has a counterexample, and a corrected statement holds.
     Refuted,
-    /// The criterion is met, but could not have been missed: what it compares is the same.
+    /// The criterion is met but could not be missed, because the compared values are always equal.
     Vacuous,
 }
 
 impl Verdict {
-    /// As on the page.
+    /// Name as shown on the page.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,18 +35,18 @@ impl Verdict {
     }
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The criterion is met; of a refuted claim, the corrected statement holds and the printed one
-    /// does not.
+    /// Whether the criterion is met. For a refuted claim: whether the corrected statement holds and
+    /// the printed one does not.
     pub met: bool,
-    /// Our figure, in words and numbers: one line of a table.
+    /// Measured values as text: one line of a table.
     pub figure: String,
 }
 
 impl Finding {
-    /// A finding.
+    /// Creates a finding.
     #[must_use]
     pub fn new(met: bool, figure: impl Into<String>) -> Self {
         Self { met, figure: figure.into() }
@@ -58,23 +56,23 @@ impl Finding {
 /// A statement of a paper.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Its number in the table of claims: `TDT-E3-1`.
+    /// Number in the table of claims: `TDT-E3-1`.
     pub id: &'static str,
-    /// The test that checks it.
+    /// Name of the test that checks the claim.
     pub test: &'static str,
-    /// What the paper says.
+    /// The paper's statement or value.
     pub paper: &'static str,
-    /// What we publish of it.
+    /// Published verdict.
     pub verdict: Verdict,
-    /// Finds it out.
+    /// Function that checks the claim.
     pub check: fn() -> Finding,
 }
 
 impl Claim {
-    /// The body of the claim's test.
+    /// Runs the check; this is the body of the claim's test.
     ///
     /// # Panics
-    /// If the check finds another verdict than the published one.
+    /// If the verdict of the check differs from the published one.
     pub fn assert(&self) {
         let found = (self.check)();
         let expected = self.verdict != Verdict::Fails;
@@ -88,7 +86,7 @@ impl Claim {
         );
     }
 
-    /// Its line of the page's table.
+    /// Row of the claim in the page's table.
     fn row(&self) -> String {
         let cell = |text: &str| text.replace('|', "\\|");
         let found = (self.check)().figure;
@@ -97,7 +95,7 @@ impl Claim {
 }
 
 /// Compares the block between `<!-- claims NAME: begin -->` and `<!-- claims NAME: end -->` with
-/// what the checks find. `page` is relative to the root of the repository.
+/// the findings of the checks. `page` is relative to the root of the repository.
 ///
 /// # Panics
 /// If the page has no such block, cannot be read, or is stale.

@@ -1,10 +1,10 @@
-//! The competitive view: how much of the same arrivals does each policy lose, against Longest Queue
-//! Drop and against an optimum that knows the future?
+//! Competitive comparison: losses of each policy on fixed arrivals, against Longest Queue Drop and
+//! an offline optimum.
 //!
-//! Arrivals are given beforehand and do not react to losses, so that the numbers depend on the
-//! policy alone. [`Timed`] arrivals are packets with a time and a size; [`Slotted`] ones are the
-//! unit packets of the literature: in every slot packets arrive in their order, then every port
-//! sends one. For slotted arrivals at small buffers [`Slotted::optimum`] is exact.
+//! The arrivals are fixed and do not react to losses, so the results depend on the policy alone.
+//! [`Timed`] arrivals are packets with a time and a size. [`Slotted`] arrivals are the unit packets
+//! of the literature: in every slot packets arrive in order, then every port sends one. For slotted
+//! arrivals at small buffers [`Slotted::optimum`] is exact.
 //!
 //! ```
 //! use bufferlab_conformance::competitive::{Arrivals, Slotted, standings};
@@ -26,23 +26,23 @@ use bufferlab_core::{Admission, BuildError, Packet, PolicyInfo, Scheduler, Switc
 use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeMap;
 
-/// Arrivals that any device can be given.
+/// A fixed sequence of arrivals that can be replayed to any device.
 pub trait Arrivals {
-    /// The switch that they are for.
+    /// Configuration of the switch for these arrivals.
     fn config(&self) -> SwitchConfig;
 
-    /// Gives them to `device`, a fresh one, and lets it send everything that it has stored.
+    /// Replays the arrivals to `device`, which must be fresh, and drains it.
     fn run(&self, device: &mut dyn Device) -> Fates;
 }
 
 /// The fate of every arrival.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fates {
-    /// By arrival: it was sent, that is neither dropped nor evicted.
+    /// Whether each arrival was sent, that is, neither dropped nor evicted.
     pub sent: Vec<bool>,
-    /// Bytes that arrived.
+    /// Number of bytes that arrived.
     pub offered_bytes: u64,
-    /// Bytes that were sent.
+    /// Number of bytes that were sent.
     pub sent_bytes: u64,
 }
 
@@ -51,7 +51,7 @@ impl Fates {
         Self { sent: vec![false; packets], ..Self::default() }
     }
 
-    /// Lost bytes as a share of the offered ones; 0 if nothing was offered.
+    /// Fraction of the offered bytes that were lost; 0 if nothing was offered.
     #[must_use]
     pub fn lost_share(&self) -> f64 {
         match self.offered_bytes {
@@ -60,34 +60,34 @@ impl Fates {
         }
     }
 
-    /// Which arrivals were lost: the predictions of a perfect oracle, if these are the fates under
-    /// Longest Queue Drop ([`bufferlab_core::policy::Credence::with_predictions`]).
+    /// Whether each arrival was lost. The drops under Longest Queue Drop are the predictions of a
+    /// perfect oracle ([`bufferlab_core::policy::Credence::with_predictions`]).
     #[must_use]
     pub fn drops(&self) -> Vec<bool> {
         self.sent.iter().map(|&sent| !sent).collect()
     }
 }
 
-/// A policy's fates beside those of Longest Queue Drop on the same arrivals.
+/// Results of a policy and of Longest Queue Drop on the same arrivals.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// Registry name.
+    /// Registry name of the policy.
     pub policy: &'static str,
-    /// Under this policy.
+    /// Fates under this policy.
     pub fates: Fates,
-    /// Under Longest Queue Drop.
+    /// Fates under Longest Queue Drop.
     pub lqd: Fates,
 }
 
 impl Standing {
-    /// Share of the offered bytes that this policy loses and Longest Queue Drop does not; negative
-    /// where it loses less.
+    /// Fraction of the offered bytes lost by this policy, minus that lost by Longest Queue Drop;
+    /// negative if this policy loses less.
     #[must_use]
     pub fn lost_beyond_lqd(&self) -> f64 {
         self.fates.lost_share() - self.lqd.lost_share()
     }
 
-    /// Bytes sent, as a multiple of what Longest Queue Drop sends; 1 if neither sends anything.
+    /// Bytes sent, relative to Longest Queue Drop; 1 if neither sends anything.
     #[must_use]
     pub fn sent_against_lqd(&self) -> f64 {
         match self.lqd.sent_bytes {
@@ -97,7 +97,7 @@ impl Standing {
     }
 }
 
-/// Every policy, with its defaults, on the same arrivals.
+/// Runs every policy, with its defaults, on the same arrivals.
 ///
 /// # Errors
 /// If a policy does not fit the switch.
@@ -122,41 +122,41 @@ pub fn standings(
 /// A packet of [`Timed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedPacket {
-    /// When it has arrived.
+    /// Time of the arrival.
     pub at: Time,
-    /// Its egress port.
+    /// Egress port of the packet.
     pub port: u16,
-    /// Its queue within the port.
+    /// Queue within the port.
     pub priority: u8,
-    /// Bytes.
+    /// Size (bytes).
     pub size: u32,
-    /// Marks.
+    /// Tags of the packet.
     pub tags: Tags,
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: u32,
 }
 
-/// Packets with times and sizes; ports send at their rate.
+/// Arrivals with times and sizes; ports send at their rate.
 #[derive(Clone, Debug)]
 pub struct Timed {
-    /// The switch.
+    /// Configuration of the switch.
     pub config: SwitchConfig,
-    /// In order of time.
+    /// Packets in order of time.
     pub packets: Vec<TimedPacket>,
 }
 
-/// A device whose ports are busy for as long as a packet takes.
+/// A device whose ports are busy during a packet's transmission.
 struct Line<'a> {
     device: &'a mut dyn Device,
     rates: &'a [BitRate],
-    /// By port: until when it transmits.
+    /// End of the current transmission, by port.
     busy_until: Vec<Option<Time>>,
     fates: Fates,
 }
 
 impl Line<'_> {
-    /// Transmissions end, timers fall due. At one instant timers come first, then ports by their
-    /// number.
+    /// Advances time, with due timers and ends of transmissions. At one time, timers come first,
+    /// then the ports by number.
     fn advance(&mut self, to: Time) {
         loop {
             let port =
@@ -215,11 +215,11 @@ impl Arrivals for Timed {
     }
 }
 
-/// Bytes of a unit packet.
+/// Size of a unit packet (bytes).
 const UNIT: u64 = 1_500;
-/// Time to send it at 10 Gb/s.
+/// Transmission time of a unit packet at 10 Gb/s.
 const SLOT: Time = Time::from_ns(1_200);
-/// How many states the search for the optimum may have to keep.
+/// Limit on states in the search for the optimum.
 const MOST_STATES: u64 = 1_000_000;
 
 /// Unit packets in slots: one queue per port, packets of 1500 B, slots of 1.2 µs at 10 Gb/s.
@@ -227,49 +227,49 @@ const MOST_STATES: u64 = 1_000_000;
 pub struct Slotted {
     /// Number of ports.
     pub ports: usize,
-    /// B, in packets.
+    /// Buffer size B (packets).
     pub capacity_packets: u64,
-    /// The ports for which packets arrive in each slot, in order.
+    /// Ports of the arriving packets, in order, by slot.
     pub slots: Vec<Vec<u16>>,
 }
 
 impl Slotted {
-    /// Time in slot `slot` at which its packets arrive.
+    /// Time at which the packets of slot `slot` arrive.
     #[must_use]
     pub fn arrival_time(slot: usize) -> Time {
         SLOT * slot as u64
     }
 
-    /// Time in slot `slot` at which the ports send: just before the next slot.
+    /// Time at which the ports send in slot `slot`: just before the next slot.
     #[must_use]
     pub fn departure_time(slot: usize) -> Time {
         Time(Self::arrival_time(slot + 1).0 - 1)
     }
 
-    /// Number of packets that arrive.
+    /// Number of arrivals.
     #[must_use]
     pub fn packets(&self) -> usize {
         self.slots.iter().map(Vec::len).sum()
     }
 
-    /// A packet of these arrivals.
+    /// Creates a packet of these arrivals.
     #[must_use]
     pub fn packet(id: u32, port: u16) -> Packet {
         Packet { id, size: UNIT as u32, egress_port: port, ..Packet::default() }
     }
 
-    /// The most packets that any policy can send, knowing the future: an exact search over what is
-    /// accepted. Evictions bring nothing to one who knows which packets he would evict.
+    /// Largest number of packets that an offline policy can send: an exact search over admissions.
+    /// Evictions do not help an offline policy, which can refuse those packets on arrival.
     ///
     /// # Panics
     /// If buffer and ports allow more than a million different states: this is for tiny instances.
     #[must_use]
     pub fn optimum(&self) -> u64 {
-        // Ways to put at most B packets into N queues: C(B + N, N).
+        // Number of ways to put at most B packets into N queues: C(B + N, N).
         let states = (1..=self.ports as u64)
             .try_fold(1_u64, |states, n| states.checked_mul(self.capacity_packets + n).map(|s| s / n));
         assert!(states.is_some_and(|states| states <= MOST_STATES), "too many states for an exact optimum");
-        // By queue lengths: the most packets that were accepted on a way to them.
+        // Largest number of admissions that leads to each combination of queue lengths.
         let mut best = BTreeMap::from([(vec![0_u64; self.ports], 0_u64)]);
         for slot in &self.slots {
             for &port in slot {
@@ -308,7 +308,7 @@ impl Arrivals for Slotted {
     fn run(&self, device: &mut dyn Device) -> Fates {
         let mut fates = Fates::new(self.packets());
         let mut id = 0;
-        // Whatever is stored leaves within B more slots.
+        // All stored packets leave within B further slots.
         let drain = std::iter::repeat_n(&[] as &[u16], self.capacity_packets as usize);
         for (slot, ports) in self.slots.iter().map(Vec::as_slice).chain(drain).enumerate() {
             catch_up(device, Self::arrival_time(slot));

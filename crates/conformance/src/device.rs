@@ -1,62 +1,62 @@
-//! A switch as the checks see it.
+//! Interface of a switch under test.
 
 use bufferlab_core::{
     Admission, Buffer, Observer, Packet, Policy, QueueId, Switch, SwitchEvent, Tags, Transmission,
 };
 use bufferlab_units::Time;
 
-/// A switch with a policy, of whatever make: the core's, a hardware model, one behind a language
-/// border.
+/// A switch with a policy, in any implementation: the core's, a hardware model, or one in another
+/// language.
 ///
-/// The methods mirror [`Switch`]; its documentation holds here.
+/// The methods mirror [`Switch`]; its documentation applies here.
 pub trait Device {
-    /// A packet has arrived.
+    /// Handles the arrival of a packet.
     fn handle_arrival(&mut self, now: Time, packet: &Packet) -> Admission;
 
-    /// `port` is idle: the packet that it sends next.
+    /// Returns the packet that the idle `port` sends next.
     fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission>;
 
-    /// The neighbour behind `port` allows or forbids sending `priority`.
+    /// Applies a pause or resume of `priority` from the neighbour at `port`.
     fn handle_pause(&mut self, port: u16, priority: u8, paused: bool);
 
-    /// When [`Self::handle_timeout`] must be called next.
+    /// Returns the time at which [`Self::handle_timeout`] must be called next.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// Time has reached [`Self::poll_timeout`].
+    /// Handles the timers that are due, at the time given by [`Self::poll_timeout`].
     fn handle_timeout(&mut self, now: Time);
 
-    /// Queue and name of the packets that were removed without being sent since the last call.
+    /// Returns queue and name of the packets removed without being sent since the last call.
     fn take_removed(&mut self) -> Vec<(QueueId, u32)>;
 
-    /// Bytes of a queue, according to the ledger.
+    /// Bytes in a queue, according to the ledger.
     fn queue_bytes(&self, queue: QueueId) -> u64;
 
-    /// Bytes of the whole buffer, according to the ledger.
+    /// Bytes in the whole buffer, according to the ledger.
     fn occupancy(&self) -> u64;
 
-    /// The policy's limit for a packet with `tags` in `queue`, in bytes.
+    /// The policy's limit for a packet with `tags` in `queue` (bytes).
     fn threshold(&self, queue: QueueId, tags: Tags) -> Option<u64>;
 
-    /// The policy's internal state for a queue: names and values. A device that shows none cannot
-    /// meet a vector's `probes`.
+    /// The policy's internal state for a queue, as names and values. A device without probes fails
+    /// a vector's `probes`.
     fn probes(&self, _queue: QueueId) -> Vec<(String, f64)> {
         Vec::new()
     }
 
-    /// What is wrong with the policy, once, with its cause: an error inside it, a demand that no
-    /// switch can meet. A device that cannot tell answers `None`.
+    /// Returns a failure of the policy, once: an internal error, or a request that no switch can
+    /// fulfil. A device that cannot detect failures returns `None`.
     fn take_failure(&mut self) -> Option<String> {
         None
     }
 
-    /// The device's own check of its accounts.
+    /// Runs the device's own check of its accounts.
     ///
     /// # Errors
-    /// Which account is wrong.
+    /// The account that is wrong.
     fn verify(&self) -> Result<(), String>;
 }
 
-/// The core's switch as a [`Device`].
+/// Adapter that makes the core's switch a [`Device`].
 #[derive(Debug)]
 pub struct SwitchDevice<P> {
     switch: Switch<P>,
@@ -70,7 +70,7 @@ impl<P: Policy> SwitchDevice<P> {
         Self { switch, removed: Removed::default() }
     }
 
-    /// The switch.
+    /// The wrapped switch.
     #[must_use]
     pub fn switch(&self) -> &Switch<P> {
         &self.switch

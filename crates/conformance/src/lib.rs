@@ -1,24 +1,24 @@
-//! What every buffer-management policy, and every switch that runs one, must do: checks for any
+//! Conformance checks for buffer-management policies and the switches that run them, in any
 //! implementation, in this repository or elsewhere.
 //!
-//! * [`Device`] is a switch as the checks see it: arrivals, departures, timers, queue lengths. The
-//!   core's [`Switch`](bufferlab_core::Switch) is one ([`SwitchDevice`]); a hardware model or a
-//!   policy written in another language becomes one by implementing ten methods.
-//! * [`PROPERTIES`] are claims that hold for every policy: one function each, over a [`Subject`]
-//!   (how to build the device) and a [`Script`] (what happens to it). [`exhaustive`] runs them over
-//!   all short scripts of a tiny buffer, [`random`] over long random ones; a violation comes back
-//!   as the shortest script found.
+//! * [`Device`] is the interface of a switch under test: arrivals, departures, timers, queue
+//!   lengths. The core's [`Switch`](bufferlab_core::Switch) is one ([`SwitchDevice`]). A hardware
+//!   model, or a policy in another language, becomes one by implementing ten methods.
+//! * [`PROPERTIES`] are claims that hold for every policy. Each is a function of a [`Subject`] (how
+//!   to build the device) and a [`Script`] (the operations). [`exhaustive`] runs them over all
+//!   short scripts of a tiny buffer, [`random`] over long random ones. A violation is reported with
+//!   the shortest script found.
 //! * [`vectors`] are golden vectors, data in `testdata/policy/`: events with their time, the
 //!   expected verdicts, queue lengths and thresholds.
 //!
-//! * [`mod@claims`] are statements of papers, each with a test that carries its number and a line
-//!   of a page that says what was found; [`open_loop`] is the bench on which they are measured.
-//! * [`competitive`] compares what policies lose of the same arrivals, with Longest Queue Drop and
-//!   with an optimum that knows the future.
+//! * [`mod@claims`] are statements of papers, each with a test that carries its number and a row on
+//!   a page of findings; [`open_loop`] is the test bench for measuring them.
+//! * [`competitive`] compares the losses of policies on fixed arrivals, with Longest Queue Drop and
+//!   with an offline optimum.
 //!
-//! [`check`] runs all of it over a registered policy, a program's own included, and answers with a
-//! [`Report`] of every claim and its counterexample. The parts are there for subjects of another
-//! make:
+//! [`check`] runs the whole suite for a registered policy, including custom ones, and returns a
+//! [`Report`] of every claim with any counterexample. The parts can also test other
+//! implementations:
 //!
 //! ```
 //! use bufferlab_conformance::{Subject, exhaustive, random};

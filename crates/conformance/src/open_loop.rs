@@ -1,5 +1,5 @@
-//! One switch under open-loop load: sources of constant rate, ports that send at line rate, exact
-//! times. What closed forms and figures of papers are compared with.
+//! A switch under open-loop load, for comparison with closed forms and figures of papers: sources
+//! of constant rate, ports at line rate, exact times.
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Observer, Packet, ParamValue, Policy, QueueId, Refusal,
@@ -7,85 +7,85 @@ use bufferlab_core::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// Packets of one size at a constant rate, from `start` up to but not at `end`.
+/// A source of packets of one size at a constant rate, from `start` (included) to `end` (excluded).
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// Egress port.
+    /// Egress port of the packets.
     pub port: u16,
-    /// Priority.
+    /// Priority of the packets.
     pub priority: u8,
-    /// Rate.
+    /// Sending rate.
     pub rate: BitRate,
     /// Size of a packet (bytes).
     pub packet: u32,
-    /// First packet.
+    /// Time of the first packet.
     pub start: Time,
-    /// No packet at this time or later.
+    /// End of the source; no packet arrives at this time or later.
     pub end: Time,
 }
 
 impl Source {
-    /// Arrival of packet k, exact to a picosecond: no error adds up.
+    /// Arrival time of packet k, exact to a picosecond: rounding errors do not accumulate.
     fn arrival(&self, k: u64) -> Option<Time> {
         let at = self.start + self.rate.serialization(k * u64::from(self.packet));
         (at < self.end).then_some(at)
     }
 }
 
-/// What happens first when a packet arrives at the instant in which a transmission ends.
+/// Order of an arrival and an end of transmission at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First {
-    /// The packet arrives.
+    /// The packet arrives first.
     Arrival,
-    /// The transmission ends, and the next one starts.
+    /// The transmission ends first, and the next one starts.
     Departure,
 }
 
-/// A lost packet, and what the switch looked like.
+/// A lost packet, with the state of the switch.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// When.
+    /// Time of the loss.
     pub at: Time,
-    /// Which limit bound.
+    /// Limit that caused the loss.
     pub reason: DropReason,
-    /// Packets of its queue.
+    /// Length of the packet's queue (packets).
     pub queue_packets: u64,
-    /// Bytes of its queue.
+    /// Length of the packet's queue (bytes).
     pub queue_bytes: u64,
-    /// Bytes of the whole buffer.
+    /// Occupancy of the whole buffer (bytes).
     pub occupancy: u64,
 }
 
-/// What a queue has seen.
+/// Record of a queue's losses and delays.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Packets refused.
+    /// Refused packets.
     pub losses: Vec<Loss>,
-    /// Packets evicted.
+    /// Number of evicted packets.
     pub evicted: u64,
-    /// Greatest length (packets).
+    /// Largest length (packets).
     pub longest: u64,
-    /// Arrival and queueing delay of every packet that was sent.
+    /// Arrival time and queueing delay of every sent packet.
     pub delays: Vec<(Time, Time)>,
 }
 
-/// The switch under load.
+/// A switch under open-loop load.
 #[derive(Debug)]
 pub struct OpenLoop {
-    /// The switch.
+    /// The switch under load.
     pub switch: Switch<Box<dyn Policy>>,
-    /// What sends. Simultaneous packets arrive in this order.
+    /// Sources; simultaneous packets arrive in this order.
     pub sources: Vec<Source>,
-    /// By source: packets sent so far.
+    /// Packets sent so far, by source.
     pub sent: Vec<u64>,
-    /// By queue.
+    /// Records by queue.
     pub queues: Vec<Record>,
-    /// Order of simultaneous events; [`First::Arrival`] unless set.
+    /// Order of simultaneous events; the default is [`First::Arrival`].
     pub first: First,
-    /// The present.
+    /// Current time.
     pub now: Time,
     line: BitRate,
-    /// By port: when its transmission ends.
+    /// End of the current transmission, by port.
     busy_until: Vec<Option<Time>>,
 }
 
@@ -110,7 +110,7 @@ impl Observer for Seen {
 }
 
 impl OpenLoop {
-    /// A switch of `config`, whose ports all have the rate of the first.
+    /// Creates a switch of `config` whose ports all have the rate of the first one.
     ///
     /// # Errors
     /// As [`SwitchConfig::build`].
@@ -137,7 +137,7 @@ impl OpenLoop {
         })
     }
 
-    /// One more source, from now on.
+    /// Adds a source from now on.
     pub fn add(&mut self, source: Source) {
         self.sources.push(source);
         self.sent.push(0);
@@ -166,7 +166,7 @@ impl OpenLoop {
         self.offer(&Packet { size: packet, egress_port: port, priority, ..Packet::default() });
     }
 
-    /// A packet arrives now.
+    /// Handles the arrival of a packet now.
     pub fn offer(&mut self, packet: &Packet) -> Admission {
         let (port, queue) = (packet.egress_port, self.switch.queue_of(packet));
         let mut seen = Seen::default();
@@ -193,7 +193,7 @@ impl OpenLoop {
         admission
     }
 
-    /// The next thing that happens before `end`; false if nothing does.
+    /// Handles the next event before `end`; returns false if there is none.
     pub fn step(&mut self, end: Time) -> bool {
         let arrival = (0..self.sources.len())
             .filter_map(|source| Some((self.sources[source].arrival(self.sent[source])?, source)))
@@ -223,16 +223,16 @@ impl OpenLoop {
         true
     }
 
-    /// Everything that happens before `end`.
+    /// Handles every event before `end`.
     pub fn run_until(&mut self, end: Time) {
         while self.step(end) {}
         self.now = self.now.max(end);
     }
 
-    /// A value that the policy reports about a queue.
+    /// Returns a probe of the policy for a queue.
     ///
     /// # Panics
-    /// If it tells no such value.
+    /// If the policy has no such probe.
     #[must_use]
     pub fn probe(&self, queue: u16, name: &str) -> f64 {
         let mut found = None;
@@ -244,19 +244,19 @@ impl OpenLoop {
         found.unwrap_or_else(|| panic!("no probe {name}"))
     }
 
-    /// Packets in a queue.
+    /// Number of packets in a queue.
     #[must_use]
     pub fn packets(&self, queue: u16) -> u64 {
         self.switch.buffer().queue_packets(QueueId(queue)) as u64
     }
 
-    /// Bytes in a queue.
+    /// Number of bytes in a queue.
     #[must_use]
     pub fn bytes(&self, queue: u16) -> u64 {
         self.switch.buffer().queue_bytes(QueueId(queue))
     }
 
-    /// The limit of a queue for packets without tags (bytes).
+    /// Limit of a queue for packets without tags (bytes).
     #[must_use]
     pub fn threshold(&self, queue: u16) -> Option<u64> {
         self.switch.threshold(QueueId(queue), Tags::NONE)
@@ -281,7 +281,7 @@ mod tests {
         };
         let mut bench = OpenLoop::new(&config, "cs", &[], &[source]).expect("it fits");
         bench.run_until(Time::from_us(600));
-        // Every 6 us one comes, every 12 us one goes.
+        // One packet arrives every 6 us, and one leaves every 12 us.
         assert_eq!((bench.sent[0], bench.queues[1].delays.len()), (100, 50));
         assert_eq!((bench.packets(1), bench.queues[1].longest, bench.queues[0].longest), (50, 50, 0));
         bench.run_until(Time::from_ms(2));

@@ -1,4 +1,4 @@
-//! The claims that hold for every policy, one function each.
+//! Claims that hold for every policy, one function each.
 
 use crate::bench::{Bench, Outcome};
 use crate::script::{Operation, Script};
@@ -9,17 +9,17 @@ use std::fmt;
 /// A claim and its check.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    /// The claim, in plain words.
+    /// Claim in plain words.
     pub claim: &'static str,
-    /// Runs `Script` on devices of `Subject`. Errors: where the claim fails.
+    /// Function that runs a script on devices of a subject, and returns the failure of the claim.
     pub check: fn(&Subject, &Script) -> Result<(), Failure>,
 }
 
-/// Claims that not every policy makes.
+/// Claims that only some policies make.
 pub(crate) const MONOTONE: &str = "is monotone in alpha";
 pub(crate) const EXACT: &str = "admits up to its threshold and not beyond";
 
-/// Every property.
+/// All properties.
 pub const PROPERTIES: &[Property] = &[
     Property { claim: "stays within the buffer", check: stays_within_the_buffer },
     Property { claim: "conserves packets, and its ledger is right", check: conserves_packets },
@@ -43,22 +43,22 @@ pub const PROPERTIES: &[Property] = &[
     },
 ];
 
-/// Where a check failed: the index of the operation (the number of operations: after the last), and
-/// why.
+/// Index of the operation at which a check failed, and the reason. An index equal to the number of
+/// operations means: after the last one.
 pub type Failure = (usize, String);
 
-/// A property that does not hold, with the script that shows it.
+/// A property that does not hold, with a script that shows it.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// Whose.
+    /// Name of the subject.
     pub subject: String,
-    /// Which claim.
+    /// The violated claim.
     pub claim: &'static str,
-    /// What happened.
+    /// Script that violates it.
     pub script: Box<Script>,
-    /// Index of the operation at which it showed.
+    /// Index of the operation at which the violation shows.
     pub at: usize,
-    /// What was wrong.
+    /// Description of the violation.
     pub what: String,
 }
 
@@ -94,7 +94,7 @@ fn bench(subject: &Subject, script: &Script) -> Result<Bench, Failure> {
     Ok(Bench::new(device, script))
 }
 
-/// Applies every operation; `observe` looks before (`None`) and after each.
+/// Applies every operation; `observe` is called before (with `None`) and after each.
 fn replay(
     mut bench: Bench,
     script: &Script,
@@ -111,8 +111,8 @@ fn replay(
     Ok(bench)
 }
 
-/// Never more than the buffer is stored, and the policy never asks for what is impossible: space
-/// that does not exist, an eviction from an empty queue.
+/// Checks that the buffer never stores more than its capacity, and that the policy never requests
+/// the impossible: space that does not exist, or an eviction from an empty queue.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -132,8 +132,8 @@ pub fn stays_within_the_buffer(subject: &Subject, script: &Script) -> Result<(),
     .map(|_| ())
 }
 
-/// Packets in = out + dropped + evicted + stored, every queue sends in order of arrival, and the
-/// ledger equals what the queues must contain, after every operation.
+/// Checks after every operation that packets in = out + dropped + evicted + stored, and that the
+/// ledger equals the content of the queues. Every queue must send in order of arrival.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -141,7 +141,7 @@ pub fn conserves_packets(subject: &Subject, script: &Script) -> Result<(), Failu
     replay(bench(subject, script)?, script, |bench, _, _| bench.audit()).map(|_| ())
 }
 
-/// The same operations bring the same verdicts, thresholds and deadlines, in every run.
+/// Checks that equal operations give equal verdicts, thresholds and deadlines in every run.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -161,7 +161,7 @@ pub fn is_deterministic(subject: &Subject, script: &Script) -> Result<(), Failur
     .map(|_| ())
 }
 
-/// What an operation showed of the device.
+/// Observable state of the device after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Snapshot {
     outcome: Outcome,
@@ -186,8 +186,8 @@ fn same(one: &Snapshot, other: &Snapshot, one_name: &str, other_name: &str) -> R
     if one == other { Ok(()) } else { Err(format!("{one_name}: {one:?}; {other_name}: {other:?}")) }
 }
 
-/// A port with a packet in an unpaused queue always sends; in the end everything that was stored
-/// comes out.
+/// Checks that a port with a packet in an unpaused queue always sends, and that all stored packets
+/// leave at the end.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -220,12 +220,12 @@ pub fn is_work_conserving(subject: &Subject, script: &Script) -> Result<(), Fail
     drain().map_err(|what| (script.operations.len(), what))
 }
 
-/// In the same state a larger alpha means no smaller threshold, and it admits what the smaller one
-/// admits.
+/// Checks that, in equal states, a larger alpha gives no smaller threshold, and admits every packet
+/// that the smaller alpha admits.
 ///
-/// Two devices get the same operations for as long as they answer alike and hold the same (a policy
-/// may expel packets according to alpha): their states are then the same but for alpha. Nothing is
-/// claimed beyond, for what one queue gains another may lose.
+/// Two devices get equal operations as long as their answers and contents are equal (a policy may
+/// expel packets according to alpha). Up to there, their states differ only in alpha. The claim
+/// ends there, because a packet more in one queue may cost another queue a packet.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -266,8 +266,8 @@ pub fn is_monotone_in_alpha(subject: &Subject, script: &Script) -> Result<(), Fa
     Ok(())
 }
 
-/// Where the policy has a threshold: a packet that keeps q + len within it and fits into the buffer
-/// is admitted, one beyond is dropped, unless others are removed for it.
+/// Checks policies with a threshold. A packet that keeps q + len within it and fits in the buffer
+/// is admitted; one beyond the threshold is dropped, unless other packets are removed for it.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -281,7 +281,7 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
             let Operation::Arrive { queue, size, tags } = *operation else {
                 return bench.apply(operation).map(|_| ());
             };
-            // Handle what is due first: a timer may move the threshold between the question and the
+            // Handle due timers first: one might move the threshold between the query and the
             // arrival.
             bench.apply(&Operation::Wait(bufferlab_units::Time::ZERO))?;
             let id = QueueId(queue);
@@ -306,17 +306,17 @@ pub fn threshold_agrees_with_admission(subject: &Subject, script: &Script) -> Re
     Ok(())
 }
 
-/// A handled deadline is followed by a later one or none, no operation moves a deadline to an
-/// earlier time, only an arrival starts a timer, and no deadline lies in the past.
+/// Checks timers. After a deadline is handled, the next one is later or absent. No operation moves
+/// a deadline to an earlier time, only an arrival starts a timer, and no deadline is in the past.
 ///
 /// # Errors
 /// Where the claim fails.
 pub fn keeps_its_timers(subject: &Subject, script: &Script) -> Result<(), Failure> {
-    // The bench looks at the deadline around every operation.
+    // The bench itself checks the deadline around every operation.
     replay(bench(subject, script)?, script, |_, _, _| Ok(())).map(|_| ())
 }
 
-/// `handle_timeout` before the deadline, or twice at the deadline, changes nothing.
+/// Checks that `handle_timeout` before the deadline, or twice at the deadline, changes nothing.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -333,8 +333,8 @@ pub fn tolerates_early_timeouts(subject: &Subject, script: &Script) -> Result<()
     Ok(())
 }
 
-/// A packet larger than the buffer is dropped in any state, whatever its tags; the accounts stay
-/// right.
+/// Checks that a packet larger than the buffer is dropped in any state, whatever its tags, and that
+/// the accounts stay correct.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -361,8 +361,8 @@ pub fn refuses_oversized_packets(subject: &Subject, script: &Script) -> Result<(
     .map(|_| ())
 }
 
-/// An arrival that is dropped has cost no stored packet, and none costs more than the subject
-/// claims ([`Subject::with_at_most_evictions`]).
+/// Checks that a dropped arrival removes no stored packet, and that no arrival removes more packets
+/// than the subject claims ([`Subject::with_at_most_evictions`]).
 ///
 /// # Errors
 /// Where the claim fails.
@@ -379,9 +379,10 @@ pub fn evicts_only_for_what_it_stores(subject: &Subject, script: &Script) -> Res
     .map(|_| ())
 }
 
-/// With whole cells, reserves, a limit per port, refreshed thresholds and rounded alphas: what fits
-/// into a queue's reserve is stored, no port exceeds its limit, the policy never asks for what is
-/// impossible, and the ledger is right after every operation.
+/// Checks policies on a chip with whole cells, reserves, a limit per port, refreshed thresholds and
+/// rounded alphas. A packet that fits in its queue's reserve is stored, and no port exceeds its
+/// limit. The policy never requests the impossible, and the ledger is correct after every
+/// operation.
 ///
 /// # Errors
 /// Where the claim fails.
@@ -412,8 +413,8 @@ pub fn keeps_its_promises_on_a_chip(subject: &Subject, script: &Script) -> Resul
     .map(|_| ())
 }
 
-/// The script on a chip whose details follow from its seed. Packets are made whole cells, so that
-/// the bench's books hold.
+/// Converts a script to a chip whose details derive from the seed. Packet sizes are rounded to
+/// whole cells, so that the bench's books stay valid.
 fn on_a_chip(script: &Script) -> Script {
     let mut chip = script.clone();
     let seed = script.config.seed;
@@ -427,21 +428,21 @@ fn on_a_chip(script: &Script) -> Script {
     let packet = u64::from(whole(script.config.max_packet as u32));
     let reserves = Reserves { queue: packet * (seed % 2), port: packet / 2 * (seed % 5 / 2) };
     let set_aside = reserves.total(script.config.port_rates.len(), script.config.queues_per_port);
-    // As many packets fit into what the policy divides as before, so that policies that were built
-    // can be built.
+    // Keep the number of packets that fit in the policy's part of the buffer, so that every policy
+    // can still be built.
     let scaled = (script.config.capacity * packet).div_ceil(script.config.max_packet);
     chip.config.capacity = scaled + set_aside;
     chip.config.max_packet = packet;
     chip.config.hardware = Hardware {
         cell_bytes,
-        // The bench's books have whole cells and no more.
+        // The bench counts whole cells without overhead.
         packet_overhead: 0,
         accounting: Accounting {
             resume_below: if seed % 11 < 5 { ResumeBelow::PausePoint } else { ResumeBelow::Threshold },
             ..Accounting::IDEAL
         },
         reserves,
-        // The reserves of a port, and more.
+        // The limit exceeds the reserves of a port.
         port_limit: (seed % 7 < 3)
             .then_some(packet + reserves.total(1, script.config.queues_per_port) + chip.config.capacity / 4),
         threshold_refresh: (seed % 4 < 2).then_some(bufferlab_units::Time::from_ns(700)),

@@ -1,4 +1,4 @@
-//! The whole suite in one call: every claim with what was found of it.
+//! Runs the whole suite in one call and reports a finding for every claim.
 
 use crate::properties::{EXACT, MONOTONE, PROPERTIES, Property, Violation};
 use crate::script::Script;
@@ -9,16 +9,17 @@ use bufferlab_core::{ParamValue, PolicyInfo};
 use std::fmt;
 use std::ops::Range;
 
-/// How hard the suite tries.
+/// Amount of testing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// All scripts of so many operations over a buffer of three packets: 5ⁿ + 4ⁿ of them.
+    /// Length n of the exhaustive scripts over a buffer of three packets; there are 5ⁿ + 4ⁿ of
+    /// them.
     pub exhaustive_length: u32,
-    /// One script of 600 operations over a large switch for each of these seeds.
+    /// Seeds of random scripts, each with 600 operations over a large switch.
     pub random_seeds: Range<u64>,
 }
 
-/// What every registered policy must pass.
+/// The default is the effort that every registered policy must pass.
 impl Default for Effort {
     fn default() -> Self {
         Self { exhaustive_length: 6, random_seeds: 0..40 }
@@ -26,30 +27,30 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// For a first look, and for policies whose verdicts are slow: a twentieth of the default.
+    /// A twentieth of the default effort, for a first check or for policies with slow verdicts.
     #[must_use]
     pub fn quick() -> Self {
         Self { exhaustive_length: 4, random_seeds: 0..6 }
     }
 }
 
-/// How a policy is checked, and what it claims.
+/// Settings of a check, and the policy's claims.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Parameters in place of the defaults.
+    /// Parameters that replace the defaults.
     pub params: Vec<(String, ParamValue)>,
-    /// Packets may be admitted or dropped for more reasons than the threshold and the size of the
-    /// buffer: see [`Subject::with_other_limits`].
+    /// Whether admission depends on more than the threshold and the size of the buffer: see
+    /// [`Subject::with_other_limits`].
     pub other_limits: bool,
-    /// An arrival never costs more stored packets than this; `None`: nothing is claimed.
+    /// Largest number of stored packets that an arrival may evict; `None`: no claim.
     pub most_evictions: Option<usize>,
-    /// How hard to try.
+    /// Amount of testing.
     pub effort: Effort,
     /// Golden vectors of the policy.
     pub vectors: Vec<VectorFile>,
 }
 
-/// Checks everything that holds for any policy, and the policy's own vectors.
+/// Checks every property, and the policy's vectors.
 ///
 /// ```
 /// use bufferlab_conformance::{Effort, Options, check};
@@ -84,7 +85,7 @@ pub fn check(info: &'static PolicyInfo, options: &Options) -> Report {
     report
 }
 
-/// Checks every property of a subject of any make, also where another one has failed already.
+/// Checks every property of any subject, and continues after a failure.
 #[must_use]
 pub fn check_subject(subject: &Subject, effort: &Effort) -> Report {
     let check = |property: &Property| {
@@ -102,7 +103,7 @@ pub fn check_subject(subject: &Subject, effort: &Effort) -> Report {
     Report { subject: subject.name().to_owned(), checks: PROPERTIES.iter().map(check).collect() }
 }
 
-/// Short scripts first: what they find is the easiest to read.
+/// Searches for a violation, short scripts first: their counterexamples are the easiest to read.
 fn search(
     subject: &Subject,
     property: &Property,
@@ -117,7 +118,7 @@ fn search(
     effort.random_seeds.clone().try_for_each(|seed| one(&random_script(seed)))
 }
 
-/// Why there is nothing to check.
+/// Returns the reason why a property is not checked; `None` if it is.
 fn not_claimed(subject: &Subject, property: &Property) -> Option<&'static str> {
     match property.claim {
         MONOTONE if subject.build_with_alpha.is_none() => Some("it has no parameter alpha"),
@@ -126,27 +127,27 @@ fn not_claimed(subject: &Subject, property: &Property) -> Option<&'static str> {
     }
 }
 
-/// One claim and what was found of it.
+/// A claim and its finding.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The claim, in plain words.
+    /// Claim in plain words.
     pub claim: String,
-    /// Scripts that were run.
+    /// Number of scripts that were run.
     pub trials: u64,
-    /// What came out.
+    /// Finding of the check.
     pub finding: Finding,
 }
 
-/// What was found of a claim.
+/// Finding on a claim.
 #[derive(Clone, Debug)]
 pub enum Finding {
     /// No counterexample was found.
     Holds,
-    /// The policy does not claim it.
+    /// The policy does not make the claim, for this reason.
     NotClaimed(&'static str),
-    /// It does not hold: the shortest script found.
+    /// The claim fails, with the shortest script found.
     Fails(Box<Violation>),
-    /// A vector came out otherwise, or cannot be run.
+    /// A vector gives another result, or cannot be run.
     Differs(String),
 }
 
@@ -157,7 +158,7 @@ impl Check {
         matches!(self.finding, Finding::Fails(_) | Finding::Differs(_))
     }
 
-    /// What was wrong, with the script that shows it.
+    /// Description of the violation, with the script that shows it.
     #[must_use]
     pub fn counterexample(&self) -> Option<String> {
         match &self.finding {
@@ -167,7 +168,7 @@ impl Check {
         }
     }
 
-    /// The same in one line, without the script.
+    /// Description of the violation in one line, without the script.
     fn in_short(&self) -> Option<&str> {
         let what = match &self.finding {
             Finding::Fails(violation) => &violation.what,
@@ -178,28 +179,29 @@ impl Check {
     }
 }
 
-/// Every claim of a policy. Displayed: a line per claim, then the first counterexample in full.
+/// Findings on every claim of a policy. Displays as a line per claim, then the first counterexample
+/// in full.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Whose.
+    /// Name of the subject.
     pub subject: String,
-    /// In the order of [`PROPERTIES`], then the vectors.
+    /// Checks in the order of [`PROPERTIES`], then the vectors.
     pub checks: Vec<Check>,
 }
 
 impl Report {
-    /// Whether no claim failed.
+    /// Whether all claims hold.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.failures().next().is_none()
     }
 
-    /// The claims that failed.
+    /// Returns the claims that failed.
     pub fn failures(&self) -> impl Iterator<Item = &Check> {
         self.checks.iter().filter(|check| check.fails())
     }
 
-    /// Nothing, or this report as an error.
+    /// Returns the report as an error if a claim failed.
     ///
     /// # Errors
     /// If a claim failed.

@@ -1,74 +1,74 @@
-//! What happens to a device under test: a sequence of operations, and where random ones come from.
+//! Scripts: sequences of operations on a device under test, and a generator of random ones.
 
 use bufferlab_core::{Scheduler, SwitchConfig, Tags};
 use bufferlab_units::{BitRate, RandomStream, Time};
 
-/// One thing that happens to a device.
+/// An operation on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// A packet arrives for a queue.
     Arrive {
-        /// Port × queues per port + priority.
+        /// Index of the queue: port × queues per port + priority.
         queue: u16,
-        /// Bytes.
+        /// Size (bytes).
         size: u32,
-        /// Marks.
+        /// Tags of the packet.
         tags: Tags,
     },
-    /// A port asks for a packet.
+    /// A port requests a packet to send.
     Depart {
-        /// Which.
+        /// Index of the port.
         port: u16,
     },
     /// A neighbour pauses or resumes a priority.
     Pause {
-        /// Behind this port.
+        /// Port to the neighbour.
         port: u16,
-        /// This priority.
+        /// Priority that is paused or resumed.
         priority: u8,
-        /// Paused from now on, or not.
+        /// Whether it is paused from now on.
         paused: bool,
     },
-    /// Nothing happens for a while.
+    /// Time passes without any other operation.
     Wait(Time),
 }
 
-/// A switch and what happens to it.
+/// A switch and a sequence of operations.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// The switch.
+    /// Configuration of the switch.
     pub config: SwitchConfig,
-    /// Time passes by this much before each operation.
+    /// Time before each operation.
     pub gap: Time,
-    /// A lower and a higher alpha for the check of monotony.
+    /// A smaller and a larger alpha for the check of monotonicity.
     pub alphas: (f64, f64),
-    /// In order.
+    /// Operations in order.
     pub operations: Vec<Operation>,
 }
 
-/// Bytes of a packet in the exhaustive scripts.
+/// Packet size in the exhaustive scripts (bytes).
 pub(crate) const TINY_PACKET: u32 = 100;
 
 impl Script {
-    /// Number of queues of the switch.
+    /// Number of queues in the switch.
     #[must_use]
     pub fn queues(&self) -> u16 {
         (self.config.port_rates.len() * self.config.queues_per_port) as u16
     }
 
-    /// A switch for exhaustive scripts: three packets of 100 B fit; two queues, on one port or on
-    /// two.
+    /// A switch for exhaustive scripts: a buffer of three packets of 100 B, and two queues, on one
+    /// or two ports.
     pub(crate) fn tiny(ports: usize) -> Self {
         let rates = vec![BitRate::gbps(10); ports];
         let config = SwitchConfig {
             max_packet: u64::from(TINY_PACKET),
             ..SwitchConfig::new(3 * u64::from(TINY_PACKET), rates).with_queues(2 / ports)
         };
-        // Three operations per update interval of ABM (80 us).
+        // About three operations per update interval of ABM (80 us).
         Self { config, gap: Time::from_us(27), alphas: (0.5, 1.0), operations: Vec::new() }
     }
 
-    /// What can happen to [`Self::tiny`].
+    /// All operations for scripts on [`Self::tiny`].
     pub(crate) fn tiny_alphabet(&self) -> Vec<Operation> {
         let arrive = |queue, tags| Operation::Arrive { queue, size: TINY_PACKET, tags };
         let mut letters = vec![arrive(0, Tags::NONE), arrive(1, Tags::NONE), arrive(0, Tags::UNSCHEDULED)];
@@ -76,9 +76,9 @@ impl Script {
         letters
     }
 
-    /// A switch of 1–32 ports × 1–8 queues with its own rates, scheduler and buffer, and `length`
-    /// operations: packets of 64–9216 B, departures, pauses, waiting; at times overloaded, at times
-    /// draining.
+    /// A random script: a switch of 1–32 ports × 1–8 queues with random rates, scheduler and
+    /// buffer, and `length` operations. These are packets of 64–9216 B, departures, pauses and
+    /// waits. The load alternates between overload and draining.
     #[must_use]
     pub fn random(seed: u64, length: usize) -> Self {
         let mut stream = RandomStream::new(seed, "conformance/script", 0);
@@ -86,7 +86,7 @@ impl Script {
         let (ports, queues) = (1 + draw(32) as usize, 1 + draw(8) as usize);
         let rates = (0..ports).map(|_| BitRate::gbps([10, 25, 100][draw(3) as usize])).collect();
         let max_packet = [64, 1_500, 9_216][draw(3) as usize];
-        // Space for one to nine packets per queue on average, so that all limits are met.
+        // Average space for one to nine packets per queue, so that all limits are reached.
         let capacity = max_packet * (ports * queues) as u64 * (1 + draw(8)) + draw(10_000);
         let scheduler = match draw(3) {
             0 => Scheduler::fifo(queues),
@@ -101,8 +101,8 @@ impl Script {
             ..SwitchConfig::new(capacity, rates)
         };
         let total = (ports * queues) as u64;
-        // Traffic prefers the first few queues: a few congested ones among idle ones is the common
-        // case.
+        // Traffic prefers the first few queues: typically, a few queues are congested and the
+        // others idle.
         let busy = 1 + draw(total);
         let mut operations = Vec::with_capacity(length);
         let mut arrivals_of_16 = 12;

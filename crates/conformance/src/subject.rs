@@ -1,4 +1,4 @@
-//! Who is being tested: how to build a device, and what it claims.
+//! The subject of a test: how to build a device, and its claims.
 
 use crate::device::{Device, SwitchDevice};
 use bufferlab_core::{
@@ -25,7 +25,7 @@ impl fmt::Debug for Subject {
 }
 
 impl Subject {
-    /// A device of any make.
+    /// Creates a subject for any device.
     pub fn device(
         name: &str,
         build: impl Fn(&SwitchConfig) -> Result<Box<dyn Device>, BuildError> + 'static,
@@ -39,7 +39,7 @@ impl Subject {
         }
     }
 
-    /// A policy in the core's switch.
+    /// Creates a subject for a policy in the core's switch.
     pub fn policy(
         name: &str,
         build: impl Fn(&SwitchShape) -> Result<Box<dyn Policy>, BuildError> + 'static,
@@ -47,8 +47,8 @@ impl Subject {
         Self::device(name, move |config| Ok(in_switch(config, build(&config.shape())?)))
     }
 
-    /// A policy of the registry with its defaults, or with some parameters set. One that has a
-    /// parameter `alpha` is checked for monotony in it.
+    /// Creates a subject for a registered policy, with some parameters set. A policy with a
+    /// parameter `alpha` is checked for monotonicity in it.
     #[must_use]
     pub fn registered(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Self {
         let params: Vec<_> = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -73,7 +73,7 @@ impl Subject {
         })
     }
 
-    /// Declares that a larger alpha never makes a threshold smaller; `build` takes the alpha.
+    /// Declares that a larger alpha never makes a threshold smaller; `build` receives the alpha.
     #[must_use]
     pub fn monotone_in_alpha(
         mut self,
@@ -83,28 +83,28 @@ impl Subject {
         self
     }
 
-    /// Declares that packets may be admitted or dropped for more reasons than the threshold and the
-    /// size of the buffer: reserves, early drops, port limits.
+    /// Declares that admission depends on more than the threshold and the size of the buffer:
+    /// reserves, early drops, port limits.
     #[must_use]
     pub fn with_other_limits(mut self) -> Self {
         self.exact_threshold = false;
         self
     }
 
-    /// Declares that an arrival never costs more than `count` stored packets.
+    /// Declares that an arrival never evicts more than `count` stored packets.
     #[must_use]
     pub fn with_at_most_evictions(mut self, count: usize) -> Self {
         self.most_evictions = Some(count);
         self
     }
 
-    /// Its name in messages.
+    /// Name of the subject in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A fresh device.
+    /// Builds a fresh device.
     ///
     /// # Errors
     /// If the policy does not fit the switch.
@@ -113,7 +113,7 @@ impl Subject {
     }
 }
 
-/// `policy` in the core's switch.
+/// Puts `policy` into the core's switch.
 fn in_switch(config: &SwitchConfig, policy: Box<dyn Policy>) -> Box<dyn Device> {
     Box::new(SwitchDevice::new(Switch::new(config, policy)))
 }

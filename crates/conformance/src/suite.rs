@@ -1,4 +1,4 @@
-//! Runs the properties: over all short scripts of a tiny buffer, and over long random ones.
+//! Runs the properties over all short scripts of a tiny buffer, and over long random scripts.
 
 use crate::properties::{PROPERTIES, Property, Violation};
 use crate::script::Script;
@@ -6,18 +6,18 @@ use crate::subject::Subject;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Operations of a random script.
+/// Number of operations in a random script.
 const RANDOM_LENGTH: usize = 600;
 
 /// Checks every property on one script.
 ///
 /// # Errors
-/// The first property that does not hold, with `script` as it is.
+/// The first property that does not hold, with the unshortened script.
 pub fn check_script(subject: &Subject, script: &Script) -> Result<(), Violation> {
     PROPERTIES.iter().try_for_each(|property| check_one(subject, property, script))
 }
 
-/// A panic of the device is a violation like any other, so that its script can be shown.
+/// Checks one property. A panic of the device counts as a violation, so that its script is shown.
 pub(crate) fn check_one(subject: &Subject, property: &Property, script: &Script) -> Result<(), Violation> {
     let result = catch_unwind(AssertUnwindSafe(|| (property.check)(subject, script)));
     let (at, what) = match result {
@@ -42,8 +42,8 @@ pub fn exhaustive(subject: &Subject, length: u32) -> Result<u64, Violation> {
     try_tiny(length, |script| check_script(subject, script))
 }
 
-/// Shows `visit` all scripts of `length` operations over the tiny buffer, until it objects. Returns
-/// how many there were.
+/// Passes all scripts of `length` operations over the tiny buffer to `visit`, until it returns an
+/// error. Returns the number of scripts.
 pub(crate) fn try_tiny<E>(length: u32, mut visit: impl FnMut(&Script) -> Result<(), E>) -> Result<u64, E> {
     let mut scripts = 0;
     for ports in [2, 1] {
@@ -64,7 +64,7 @@ pub(crate) fn try_tiny<E>(length: u32, mut visit: impl FnMut(&Script) -> Result<
     Ok(scripts)
 }
 
-/// The random script of a seed: 1–32 ports × 1–8 queues, packets of 64–9216 B.
+/// Creates the random script of a seed: 1–32 ports × 1–8 queues, packets of 64–9216 B.
 pub(crate) fn random_script(seed: u64) -> Script {
     Script::random(seed, RANDOM_LENGTH)
 }
@@ -73,7 +73,7 @@ pub(crate) fn random_script(seed: u64) -> Script {
 /// B.
 ///
 /// # Errors
-/// The first violation, its script made as short as was found.
+/// The first violation, with the shortest script found.
 pub fn random(subject: &Subject, seeds: Range<u64>) -> Result<(), Violation> {
     for seed in seeds {
         check_script(subject, &random_script(seed)).map_err(|violation| minimised(subject, violation))?;
@@ -81,7 +81,7 @@ pub fn random(subject: &Subject, seeds: Range<u64>) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Leaves out operations for as long as the same claim still fails.
+/// Shortens the script of a violation: removes operations as long as the claim still fails.
 ///
 /// # Panics
 /// If `violation` names no claim of [`PROPERTIES`].

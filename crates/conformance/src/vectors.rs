@@ -1,10 +1,8 @@
-//! Golden vectors: situations worked by hand or taken from a paper, with the verdicts that must
-//! come out.
+//! Golden vectors: situations worked by hand or taken from a paper, with the expected verdicts.
 //!
-//! One file per policy, `testdata/policy/<name>.toml`, a list of `[[case]]`. Vectors carry time,
-//! event, state and verdict, so that they also drive implementations that are not this one: write a
-//! [`Device`] and call [`Case::run`], whose observer sees every elementary operation with its time
-//! and answer.
+//! One file per policy, `testdata/policy/<name>.toml`, a list of `[[case]]`. Vectors have time,
+//! event, state and verdict, so that they also drive other implementations: write a [`Device`] and
+//! call [`Case::run`]. Its observer receives every elementary operation with time and answer.
 //!
 //! ```toml
 //! [[case]]
@@ -26,11 +24,11 @@
 //! | `name`, `source` | The claim in plain words; the paper's example or the calculation. |
 //! | `policy`, `params` | Registry name; parameters that differ from the defaults. Times are texts such as `"80 us"`, sizes bytes. |
 //! | `profile` | `"paper"` (default) or `"artifact"`. |
-//! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500), `lossless` priorities (none; all packets come from port 0). |
+//! | `buffer` | `capacity` (bytes), `ports`, `queues` per port (1), `rates_gbps` (10 for every port), `max_packet` (1500), `lossless` priorities (none; all packets arrive at port 0). |
 //! | `scheduler` | `"round_robin"` (default), `"fifo"`, `"strict_priority"`. |
-//! | `mark_above` | Step marking: a packet that finds more than this many bytes in its queue is marked; or a list, by priority. |
-//! | `marker` | A marking rule of the registry: `kind`, its parameters as a scenario has them (sizes in bytes), and `priorities` that may be marked (all). |
-//! | `classifier` | A classifier of the registry: `name` and its parameters; left out: what the policy brings along. |
+//! | `mark_above` | Step marking: a packet is marked if its queue has more bytes than this; or a list, by priority. |
+//! | `marker` | A marking rule of the registry: `kind`, its parameters as in a scenario (sizes in bytes), and `priorities` that may be marked (all). |
+//! | `classifier` | A classifier of the registry: `name` and its parameters; default: the policy's classifier. |
 //! | `steps` | See below. |
 //!
 //! # Step
@@ -39,15 +37,15 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_ns` | When, not before the last step; left out: at the same time. Policy timeouts up to and including this time come first. |
-//! | `arrive` | A packet arrives for this queue (port × queues + priority; with a `classifier`, the priority in its header), with `size` in bytes, `tags`, `flow` (0) and `ecn` (`"capable"`, `"not-capable"` or `"marked"`; left out: capable iff the case marks). |
+//! | `at_ns` | Time of the step, not before the last step; default: the same time. Policy timeouts up to and including this time are handled first. |
+//! | `arrive` | A packet arrives for this queue (port × queues + priority; with a `classifier`, the priority in its header), with `size` in bytes, `tags`, `flow` (0) and `ecn` (`"capable"`, `"not-capable"` or `"marked"`; default: capable iff the case marks). |
 //! | `depart` | This port sends. |
-//! | `fill` | `rounds` rounds: time advances by `round_ns`, then every port of `drain` sends one packet and one packet of `size` (of flow `flow`) arrives for every entry of `fill` (an entry may repeat), each list in its order, both spread evenly: of D departures and F arrivals, departure j comes before arrival i iff j/D <= (i + 1/2)/F, both counted from 0. |
-//! | `repeat` | The event so many times (default 1), each with the same verdict. |
+//! | `fill` | `rounds` rounds: time advances by `round_ns`, then every port of `drain` sends one packet and one packet of `size` (of flow `flow`) arrives for every entry of `fill` (an entry may repeat). Each list keeps its order, and both are spread evenly: of D departures and F arrivals, departure j precedes arrival i iff j/D <= (i + 1/2)/F, both counted from 0. |
+//! | `repeat` | Number of repetitions of the event (default 1), each with the same verdict. |
 //! | `expect` | `"admit"`, `"admit-marked"` or the name of a drop reason; `"sent"`, `"sent-marked"` (marked on departure) or `"idle"`. Not for `fill`. |
 //! | `from` | The queue that a departure must come from. |
-//! | `marks` | How many packets this step marks, on arrival or departure: a number, or the least and the largest. |
-//! | `evicts` | The queues that lost a stored packet in this step, in order, one entry per packet (over all repetitions); left out: nothing is evicted, except in a `fill`, where it is then not checked. |
+//! | `marks` | Number of packets that this step marks, on arrival or departure: a number, or the smallest and the largest. |
+//! | `evicts` | The queues that lost a stored packet in this step, in order, one entry per packet (over all repetitions). Default: nothing is evicted; in a `fill`, not checked. |
 //! | `lengths`, `occupancy` | Bytes of every queue, of the buffer, after the step. |
 //! | `each` | Bytes of every queue that is named in `fill`. |
 //! | `thresholds`, `unscheduled_thresholds`, `small_thresholds` | Limits of every queue after the step, for plain, for unscheduled and for small packets, in bytes. |

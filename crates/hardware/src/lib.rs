@@ -1,9 +1,9 @@
-//! Which circuits of the schemes there are, and what they cost.
+//! Registry of the circuits that implement policies, with their measured cost.
 //!
-//! The circuits are in `hardware/`, where `circuits.toml` lists them and `results` has what was
-//! found: what synthesis made of each size, how many operations were compared with the policy, what
-//! was proved. These tables travel inside the program: `policy show`, the pages of the policies and
-//! the ledger of the papers' statements tell the same from here.
+//! `hardware/circuits.toml` lists the circuits. `hardware/results` has, per circuit, the synthesis
+//! results of each size, the number of operations compared with the policy, and the proofs. The
+//! program embeds these tables. `policy show`, the policy pages and the ledger of the papers'
+//! statements all read them from here.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -15,97 +15,98 @@ const DEPTH: &str = include_str!("../../../hardware/results/depth.csv");
 const COMPARED: &str = include_str!("../../../hardware/results/cosim.csv");
 const PROOFS: &str = include_str!("../../../hardware/results/proofs.csv");
 
-/// A table of `hardware/` that cannot be read.
+/// Error for an unreadable table of `hardware/`.
 #[derive(Debug, thiserror::Error)]
 pub enum HardwareError {
-    /// The list of circuits.
+    /// The list of circuits cannot be read.
     #[error("hardware/circuits.toml: {0}")]
     Circuits(#[from] toml::de::Error),
-    /// What was found.
+    /// A table of results cannot be read.
     #[error("hardware/results/{table}: {source}")]
     Results {
-        /// The file.
+        /// Name of the table's file.
         table: &'static str,
-        /// What is wrong with it.
+        /// The error of the CSV reader.
         source: csv::Error,
     },
 }
 
-/// A circuit that decides as a policy does.
+/// A circuit that makes the decisions of a policy.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Circuit {
-    /// Its name: `abm-shift`.
+    /// Name of the circuit, such as `abm-shift`.
     pub name: String,
-    /// The module that is measured, without a `cost_top` of its own.
+    /// Top module; cost is measured on it unless the circuit has a separate `cost_top`.
     pub top: String,
-    /// What it is, in a few words.
+    /// Description in a few words.
     pub about: String,
-    /// The registered policy that it implements; none for a part, or a contrast.
+    /// The registered policy that the circuit implements; `None` for a part or a circuit for
+    /// contrast.
     pub policy: Option<String>,
-    /// What `bufferlab-circuits` calls the policy that it is compared with; none for a contrast.
+    /// The scheme name that `bufferlab-circuits` uses for the policy; `None` for a circuit for
+    /// contrast.
     pub scheme: Option<String>,
-    /// Clocks from a packet to its answer.
+    /// Clocks from a packet's arrival to the circuit's answer.
     pub clocks: u32,
-    /// Clocks from one operation, an arrival or a departure, to the next.
+    /// Clocks between the starts of two operations (arrivals or departures).
     pub clocks_per_operation: u32,
-    /// What is rounded, and by how much the answer may differ from the policy's.
+    /// Rounded values, and how far the answer may differ from the policy's.
     #[serde(default)]
     pub rounding: String,
-    /// What it costs, by size; not part of the list.
+    /// Cost by size; joined from `cost.csv`, not part of the list.
     #[serde(skip)]
     pub costs: Vec<CircuitCost>,
-    /// How it was compared with the policy; not part of the list.
+    /// Comparisons with the policy; joined from `cosim.csv`, not part of the list.
     #[serde(skip)]
     pub comparisons: Vec<Comparison>,
-    /// What was proved of it; not part of the list.
+    /// Proofs about the circuit; joined from `proofs.csv`, not part of the list.
     #[serde(skip)]
     pub proofs: Vec<Proof>,
 }
 
-/// Operations that were played to a circuit and to its policy: a row of
+/// A set of operations replayed to a circuit and to its policy: a row of
 /// `hardware/results/cosim.csv`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Comparison {
-    /// The circuit.
+    /// Name of the circuit.
     pub circuit: String,
-    /// Where they are from: golden `vectors`, `random`, or a simulated `run`.
+    /// Source of the operations: golden `vectors`, `random`, or a simulated `run`.
     pub source: String,
-    /// Arrivals, departures and control events.
+    /// Number of arrivals, departures and control events.
     pub operations: u64,
-    /// Arrivals.
+    /// Number of arrivals.
     pub packets: u64,
-    /// Clocks that the circuit took.
+    /// Clocks that the circuit needed.
     pub clocks: u64,
-    /// Outputs that were not the policy's.
+    /// Outputs that differ from the policy's.
     pub differences: u64,
-    /// What else there is to say: cases of vectors that were left out, answers that rounding
-    /// changes.
+    /// Remarks: vector cases that were skipped, answers changed by rounding.
     pub notes: String,
-    /// The beginning of the SHA-256 of the operations with the policy's answers.
+    /// First digits of the SHA-256 of the operations with the policy's answers.
     pub sheet_sha256: String,
 }
 
 /// A proof: a row of `hardware/results/proofs.csv`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Proof {
-    /// The circuit.
+    /// Name of the circuit.
     pub circuit: String,
-    /// `prove`: properties that hold by induction; `cover`: traces that exist.
+    /// Kind of proof. `prove`: properties that hold by induction; `cover`: traces that exist.
     pub mode: String,
-    /// `holds` or `reached`.
+    /// Outcome: `holds` or `reached`.
     pub result: String,
 }
 
-/// What a circuit costs at one size: a row of `hardware/results/cost.csv`.
+/// Cost of a circuit at one size: a row of `hardware/results/cost.csv`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct CircuitCost {
-    /// The circuit.
+    /// Name of the circuit.
     pub circuit: String,
-    /// Ports.
+    /// Number of ports.
     pub ports: u32,
-    /// Queues of a port.
+    /// Queues per port.
     pub queues: u32,
-    /// Tables of four inputs of an ECP5, those of memories and carries included.
+    /// Four-input lookup tables of an ECP5, including those used for memories and carries.
     pub lut4: u64,
     /// Flip-flops of an ECP5.
     pub flip_flops: u64,
@@ -113,48 +114,49 @@ pub struct CircuitCost {
     pub block_memories: u64,
     /// Multipliers of 18 x 18 bits.
     pub multipliers: u64,
-    /// Of the slowest path between registers, after routing (MHz); none if the circuit does not fit
-    /// the device, or was not placed.
+    /// Clock frequency that the slowest path between registers allows, after routing (MHz). `None`
+    /// if the circuit does not fit the device or was not placed.
     pub clock_mhz: Option<f64>,
-    /// A packet is two operations: it arrives and leaves. In millions.
+    /// Millions of packets per second. A packet takes two operations, its arrival and its
+    /// departure.
     pub million_packets_per_s: Option<f64>,
-    /// When it was measured.
+    /// Date of the measurement.
     pub date: String,
-    /// The commit that was measured.
+    /// Commit that was measured.
     pub commit: String,
-    /// In generic gates; `None` while it is read.
+    /// Cost in generic gates; `None` while the table is being read.
     #[serde(skip)]
     pub gates: Option<CircuitDepth>,
 }
 
-/// A circuit at one size in gates of two inputs and multiplexers, without memories: a row of
-/// `hardware/results/depth.csv`. How many there are, and how many lie behind each other, depends on
-/// what the mapping saves.
+/// A circuit at one size, in two-input gates and multiplexers, without memories: a row of
+/// `hardware/results/depth.csv`. The number of gates and the depth depend on whether the mapping
+/// optimises area or delay.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct CircuitDepth {
-    /// The circuit.
+    /// Name of the circuit.
     pub circuit: String,
-    /// Ports.
+    /// Number of ports.
     pub ports: u32,
-    /// Queues of a port.
+    /// Queues per port.
     pub queues: u32,
-    /// Gates, where the mapping saves area.
+    /// Gates of the mapping that optimises area.
     pub gates_area: u64,
-    /// The longest path in gates, where the mapping saves area.
+    /// Longest path (gates) of the mapping that optimises area.
     pub depth_area: u64,
-    /// Gates, where the mapping saves delay; none if this size was not mapped so.
+    /// Gates of the mapping that optimises delay; `None` if this size was not mapped for delay.
     pub gates_delay: Option<u64>,
-    /// The longest path in gates, where the mapping saves delay.
+    /// Longest path (gates) of the mapping that optimises delay.
     pub depth_delay: Option<u64>,
     /// Bits of memory.
     pub memory_bits: Option<u64>,
     /// Version of yosys.
     pub yosys: String,
-    /// When it was mapped.
+    /// Date of the mapping.
     pub date: String,
 }
 
-/// Every circuit, in the order of the list.
+/// Returns every circuit, in the order of the list.
 ///
 /// # Errors
 /// If one of the tables cannot be read.
@@ -187,7 +189,7 @@ fn rows<T: DeserializeOwned>(table: &'static str, text: &str) -> Result<Vec<T>, 
     rows.map_err(|source| HardwareError::Results { table, source })
 }
 
-/// The circuit of this name.
+/// Returns the circuit called `name`.
 ///
 /// # Errors
 /// As [`circuits()`].
@@ -195,8 +197,8 @@ pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
     Ok(circuits()?.into_iter().find(|circuit| circuit.name == name))
 }
 
-/// The circuits of a policy, which may be several: exact and approximate, or a part beside the
-/// whole.
+/// Returns the circuits of a policy. A policy may have several: an exact and an approximate one, or
+/// one for a part beside one for the whole.
 ///
 /// # Errors
 /// As [`circuits()`].
@@ -205,7 +207,7 @@ pub fn of_policy(policy: &str) -> Result<Vec<Circuit>, HardwareError> {
 }
 
 impl Circuit {
-    /// When it answers, and what it rounds, in a sentence or two.
+    /// Describes the latency, the rate and the rounding in one or two sentences.
     #[must_use]
     pub fn timing(&self) -> String {
         let clocks = |count: u32| if count == 1 { "One clock".to_owned() } else { format!("{count} clocks") };
@@ -223,20 +225,20 @@ impl Circuit {
 }
 
 impl Circuit {
-    /// Operations that were compared, and those with another answer than the policy's.
+    /// Number of compared operations, and number of those that differ from the policy.
     #[must_use]
     pub fn compared(&self) -> (u64, u64) {
         let sum = |of: fn(&Comparison) -> u64| self.comparisons.iter().map(of).sum();
         (sum(|row| row.operations), sum(|row| row.differences))
     }
 
-    /// Whether something is proved of it by induction.
+    /// Whether a property of the circuit is proved by induction.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         self.proofs.iter().any(|proof| proof.mode == "prove" && proof.result == "holds")
     }
 
-    /// What speaks for it, in a sentence; nothing, if it was not compared.
+    /// The evidence for the circuit as a sentence; empty if the circuit was not compared.
     #[must_use]
     pub fn evidence(&self) -> String {
         let (operations, differences) = self.compared();
@@ -249,7 +251,7 @@ impl Circuit {
 }
 
 impl CircuitCost {
-    /// The cells of a table: in the order of [`HEADS`].
+    /// The cells of a table row, in the order of [`HEADS`].
     #[must_use]
     pub fn cells(&self) -> [String; 11] {
         let gates = |of: fn(&CircuitDepth) -> Option<u64>| {
@@ -272,7 +274,7 @@ impl CircuitCost {
     }
 }
 
-/// The heads of [`CircuitCost::cells`].
+/// Column headings of [`CircuitCost::cells`].
 pub const HEADS: [&str; 11] = [
     "ports × queues",
     "LUT4",
@@ -287,7 +289,7 @@ pub const HEADS: [&str; 11] = [
     "depth by delay",
 ];
 
-/// How circuits were compared, as a table in Markdown with a line for each circuit.
+/// Formats the comparisons with the policies as a Markdown table, one row per circuit.
 #[must_use]
 pub fn comparisons_markdown(circuits: &[Circuit]) -> String {
     let mut text = String::from(
@@ -314,7 +316,7 @@ pub fn comparisons_markdown(circuits: &[Circuit]) -> String {
     text
 }
 
-/// What circuits cost, as a table in Markdown with a line for each size.
+/// Formats the cost as a Markdown table, one row per circuit and size.
 #[must_use]
 pub fn cost_markdown(circuits: &[Circuit]) -> String {
     let mut text = format!("| circuit | {} |\n|---|{}\n", HEADS.join(" | "), "--:|".repeat(HEADS.len()));

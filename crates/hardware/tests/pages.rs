@@ -1,4 +1,4 @@
-//! Do the pages show what was measured?
+//! Checks that the pages show the measured results.
 //!
 //! `cargo xtask generate hardware` writes the tables.
 

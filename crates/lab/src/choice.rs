@@ -1,26 +1,25 @@
-//! What is compared: variants of a scenario, in order, each under a name and in a folder of its
-//! own.
+//! The compared variants of a scenario, in order, each with a name and a result folder.
 
 use crate::PlanError;
 use bufferlab_core::{POLICIES, find_policy};
 use bufferlab_results::RunCaveat;
 use bufferlab_scenario::{Scenario, Variant};
 
-/// Something to be compared, or all policies.
+/// One variant to compare, or all policies.
 #[derive(Clone, Debug)]
 pub enum PolicyChoice {
-    /// A policy of the registry, with what else a variant says.
+    /// A registered policy, with the changes of a variant.
     One(Variant),
-    /// Every built-in policy: what a program brings along must be named, so that the word means the
-    /// same in every process.
+    /// Every built-in policy. Custom policies must be named, so that `all` means the same policies
+    /// in every process.
     All,
 }
 
 impl PolicyChoice {
-    /// The word for every policy.
+    /// Name that selects every built-in policy.
     pub const ALL: &'static str = "all";
 
-    /// A name of the registry, or [`Self::ALL`]; `None` if there is no such policy.
+    /// Looks up a policy name or [`Self::ALL`]; `None` if there is no such policy.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         match name {
@@ -30,14 +29,14 @@ impl PolicyChoice {
     }
 }
 
-/// The policy of the first switch.
+/// Returns the policy of the scenario's first switch.
 pub(crate) fn own_policy(scenario: &Scenario) -> Option<Variant> {
     let first = scenario.switches.first()?;
     find_policy(&first.policy).map(Variant::plain)
 }
 
-/// The variants that are asked for, and whether all policies are: then the scenario's own is the
-/// baseline, which keeps the parameters that the scenario gives it.
+/// Returns the requested variants, and whether all policies are requested. In that case the
+/// scenario's policy is the baseline and keeps the parameters from the scenario.
 pub(crate) fn chosen(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<Variant>, bool) {
     let named = choices.iter().filter_map(|choice| match choice {
         PolicyChoice::One(variant) => Some(variant.clone()),
@@ -46,7 +45,7 @@ pub(crate) fn chosen(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<Vari
     if !choices.iter().any(|choice| matches!(choice, PolicyChoice::All)) {
         return (named.collect(), false);
     }
-    // Named ones come first, in their order, the others follow.
+    // Named variants keep their order and precede the others.
     let mut variants: Vec<Variant> = Vec::new();
     let others = own_policy(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::plain(info)));
     for variant in named.chain(others) {
@@ -57,7 +56,7 @@ pub(crate) fn chosen(choices: &[PolicyChoice], scenario: &Scenario) -> (Vec<Vari
     (variants, true)
 }
 
-/// Refuses variants that tables or folders could not tell apart.
+/// Rejects variants that share a label or a folder.
 pub(crate) fn refuse_twins(variants: &[Variant]) -> Result<(), PlanError> {
     for (index, variant) in variants.iter().enumerate() {
         let earlier = &variants[..index];
@@ -86,13 +85,13 @@ pub(crate) fn refuse_twins(variants: &[Variant]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// A variant may change more than switches do: then equal seeds do not mean equal arrivals.
+/// Returns a caveat if a variant changes the network or the traffic: then equal seeds do not give
+/// equal arrivals.
 pub(crate) fn other_traffic(
     (baseline, first): (&Variant, &Scenario),
     (variant, changed): (&Variant, &Scenario),
 ) -> Option<RunCaveat> {
-    // What is sent follows from what workloads have calculated: a request may be a part of the
-    // buffer.
+    // Compare the computed workloads, since a request size may be a fraction of the buffer.
     let sent = |scenario: &Scenario| {
         let workloads = scenario.workloads.iter().map(|spec| format!("{}: {:?}", spec.class, spec.workload));
         (workloads.collect::<Vec<_>>(), scenario.duration, scenario.start_jitter)

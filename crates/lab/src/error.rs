@@ -1,4 +1,4 @@
-//! What can go wrong with a run or a plan, and what to do then.
+//! Errors of runs and plans, with hints.
 
 use crate::{Panicked, TooMuchMemory};
 use bufferlab_params::Beyond;
@@ -7,22 +7,22 @@ use bufferlab_results::ResultsError;
 use bufferlab_scenario::LoadError;
 use bufferlab_sim::SimError;
 
-/// Why a run has no result.
+/// Reason why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The scenario cannot run, or broke off.
+    /// The scenario cannot run, or the run failed or was interrupted.
     #[error(transparent)]
     Simulation(#[from] SimError),
-    /// The folder cannot be written.
+    /// The result folder cannot be written.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// A loaded scenario names what no registry has.
+    /// A loaded scenario has a name that no registry contains.
     #[error("{0}; this is a bug in bufferlab, please report it")]
     Head(String),
-    /// The planned runs do not fit into memory.
+    /// The planned runs do not fit in memory.
     #[error(transparent)]
     Memory(Box<TooMuchMemory>),
-    /// The program has a defect that this run met.
+    /// The run hit a defect of the program, which panicked.
     #[error("{0}; this is a bug in bufferlab or in a custom scheme")]
     Panicked(Box<Panicked>),
     /// Threads cannot be started.
@@ -31,14 +31,14 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether nothing is wrong but that somebody ended the run.
+    /// Whether the user interrupted the run, so that nothing is wrong.
     #[must_use]
     pub fn is_interruption(&self) -> bool {
         matches!(self, Self::Simulation(SimError::Interrupted))
     }
 
-    /// Whether the run might end otherwise on one thread: threads of one run go on beyond the end
-    /// of the run before they know of it, and may meet there what one thread never meets.
+    /// Whether one thread might give another outcome. Several threads of a run simulate past its
+    /// end before they notice it, and may hit an error there that one thread never reaches.
     #[must_use]
     pub(crate) fn may_depend_on_threads(&self) -> bool {
         match self {
@@ -48,7 +48,7 @@ impl RunError {
         }
     }
 
-    /// What to do.
+    /// Advice to the user.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -97,30 +97,30 @@ fn simulation_hint(error: &SimError) -> &'static str {
     }
 }
 
-/// Why an experiment is not begun, or its results cannot be put together.
+/// Reason why an experiment cannot begin, or its results cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// The scenario does not load.
+    /// The scenario cannot be loaded.
     #[error(transparent)]
     Scenario(#[from] LoadError),
     /// A folder cannot be read or written.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// Results cannot be compared.
+    /// The results cannot be compared.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// It would mix, repeat or destroy something.
+    /// The plan would mix, repeat or destroy results.
     #[error("{message}")]
     Refused {
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
-        /// What to do.
+        /// Advice to the user.
         help: String,
     },
 }
 
 impl PlanError {
-    /// More runs than one command may plan.
+    /// The error for more runs than one command may plan.
     pub(crate) fn beyond(beyond: Beyond) -> Self {
         Self::refused(
             beyond.to_string(),
@@ -132,7 +132,7 @@ impl PlanError {
         Self::Refused { message: message.into(), help: help.into() }
     }
 
-    /// What to do; a scenario's problems have their own advice.
+    /// Advice to the user; `None` for problems of a scenario, which have their own advice.
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {

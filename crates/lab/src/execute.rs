@@ -1,4 +1,4 @@
-//! How are jobs executed, and what is there already?
+//! Execution of jobs, several at a time.
 
 use crate::head::head;
 use crate::memory::{MemoryBudget, fits_into, memory_budget};
@@ -16,42 +16,44 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 
-/// One run to be done.
+/// A run to execute.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// What runs.
+    /// The loaded scenario to run.
     pub loaded: Loaded,
-    /// Where its results go; a finished run there is replaced.
+    /// Folder of the results; a finished run there is replaced.
     pub dir: PathBuf,
-    /// To be checked before trusting its numbers.
+    /// Caveats that readers should check before they trust the numbers.
     pub caveats: Vec<RunCaveat>,
 }
 
-/// How jobs are executed.
+/// Settings for executing jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Execution {
-    /// Runs at the same time; the number of cores if `None`.
+    /// Number of runs in parallel; `None`: the number of cores.
     pub jobs: Option<NonZero<usize>>,
-    /// Threads of every run, where its network can be divided ([`Simulation::needs_one_thread`]);
-    /// its tables are the same. `None`: the cores that no other run needs, for networks of at least
-    /// [`AUTOMATIC_HOSTS`] hosts. Policies that know of the thread that built them need one.
+    /// Threads per run; the result tables do not depend on it. It applies to networks that can be
+    /// divided ([`Simulation::needs_one_thread`]). `None`: the cores that no other run needs, for
+    /// networks of at least [`AUTOMATIC_HOSTS`] hosts. Policies bound to the thread that built them
+    /// need one thread.
     pub threads: Option<NonZero<usize>>,
-    /// Check packet conservation and the ledger after every event, not only at the end (slow).
+    /// Whether packet conservation and the ledger are checked after every event (slow), not only at
+    /// the end.
     pub verify: bool,
 }
 
-/// A smaller network has so little to do between two meetings of its threads that nobody divides it
-/// unasked.
+/// Smallest network (hosts) that is divided among threads by default. In a smaller one, threads
+/// would do too little between two synchronisations.
 pub const AUTOMATIC_HOSTS: usize = 64;
 
 impl Execution {
-    /// Runs at the same time, of so many.
+    /// Returns the number of runs in parallel, out of `runs`.
     fn at_once(&self, runs: usize) -> usize {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         self.jobs.map_or(cores, NonZero::get).min(runs).max(1)
     }
 
-    /// Threads of each of the runs that go on at the same time.
+    /// Returns the threads of each of `at_once` parallel runs.
     fn threads_of(&self, at_once: usize) -> ThreadsOfARun {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let idle = cores.saturating_sub(busy_elsewhere());
@@ -60,20 +62,21 @@ impl Execution {
     }
 }
 
-/// How many cores others use at this moment, where the system says so: threads of one run wait for
-/// each other all the time, and are slower than one thread where they must share cores.
+/// Returns the number of cores that other processes use now, if the system reports it. Threads of
+/// one run constantly wait for each other. If they must share cores, they are slower than one
+/// thread.
 fn busy_elsewhere() -> usize {
-    // The fourth word: threads that run or could run, this one included, of all.
+    // The fourth field is runnable threads / all threads, and includes this thread.
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let running = text.split(' ').nth(3).and_then(|word| word.split('/').next()?.parse::<usize>().ok());
     running.map_or(0, |running| running.saturating_sub(1))
 }
 
-/// How many threads a run gets.
+/// Policy for the number of threads per run.
 #[derive(Clone, Copy, Debug)]
 enum ThreadsOfARun {
     Exactly(NonZero<usize>),
-    /// In a network that is large enough.
+    /// At most this number of threads, and one thread in a small network.
     AtMost(NonZero<usize>),
 }
 
@@ -88,18 +91,19 @@ impl ThreadsOfARun {
     }
 }
 
-/// Receives the progress of runs, from several threads at once.
+/// Receives the progress of runs, called from several threads at once.
 pub trait Watcher: Sync {
-    /// Job `index` has come this far.
+    /// Reports the progress of job `index`.
     fn update(&self, index: usize, progress: &Progress);
-    /// Job `index` is complete.
+    /// Reports that job `index` is complete.
     fn complete(&self, index: usize, packet_hops: u64);
-    /// Does the work of a job on its thread: calls `work` once. A policy in another language does
-    /// here what it needs around a whole run.
+    /// Executes a job on its thread by calling `work` once. A policy in another language overrides
+    /// this to set up and clean up around a whole run.
     fn around(&self, _index: usize, work: &mut dyn FnMut()) {
         work();
     }
-    /// Whether runs go on; called often. Once it has returned `false`, it does so for every job.
+    /// Whether runs should continue; called often. After a first `false` it must return `false` for
+    /// every job.
     fn goes_on(&self) -> bool {
         true
     }
@@ -123,7 +127,7 @@ impl<W: Watcher + ?Sized> Watcher for &W {
     }
 }
 
-/// Ignores progress.
+/// A watcher that ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 
@@ -132,22 +136,21 @@ impl Watcher for Unwatched {
     fn complete(&self, _: usize, _: u64) {}
 }
 
-/// What a finished run was.
+/// Statistics of a finished run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finished {
-    /// Packets that crossed a link.
+    /// Number of packet-hops: packets that crossed a link.
     pub packet_hops: u64,
     /// CPU time of the run (s).
     pub cpu_seconds: f64,
 }
 
-/// Does all jobs, several at a time. The result of a job depends on the job alone, not on the
-/// others.
+/// Executes all jobs, several at a time. The result of a job does not depend on the other jobs.
 ///
-/// Returns the outcome of each job, in their order.
+/// Returns the outcome of each job, in the order of the jobs.
 ///
 /// # Errors
-/// If threads cannot be started; the error of a job is in its place of the result.
+/// If threads cannot be started. The error of a single job is part of the result.
 pub fn execute(
     jobs: &[Job],
     how: &Execution,
@@ -156,9 +159,9 @@ pub fn execute(
     execute_then(jobs, how, watcher, |_, result| result)
 }
 
-/// Does all jobs as [`execute`] does. After each job, and before the next one on the same thread,
-/// `then` is called with the index of the job and its outcome; its results are returned. So a front
-/// end that keeps little of a run frees memory early.
+/// Executes all jobs as [`execute`] does and returns the results of `then`. `then` receives the
+/// index and outcome of each job before the thread begins its next one. A front end that keeps
+/// little of a run thus frees memory early.
 ///
 /// # Errors
 /// If threads cannot be started.
@@ -169,7 +172,7 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
     then: impl Fn(usize, Result<Finished, RunError>) -> R + Sync,
 ) -> Result<Vec<R>, RunError> {
     let room = Room::new(jobs.iter().map(|job| &job.borrow().loaded.scenario));
-    // More threads than jobs would only wait for one another.
+    // More threads than jobs would be idle.
     let at_once = room.at_once(how.at_once(jobs.len()));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(at_once).build()?;
     let threads = how.threads_of(at_once);
@@ -191,16 +194,16 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
         Ok(finished)
     };
     let work = |(index, job)| then(index, run((index, job)));
-    // One at a time: the next job goes to an idle thread, so that a long one at the end of a
-    // thread's share delays no other.
+    // Hand out one job at a time to idle threads, so that a long job delays no other.
     Ok(pool.install(|| jobs.par_iter().enumerate().with_max_len(1).map(work).collect()))
 }
 
-/// Does one job on this thread; `go_on` receives its progress, and ends it by returning `false`.
+/// Executes one job on this thread. `go_on` receives the progress and stops the run by returning
+/// `false`.
 ///
 /// # Errors
-/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`; then the
-/// folder is as it was before.
+/// If the scenario cannot run, the folder cannot be written, or `go_on` returns `false`. The folder
+/// is then unchanged.
 pub fn execute_one(
     job: &Job,
     verify: bool,
@@ -211,8 +214,8 @@ pub fn execute_one(
     run_one(job, &Place { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
 }
 
-/// Does a job, unless it does not fit. Its outcome is that of one thread, whatever happens to
-/// several.
+/// Executes a job if it fits in memory. If several threads fail, the outcome is that of a second
+/// attempt with one thread.
 fn run_one(job: &Job, place: &Place, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Finished, RunError> {
     fits_into(&job.loaded.scenario, place.budget)?;
     let mut used = NonZero::<usize>::MIN;
@@ -226,7 +229,7 @@ fn run_one(job: &Job, place: &Place, go_on: &mut dyn FnMut(&Progress) -> bool) -
     }
 }
 
-/// Does a job; a panic is an error of it alone.
+/// Executes a job and turns a panic into an error of this job.
 fn attempt_caught(
     job: &Job,
     place: &Place,
@@ -238,20 +241,20 @@ fn attempt_caught(
     })
 }
 
-/// Where runs are done.
+/// Resources of a run.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     budget: MemoryBudget,
     threads: ThreadsOfARun,
-    /// Every thread of a run has the whole network: there is memory for this many.
+    /// Number of threads that memory allows; every thread of a run copies the whole network.
     most_threads: NonZero<usize>,
     verify: bool,
 }
 
-/// Memory for several runs.
+/// Memory for parallel runs.
 struct Room {
     budget: MemoryBudget,
-    /// What the largest run takes that fits (bytes).
+    /// Memory of the largest run that fits (bytes).
     largest: u64,
 }
 
@@ -262,7 +265,7 @@ impl Room {
         Self { budget, largest: sizes.max().unwrap_or(1).max(1) }
     }
 
-    /// Runs at the same time: as many as are wanted, or as have room.
+    /// Returns the number of runs in parallel: `wanted`, or fewer if memory is short.
     fn at_once(&self, wanted: usize) -> usize {
         wanted.min((self.budget.bytes / self.largest) as usize).max(1)
     }
@@ -272,7 +275,7 @@ impl Room {
     }
 }
 
-/// Does a job; `used` is set to the threads that it gets.
+/// Executes a job and sets `used` to its number of threads.
 fn attempt(
     job: &Job,
     place: &Place,
@@ -287,7 +290,7 @@ fn attempt(
     let threads = place.threads.count(&simulation, &job.loaded.scenario).min(place.most_threads);
     *used = threads;
     let totals = simulation.run_on(threads, &job.loaded.scenario, &mut writer, go_on)?;
-    // Threads of one run wait for each other without leaving their cores.
+    // Threads of one run spin while they wait, so each uses a core for the whole run.
     let cpu_seconds = match threads.get() {
         1 => cpu.elapsed().as_secs_f64(),
         threads => threads as f64 * wall.elapsed().as_secs_f64(),
@@ -302,7 +305,7 @@ fn attempt(
     Ok(Finished { packet_hops: totals.packet_hops, cpu_seconds })
 }
 
-/// Whether the run at `dir` ran what `loaded` says.
+/// Whether the run in `dir` stored the same scenario and inputs as `loaded`.
 #[must_use]
 pub fn has_stored(dir: &Path, loaded: &Loaded) -> bool {
     let is = |name: &str, content: &[u8]| fs::read(dir.join(name)).is_ok_and(|stored| stored == content);
@@ -339,7 +342,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let jobs =
             [(1, "1 MB"), (2, "2 MB"), (3, "3 MB")].map(|(seed, buffer)| job(folder.path(), seed, buffer));
-        // A file where a folder should be: the second run has no result.
+        // A file blocks the folder of the second run, so this run has no result.
         fs::write(&jobs[1].dir, "in the way").expect("writable");
         let how = Execution { jobs: NonZero::new(2), ..Execution::default() };
         let answers = execute_then(&jobs, &how, &Unwatched, |index, result| {

@@ -1,4 +1,4 @@
-//! How is an explanation told on a terminal?
+//! Explanations as text for a terminal.
 
 use bufferlab_report::format::number;
 use bufferlab_results::ExplanationRecord;
@@ -6,14 +6,14 @@ use bufferlab_scenario::format_time;
 use bufferlab_units::Time;
 use std::fmt::Write;
 
-/// An explanation for people: what happened, which limit bound, who held the buffer, and what other
-/// policies would have done.
+/// Formats an explanation as text: the event, the limit that applied, the queues that occupied the
+/// buffer, and the decisions of other policies.
 #[must_use]
 pub fn explanation_text(e: &ExplanationRecord) -> String {
     let mut text = String::new();
     let share = |bytes: u64| 100.0 * bytes as f64 / e.buffer_bytes as f64;
     let mut line = |head: &str, body: String| {
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{head:<12} {}", body.trim_end());
     };
     let tags = if e.tags.is_empty() { String::new() } else { format!(", tagged {}", e.tags.join(", ")) };

@@ -1,10 +1,9 @@
-//! Folders that hold several runs: what may already be there, so that one table never mixes two
-//! experiments.
+//! Folders of several runs: checks on existing runs, so that one table never mixes two experiments.
 //!
-//! A comparison keeps its runs in `<variant>/seed-<n>/`, a run with several seeds in `seed-<n>/`, a
-//! sweep has a comparison per point. Earlier runs stay and are shown together with the new ones, so
-//! they must be runs of the same scenario by the same program. Their content decides: it must be
-//! what this command line would have stored.
+//! A comparison stores its runs in `<variant>/seed-<n>/`, a run with several seeds in `seed-<n>/`.
+//! A sweep has one comparison per point. Earlier runs stay and are shown together with the new
+//! ones, so they must be runs of the same scenario by the same program. The check compares
+//! contents: an earlier run must equal what this command line would have stored.
 
 use crate::execute::has_stored;
 use crate::kept::{has_old_code, is_of_this_version};
@@ -20,10 +19,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What to do where results of other content are in the way.
+/// Hint for results of other content in the folder.
 const WAYS_OUT: &str = "choose another folder with --out, or give --replace to remove the old results first; nothing was deleted";
 
-/// How the runs of a folder are arranged.
+/// Arrangement of the runs in a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// `seed-<n>/`
@@ -41,52 +40,52 @@ impl Layout {
     }
 }
 
-/// A run that is there already.
+/// An existing run of the folder.
 #[derive(Debug)]
 pub(crate) struct Present {
-    /// Name of the folder above it; empty for [`Layout::Seeds`].
+    /// Name of the parent folder; empty for [`Layout::Seeds`].
     pub(crate) folder: String,
-    /// The variant that the run says it is; `None`: the scenario as it is, or a policy by the
-    /// folder's name.
+    /// Variant from the run's manifest. `None`: the unchanged scenario, or the policy that the
+    /// folder's name gives.
     pub(crate) variant: Option<Variant>,
     pub(crate) seed: u64,
     dir: PathBuf,
 }
 
-/// How a finished run relates to what this command line would store in its place.
+/// Comparison of a finished run with the run that this command line would store in its place.
 enum Standing {
-    /// The content is the same.
+    /// The contents are equal.
     Same,
-    /// The scenario is the same, but another version of the program or of a custom class ran it.
+    /// Another version of the program or of a custom class ran the same scenario.
     Outdated(String),
-    /// The scenario is another one.
+    /// The scenario is different.
     Other(String),
-    /// The manifest, the scenario or an input file cannot be read, or is not what the run wrote.
+    /// The manifest, the scenario or an input file is unreadable or was changed after the run.
     Damaged(String),
 }
 
-/// A folder to which runs may be added. Nothing has been changed yet.
+/// A folder that may receive runs. The check itself has changed nothing.
 #[derive(Debug)]
 pub(crate) struct Checked {
     out: PathBuf,
-    /// Earlier runs that are not made again and are shown with the new ones.
+    /// Earlier runs that are reused and shown with the new ones.
     kept: Vec<PathBuf>,
-    /// Runs that must not stay beside the new ones.
+    /// Earlier runs to remove.
     doomed: Vec<PathBuf>,
-    /// Folders of all runs that the folder shall hold.
+    /// Folders of all planned runs, earlier ones included.
     runs: Vec<String>,
 }
 
 impl Checked {
-    /// Removes what must not stay, and writes down which runs the folder shall hold. Answers the
-    /// earlier runs that stay. Runs of other content go before the first new run, so a kill leaves
-    /// no mixture.
+    /// Removes outdated runs, records the planned runs of the folder, and returns the reused runs.
+    /// Runs of other content are removed before the first new run starts. A killed command thus
+    /// leaves no mixture.
     ///
     /// # Errors
     /// If a folder cannot be removed or written.
     pub(crate) fn carry_out(self) -> Result<Vec<PathBuf>, PlanError> {
         if !self.doomed.is_empty() {
-            // Pages and tables that show them go first.
+            // Remove pages and tables that show these runs before the runs themselves.
             remove_sealed(&self.out, &[REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET])?;
         }
         for dir in &self.doomed {
@@ -99,13 +98,13 @@ impl Checked {
 
 /// Checks that runs may be added to `out`.
 ///
-/// `new` are the runs to come. They take the place of runs of the same scenario, and with `replace`
-/// of any. `load` loads what a run that is there should be by the name of its folder and its seed;
-/// it answers `None` for names that this program does not know.
+/// `new` are the planned runs. They replace runs of the same scenario, and any runs if `replace` is
+/// set. `load` loads the scenario that an existing run should have, given its folder name and seed.
+/// It returns `None` for names that this program does not know.
 ///
 /// # Errors
-/// If `out` holds anything else than such runs and their report, or runs of other content that are
-/// not to be replaced.
+/// If `out` contains other files than such runs and their report, or runs of other content without
+/// `replace`.
 pub(crate) fn check(
     out: &Path,
     layout: Layout,
@@ -133,7 +132,7 @@ pub(crate) fn check(
             Some(job) => standing(&run.dir, &job.loaded),
             None => match load(&run) {
                 Some(Ok(loaded)) => standing(&run.dir, &loaded),
-                // What cannot be loaded is not what this command line would run.
+                // A scenario that fails to load is not one that this command line would run.
                 Some(Err(why)) => Standing::Other(why.to_string()),
                 None if replace => Standing::Other("its policy is not known".to_owned()),
                 None => return Err(unknown(out, &run.folder)),
@@ -142,7 +141,8 @@ pub(crate) fn check(
         match (found, job) {
             (Standing::Same, None) => kept.push(run.dir),
             (Standing::Same, Some(_)) => {}
-            // Made again. Readers see a version, but not which version of a custom class ran.
+            // The run is repeated. An outdated custom class does not show in the manifest, so such
+            // a run is removed at once.
             (Standing::Outdated(_), Some(_)) => {
                 if has_old_code(&run.dir) {
                     doomed.push(run.dir);
@@ -171,11 +171,11 @@ fn other(out: &Path, what: &str, dir: &Path, why: &str) -> PlanError {
     PlanError::refused(message, format!("runs of one folder share their means: {WAYS_OUT}"))
 }
 
-/// Hours of simulation are not lost to a second command with the same `--out`: refuses to replace a
-/// single run of another scenario.
+/// Rejects an output folder with a single run of another scenario. This saves hours of simulation
+/// from a second command with the same `--out`.
 ///
 /// # Errors
-/// If that lies in `out`.
+/// If `out` contains such a run.
 pub(crate) fn check_single(out: &Path, new: &Loaded) -> Result<(), PlanError> {
     if !RunResult::is_complete(out) {
         return Ok(());
@@ -189,7 +189,7 @@ pub(crate) fn check_single(out: &Path, new: &Loaded) -> Result<(), PlanError> {
     }
 }
 
-/// Compares the finished run in `dir` with what `loaded` would leave there.
+/// Compares the finished run in `dir` with the run that `loaded` would store.
 fn standing(dir: &Path, loaded: &Loaded) -> Standing {
     let there = RunResult::open(dir).and_then(|run| Ok((Content::of_run(&run)?, run)));
     let (content, run) = match there {
@@ -215,7 +215,7 @@ fn standing(dir: &Path, loaded: &Loaded) -> Standing {
     }
 }
 
-/// The runs of a folder, which holds nothing else but their report.
+/// Lists the runs of a folder. Rejects a folder with anything except runs and their report.
 fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, PlanError> {
     let mut runs = Vec::new();
     for (name, path) in visible(out)? {
@@ -238,8 +238,8 @@ fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, Plan
             }
             (Layout::Policies, _) if path.is_dir() => {
                 let ours = find_policy(&name).is_some() || new.iter().any(|job| job.dir.starts_with(&path));
-                // An empty one is what a command leaves that was killed before the first run of a
-                // variant was complete.
+                // A command that was killed before the first run of a variant leaves an empty
+                // folder.
                 for (inner, dir) in visible(&path)? {
                     let seed = seed_of(&inner).filter(|_| dir.is_dir()).ok_or_else(foreign)?;
                     let variant = stored_variant(&dir);
@@ -255,7 +255,7 @@ fn present(out: &Path, layout: Layout, new: &[Job]) -> Result<Vec<Present>, Plan
     Ok(runs)
 }
 
-/// There are runs of a policy that another program has brought along.
+/// The error for runs of a policy that another program defines.
 fn unknown(out: &Path, name: &str) -> PlanError {
     PlanError::refused(
         format!("{} holds runs of {name}, which this program does not know", out.display()),
@@ -264,7 +264,7 @@ fn unknown(out: &Path, name: &str) -> PlanError {
     )
 }
 
-/// The variant that a finished run says it is.
+/// Reads the variant from the manifest of a finished run.
 fn stored_variant(dir: &Path) -> Option<Variant> {
     let run = RunResult::is_complete(dir).then(|| RunResult::open(dir).ok())??;
     let named = run.manifest().variant.as_ref()?;
@@ -275,8 +275,8 @@ fn seed_of(name: &str) -> Option<u64> {
     name.strip_prefix("seed-")?.parse().ok()
 }
 
-/// Entries by name, without hidden ones, which are runs in the making; none if the folder does not
-/// exist.
+/// Lists entries by name; none if the folder does not exist. Skips hidden entries, which are
+/// unfinished runs.
 fn visible(folder: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
     let failed = |source| ResultsError::Io { action: "read", path: folder.to_path_buf(), source };
     let entries = match fs::read_dir(folder) {
@@ -307,8 +307,7 @@ mod tests {
     use bufferlab_core::POLICIES;
     use bufferlab_scenario::{Changes, load_changed};
 
-    /// Readers of a folder know nothing but its runs: what seeds and policies bring must not look
-    /// like a mixture.
+    /// Readers see only the runs of a folder, so seeds and policies must not look like a mixture.
     #[test]
     fn seeds_and_policies_of_every_scenario_share_means() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

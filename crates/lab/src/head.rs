@@ -1,14 +1,15 @@
-//! What is known of a run before it starts.
+//! Manifest data that is known before a run starts.
 
 use crate::RunError;
 use bufferlab_core::{Params, find_policy};
 use bufferlab_results::{NameTables, PolicyHead, RunHead, VariantHead};
 use bufferlab_scenario::{Loaded, Scenario};
 
-/// The head of a run's manifest; `classes` in the order of [`bufferlab_sim::Simulation::classes`].
+/// Returns the head of a run's manifest; `classes` in the order of
+/// [`bufferlab_sim::Simulation::classes`].
 ///
 /// # Errors
-/// If the scenario has no switch, or its policy is not known.
+/// If the scenario has no switch, or its policy is not registered.
 pub fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunError> {
     let scenario = &loaded.scenario;
     let topology = &scenario.topology;
@@ -38,14 +39,14 @@ pub fn head(loaded: &Loaded, classes: &[String]) -> Result<RunHead, RunError> {
     })
 }
 
-/// Of any switch, ascending.
+/// Lossless priorities of all switches, ascending.
 fn lossless_priorities(scenario: &Scenario) -> Vec<u8> {
     let mask = scenario.switches.iter().fold(0, |mask, switch| mask | switch.lossless());
     (0..32).filter(|priority| mask >> priority & 1 != 0).collect()
 }
 
-/// The policy of the first switch, with every parameter; other switches' policies are named beside
-/// it.
+/// The policy of the first switch with every parameter. Different policies of other switches are
+/// listed by name.
 fn policy_head(scenario: &Scenario) -> Result<PolicyHead, RunError> {
     let missing = |what: String| RunError::Head(what);
     let first = scenario.switches.first().ok_or_else(|| missing("the scenario has no switch".to_owned()))?;

@@ -1,8 +1,9 @@
-//! What runs: loaded scenarios, several at a time, into folders of results; which runs a comparison
-//! or a sweep is made of.
+//! Planning and execution of runs: loaded scenarios run in parallel and write result folders.
+//! Comparisons and sweeps are planned here too.
 //!
-//! No terminal and no arguments here: the command line, the reproduction of papers and other front
-//! ends execute the same [`Job`]s, so a scenario gives the same bytes whoever asks for it.
+//! This crate knows no terminal and no arguments. The command line, the reproduction of papers and
+//! other front ends all execute the same [`Job`]s, so a scenario gives the same bytes in each of
+//! them.
 //!
 //! ```
 //! use bufferlab_lab::{Execution, Job, Unwatched, execute};
@@ -50,7 +51,7 @@ pub use sweep::{
     SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary, sweep_schema,
 };
 
-/// The source revision that the program was built from, where it is known.
+/// Git commit of the program's sources, if known.
 #[must_use]
 pub const fn commit() -> Option<&'static str> {
     option_env!("BUFFERLAB_COMMIT")

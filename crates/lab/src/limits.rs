@@ -1,8 +1,8 @@
-//! How many runs may a command plan?
+//! Limits on the number of runs in a plan.
 
 use bufferlab_params::Limit;
 
-/// Seeds of a run, of a comparison, or of every point of a sweep.
+/// Limit on seeds of a run, of a comparison, or of every point of a sweep.
 pub const SEEDS: Limit = Limit {
     name: "seeds",
     most: 10_000,
@@ -11,17 +11,17 @@ pub const SEEDS: Limit = Limit {
     effect: "refused before the first run",
 };
 
-/// Runs of one command: points × variants × seeds.
+/// Limit on runs of one command: points × variants × seeds.
 pub const RUNS: Limit = Limit {
     name: "runs",
     most: 100_000,
     unit: "",
-    place: "`--vary`, `--variants`, `--policies`, `--seeds`, the same in Python, axes of experiments",
+    place: "`--vary`, `--variants`, `--policies`, `--seeds`, their counterparts in Python, axes of experiments",
     effect: "refused before the first run",
 };
 
-/// Memory that a run is left beside what is estimated: rows that wait for the disk, the program
-/// itself (bytes).
+/// Memory reserved beyond the estimate of a run: rows not yet written to disk, the program itself
+/// (bytes).
 pub(crate) const RESERVE: u64 = 64_000_000;
 
 /// Limits that this crate checks.

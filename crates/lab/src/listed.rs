@@ -1,10 +1,10 @@
-//! Which values does a text list that was typed for one key?
+//! Splits a text into the values of one key.
 
 use bufferlab_scenario::between_commas;
 
-/// The values of `0.2,0.4`, `["1 MB", "2 MB"]` or `dt(alpha=0.5),abm`, each as a scenario writes
-/// it: a list in TOML, or what stands between commas. A comma in brackets separates parameters. A
-/// value may be empty, where nothing stands before or behind a comma.
+/// Splits `0.2,0.4`, `["1 MB", "2 MB"]` or `dt(alpha=0.5),abm` into values in the notation of a
+/// scenario. The text is a TOML list or is separated by commas. Commas in brackets separate
+/// parameters and do not split. A leading or trailing comma gives an empty value.
 #[must_use]
 pub fn listed_values(text: &str) -> Vec<String> {
     if let Ok(table) = toml::from_str::<toml::Table>(&format!("values = {text}"))
@@ -14,7 +14,7 @@ pub fn listed_values(text: &str) -> Vec<String> {
     }
     match between_commas(text) {
         Ok(parts) => parts.iter().map(|part| part.text.to_owned()).collect(),
-        // Where brackets do not match, none counts.
+        // With unbalanced brackets, split at every comma.
         Err(_) => text.split(',').map(|value| value.trim().to_owned()).collect(),
     }
 }

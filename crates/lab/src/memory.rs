@@ -1,9 +1,8 @@
-//! Does what is planned fit into memory?
+//! Checks that planned runs fit in memory.
 //!
-//! The bound is the memory that the system has left when a command starts: what runs on a server
-//! must not be refused because a laptop could not run it, and what a laptop cannot run is refused
-//! before the system kills the process. `--memory-limit` replaces the bound where the system is
-//! wrong.
+//! The bound is the memory that the system has free when a command starts. So a server may run what
+//! a laptop cannot, and a laptop rejects it before the system kills the process. `--memory-limit`
+//! replaces the bound if the system reports a wrong one.
 
 use crate::limits::RESERVE;
 use crate::{PlanError, RunError};
@@ -14,28 +13,27 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Memory that nobody is asked about is taken for this much (bytes): systems without `/proc`.
+/// Memory assumed if the system has no `/proc` (bytes).
 const ASSUMED: u64 = 16_000_000_000;
 
-/// What [`set_memory_limit`] was told (bytes); 0: nothing.
+/// Limit from [`set_memory_limit`] (bytes); 0: none.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 
-/// Replaces what the system says about its memory, for the rest of the process (bytes).
+/// Overrides the system's free memory for the rest of the process (bytes).
 pub fn set_memory_limit(bytes: u64) {
     LIMIT.store(bytes.max(1), Ordering::Relaxed);
 }
 
-/// Memory that a command may take, and who says so.
+/// Memory that a command may use, and the origin of the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryBudget {
-    /// How much (bytes).
+    /// Amount of memory (bytes).
     pub bytes: u64,
-    /// Who says so: "the system has".
+    /// Origin of the number as text, such as "the system has".
     pub source: &'static str,
 }
 
-/// The least of what the user, the system, the control group and the shell's limits leave to this
-/// process.
+/// Returns the smallest of the limits by the user, the system, the control group and the shell.
 #[must_use]
 pub fn memory_budget() -> MemoryBudget {
     let limit = LIMIT.load(Ordering::Relaxed);
@@ -54,24 +52,24 @@ pub fn memory_budget() -> MemoryBudget {
         .unwrap_or(MemoryBudget { bytes: ASSUMED, source: "it is assumed that the system has" })
 }
 
-/// `MemAvailable` of `/proc/meminfo` (bytes).
+/// Reads `MemAvailable` of `/proc/meminfo` (bytes).
 fn available(meminfo: &str) -> Option<u64> {
     kilobytes(meminfo, "MemAvailable:")
 }
 
-/// The number behind a label of a file in `/proc` that counts in kB (bytes).
+/// Reads the number after a label in a `/proc` file that counts in kB, and returns bytes.
 fn kilobytes(text: &str, label: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(label))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1_024)
 }
 
-/// What the control group of this process, and those above it, have left (bytes).
+/// Memory left in the control group of this process and those above it (bytes).
 fn control_group(membership: &str, root: &Path) -> Option<u64> {
     let path = membership.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let left = |folder: &Path| {
         let (most, used) = (number(&folder.join("memory.max"))?, number(&folder.join("memory.current"))?);
-        // Pages of files count as used, and are given back when others need them.
+        // File pages count as used but are reclaimed on demand.
         let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
         let cached = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")?.parse::<u64>().ok());
         Some(most.saturating_sub(used.saturating_sub(cached.unwrap_or(0))))
@@ -79,14 +77,14 @@ fn control_group(membership: &str, root: &Path) -> Option<u64> {
     root.join(path).ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left).min()
 }
 
-/// What `ulimit -v` leaves to this process (bytes).
+/// Address space left by `ulimit -v` (bytes).
 fn address_space(limits: &str, status: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let most = line.split_whitespace().next()?.parse::<u64>().ok()?;
     Some(most.saturating_sub(kilobytes(status, "VmSize:").unwrap_or(0)))
 }
 
-/// A run that does not fit.
+/// A run that does not fit in memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "it takes about {} of memory before its first packet{}, and {} {}",
@@ -96,14 +94,14 @@ fn address_space(limits: &str, status: &str) -> Option<u64> {
     format_memory(self.budget.bytes)
 )]
 pub struct TooMuchMemory {
-    /// What it takes.
+    /// Memory that the run needs.
     pub estimate: MemoryEstimate,
-    /// What there is.
+    /// Memory that is available.
     pub budget: MemoryBudget,
 }
 
-/// The parts that matter: " (tables of flows 8.6 GB; smaller by `flow_entries`, the number of
-/// switches)".
+/// Describes the largest parts of an estimate: " (tables of flows 8.6 GB; smaller by
+/// `flow_entries`, the number of switches)".
 fn in_words(estimate: &MemoryEstimate) -> String {
     let large = |part: &&bufferlab_sim::MemoryPart| part.bytes >= estimate.bytes() / 20;
     let parts = estimate.parts().iter().filter(large);
@@ -112,7 +110,7 @@ fn in_words(estimate: &MemoryEstimate) -> String {
     format!(" ({})", parts.join("; "))
 }
 
-/// A number of bytes, rounded for people: "8.6 GB".
+/// Formats a number of bytes for people: "8.6 GB".
 #[must_use]
 pub fn format_memory(bytes: u64) -> String {
     match bytes {
@@ -122,7 +120,7 @@ pub fn format_memory(bytes: u64) -> String {
     }
 }
 
-/// Refuses a scenario that one run of does not fit.
+/// Checks that one run of a scenario fits in memory.
 ///
 /// # Errors
 /// [`RunError::Memory`], before anything is built.
@@ -130,7 +128,7 @@ pub fn fits(scenario: &Scenario) -> Result<(), RunError> {
     fits_into(scenario, memory_budget()).map(|_| ())
 }
 
-/// The memory of a run that fits (bytes).
+/// Returns the memory of a run (bytes), or an error if it exceeds the budget.
 pub(crate) fn fits_into(scenario: &Scenario, budget: MemoryBudget) -> Result<u64, RunError> {
     let estimate = MemoryEstimate::new(scenario);
     match estimate.bytes().saturating_add(RESERVE) {
@@ -139,8 +137,8 @@ pub(crate) fn fits_into(scenario: &Scenario, budget: MemoryBudget) -> Result<u64
     }
 }
 
-/// Refuses a plan whose scenarios do not fit: each run holds its own, with its files and lists,
-/// until it is over.
+/// Rejects a plan whose loaded scenarios exceed memory. Each run keeps its scenario, with files and
+/// lists, until it ends.
 pub(crate) fn plan_fits(loaded: &Loaded, runs: u64) -> Result<(), PlanError> {
     let files: usize = loaded.inputs.iter().map(|input| input.content.len()).sum();
     let listed: usize = loaded.scenario.workloads.iter().map(|spec| spec.workload.listed_flows()).sum();

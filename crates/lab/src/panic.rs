@@ -1,4 +1,4 @@
-//! A defect in one run must not take the others along: a panic becomes the error of its run.
+//! Turns a panic into the error of its run, so that a defect in one run does not stop the others.
 
 use bufferlab_scenario::Loaded;
 use std::any::Any;
@@ -6,20 +6,20 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// Panics whose places nobody has asked for yet: message and place.
+/// Message and source location of panics that are not yet reported.
 static PLACES: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
-/// A program that panics more often than this without asking loses the oldest places.
+/// Limit on unreported panics; beyond it, the oldest locations are dropped.
 const PLACES_KEPT: usize = 64;
 
-/// A panic that was caught.
+/// A caught panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
-    /// What the panic said.
+    /// Message of the panic.
     pub message: String,
-    /// File, line and column in the source, where they are known.
+    /// File, line and column in the source, if known.
     pub place: Option<String>,
-    /// The run in words, which says how to repeat it: "seed 3, policy dt". Empty where no run did
-    /// it.
+    /// Description of the run, enough to repeat it: "seed 3, policy dt". Empty if the panic was
+    /// outside a run.
     pub run: String,
 }
 
@@ -34,10 +34,10 @@ impl fmt::Display for Panicked {
 
 impl std::error::Error for Panicked {}
 
-/// Does `work`; a panic in it ends nothing else. The standard message appears on stderr, too.
+/// Runs `work` and catches a panic in it. The standard message still appears on stderr.
 ///
 /// # Errors
-/// What the panic said.
+/// The caught panic.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -47,8 +47,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
             before(info);
         }));
     });
-    // What the work has touched is thrown away with it: a writer removes its folder when it is
-    // dropped.
+    // The state that `work` used is discarded with it: a dropped writer removes its folder.
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let message = message(&*payload);
         let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -58,7 +57,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     })
 }
 
-/// Keeps the place of a panic, which its payload does not have.
+/// Stores the source location of a panic, which the payload lacks.
 fn note(info: &PanicHookInfo<'_>) {
     let Some(place) = info.location() else { return };
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +72,7 @@ fn message(payload: &(dyn Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
-/// A run in words: its seed, and what it was loaded as.
+/// Describes a run by its seed and its scenario or variant.
 pub(crate) fn run_in_words(loaded: &Loaded) -> String {
     let scenario = &loaded.scenario;
     let policy = scenario.switches.first().map_or("none", |switch| &switch.policy);

@@ -1,5 +1,4 @@
-//! Which runs make up an experiment: one scenario with its seeds, or a comparison of policies, and
-//! into which folders they go.
+//! Plans of runs and their folders: a scenario with several seeds, or a comparison of policies.
 
 use crate::choice::{PolicyChoice, chosen, other_traffic, refuse_twins};
 use crate::group::{self, Layout, Present};
@@ -16,33 +15,33 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Loads the scenario with what the user has changed, then as a variant, and then with these
-/// overrides, as [`bufferlab_scenario::load`] takes them.
+/// Loads the scenario with the user's changes, then those of a variant, then these overrides (in
+/// the form of [`bufferlab_scenario::load`]).
 pub type Load<'a> = dyn Fn(Option<&Variant>, &[(String, String)]) -> Result<Loaded, LoadError> + 'a;
 
-/// Loads what a run of a folder should be by the folder's name and the seed; `None` for a name that
-/// is not known.
+/// Loads the scenario that a run should have, given its folder's name and its seed; `None` for an
+/// unknown name.
 pub type LoadNamed<'a> = dyn Fn(&str, u64) -> Option<Result<Loaded, LoadError>> + 'a;
 
-/// What is to be done.
+/// A plan of runs.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The runs.
+    /// The runs to execute.
     pub jobs: Vec<Job>,
-    /// The labels of what is compared in order, the baseline first; empty if nothing is.
+    /// Labels of the compared variants, the baseline first; empty without a comparison.
     pub policies: Vec<String>,
-    /// Earlier runs of the same experiment in the folder, which are shown together with the new
-    /// ones.
+    /// Earlier runs of the same experiment in the folder, shown together with the new ones.
     pub kept: Vec<PathBuf>,
-    /// Policies that cannot run in this scenario, and why; only where all were asked for.
+    /// Policies that cannot run in this scenario, with the reason. Only filled if all policies were
+    /// requested.
     pub left_out: Vec<(String, String)>,
-    /// Variants that were asked for by name and whose scenario is refused; the others run.
+    /// Variants requested by name whose scenario is invalid, with the error; the others run.
     pub failed: Vec<(String, Arc<PlanError>)>,
 }
 
 impl Plan {
-    /// Takes out the runs that are there already, as [`is_kept`] says; answers how many. So a
-    /// comparison that was ended goes on.
+    /// Removes finished runs (see [`is_kept`]) from the plan and returns their number, so that an
+    /// interrupted comparison resumes.
     pub fn go_on(&mut self) -> usize {
         let all = self.jobs.len();
         self.jobs.retain(|job| !is_kept(job));
@@ -50,21 +49,21 @@ impl Plan {
     }
 }
 
-/// Where results go.
+/// Destination of results.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination<'a> {
-    /// The folder.
+    /// Result folder.
     pub out: &'a Path,
-    /// Whether results of another scenario that lie there are removed before the first run. Without
-    /// it they are refused.
+    /// Whether results of another scenario in the folder are removed before the first run. By
+    /// default they are an error.
     pub replace: bool,
 }
 
-/// Plans the scenario's own policy with its seed and the ones that follow it: a single run in the
-/// folder, or `seed-<n>` below it.
+/// Plans runs of the scenario's policy with its seed and the following seeds. A single run goes to
+/// the folder itself, several go to `seed-<n>` below it.
 ///
 /// # Errors
-/// If the scenario does not load, or something else lies in the folder.
+/// If the scenario does not load, or the folder contains something else.
 pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Result<Plan, PlanError> {
     let out = to.out;
     let first = load(None, &[])?;
@@ -91,11 +90,11 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
 /// Plans a comparison of variants on the same traffic, paired by seed, in `<variant>/seed-<n>`
 /// below the folder.
 ///
-/// The scenario's own policy keeps the parameters that the scenario gives it, others run with their
-/// defaults; both apart from what the variant says.
+/// The scenario's policy keeps its parameters from the scenario; the others run with their
+/// defaults. In both cases the changes of the variant apply on top.
 ///
 /// # Errors
-/// If no variant can run, two variants have one name, or something else is in the folder.
+/// If no variant can run, two variants have one name, or the folder contains something else.
 pub fn plan_compare(
     load: &Load<'_>,
     choices: &[PolicyChoice],
@@ -131,7 +130,7 @@ pub fn plan_compare(
     }
     if jobs.is_empty() && !failed.is_empty() {
         let (_, why) = failed.swap_remove(0);
-        // Nothing else refers to it.
+        // There is no other reference to the error.
         return Err(Arc::into_inner(why).expect("it was just made"));
     }
     let known = |run: &Present| Some(load(Some(&variant_of(run, &variants)?), &[of_seed(run.seed)]));
@@ -139,7 +138,8 @@ pub fn plan_compare(
     Ok(Plan { jobs, policies: compared.iter().map(Variant::label).collect(), kept, left_out, failed })
 }
 
-/// The runs of a variant with every seed; `baseline` is what it is compared with, and its runs.
+/// Returns the runs of a variant, one per seed; `baseline` is the variant to compare with, and its
+/// runs.
 fn jobs_of(
     variant: &Variant,
     seeds: &[u64],
@@ -164,7 +164,7 @@ pub(crate) fn of_seed(seed: u64) -> (String, String) {
     ("seed".to_owned(), seed.to_string())
 }
 
-/// Why a variant cannot run; `None` if it can.
+/// Returns the reason why a variant cannot run; `None` if it can.
 fn unfit(loaded: Result<Loaded, LoadError>) -> Option<String> {
     let loaded = match loaded {
         Ok(loaded) => loaded,
@@ -176,8 +176,8 @@ fn unfit(loaded: Result<Loaded, LoadError>) -> Option<String> {
     Simulation::new(&loaded.scenario).err().map(|error| error.to_string())
 }
 
-/// A comparison sets `switch.policy`; switches whose policy stands in a `[[switch_override]]` keep
-/// theirs.
+/// Returns a caveat for switches that do not use the compared policy. A comparison sets
+/// `switch.policy`, which does not affect a policy in a `[[switch_override]]`.
 fn overridden(scenario: &Scenario, policy: &str) -> Result<Option<RunCaveat>, PlanError> {
     let kept = scenario.switches.iter().zip(&scenario.topology.switches);
     let kept: Vec<&str> =
@@ -204,7 +204,7 @@ fn overridden(scenario: &Scenario, policy: &str) -> Result<Option<RunCaveat>, Pl
     }))
 }
 
-/// A finished run takes the place of its folder: the user must not stand in it.
+/// Protects the working directory: a finished run replaces its whole folder.
 fn refuse_to_replace_the_ground(out: &Path) -> Result<(), PlanError> {
     let here = std::env::current_dir().and_then(fs::canonicalize);
     match (here, fs::canonicalize(out)) {
@@ -219,17 +219,17 @@ fn refuse_to_replace_the_ground(out: &Path) -> Result<(), PlanError> {
     }
 }
 
-/// What a run of a comparison should be: the variant that is compared in its folder now, else the
-/// one that it says it is, else the policy of the folder's name.
+/// Returns the variant that a run should have: the one compared in its folder now, else the one in
+/// its manifest, else the policy that the folder's name gives.
 pub(crate) fn variant_of(run: &Present, compared: &[Variant]) -> Option<Variant> {
     let now = compared.iter().find(|variant| variant.folder() == run.folder);
     let stored = || run.variant.clone().or_else(|| find_policy(&run.folder).map(Variant::plain));
     now.cloned().or_else(stored)
 }
 
-/// Makes a folder ready for runs that a front end plans itself, in `<name>/seed-<n>`: earlier runs
-/// there stay if their content is what `load` answers for their name and seed. Answers those that
-/// are not made again.
+/// Prepares a folder for runs that a front end plans itself, in `<name>/seed-<n>`. Earlier runs
+/// stay if their content equals what `load` returns for their name and seed. Returns the earlier
+/// runs that are reused.
 ///
 /// # Errors
 /// As [`plan_compare`].
@@ -242,7 +242,8 @@ pub fn prepare_group(
     group::check(to.out, Layout::Policies, jobs, to.replace, known)?.carry_out()
 }
 
-/// The scenario's seed and the ones that follow it, for `others` variants and points.
+/// Returns the scenario's seed and the following seeds; `others` is the number of variants ×
+/// points.
 ///
 /// # Errors
 /// If there are more seeds or runs than one command may plan, or memory cannot hold the plan.

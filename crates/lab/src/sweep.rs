@@ -1,5 +1,5 @@
-//! A sweep: a grid over keys of a scenario, for several policies and seeds. What is there already
-//! is not run again.
+//! Sweeps: a grid over keys of a scenario, with several policies and seeds. Finished runs are
+//! reused.
 
 mod output;
 mod page;
@@ -24,19 +24,19 @@ use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// The points' means, one line per point, metric and policy.
+/// File with the means, one line per point, metric and policy.
 pub const SWEEP_CSV: &str = "sweep.csv";
-/// The same for programs.
+/// File with the full results, for programs.
 pub const SWEEP_JSON: &str = "sweep.json";
-/// The same to look at.
+/// File with the page of charts.
 pub const SWEEP_HTML: &str = "sweep.html";
 
-/// A key of the scenario and the values that it takes.
+/// A key of the scenario and its values in the sweep.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Vary {
-    /// Dotted, as for an override.
+    /// Dotted key, as for an override.
     pub key: String,
-    /// As for an override.
+    /// Values in the notation of an override.
     pub values: Vec<String>,
 }
 
@@ -47,57 +47,56 @@ struct Point {
     folder: String,
 }
 
-/// What a sweep asks for.
+/// Definition of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepRequest {
-    /// Name of the scenario's file, for readers.
+    /// File name of the scenario, for readers.
     pub scenario_file: String,
-    /// The keys of the grid, the last one fastest.
+    /// Keys of the grid; the last one varies fastest.
     pub vary: Vec<Vary>,
-    /// What is compared at every point, the baseline first; the scenario's own policy if there is
-    /// none.
+    /// Policies compared at every point, the baseline first; if empty, only the scenario's policy
+    /// runs.
     pub policies: Vec<PolicyChoice>,
-    /// Seeds of every point: the scenario's and the ones that follow it.
+    /// Number of seeds per point: the scenario's seed and the following ones.
     pub seeds: NonZero<u32>,
     /// Folder of the results.
     pub out: PathBuf,
-    /// Whether runs of other content at the points of this sweep are removed. Without it they are
-    /// refused.
+    /// Whether runs of other content at the points of this sweep are removed. By default they are
+    /// an error.
     pub replace: bool,
 }
 
-/// A sweep that can begin, or go on.
+/// A planned sweep, ready to start or resume.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
-    /// The runs that are missing. They may be done in any order, anywhere, and some of them may
-    /// fail.
+    /// The missing runs. They may be executed in any order and anywhere, and some may fail.
     pub jobs: Vec<Job>,
-    /// Runs that are there already.
+    /// Number of reused runs.
     pub kept: usize,
-    /// Points that cannot run, and why.
+    /// Points that cannot run, with the reason.
     pub failed: Vec<String>,
     request: SweepRequest,
     /// Name of the scenario.
     name: String,
     points: Vec<Point>,
-    /// Labels of what is compared.
+    /// Labels of the compared variants.
     policies: Vec<String>,
 }
 
 impl SweepPlan {
-    /// Plans the sweep, and claims its folder.
+    /// Plans the sweep, and marks the folder as its own.
     ///
     /// # Errors
-    /// If the scenario loads at no point, two points are the same, the folder holds something else
-    /// than a sweep, or a point has runs of other content.
+    /// If the scenario loads at no point, or two points are the same. Also if the folder contains
+    /// anything except a sweep, or a point has runs of other content.
     pub fn new(load: &Load<'_>, request: SweepRequest) -> Result<Self, PlanError> {
         let first = load(None, &[])?;
         let grid = grid_size(&request.vary);
         RUNS.check(grid).map_err(PlanError::beyond)?;
         let points = points(&request.vary)?;
         refuse_other_files(&request.out)?;
-        // Where nothing is asked for, the scenario stays as it is, whatever its other switches
-        // have.
+        // Without a requested policy, the scenario stays unchanged, including policies of other
+        // switches.
         let changes = !request.policies.is_empty();
         let variants: Vec<Variant> = if changes {
             chosen(&request.policies, &first.scenario).0
@@ -141,7 +140,7 @@ impl SweepPlan {
             }
             start = end;
         }
-        // First: it says whose folder this is, should the command be killed.
+        // Write this file first: it marks the folder as a sweep even if the command is killed.
         write_sealed(&request.out, &[(SWEEP_FILE, description(&request))], None)?;
         for point in checked {
             point.carry_out()?;
@@ -153,24 +152,24 @@ impl SweepPlan {
         Ok(Self { jobs, kept, failed, request, name: first.scenario.name, points, policies })
     }
 
-    /// Where the results are.
+    /// Folder of the results.
     #[must_use]
     pub fn out(&self) -> &Path {
         &self.request.out
     }
 
-    /// What a run is called within the sweep: point, policy and seed.
+    /// Name of a run within the sweep: point, policy and seed.
     #[must_use]
     pub fn place(&self, job: &Job) -> String {
         job.dir.strip_prefix(&self.request.out).unwrap_or(&job.dir).display().to_string()
     }
 
-    /// Puts together what has results: a report per point, [`SWEEP_CSV`], [`SWEEP_JSON`],
-    /// [`SWEEP_HTML`]; answers the headline metrics as text, and everything as JSON, as
-    /// [`sweep_schema`] says.
+    /// Writes a report per point that has results, then [`SWEEP_CSV`], [`SWEEP_JSON`] and
+    /// [`SWEEP_HTML`]. Returns the headline metrics as text and everything as JSON (see
+    /// [`sweep_schema`]).
     ///
     /// # Errors
-    /// If a result cannot be read or a file not be written.
+    /// If a result cannot be read, or a file cannot be written.
     pub fn finish(&self) -> Result<SweepOutcome, PlanError> {
         let Self { request: SweepRequest { out, vary, .. }, points, policies, .. } = self;
         let (compared, notes) = output::compared(out, points, policies)?;
@@ -183,16 +182,16 @@ impl SweepPlan {
     }
 }
 
-/// What a sweep ends in.
+/// Results of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepOutcome {
-    /// The headline metrics, for a terminal.
+    /// Headline metrics as text, for a terminal.
     pub text: String,
-    /// Everything, for programs.
+    /// Full results as JSON, for programs.
     pub json: String,
 }
 
-/// All runs of the grid, and what cannot run.
+/// All runs of the grid, and the points that cannot run.
 #[derive(Default)]
 struct Found {
     jobs: Vec<Job>,
@@ -201,7 +200,7 @@ struct Found {
 }
 
 impl Found {
-    /// Loads all runs of a point, whose folder is `dir`.
+    /// Loads all runs of a point; `dir` is the folder of the point.
     fn look_at(&mut self, point: &Point, dir: &Path, variants: &[Variant], seeds: &[u64], load: &Load<'_>) {
         let mut baselines: BTreeMap<u64, Scenario> = BTreeMap::new();
         for (number, variant) in variants.iter().enumerate() {
@@ -229,19 +228,19 @@ impl Found {
     }
 }
 
-/// Points of the grid, before any is made.
+/// Number of points in the grid, computed before the points themselves.
 fn grid_size(vary: &[Vary]) -> u64 {
     vary.iter().fold(1, |points, vary| points.saturating_mul(vary.values.len() as u64))
 }
 
 impl Point {
-    /// What a run at this point sets behind its variant.
+    /// Overrides of a run at this point; they are applied after its variant.
     fn overrides_of(&self, seed: u64) -> Vec<(String, String)> {
         std::iter::once(of_seed(seed)).chain(self.overrides.iter().cloned()).collect()
     }
 }
 
-/// The grid in the order of the keys, the last one fastest.
+/// Returns the points of the grid, with the last key varying fastest.
 fn points(vary: &[Vary]) -> Result<Vec<Point>, PlanError> {
     let mut points = vec![Point { overrides: Vec::new(), folder: String::new() }];
     for Vary { key, values } in vary {
@@ -267,7 +266,7 @@ fn points(vary: &[Vary]) -> Result<Vec<Point>, PlanError> {
     Ok(points)
 }
 
-/// Refuses a key that both the grid and a variant set: the variant's name would say what is not so.
+/// Rejects a key that both the grid and a variant set: the name of the variant would be wrong.
 fn refuse_two_hands(vary: &[Vary], variants: &[Variant]) -> Result<(), PlanError> {
     let within =
         |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -284,15 +283,14 @@ fn refuse_two_hands(vary: &[Vary], variants: &[Variant]) -> Result<(), PlanError
     Ok(())
 }
 
-/// The part of a key that tells it from others: `workload.web_search.load` becomes
-/// `web_search.load`.
+/// Shortens a key to its last two parts: `workload.web_search.load` becomes `web_search.load`.
 fn short(key: &str) -> &str {
     key.match_indices('.').rev().nth(1).map_or(key, |(at, _)| &key[at + 1..])
 }
 
-/// A key as a chart says it: `workload.web_search.load` is the load of web_search,
-/// `transport.0.congestion_control` the congestion control of transport 0. Where there is one of a
-/// kind, its name goes without saying: `switch.policy.alpha` is alpha.
+/// Label of a key in a chart. `workload.web_search.load` becomes "load of web_search",
+/// `transport.0.congestion_control` "congestion control of transport 0". A key of a table that
+/// exists once keeps only its last part: `switch.policy.alpha` becomes "alpha".
 fn words(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let spoken = |part: &str| part.replace('_', " ");
@@ -306,8 +304,7 @@ fn words(key: &str) -> String {
     }
 }
 
-/// What charts call the varied keys: words, or the keys themselves where two would be called the
-/// same.
+/// Labels of the varied keys in charts; the full key if two labels would be equal.
 fn spoken(vary: &[Vary]) -> Vec<String> {
     let all: Vec<String> = vary.iter().map(|vary| words(&vary.key)).collect();
     let twice = |name: &String| all.iter().filter(|other| *other == name).count() > 1;
@@ -315,14 +312,14 @@ fn spoken(vary: &[Vary]) -> Vec<String> {
     all.iter().zip(vary).map(choose).collect()
 }
 
-/// A value as a part of a folder's name.
+/// Turns a value into a part of a folder's name.
 fn in_a_name(value: &str) -> String {
     let value = value.trim_matches('"');
     value.chars().map(|c| if c.is_alphanumeric() || "._+-".contains(c) { c } else { '-' }).collect()
 }
 
-/// The scenario's file and the varied keys, for readers of the folder. The content of runs decides
-/// what is reused.
+/// Describes the sweep for readers of the folder: scenario file and varied keys. It does not affect
+/// which runs are reused; that depends on their content.
 fn description(request: &SweepRequest) -> String {
     let mut text = String::from("# The last sweep in this folder.\n");
     let _ = writeln!(text, "scenario = {:?}", request.scenario_file);
@@ -331,10 +328,9 @@ fn description(request: &SweepRequest) -> String {
     text
 }
 
-/// A folder that no sweep has filled belongs to somebody else.
+/// Rejects a folder with files that no sweep wrote.
 fn refuse_other_files(out: &Path) -> Result<(), PlanError> {
-    // Hidden files are in the making: a sweep that was killed before its first run left nothing
-    // else.
+    // Hidden files are unfinished runs. A sweep killed before its first run leaves nothing else.
     let hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
     let unreadable = |error: io::Error| {
         PlanError::refused(

@@ -1,8 +1,7 @@
-//! Where do a paper's text, its code and its figures disagree? The recorded ablations, and what
-//! either side says of a key.
+//! Recorded ablations: keys on which a paper's text, its public code and its figures disagree.
 //!
-//! `claims/why.csv` has the rows of every recorded [`Ablation`]; `claims/readings.csv` has, by key,
-//! the sentence of the paper and what the public code does instead.
+//! `claims/why.csv` has the rows of every recorded [`Ablation`]. `claims/readings.csv` has, by key,
+//! the sentence of the paper and the behaviour of the public code.
 
 use crate::output::write_whole;
 use crate::table::{Cells, Row, TableError, rows, to_csv};
@@ -14,26 +13,26 @@ use std::path::Path;
 
 const READINGS: &str = include_str!("../../../claims/readings.csv");
 
-/// A key that two readings set differently: what either side says.
+/// A key with different values in two readings, and the words of both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaidOfKey {
-    /// The end of the key: `policy.congestion`.
+    /// Last parts of the dotted key: `policy.congestion`.
     pub key: String,
-    /// The paper's sentence, with its place.
+    /// The paper's sentence, with its place in the paper.
     pub paper: String,
-    /// What the public code does.
+    /// Behaviour of the public code.
     pub artifact: String,
 }
 
-/// What is known of the keys.
+/// Returns the recorded words on every key.
 ///
 /// # Errors
-/// If the table that travels inside the program is wrong.
+/// If the embedded table is damaged.
 pub fn said_of_keys() -> Result<Vec<SaidOfKey>, ReproduceError> {
     Ok(rows("claims/readings.csv", READINGS)?)
 }
 
-/// What is known of a key: of entries that are its end, the longest.
+/// Returns the entry whose key is the longest suffix of `key`.
 #[must_use]
 pub(crate) fn said_of<'a>(key: &str, known: &'a [SaidOfKey]) -> Option<&'a SaidOfKey> {
     let is_end = |one: &&SaidOfKey| {
@@ -42,42 +41,42 @@ pub(crate) fn said_of<'a>(key: &str, known: &'a [SaidOfKey]) -> Option<&'a SaidO
     known.iter().filter(is_end).max_by_key(|one| one.key.len())
 }
 
-/// A line of `claims/why.csv`: a statement, judged with some keys changed.
+/// A line of `claims/why.csv`: the verdict on a statement with some keys changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AblationRow {
-    /// The statement.
+    /// Number of the statement.
     pub id: String,
-    /// The other reading: `artifact`, or the keys that were given.
+    /// The second reading: `artifact`, or the given keys.
     pub against: String,
-    /// The keys that were changed, with `and` between them; none for the paper's reading,
-    /// `everything` for the other one.
+    /// The changed keys, joined by `and`. Empty for the paper's reading, `everything` for the
+    /// second reading.
     pub changes: String,
-    /// Their values in the paper's reading.
+    /// Values of the keys in the paper's reading.
     pub from: String,
-    /// Their values in the other one.
+    /// Values of the keys in the second reading.
     pub to: String,
-    /// The verdict with these changes.
+    /// Verdict with the changed keys.
     pub verdict: Verdict,
-    /// What was measured.
+    /// Measured effect, as text.
     pub measured: String,
-    /// The part of the whole difference (%); empty where the readings measure the same.
+    /// Share of the difference between the readings (%); empty if both measure the same.
     pub share: String,
-    /// Seeds of every point.
+    /// Number of seeds per point.
     pub seeds: u64,
-    /// The program's commit.
+    /// Git commit of the program.
     pub commit: String,
-    /// Year, month, day.
+    /// Date as year, month, day.
     pub date: String,
 }
 
-/// The changes of a row that makes all of them.
+/// Value of `changes` for a row with all changes.
 const EVERYTHING: &str = "everything";
 
 impl AblationRow {
-    /// The rows of a `why.csv`.
+    /// Reads the rows of a `why.csv`.
     ///
     /// # Errors
-    /// If the text is no such table.
+    /// If the text is not a valid `why.csv`.
     pub fn read_all(file: &Path, text: &str) -> Result<Vec<Self>, ReproduceError> {
         Ok(rows(&file.display().to_string(), text)?)
     }
@@ -118,7 +117,7 @@ impl Row for AblationRow {
 }
 
 impl Ablation {
-    /// The rows of the table, the paper's reading first and the other one last.
+    /// Returns the rows of the table: the paper's reading first, the second reading last.
     fn rows(&self, against: &str, date: &str) -> Vec<AblationRow> {
         let row = |changes: String, (from, to): (String, String), trial: &Trial| AblationRow {
             id: self.claim.id.clone(),
@@ -144,8 +143,7 @@ impl Ablation {
     }
 }
 
-/// Records ablations in a `why.csv`: what it holds of other statements, or against other readings,
-/// stays.
+/// Records ablations in a `why.csv`. Rows of other statements or other readings stay.
 ///
 /// # Errors
 /// If the table cannot be read or written.
@@ -164,13 +162,13 @@ pub fn record_ablations(
         rows.retain(|row| (row.id.as_str(), row.against.as_str()) != (&ablation.claim.id, against));
         rows.extend(ablation.rows(against, date));
     }
-    // Rows of one statement keep their order: what does most comes first.
+    // The sort is stable, so rows of one statement stay ordered by effect, the largest first.
     rows.sort_by(|a, b| (&a.id, &a.against).cmp(&(&b.id, &b.against)));
     write_whole(table, to_csv("why.csv", rows.iter())?)
 }
 
-/// The statements whose recorded verdicts differ between the paper's reading and the artifact's, at
-/// quick scale.
+/// Returns the statements whose recorded verdicts, at quick scale, differ between the paper's
+/// reading and the artifact's.
 #[must_use]
 pub fn disputed(ledger: &Ledger) -> Vec<String> {
     let of = |records: &[Record], is_paper: bool| {
@@ -181,8 +179,8 @@ pub fn disputed(ledger: &Ledger) -> Vec<String> {
     ledger.rows.iter().filter(|row| differ(&row.records)).map(|row| row.claim.id.clone()).collect()
 }
 
-/// The page of recorded ablations: a table of answers, then each statement with everything that was
-/// tried, then what either side says of the keys that carry something.
+/// Formats the page of recorded ablations: a table of answers, every statement with all trials,
+/// then the words of both sides on the keys that matter.
 #[must_use]
 pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[SaidOfKey]) -> String {
     let mut groups: BTreeMap<(&str, &str), Vec<&AblationRow>> = BTreeMap::new();
@@ -214,7 +212,7 @@ pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[SaidOfK
     text
 }
 
-/// The row that does most, of those with the fewest changes.
+/// Returns the row with the largest share; among equal ones, the one with the fewest changes.
 fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
     let changed = rows.iter().filter(|row| !row.changes.is_empty() && row.changes != EVERYTHING);
     changed.copied().filter(|row| row.part().is_some()).max_by(|a, b| {
@@ -224,7 +222,7 @@ fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
     })
 }
 
-/// One statement.
+/// Formats the section of one statement.
 fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Claim>) -> String {
     let mut text = format!("\n## {}\n\n", heading(id, against));
     if let Some(claim) = claim {
@@ -258,7 +256,7 @@ fn heading(id: &str, against: &str) -> String {
     if against == "artifact" { id.to_owned() } else { format!("{id}, against {against}") }
 }
 
-/// The link to a heading, as GitHub makes it.
+/// Anchor of a heading, as GitHub generates it.
 fn anchor(id: &str, against: &str) -> String {
     let kept = heading(id, against).to_lowercase();
     let kept = kept.chars().filter_map(|sign| match sign {

@@ -1,5 +1,5 @@
-//! What is kept of a run? The numbers that experiments want of it, in a file under the fingerprint
-//! of its scenario.
+//! Cache of the numbers that experiments need from a run, in a file named by the scenario's
+//! fingerprint.
 
 use crate::metric::{Statistic, numbers, statistics, tallies};
 use crate::{Course, CourseLine, Experiment, FailureCause, Metric, ReproduceError, Tally};
@@ -10,24 +10,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is kept of a run.
+/// Cached numbers of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Numbers {
-    /// By the metric's id; without those that do not exist.
+    /// Values by the metric's id; metrics without a value are absent.
     pub metrics: BTreeMap<String, f64>,
-    /// The statistics and courses that were taken, whether or not they have a value.
+    /// Computed statistics and courses, including those without a value.
     pub taken: BTreeSet<String>,
-    /// Lines over time, by the course's key.
+    /// Lines over time, by the key of the course.
     #[serde(default)]
     pub courses: BTreeMap<String, Vec<CourseLine>>,
-    /// Packets that crossed a link.
+    /// Number of packet-hops: packets that crossed a link.
     pub packet_hops: u64,
-    /// CPU time (s).
+    /// CPU time of the run (s).
     pub cpu_seconds: f64,
 }
 
-/// What experiments want of a run beside its summary. It can be written as JSON: where a run is
-/// done somewhere else, its tables stay there.
+/// Numbers that experiments need from a run beyond its summary. It can be sent as JSON to the
+/// machine of the run, where the tables are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
     statistics: Vec<Statistic>,
@@ -36,7 +36,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What an experiment wants.
+    /// Lists the numbers that an experiment needs.
     #[must_use]
     pub fn of(experiment: &Experiment) -> Self {
         let mut wanted = Self::default();
@@ -44,7 +44,7 @@ impl Wanted {
         wanted
     }
 
-    /// Adds what `experiment` wants and nobody before it did.
+    /// Adds the numbers that `experiment` needs.
     pub(crate) fn add(&mut self, experiment: &Experiment) {
         fn add<'a, T: Clone + PartialEq + 'a>(to: &mut Vec<T>, more: impl Iterator<Item = &'a T>) {
             for one in more {
@@ -63,14 +63,14 @@ impl Wanted {
         }
     }
 
-    /// The names under which all of it is kept.
+    /// Keys under which the numbers are cached.
     fn keys(&self) -> impl Iterator<Item = String> {
         let statistics = self.statistics.iter().map(|one| Metric::Statistic(one.clone()).key());
         let statistics = statistics.chain(self.tallies.iter().map(Tally::key));
         statistics.chain(self.courses.iter().map(Course::key))
     }
 
-    /// Takes it of the tables that a finished run has left in its folder.
+    /// Computes the numbers from the tables of a finished run.
     ///
     /// # Errors
     /// If the tables cannot be read.
@@ -96,36 +96,36 @@ impl Wanted {
     }
 }
 
-/// The folder of all that is kept.
+/// Folder of the cached numbers.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
 }
 
 impl Cache {
-    /// That of a folder of results.
+    /// Opens the cache below a folder of results.
     ///
     /// # Errors
-    /// If it cannot be made.
+    /// If the folder cannot be created.
     pub fn of(results: &Path) -> Result<Self, ReproduceError> {
         let folder = results.join("runs");
         fs::create_dir_all(&folder).map_err(ReproduceError::io("make", &folder))?;
         Ok(Self { folder })
     }
 
-    /// Whether the run was done, and all taken of it that `experiment` wants. What was taken stands
-    /// beside the values: a statistic without a value is no reason to run again.
+    /// Whether the cache has all numbers of the run that `experiment` needs. A statistic without a
+    /// value also counts as present, so it causes no second run.
     pub(crate) fn has(&self, key: &str, experiment: &Experiment) -> bool {
         let Some(numbers) = self.read(key) else { return false };
         Wanted::of(experiment).keys().all(|name| numbers.taken.contains(&name))
     }
 
-    /// Where the tables of a run are until its numbers are kept.
+    /// Folder of a run's tables, until its numbers are cached.
     pub(crate) fn tables(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.tables"))
     }
 
-    /// Where the numbers of a run are.
+    /// File with the numbers of a run.
     pub(crate) fn place(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.json"))
     }
@@ -134,7 +134,7 @@ impl Cache {
         serde_json::from_slice(&fs::read(self.place(key)).ok()?).ok()
     }
 
-    /// Forgets the runs whose numbers are `unwanted`: they are to be done again.
+    /// Removes the runs whose numbers are `unwanted`, so that they run again.
     ///
     /// # Errors
     /// If the folder cannot be read, or a file cannot be removed.
@@ -152,12 +152,12 @@ impl Cache {
         Ok(())
     }
 
-    /// Keeps the numbers of a run, whole or not at all, beside what is known of it.
+    /// Stores the numbers of a run atomically, and keeps numbers that are already cached.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the file cannot be written.
     pub fn keep(&self, key: &str, mut numbers: Numbers) -> Result<(), FailureCause> {
-        // Another experiment has taken other statistics of the same run: it was the same to the
+        // Another experiment may have cached other statistics of this run, which is equal to the
         // last byte.
         if let Some(before) = self.read(key) {
             numbers.metrics.extend(before.metrics);

@@ -1,5 +1,5 @@
-//! What do runs end in? Verdicts, a folder for every experiment, and a ledger that tells what ran
-//! now from what was recorded.
+//! Conclusions from runs: verdicts, a folder per experiment, and a ledger that distinguishes new
+//! verdicts from recorded ones.
 
 use crate::output::{records, write_experiment, write_ledger, write_whole};
 use crate::table::to_csv;
@@ -7,39 +7,38 @@ use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, Repro
 use crate::{costs_csv, output, recorded_costs};
 use std::path::Path;
 
-/// The date of what is not to be recorded.
+/// Date of verdicts that are not recorded.
 const NO_DATE: &str = "not recorded";
 
-/// What a command found.
+/// Verdicts of a command.
 #[derive(Clone, Debug)]
 pub struct Conclusion {
-    /// The verdicts of every experiment, in the order of its statements; one list for each of the
-    /// results.
+    /// Verdicts of every experiment, in the order of its statements; one list per result.
     pub judged: Vec<Vec<Judged>>,
-    /// Every statement of the registry and, where it judges statements of the papers, all of
-    /// theirs.
+    /// Every statement of the registry. If the registry judges statements of the papers, all
+    /// statements of the papers are included.
     pub ledger: Ledger,
 }
 
-/// The table that keeps verdicts: a file, and the date of the record.
+/// Destination of recorded verdicts: a file, and the date of the record.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep<'a> {
-    /// `verdicts.csv`; what it holds already stays, but for what ran now. `costs.csv` and the
-    /// folder `values` lie beside it.
+    /// Path of `verdicts.csv`; entries of other runs stay. `costs.csv` and the folder `values` are
+    /// beside it.
     pub table: &'a Path,
-    /// Year, month, day.
+    /// Date as year, month, day.
     pub date: &'a str,
 }
 
-/// Judges runs, writes the folders of their experiments and the ledger into `folder`, and records
-/// the verdicts if they are to be kept.
+/// Judges runs, writes the folders of their experiments and the ledger to `folder`, and records the
+/// verdicts if requested.
 ///
-/// The ledger starts from what is recorded in the program; what an earlier command of the same
-/// program left in `folder`, and what the table of [`Keep`] holds, goes before that, and what ran
-/// now before everything.
+/// The ledger has several sources. Verdicts recorded in the program have the lowest priority. Next
+/// are those that an earlier command of the same program left in `folder`, and those in the table
+/// of [`Keep`]. Verdicts of the current runs have the highest priority.
 ///
 /// # Errors
-/// If a file cannot be written, or a table that is there already cannot be read.
+/// If a file cannot be written, or an existing table cannot be read.
 pub fn conclude(
     registry: &Registry,
     results: &[Results],
@@ -58,15 +57,15 @@ pub fn conclude(
             result.experiment().claims().iter().map(|claim| judge(claim, result)).collect();
         let names = |id: &str| ledger.claim(id).map(crate::Claim::statement);
         write_experiment(&folder.join(result.plan.folder()), result, &verdicts, names)?;
-        // Verdicts of other seeds are shown and not remembered: they say how much the remembered
-        // ones are worth.
+        // Verdicts with other seeds are shown but not recorded; they show how robust the recorded
+        // ones are.
         if result.plan.first_seed == 0 {
             renewed.extend(records(result, &verdicts, keep.map_or(NO_DATE, |keep| keep.date)));
         }
         judged.push(verdicts);
     }
     ledger.update(&renewed);
-    // Figures of an earlier command stay in the folder, and in its index.
+    // Figures of earlier commands stay in the folder and in its index.
     let experiments: Vec<&Experiment> = registry.experiments.iter().collect();
     write_ledger(folder, &ledger, &experiments, &renewed)?;
     if let Some(keep) = keep {
@@ -75,11 +74,10 @@ pub fn conclude(
     Ok(Conclusion { judged, ledger })
 }
 
-/// Writes the table of verdicts, and beside it that of costs and the values of every experiment.
+/// Writes the table of verdicts, the table of costs, and the values of every experiment.
 ///
-/// A table that is there stays as it is, but for what ran now: a verdict that somebody took out of
-/// it does not come back from the program or from the folder. A new table begins with what the
-/// program holds.
+/// An existing table changes only in the entries of the current runs: a verdict that a user removed
+/// does not return. A new table starts with the verdicts recorded in the program.
 fn record(
     registry: &Registry,
     renewed: &[Record],
@@ -108,7 +106,7 @@ fn record(
     }
     costs.sort_by(|a, b| a.key().cmp(&b.key()));
     write_whole(&table, costs_csv(&costs)?)?;
-    // From its values every chart can be drawn again, without a run.
+    // The values suffice to draw every chart again without a run.
     let folder = keep.table.with_file_name("values");
     for result in
         results.iter().filter(|result| !result.runs.is_empty() && result.failures().next().is_none())
@@ -121,7 +119,7 @@ fn record(
     Ok(())
 }
 
-/// Where a verdict comes from, in a word or two.
+/// Names the source of a verdict in a word or two.
 #[must_use]
 pub(crate) fn origin(record: &Record, renewed: &[Record]) -> String {
     if renewed.contains(record) {

@@ -1,4 +1,4 @@
-//! How does something move over time? Charts from the samples of a run.
+//! Charts over time, from the samples of a run.
 //!
 //! ```toml
 //! [[course]]
@@ -8,9 +8,9 @@
 //! since_ms = 149.5
 //! ```
 //!
-//! They are drawn from the first seed's runs: samples of several runs have no common mean where
-//! queues oscillate. A run that gives one line shares its chart with the other variants, one that
-//! gives several has a chart of its own.
+//! They show the runs of the first seed, because samples of oscillating queues have no meaningful
+//! mean over runs. Runs with one line each share a chart over all variants. A run with several
+//! lines has its own chart.
 
 use crate::Sampled;
 use bufferlab_metrics::{ProgressRow, Scope, SeriesRow};
@@ -21,27 +21,27 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A chart over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Course {
-    /// Caption.
+    /// Caption of the chart.
     pub title: String,
-    /// What is drawn, all in one unit.
+    /// Plotted quantities, all in one unit.
     pub of: Vec<Sampled>,
-    /// Ports of the sampled switch, a line each; none: the switch as a whole. Not for flows.
+    /// Ports of the sampled switch, one line each; empty: the whole switch. Not used for flows.
     pub ports: Vec<u16>,
-    /// Where the horizontal axis begins (ms): charts are of what happens behind it.
+    /// Start of the horizontal axis (ms); earlier samples are not shown.
     pub since_ms: f64,
 }
 
-/// A line of a course, as it is kept.
+/// A cached line of a chart over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CourseLine {
-    /// Which port, which flow; empty for the only one.
+    /// Name of the port or flow; empty if there is only one line.
     pub name: String,
-    /// Time (ms) and value.
+    /// Points of the line: time (ms) and value.
     pub points: Vec<(f64, f64)>,
 }
 
 impl Course {
-    /// Under this its lines are kept: what is drawn of which ports.
+    /// Cache key of the lines: quantities and ports.
     #[must_use]
     pub fn key(&self) -> String {
         let ports: Vec<_> = self.ports.iter().map(ToString::to_string).collect();
@@ -68,13 +68,13 @@ impl Course {
         }
     }
 
-    /// The points of a line that are drawn, along the axis.
+    /// Returns the visible points of a line, with times relative to the start of the axis.
     pub fn drawn<'a>(&'a self, line: &'a CourseLine) -> impl Iterator<Item = (f64, f64)> + 'a {
         let behind = line.points.iter().filter(|(ms, _)| *ms >= self.since_ms);
         behind.map(|(ms, value)| (ms - self.since_ms, *value))
     }
 
-    /// The lines of a run.
+    /// Computes the lines of a run.
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -118,7 +118,7 @@ impl Course {
     }
 }
 
-/// Every flow's goodput between two samples, drawn in their middle.
+/// Computes every flow's goodput between two samples, plotted at the middle of the interval.
 fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
     let mut flows: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
     for row in rows {
@@ -135,10 +135,9 @@ fn goodputs(rows: &[ProgressRow]) -> Vec<CourseLine> {
     flows.into_iter().map(line).collect()
 }
 
-/// Jain's index wherever at least two flows are sampled.
+/// Computes Jain's fairness index at every time with samples of at least two flows.
 fn jain(flows: &[CourseLine]) -> CourseLine {
-    // Samples of all flows are taken at the same instants; as whole nanoseconds they can be
-    // ordered.
+    // All flows are sampled at the same times. Whole nanoseconds are ordered, unlike floats.
     let instant = |ms: f64| (ms * 1e6).round() as u64;
     let instants: BTreeSet<u64> =
         flows.iter().flat_map(|flow| &flow.points).map(|(ms, _)| instant(*ms)).collect();

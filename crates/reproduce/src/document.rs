@@ -1,70 +1,70 @@
-//! What was judged, for programs: JSON with a `format` and a `format_version`, which grows when a
-//! field changes its meaning or goes.
+//! Verdicts as JSON with a `format` and a `format_version`. The version increases if a field
+//! changes its meaning or is removed.
 
 use crate::real::{RealRecord, RealRuns, RealStudy};
 use crate::{Conclusion, Judged, Results};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 
-/// What `reproduce` judges.
+/// Verdicts of `reproduce`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab reproduce")]
 struct VerdictsFile {
-    /// `bufferlab-verdicts`.
+    /// Always `bufferlab-verdicts`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
-    /// In the order in which they ran.
+    /// Experiments, in the order in which they ran.
     experiments: Vec<ExperimentRecord>,
 }
 
-/// An experiment.
+/// An experiment with its verdicts.
 #[derive(Serialize, JsonSchema)]
 struct ExperimentRecord {
-    /// `abm/fig6`.
+    /// Name of the experiment: `abm/fig6`.
     id: String,
     /// The paper's figure or table.
     figure: String,
     title: String,
-    /// Runs that it took, those included that were there.
+    /// Number of its runs, including reused ones.
     runs: usize,
     statements: Vec<StatementRecord>,
 }
 
-/// A statement of a paper, judged.
+/// A statement of a paper, with its verdict.
 #[derive(Serialize, JsonSchema)]
 struct StatementRecord {
-    /// `ABM-F6c-1`.
+    /// Number of the statement: `ABM-F6c-1`.
     id: String,
-    /// `PASS`, `STRONG`, `FAIL` …
+    /// Verdict: `PASS`, `STRONG`, `FAIL` …
     verdict: String,
-    /// What the paper says.
+    /// Claim of the paper.
     statement: Option<String>,
-    /// In words: value, interval, band, the paper's value.
+    /// Measured result as text: value, interval, band, the paper's value.
     measured: String,
-    /// Every condition of the criterion: the effect over the seeds.
+    /// Effect over the seeds, for every condition of the criterion.
     effects: Vec<EffectRecord>,
-    /// Why it cannot be decided, or what to know.
+    /// Reason why the statement cannot be decided, or a remark.
     note: Option<String>,
 }
 
-/// An effect.
+/// A measured effect.
 #[derive(Serialize, JsonSchema)]
 struct EffectRecord {
     verdict: String,
-    /// Null: it was not measured.
+    /// Mean over the seeds; null if it was not measured.
     mean: Option<f64>,
-    /// Half of the 95 % interval; null with one seed.
+    /// Half width of the 95 % interval; null with one seed.
     half_width: Option<f64>,
     seeds: Option<u64>,
 }
 
-/// With a line end.
+/// Formats a file as JSON with a final newline.
 fn text<T: Serialize>(file: &T) -> String {
     serde_json::to_string_pretty(file).expect("plain fields have a form in JSON") + "\n"
 }
 
-/// What `reproduce --json` prints: every statement of `results` as it was judged.
+/// Formats the output of `reproduce --json`: the verdict on every statement of `results`.
 #[must_use]
 pub fn verdicts_json(results: &[Results], found: &Conclusion) -> String {
     let statement = |judged: &Judged| StatementRecord {
@@ -104,28 +104,28 @@ impl EffectRecord {
     }
 }
 
-/// The schema of [`verdicts_json`].
+/// Returns the schema of [`verdicts_json`].
 #[must_use]
 pub fn verdicts_schema() -> Schema {
     schema_for!(VerdictsFile)
 }
 
-/// What `testbed reproduce` judges.
+/// Verdicts of `testbed reproduce`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab testbed reproduce")]
 struct RealVerdictsFile<'a> {
-    /// `bufferlab-real-verdicts`.
+    /// Always `bufferlab-real-verdicts`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
-    /// In the order in which they ran.
+    /// Experiments, in the order in which they ran.
     experiments: Vec<RealExperimentRecord<'a>>,
 }
 
 /// An experiment with real packets.
 #[derive(Serialize, JsonSchema)]
 struct RealExperimentRecord<'a> {
-    /// `losspass/fig1`.
+    /// Name of the experiment: `losspass/fig1`.
     id: &'a str,
     /// The paper's figure or table.
     figure: &'a str,
@@ -134,8 +134,8 @@ struct RealExperimentRecord<'a> {
     statements: Vec<RealRecord>,
 }
 
-/// What `testbed reproduce --json` prints: every statement as real packets judge it and as the
-/// simulator does. `date`: of the record.
+/// Formats the output of `testbed reproduce --json`: every statement with the verdict of real
+/// packets and of the simulator. `date` is the date of the record.
 #[must_use]
 pub fn real_verdicts_json(studies: &[RealStudy], date: &str) -> String {
     let experiments = studies.iter().map(|study| {
@@ -155,7 +155,7 @@ pub fn real_verdicts_json(studies: &[RealStudy], date: &str) -> String {
     })
 }
 
-/// The schema of [`real_verdicts_json`].
+/// Returns the schema of [`real_verdicts_json`].
 #[must_use]
 pub fn real_verdicts_schema() -> Schema {
     schema_for!(RealVerdictsFile<'_>)

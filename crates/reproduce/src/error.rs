@@ -1,4 +1,4 @@
-//! What can go wrong with a reproduction, and what to do then.
+//! Errors of reproductions, with hints.
 
 use crate::TableError;
 use bufferlab_document::{LoadError, Problem};
@@ -10,59 +10,60 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why an experiment cannot be read or run.
+/// Error that stops a reproduction.
 #[derive(Debug, thiserror::Error)]
 pub enum ReproduceError {
-    /// A file or folder.
+    /// A file or folder cannot be accessed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// read, write, …
+        /// Failed action as a verb: read, write, …
         action: &'static str,
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// Experiments are wrong: everything that could be found, each with file, line, key and advice.
+    /// Experiments are invalid: all mistakes, each with file, line, key and advice.
     #[error("{}", .0.in_lines())]
     Experiment(#[from] LoadError),
-    /// A table of claims is wrong.
+    /// A table of claims is invalid.
     #[error(transparent)]
     Table(#[from] TableError),
     /// A table cannot be written.
     #[error("{name}: {source}")]
     Unwritable {
-        /// Which.
+        /// Name of the table.
         name: &'static str,
-        /// Why.
+        /// Error of the CSV writer.
         source: csv::Error,
     },
-    /// Nothing of that name.
+    /// No experiment or paper has the given name.
     #[error("there is no experiment or paper \"{name}\"{}", near.as_ref().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?")))]
     Unknown {
-        /// What was asked for.
+        /// The given name.
         name: String,
-        /// What is called nearly so.
+        /// The most similar known name, if any.
         near: Option<String>,
     },
-    /// An analytical figure has no runs, and so no table of their values.
+    /// An analytical figure has no runs, and therefore no table of values.
     #[error("{0} has no runs whose values could be drawn")]
     NoRuns(String),
-    /// None of the experiments has the reading of a public simulator.
+    /// None of the experiments has an `[artifact]` reading.
     #[error("none of these experiments has the reading of an artifact")]
     NoReading,
-    /// None of the experiments has the scale of that name.
+    /// None of the experiments has the scale with this name.
     #[error("none of these experiments has the scale \"{0}\"")]
     NoScale(&'static str),
-    /// More runs than one command may plan.
+    /// The plan has more runs than one command may plan.
     #[error("{experiment}: {beyond}")]
     TooMany {
-        /// Which experiment asks for them; several together have the name of the last.
+        /// The experiment that exceeds the limit; the last one if several exceed it together.
         experiment: String,
-        /// The limit, and what was asked for.
+        /// The limit and the requested number.
         beyond: Beyond,
     },
-    /// An analytical figure cannot be computed: its parameters are ours.
+    /// An analytical figure cannot be computed; this is a defect, because its parameters are built
+    /// in.
     #[error("this is a bug in bufferlab: {0}")]
     Figure(bufferlab_theory::fluid::FluidError),
     /// A chart cannot be drawn.
@@ -79,7 +80,7 @@ impl ReproduceError {
         move |source| Self::Io { action, path, source }
     }
 
-    /// What to do.
+    /// Advice to the user.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -102,13 +103,13 @@ impl ReproduceError {
     }
 }
 
-/// A run that has no numbers, and why.
+/// A run without numbers, and the reason.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{point}: {cause}")]
 pub struct RunFailure {
-    /// Which run: experiment, places, variant, seed.
+    /// Description of the run: experiment, axis values, variant, seed.
     pub point: String,
-    /// Why; runs that are the same share it.
+    /// The reason, shared by equal runs.
     pub cause: Arc<FailureCause>,
 }
 
@@ -118,39 +119,39 @@ impl RunFailure {
     }
 }
 
-/// Why a run has no numbers.
+/// Reason why a run has no numbers.
 #[derive(Debug, thiserror::Error)]
 pub enum FailureCause {
-    /// The scenario is wrong, or what the experiment sets in it.
+    /// The scenario is invalid, or the experiment sets an invalid value.
     #[error("{}", .0.problems().iter().map(Problem::in_one_line).collect::<Vec<_>>().join("; "))]
     Scenario(LoadError),
-    /// The run broke off.
+    /// The run failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// What is taken of its tables could not be worked out, by a defect of the program.
+    /// A defect of the program: computing the numbers from the tables panicked.
     #[error("{0}; this is a bug in bufferlab, please report it")]
     Panicked(#[from] Panicked),
-    /// Its tables cannot be read.
+    /// The run's tables cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),
-    /// Its summary cannot be made.
+    /// The run's summary cannot be computed.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// Its numbers have no form in JSON.
+    /// JSON cannot represent the run's numbers.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// Its numbers cannot be kept.
+    /// The run's numbers cannot be cached.
     #[error("{}: {source}", path.display())]
     Kept {
-        /// Where.
+        /// Path of the cache file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// It was to be done elsewhere, and has not come from there.
+    /// The run was assigned to another machine, and its result did not arrive.
     #[error("{0}")]
     Elsewhere(String),
-    /// Its numbers were kept, and somebody removed or damaged them.
+    /// The run's cached numbers were removed or damaged.
     #[error("{}: the numbers have vanished", .0.display())]
     Vanished(PathBuf),
 }

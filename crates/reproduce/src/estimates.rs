@@ -1,5 +1,4 @@
-//! What do charts draw? Means and intervals of an experiment: taken of runs, or read again from a
-//! `values.csv`.
+//! Means and intervals that charts show: computed from runs, or read back from a `values.csv`.
 
 use crate::expression::{ValueError, Values};
 use crate::table::{Cells, Row, lines};
@@ -11,18 +10,18 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Every metric of every variant at every place: mean and interval over the seeds.
+/// Mean and interval over the seeds, for every metric, variant and combination of axis values.
 #[derive(Clone, Debug)]
 pub struct Estimates {
     experiment: Arc<Experiment>,
-    /// The places that ran, as indices into the values of the axes, in the order of the experiment.
+    /// The combinations that ran, as indices into the axis values, in the order of the experiment.
     grid: Vec<Vec<usize>>,
-    /// By metric, variant and places.
+    /// Estimates by metric, variant and axis values.
     cells: BTreeMap<(String, usize, Vec<usize>), Estimate>,
 }
 
 impl Estimates {
-    /// Of runs.
+    /// Computes the estimates of runs.
     #[must_use]
     pub fn of(results: &Results) -> Self {
         let (experiment, grid) = (Arc::clone(&results.plan.experiment), results.grid());
@@ -42,11 +41,11 @@ impl Estimates {
         Self { experiment, grid, cells }
     }
 
-    /// What [`Estimates::csv`] wrote of the experiment, into this file.
+    /// Reads the estimates of an experiment from a file that [`Estimates::csv`] wrote.
     ///
     /// # Errors
-    /// If the file cannot be read, or names a variant, a metric or a place that the experiment does
-    /// not have.
+    /// If the file cannot be read, or has a variant, metric or axis value that the experiment
+    /// lacks.
     pub fn read(experiment: &Experiment, file: &Path) -> Result<Self, ReproduceError> {
         let runs = experiment.runs().ok_or_else(|| ReproduceError::NoRuns(experiment.id.clone()))?;
         let text = std::fs::read_to_string(file).map_err(ReproduceError::io("read", file))?;
@@ -64,25 +63,26 @@ impl Estimates {
         Ok(estimates)
     }
 
-    /// The experiment.
+    /// The experiment of these estimates.
     #[must_use]
     pub fn experiment(&self) -> &Experiment {
         &self.experiment
     }
 
-    /// The places that ran: the index of the value on every axis.
+    /// Combinations of axis values that ran, as indices, one per axis.
     #[must_use]
     pub fn grid(&self) -> &[Vec<usize>] {
         &self.grid
     }
 
-    /// A metric of a variant at a place; `None` where it does not exist.
+    /// Returns the estimate of a metric for a variant at some axis values; `None` if it has no
+    /// value.
     #[must_use]
     pub fn get(&self, metric: &str, variant: usize, places: &[usize]) -> Option<Estimate> {
         self.cells.get(&(metric.to_owned(), variant, places.to_vec())).copied()
     }
 
-    /// As `values.csv`: one line per place, variant and metric.
+    /// Formats `values.csv`: one line per combination of axis values, variant and metric.
     #[must_use]
     pub fn csv(&self) -> String {
         let Some(runs) = self.experiment.runs() else { return String::new() };
@@ -98,7 +98,7 @@ impl Estimates {
                         text.push(',');
                     }
                     let half = estimate.and_then(|estimate| estimate.half_width);
-                    // Writing into a string cannot fail.
+                    // Writing to a string cannot fail.
                     let _ = writeln!(
                         text,
                         "{},{},{},{},{},{}",
@@ -132,7 +132,7 @@ impl Values for Estimates {
 }
 
 impl Runs {
-    /// The indices of a variant and of the places on the axes.
+    /// Finds the indices of a variant and of values on the axes.
     pub(crate) fn locate(
         &self,
         metric: &str,
@@ -159,7 +159,7 @@ impl Runs {
 
 /// A line of `values.csv`.
 struct Line {
-    /// The columns of the axes: name and value.
+    /// Name and value of the axis columns.
     places: Vec<(String, String)>,
     variant: String,
     metric: String,
@@ -182,7 +182,7 @@ impl Row for Line {
 }
 
 impl Line {
-    /// Where it belongs in the experiment.
+    /// Finds the indices of the line in the experiment.
     #[expect(clippy::type_complexity, reason = "a cell with its key")]
     fn place(
         self,

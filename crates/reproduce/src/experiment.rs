@@ -1,5 +1,5 @@
-//! What is an experiment? A figure or table of a paper as data: scenario, what is varied, at which
-//! scale, what is drawn, which statements it checks.
+//! Experiments: a figure or table of a paper as data. It has a scenario, varied keys, scales,
+//! charts and the statements to check.
 //!
 //! ```toml
 //! title = "Incast beside web search, at rising load"
@@ -23,10 +23,10 @@
 //! [quick.set]
 //! duration = "0.5 s"
 //!
-//! [paper]                                         # the full size, where there is one
+//! [paper]                                         # the full size, if it can be run
 //! seeds = 5
 //!
-//! [artifact]                                      # the authors' public simulator's reading: `--profile artifact`
+//! [artifact]                                      # the reading of the authors' simulator: `--profile artifact`
 //! about = "alpha is a list."
 //! [artifact.set]
 //! "switch.buffer" = "3932160 B"
@@ -44,8 +44,8 @@
 //! percent = true
 //! ```
 //!
-//! Every key is declared in the crate `bufferlab-experiment`; `docs/reference/experiments.md` and
-//! the JSON Schema follow from there.
+//! The crate `bufferlab-experiment` declares every key. `docs/reference/experiments.md` and the
+//! JSON Schema are generated from these declarations.
 
 mod axes;
 mod claims;
@@ -62,17 +62,17 @@ use bufferlab_theory::figures::Entry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// How much of an experiment is run.
+/// Size at which an experiment runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScaleName {
-    /// Reduced: minutes for a paper.
+    /// Reduced size: minutes for a paper.
     Quick,
     /// The paper's own size: hours.
     Paper,
 }
 
 impl ScaleName {
-    /// As it is written.
+    /// Name as written by users.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,130 +82,130 @@ impl ScaleName {
     }
 }
 
-/// Dotted keys of a scenario and values for them, in order.
+/// Dotted keys of a scenario with values, in order.
 pub type Overrides = Vec<Setting>;
 
-/// A figure or table of a paper.
+/// An experiment: a figure or table of a paper.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// Paper and figure: `abm/fig6`.
+    /// Name from paper and figure: `abm/fig6`.
     pub id: String,
-    /// What it shows, in a line.
+    /// Title in one line.
     pub title: String,
-    /// What the paper calls it: `Fig. 6`.
+    /// The paper's name for the figure: `Fig. 6`.
     pub figure: String,
-    /// What differs from the paper, and why; empty if nothing does.
+    /// Differences from the paper and their reasons; empty if there are none.
     pub about: String,
-    /// Where its values come from.
+    /// Source of the values.
     pub content: Content,
 }
 
-/// Where the values of an experiment come from.
+/// Source of an experiment's values.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// They are computed: an analytical figure, of which nothing runs.
+    /// An analytical figure, computed without runs.
     Figure(&'static Entry),
-    /// From runs of a scenario.
+    /// Runs of a scenario.
     Runs(Box<Runs>),
 }
 
-/// What runs, and what is made of it.
+/// Runs of an experiment, with its charts and statements.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    /// The scenario file.
+    /// Path of the scenario file.
     pub scenario: PathBuf,
-    /// For every run.
+    /// Overrides for every run.
     pub set: Overrides,
-    /// What is varied; the first is the horizontal axis of the panels.
+    /// Varied keys; the first axis is the horizontal axis of the panels.
     pub axes: Vec<Axis>,
-    /// What is compared: policies, or anything else that a scenario can say.
+    /// Compared variants: policies, or any other changes of the scenario.
     pub variants: Vec<Variant>,
-    /// Short names of metrics.
+    /// Metrics by their short names.
     pub metrics: BTreeMap<String, Metric>,
-    /// The reduced size.
+    /// The reduced scale.
     pub quick: Scale,
-    /// The paper's size, where there is one.
+    /// The paper's scale, if the experiment has one.
     pub paper: Option<Scale>,
-    /// The reading of the authors' public simulator, where there is one.
+    /// The reading of the authors' public simulator, if the experiment has one.
     pub artifact: Option<Reading>,
-    /// What is drawn.
+    /// Charts over the axes.
     pub panels: Vec<Panel>,
-    /// What is drawn over time.
+    /// Charts over time.
     pub courses: Vec<Course>,
-    /// What is checked.
+    /// Statements to check.
     pub claims: Vec<ClaimCheck>,
 }
 
-/// Something that is varied.
+/// A varied property.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// Its name.
+    /// Name of the axis.
     pub name: String,
     /// Title of a chart's axis, with the unit.
     pub title: String,
-    /// Its values.
+    /// Values on the axis.
     pub values: Vec<AxisValue>,
 }
 
-/// A place on an axis.
+/// A value on an axis.
 #[derive(Clone, Debug)]
 pub struct AxisValue {
-    /// As it is written in tables and expressions.
+    /// Label in tables and expressions.
     pub label: String,
-    /// Where it is drawn.
+    /// Position in charts.
     pub x: f64,
-    /// What it changes.
+    /// Overrides for this value.
     pub set: Overrides,
-    /// Another scenario file.
+    /// Scenario file for this value, if it is a different one.
     pub scenario: Option<PathBuf>,
 }
 
-/// Something that is compared.
+/// A variant to compare.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// Its name in tables and expressions.
+    /// Name in tables and expressions.
     pub name: String,
-    /// What it changes.
+    /// Overrides of the variant.
     pub set: Overrides,
-    /// Another scenario file.
+    /// Scenario file of the variant, if it is a different one.
     pub scenario: Option<PathBuf>,
 }
 
-/// How much is run.
+/// A scale: number of seeds and size of the runs.
 #[derive(Clone, Debug)]
 pub struct Scale {
-    /// Seeds of every point.
+    /// Number of seeds per point.
     pub seeds: u32,
-    /// What it changes.
+    /// Overrides at this scale.
     pub set: Overrides,
-    /// Another scenario file.
+    /// Scenario file at this scale, if it is a different one.
     pub scenario: Option<PathBuf>,
-    /// Fewer places of an axis, by their labels.
+    /// Labels of the axis values that run at this scale, by axis; axes not listed run fully.
     pub values: BTreeMap<String, Vec<String>>,
 }
 
-/// What a public simulator does where its paper says something else, or nothing. The scenario's
-/// `profile` brings the rest.
+/// A reading: the choices of a public simulator where its paper says something else, or nothing.
+/// The scenario's `profile` sets further keys.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// What differs, in words.
+    /// Description of the differences.
     pub about: String,
-    /// What it changes, for all that is compared.
+    /// Overrides for all variants.
     pub set: Overrides,
-    /// Another scenario file, at either scale.
+    /// Scenario file at every scale, if it is a different one.
     pub scenario: Option<PathBuf>,
 }
 
 /// A chart.
 #[derive(Clone, Debug)]
 pub struct Panel {
-    /// Caption.
+    /// Caption of the chart.
     pub title: String,
-    /// Short name of the metric.
+    /// Short name of the plotted metric.
     pub metric: String,
-    /// Logarithmic vertical axis.
+    /// Whether the vertical axis is logarithmic.
     pub log: bool,
-    /// What is drawn of all that is compared; everything, if left out.
+    /// Plotted variants; `None`: all.
     pub variants: Option<Vec<String>>,
 }
 
@@ -217,55 +217,55 @@ impl Panel {
     }
 }
 
-/// A statement of a paper, and how it is judged.
+/// A statement of a paper, with the criterion for its verdict.
 #[derive(Clone, Debug)]
 pub struct ClaimCheck {
-    /// Its number in the table of claims.
+    /// Number of the statement in the table of claims.
     pub id: String,
-    /// What it says, where no table of claims does.
+    /// Text of the statement, if it is in no table of claims.
     pub statement: Option<String>,
-    /// What must hold; all of it.
+    /// Conditions that must all hold.
     pub conditions: Vec<Condition>,
-    /// Why it cannot be decided: the paper does not state what it depends on. Then there are no
-    /// conditions.
+    /// Reason why the statement cannot be decided: the paper omits a fact that it depends on. Such
+    /// a statement has no conditions.
     pub not_checkable: Option<String>,
-    /// To be read with the verdict.
+    /// Remark to read with the verdict.
     pub note: Option<String>,
-    /// What other readings of the paper give.
+    /// Effects under other readings of the paper.
     pub beside: Vec<Beside>,
 }
 
-/// What an effect is in another reading of the paper.
+/// An effect under another reading of the paper.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// Which reading, in words.
+    /// Description of the reading.
     pub reading: String,
-    /// What is measured: an expression.
+    /// Measured effect: an expression.
     pub effect: String,
-    /// Shown in percent.
+    /// Whether the effect is shown in percent.
     pub percent: bool,
 }
 
-/// An effect and the band in which it must lie.
+/// An effect, and the band that it must fall in.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// What is measured: an expression, see [`crate::expression`].
+    /// Measured effect: an expression, see [`crate::expression`].
     pub effect: String,
-    /// The least that the criterion accepts.
+    /// Smallest value that meets the criterion.
     pub at_least: Option<f64>,
-    /// The most.
+    /// Largest value that meets the criterion.
     pub at_most: Option<f64>,
-    /// The value of no effect at all; none where the statement is that there is none.
+    /// Value of the effect if nothing differs; `None` if the statement is that nothing differs.
     pub neutral: Option<f64>,
-    /// The paper's value.
+    /// The paper's value of the effect.
     pub paper: Option<f64>,
-    /// Shown in percent.
+    /// Whether the effect is shown in percent.
     pub percent: bool,
-    /// How seeds become one number.
+    /// Way of combining the seeds into one number.
     pub over_seeds: OverSeeds,
-    /// An expression that must be above 0 for the effect to say anything.
+    /// Expression that must be above 0 for the effect to be meaningful.
     pub guard: Option<String>,
-    /// Where the paper's value would lie in a panel.
+    /// Position of the paper's value in a panel.
     pub mark: Option<PaperMark>,
 }
 
@@ -273,29 +273,28 @@ impl Experiment {
     /// Reads an experiment from its file.
     ///
     /// # Errors
-    /// If it cannot be read or is no experiment: everything that is wrong, with file, line, key and
-    /// advice.
+    /// If the file cannot be read or is not a valid experiment: all mistakes, with file, line, key
+    /// and advice.
     pub fn load(path: &Path, id: &str) -> Result<Self, ReproduceError> {
         let text = std::fs::read_to_string(path).map_err(ReproduceError::io("read", path))?;
         Ok(Self::from_text(path, id, &text)?)
     }
 
-    /// Reads an experiment from its text, as if it stood in a file at `path` (which need not
-    /// exist).
+    /// Reads an experiment from text, as if from a file at `path` (which need not exist).
     ///
     /// # Errors
-    /// Everything that is wrong.
+    /// All mistakes in the text.
     pub fn from_text(path: &Path, id: &str, text: &str) -> Result<Self, LoadError> {
         read::experiment(path, id, text)
     }
 
-    /// The first part of the id: the paper (`abm`), or the study.
+    /// First part of the id: the paper (`abm`), or the study.
     #[must_use]
     pub fn paper(&self) -> &str {
         self.id.split_once('/').map_or(&self.id, |(paper, _)| paper)
     }
 
-    /// What runs; `None` for an analytical figure.
+    /// The runs; `None` for an analytical figure.
     #[must_use]
     pub fn runs(&self) -> Option<&Runs> {
         match &self.content {
@@ -304,7 +303,7 @@ impl Experiment {
         }
     }
 
-    /// The analytical figure, if it is one.
+    /// The analytical figure; `None` for an experiment with runs.
     #[must_use]
     pub fn analytical(&self) -> Option<&'static Entry> {
         match self.content {
@@ -313,7 +312,8 @@ impl Experiment {
         }
     }
 
-    /// The statements that it checks; an analytical figure checks none, for tests do.
+    /// The statements that the experiment checks. An analytical figure has none; tests check its
+    /// statements.
     #[must_use]
     pub fn claims(&self) -> &[ClaimCheck] {
         self.runs().map_or(&[], |runs| &runs.claims)
@@ -321,7 +321,7 @@ impl Experiment {
 }
 
 impl Runs {
-    /// How much runs at `scale`; `None` if the experiment does not have it.
+    /// The settings of `scale`; `None` if the experiment lacks this scale.
     #[must_use]
     pub fn scale(&self, scale: ScaleName) -> Option<&Scale> {
         match scale {

@@ -1,16 +1,16 @@
-//! What can a reader of a figure look at besides its panels? Every metric of the experiment over
-//! every axis.
+//! The explorer of a figure's page: every metric of the experiment over every axis.
 
 use crate::Estimates;
 use crate::mark::placed;
 use bufferlab_report::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 use std::collections::BTreeSet;
 
-/// Everything that ran; `None` for an experiment without axes, whose values stand in a table.
+/// Builds the explorer of everything that ran; `None` for an experiment without axes, whose page
+/// has a table of values instead.
 pub(crate) fn explorer(estimates: &Estimates) -> Option<Explorer> {
     let runs = estimates.experiment().runs()?;
     let grid = estimates.grid();
-    // A scale may leave out places of an axis.
+    // A scale may omit values of an axis.
     let ran = |axis: usize| grid.iter().map(|places| places[axis]).collect::<BTreeSet<_>>();
     let axes: Vec<ExplorerAxis> = runs
         .axes
@@ -26,7 +26,7 @@ pub(crate) fn explorer(estimates: &Estimates) -> Option<Explorer> {
     if axes.is_empty() {
         return None;
     }
-    // What has a panel comes first, under its caption.
+    // List metrics with a panel first, under the panel's caption.
     let mut metrics: Vec<(&String, ExplorerMetric)> = Vec::new();
     for panel in &runs.panels {
         if !metrics.iter().any(|(name, _)| **name == panel.metric) {

@@ -1,21 +1,21 @@
-//! What does a statement measure? A script over the metrics of runs, as means over the seeds; its
-//! last value counts.
+//! Expressions that measure a statement: scripts over the metrics of runs, as means over the seeds.
+//! The last value of the script is the result.
 //!
 //! The language is [Rhai](https://rhai.rs) with these functions:
 //!
 //! | function | value |
 //! |---|---|
 //! | `v(metric, variant)`, `v(metric, variant, x)`, `v(metric, variant, x, y)` | the metric of a run; `x`, `y` are values of the axes in their order |
-//! | `over(metric, variant)`, `over(metric, variant, y)` | the metric along the first axis, the second one being fixed |
-//! | `xs()` | the first axis, as numbers |
-//! | `lower(scheme, baseline)` | by which part the scheme lies below the baseline: (baseline − scheme) / baseline, 0 if both are 0; also of two lists |
-//! | `fewer(scheme, baseline)` | the same of counts, of which the baseline may have none: relative to the larger of both, so that none against some is −1 |
+//! | `over(metric, variant)`, `over(metric, variant, y)` | the metric along the first axis, with a fixed value on the second |
+//! | `xs()` | the values of the first axis, as numbers |
+//! | `lower(scheme, baseline)` | how far the scheme is below the baseline: (baseline − scheme) / baseline, 0 if both are 0; also of two lists |
+//! | `fewer(scheme, baseline)` | like `lower`, for counts with a baseline that may be 0: relative to the larger of both, so that some against none gives −1 |
 //! | `ratio(a, b)` | a / b; also of two lists |
 //! | `mean(list)`, `min(list)`, `max(list)` | |
-//! | `median(list)` | the middle one; of an even number the mean of the two in the middle |
-//! | `spearman(x, y)` | rank correlation, from −1 to 1; 0 of what never changes |
-//! | `slope(x, y)` | of the straight line through the points, by least squares |
-//! | `rising(list)` | the least step from one value to the next, as a part of the former: −0.1 is a fall by a tenth |
+//! | `median(list)` | the middle value; for an even number, the mean of the two middle values |
+//! | `spearman(x, y)` | rank correlation, from −1 to 1; 0 for constant values |
+//! | `slope(x, y)` | slope of the straight line through the points, by least squares |
+//! | `rising(list)` | the smallest step between neighbours, relative to the first of them: −0.1 is a fall by a tenth |
 //!
 //! Lists are written `["dt", "fab"].map(|p| v("incast", p, 0.4))`.
 
@@ -24,34 +24,34 @@ use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Scope};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where values come from: runs, as means over their seeds.
+/// Source of values for expressions: runs, as means over their seeds.
 pub trait Values: Send + Sync {
-    /// The metric of the variant's run at these places of the axes.
+    /// Returns the metric of the variant's run at these axis values.
     ///
     /// # Errors
     /// If there is no such run, or the run has no such value.
     fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError>;
-    /// The places of the first axis: label and number.
+    /// Returns the values of the first axis, as label and number.
     fn first_axis(&self) -> Vec<(String, f64)>;
 }
 
-/// A number of a run by its metric, its scheme and its places of the axes.
+/// A query for a number of a run: metric, scheme and axis values.
 pub type Question = (String, String, Vec<String>);
 
-/// Values that note what was asked.
+/// A source of values that records the queries.
 pub struct Traced {
     values: Arc<dyn Values>,
     asked: Mutex<BTreeSet<Question>>,
 }
 
 impl Traced {
-    /// Nothing was asked yet.
+    /// Wraps `values`, without recorded queries.
     #[must_use]
     pub fn new(values: Arc<dyn Values>) -> Self {
         Self { values, asked: Mutex::default() }
     }
 
-    /// What was asked and has an answer.
+    /// Returns the queries that had an answer.
     #[must_use]
     pub fn asked(&self) -> BTreeSet<Question> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -71,14 +71,15 @@ impl Values for Traced {
     }
 }
 
-/// Values in which every scheme is the same one: whatever an expression compares must vanish.
+/// A source of values that answers every query with the numbers of one scheme, so every comparison
+/// shows no difference.
 pub struct OneForAll {
     values: Arc<dyn Values>,
     scheme: String,
 }
 
 impl OneForAll {
-    /// With `scheme` in the place of all.
+    /// Replaces every scheme of `values` by `scheme`.
     #[must_use]
     pub fn new(values: Arc<dyn Values>, scheme: &str) -> Self {
         Self { values, scheme: scheme.to_owned() }
@@ -95,75 +96,75 @@ impl Values for OneForAll {
     }
 }
 
-/// Why a run has no such value.
+/// Reason why a run has no value of a metric.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ValueError {
-    /// No metric of that name.
+    /// No metric has this name.
     #[error("[metrics] has no \"{0}\"")]
     Metric(String),
-    /// No variant of that name.
+    /// No variant has this name.
     #[error("there is no variant \"{0}\"")]
     Variant(String),
-    /// One place is needed of every axis.
+    /// The number of axis values does not match the number of axes.
     #[error("{given} values for {axes} axes")]
     Places {
-        /// How many were given.
+        /// Number of given values.
         given: usize,
-        /// How many axes there are.
+        /// Number of axes.
         axes: usize,
     },
-    /// No such place.
+    /// The axis has no such value.
     #[error("axis \"{axis}\" has no {label}")]
     Place {
-        /// Of which axis.
+        /// Name of the axis.
         axis: String,
-        /// Which.
+        /// Label of the missing value.
         label: String,
     },
-    /// The scale leaves the place out.
+    /// The scale omits this axis value.
     #[error("{variant} at {places} does not run at this scale")]
     LeftOut {
-        /// Which variant.
+        /// Name of the variant.
         variant: String,
-        /// Where.
+        /// Axis values of the query.
         places: String,
     },
     /// The run failed.
     #[error(transparent)]
     Failed(#[from] RunFailure),
-    /// The run has no such number: none of its flows finished, for example.
+    /// The run has no value of the metric, for example because none of its flows finished.
     #[error("the run of {variant} at {places} has no value of {metric}")]
     Nothing {
-        /// Which variant.
+        /// Name of the variant.
         variant: String,
-        /// Where.
+        /// Axis values of the query.
         places: String,
-        /// Which metric, by its key.
+        /// Key of the metric.
         metric: String,
     },
 }
 
-/// Why an expression has no value.
+/// Reason why an expression has no value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExpressionError {
-    /// The grammar is wrong: what, and at which line and column of the expression.
+    /// Syntax error, with line and column of the expression.
     #[error("{0}")]
     Syntax(String),
-    /// It cannot be evaluated: a value is missing, or a function cannot take what it was given.
+    /// Evaluation failed: a value is missing, or a function received an invalid argument.
     #[error("{0}")]
     Evaluation(String),
-    /// It has no finite value.
+    /// The value is not finite.
     #[error("the result is {0}")]
     NotFinite(f64),
-    /// There is nothing to evaluate it for.
+    /// No seed is available to evaluate the expression for.
     #[error("no seed ran")]
     NoSeed,
 }
 
-/// Checks the grammar of an expression.
+/// Checks the syntax of an expression.
 ///
 /// # Errors
-/// Where and what is wrong.
+/// The syntax error with its position.
 pub fn compile(expression: &str) -> Result<AST, ExpressionError> {
     plain_engine().compile(expression).map_err(|error| ExpressionError::Syntax(error.to_string()))
 }
@@ -171,21 +172,21 @@ pub fn compile(expression: &str) -> Result<AST, ExpressionError> {
 /// Evaluates an expression.
 ///
 /// # Errors
-/// If the grammar is wrong, a value is missing, or the result is no finite number.
+/// If the syntax is wrong, a value is missing, or the result is not a finite number.
 pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, ExpressionError> {
     evaluate_with(expression, values, &[])
 }
 
-/// A value that an expression knows by a name.
+/// A named constant of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constant<'a> {
     /// A number.
     Number(f64),
-    /// A place of an axis.
+    /// Label of an axis value.
     Label(&'a str),
 }
 
-/// Evaluates an expression, with constants by their names.
+/// Evaluates an expression with named constants.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -213,12 +214,12 @@ pub(crate) fn evaluate_with(
 
 type Answer<T> = Result<T, Box<EvalAltResult>>;
 
-/// Without values: what every expression may call.
+/// Creates an engine with the functions that need no values.
 fn plain_engine() -> Engine {
     let mut engine = Engine::new();
-    // A script that never ends is a mistake, too.
+    // A script that never ends is a mistake; stop it.
     engine.set_max_operations(1_000_000);
-    // `if a { b } else { c }` over two metrics in nested calls is as deep as it gets.
+    // Deep enough for `if a { b } else { c }` over two metrics in nested calls.
     engine.set_max_expr_depths(64, 32);
     engine.register_fn("lower", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, lower));
     engine.register_fn("fewer", |scheme: Dynamic, base: Dynamic| pairwise(&scheme, &base, fewer));
@@ -287,7 +288,7 @@ fn with_values(engine: &mut Engine, values: &Arc<dyn Values>) {
     });
 }
 
-/// A place of an axis as its label: numbers as TOML writes them.
+/// Formats an axis value as its label: numbers as in TOML.
 fn place(value: &Dynamic) -> String {
     match value.as_float() {
         Ok(number) => bufferlab_document::resolved::float(number),
@@ -312,12 +313,12 @@ fn numbers(list: &Array) -> Answer<Vec<f64>> {
     list.iter().map(number).collect()
 }
 
-/// Nothing is by nothing lower than nothing.
+/// Relative reduction; 0 if both values are 0.
 fn lower(scheme: f64, base: f64) -> f64 {
     if scheme == base { 0.0 } else { (base - scheme) / base }
 }
 
-/// [`lower`] where the scheme has fewer.
+/// Variant of [`lower`] for a scheme with fewer events, relative to the larger value.
 fn fewer(scheme: f64, base: f64) -> f64 {
     if scheme == base { 0.0 } else { (base - scheme) / base.max(scheme) }
 }
@@ -348,7 +349,7 @@ fn slope(x: &[f64], y: &[f64]) -> f64 {
     products / x.iter().map(|x| (x - mx).powi(2)).sum::<f64>()
 }
 
-/// Ranks from 1; equal values share the mean of theirs.
+/// Ranks from 1; equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count();
@@ -363,11 +364,11 @@ fn pearson(x: &[f64], y: &[f64]) -> f64 {
     let (mx, my) = (mean(x), mean(y));
     let sum = |of: &dyn Fn(f64, f64) -> f64| x.iter().zip(y).map(|(&a, &b)| of(a, b)).sum::<f64>();
     let spread = (sum(&|a, _| (a - mx).powi(2)) * sum(&|_, b| (b - my).powi(2))).sqrt();
-    // What never changes has no order.
+    // Constant values have no order.
     if spread == 0.0 { 0.0 } else { sum(&|a, b| (a - mx) * (b - my)) / spread }
 }
 
-/// The innermost reason, without the places inside the expression.
+/// Returns the innermost error message, without positions inside the expression.
 fn reason(error: &EvalAltResult) -> String {
     match error {
         EvalAltResult::ErrorInFunctionCall(_, _, inner, _) => reason(inner),
@@ -427,7 +428,7 @@ mod tests {
     fn rank_correlation_knows_only_the_order() {
         assert_eq!(of("spearman([1, 2, 3, 4], [1, 10, 11, 1000])"), Ok(1.0));
         assert_eq!(of("spearman([1, 2, 3], [3, 2, 1])"), Ok(-1.0));
-        // d = 0, 1, 1: 1 - 6 * 2 / (3 * 8)
+        // Squared rank differences 0, 1, 1: 1 - 6 * 2 / (3 * 8).
         assert_eq!(of("spearman([1, 2, 3], [1, 3, 2])"), Ok(0.5));
         assert_eq!(of(r#"spearman(xs(), over("m", "one"))"#), Ok(1.0));
         assert_eq!(of("spearman([1, 2, 3], [5, 5, 5])"), Ok(0.0));
@@ -451,7 +452,7 @@ mod tests {
     #[test]
     fn the_slope_is_that_of_least_squares() {
         assert_eq!(of("slope([1, 2, 3], [5, 7, 9])"), Ok(2.0));
-        // Residuals 1, -2, 1 about 2 x.
+        // The residuals about 2 x are 1, -2, 1.
         assert_eq!(of("slope([1, 2, 3], [3, 2, 7])"), Ok(2.0));
         assert!(of("slope([1, 2], [3])").is_err_and(|why| why.contains("lists of 2 and 1")));
     }
@@ -465,7 +466,7 @@ mod tests {
     fn constants_are_numbers_and_places() {
         let values: Arc<dyn Values> = Arc::new(Square);
         let constants = [("paper", Constant::Number(0.75)), ("x", Constant::Label("2"))];
-        // A closure sees them, too.
+        // Closures see the constants too.
         let script = r#"mean(["one", "two"].map(|p| v("m", p, x))) * (1.0 - paper)"#;
         assert_eq!(evaluate_with(script, &values, &constants), Ok(1.5));
     }

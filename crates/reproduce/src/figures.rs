@@ -1,5 +1,5 @@
-//! Which figures and tables do the papers have, and what stands for each here? `claims/figures.csv`
-//! lists them; experiments and tests say what they show.
+//! The papers' figures and tables (`claims/figures.csv`), and the experiments and tests that cover
+//! them.
 
 use crate::table::{Cells, Row, rows};
 use crate::{Experiment, Ledger, LedgerRow, ReproduceError, TableError};
@@ -10,13 +10,13 @@ const FIGURES: &str = include_str!("../../../claims/figures.csv");
 /// A figure or table of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperFigure {
-    /// The paper, as experiments are named: abm.
+    /// Name of the paper in experiment ids: abm.
     pub paper: String,
-    /// `Fig. 6` or `Table 1`.
+    /// Name of the figure in the paper: `Fig. 6` or `Table 1`.
     pub figure: String,
-    /// What it shows, in a line.
+    /// Content of the figure in one line.
     pub shows: String,
-    /// Why there is nothing to repeat; empty if there is.
+    /// Reason why there is nothing to reproduce; empty if there is.
     pub conceptual: String,
 }
 
@@ -33,25 +33,25 @@ impl Row for PaperFigure {
     }
 }
 
-/// A figure or table as texts name it: `Fig. 12a` is the letter a of Fig. 12.
+/// A reference to a figure or table: `Fig. 12a` is panel a of Fig. 12.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Whether it is a table.
     pub is_table: bool,
-    /// Its number.
+    /// Number of the figure or table.
     pub number: u32,
-    /// Its panel; `None`: all of it.
+    /// Letter of the panel; `None`: the whole figure.
     pub letter: Option<char>,
 }
 
 impl Place {
-    /// The figure without the panel, as [`PaperFigure::figure`] writes it.
+    /// Name of the figure without the panel, as in [`PaperFigure::figure`].
     #[must_use]
     pub fn whole(&self) -> String {
         format!("{} {}", if self.is_table { "Table" } else { "Fig." }, self.number)
     }
 
-    /// Whether one of them is, or is part of, the other.
+    /// Whether two references are equal, or one is a panel of the other.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let letters = self.letter.is_none() || other.letter.is_none() || self.letter == other.letter;
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-/// The figures and tables of the papers.
+/// Returns the figures and tables of the papers.
 ///
 /// # Errors
 /// If the table is damaged.
@@ -67,7 +67,7 @@ pub fn paper_figures() -> Result<Vec<PaperFigure>, ReproduceError> {
     Ok(rows("claims/figures.csv", FIGURES)?)
 }
 
-/// The figures and tables that a text names: `Figs. 10b,10e`, `§8, Fig. 11`, `Fig. 9d vs 9a`.
+/// Finds the figures and tables that a text names: `Figs. 10b,10e`, `§8, Fig. 11`, `Fig. 9d vs 9a`.
 #[must_use]
 pub fn places(text: &str) -> Vec<Place> {
     let (mut found, mut is_table): (Vec<Place>, _) = (Vec::new(), None);
@@ -84,7 +84,7 @@ pub fn places(text: &str) -> Vec<Place> {
                     }
                     found.extend(letters.into_iter().map(|letter| place(Some(letter))));
                 }
-                // A letter alone belongs to the figure before it: `Fig. 16a,c`.
+                // A single letter belongs to the preceding figure: `Fig. 16a,c`.
                 (Some(_), None, Some(last)) if word.len() == 1 => {
                     let letter = word.chars().next();
                     found.push(Place { letter, ..last.clone() });
@@ -96,7 +96,7 @@ pub fn places(text: &str) -> Vec<Place> {
     found
 }
 
-/// `12` without letters, `9b-c` with b and c.
+/// Parses a number with optional letters: `12` has none, `9b-c` has b and c.
 fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     let end = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
     let number = word[..end].parse().ok()?;
@@ -108,13 +108,13 @@ fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     }
 }
 
-/// Whether a row's paper is the one that experiments call `name`.
+/// Whether a row belongs to the paper that experiments call `name`.
 fn is_of(row: &LedgerRow, name: &str) -> bool {
     let paper = row.claim.paper.to_lowercase();
     paper.split(' ').next() == Some(name)
 }
 
-/// The rows of the statements about what an experiment shows, by the place that they name.
+/// Returns the rows of the statements about the shown figures, judged by the places that they name.
 pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[Place]) -> Vec<&'a LedgerRow> {
     let about = |row: &&LedgerRow| {
         let named = places(&row.claim.figure_table_section);
@@ -123,7 +123,8 @@ pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[Place]) -> Vec<&
     ledger.rows.iter().filter(about).collect()
 }
 
-/// Every figure and table of the papers with what stands for it, as a table in Markdown.
+/// Formats a Markdown table of every figure and table of the papers, with its experiments and
+/// tests.
 ///
 /// # Errors
 /// If the table of figures is damaged.
@@ -141,7 +142,7 @@ pub fn figures_markdown(experiments: &[Experiment], ledger: &Ledger) -> Result<S
         };
         let rows = statements(ledger, &figure.paper, &shown);
         let tests = rows.iter().filter(|row| row.test.is_some()).count();
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "| {} | {} | {} | {here} | {} | {tests} |",
@@ -154,7 +155,7 @@ pub fn figures_markdown(experiments: &[Experiment], ledger: &Ledger) -> Result<S
     Ok(text)
 }
 
-/// The experiments that show a figure, or panels of it.
+/// Returns the experiments that show a figure or panels of it.
 pub fn showing<'a>(
     experiments: &'a [Experiment],
     figure: &'a PaperFigure,

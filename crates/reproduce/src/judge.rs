@@ -1,19 +1,19 @@
-//! How is a statement judged by runs?
+//! Judges statements by the runs of an experiment.
 //!
-//! *Estimate.* A condition's effect is evaluated on the metrics' means over the seeds, so that "at
-//! every load" and "up to" are of means and not of extremes of noise. Its 95 % interval comes from
-//! the jackknife: the effect is evaluated again without each seed in turn, and the pseudo-values `n
-//! t - (n - 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the unit,
-//! for all schemes of a seed meet the same arrivals. The rules of [`crate::verdict`] decide.
+//! *Estimate.* A condition's effect is evaluated on the metrics' means over the seeds. So "at every
+//! load" and "up to" refer to means, not to extremes of noise. The 95 % interval comes from the
+//! jackknife: the effect is evaluated again without each seed in turn, and the pseudo-values `n t -
+//! (n -
+//! 1) t_i` are treated as independent (Tukey 1958; Efron, Stein 1981). Seeds are the unit, because
+//!    all schemes of a seed have the same arrivals. The rules of [`crate::verdict`] decide.
 //!
-//! *Guards.* A PASS that could not have come out otherwise says nothing, so a condition that passes
-//! is INCONCLUSIVE
-//! - if the schemes that it compares have the same values everywhere: nothing differed that could
-//!   have been seen,
-//! - if its effect is, with every seed and to the last digit, that of one scheme in the place of
+//! *Guards.* A PASS that could not have failed is meaningless. So a condition that passes becomes
+//! INCONCLUSIVE
+//! - if the compared schemes have equal values everywhere, so that no difference was possible,
+//! - if its effect, with every seed and to the last digit, equals that of one scheme in place of
 //!   all,
 //! - if its `guard`, an expression such as the number of lost packets, is not above 0,
-//! - if it has a direction and would pass, too, with any one scheme in the place of all: a negative
+//! - if it has a direction and would also pass with any one scheme in place of all: a negative
 //!   control, which costs no run.
 
 use crate::expression::{self, ExpressionError, OneForAll, Traced, Values};
@@ -22,34 +22,34 @@ use bufferlab_report::Estimate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A condition, measured.
+/// A measured condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Over the seeds; or why there is none.
+    /// Effect over the seeds, or the reason why there is none.
     pub estimate: Result<Estimate, ExpressionError>,
-    /// What it means.
+    /// Verdict on the condition.
     pub verdict: Verdict,
-    /// In words: value, interval, band, the paper's value, and why a guard refused it.
+    /// Result as text: value, interval, band, the paper's value, and the objection of a guard.
     pub text: String,
 }
 
-/// A statement, judged.
+/// A statement with its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// Its number.
+    /// Number of the statement.
     pub id: String,
-    /// Of all conditions together.
+    /// Verdict over all conditions.
     pub verdict: Verdict,
-    /// Each of them.
+    /// Results of the single conditions.
     pub conditions: Vec<Measured>,
-    /// What other readings give, in words.
+    /// Effects under other readings, as text.
     pub beside: Vec<String>,
-    /// Why it cannot be decided, or what to know.
+    /// Reason why the statement cannot be decided, or a remark.
     pub note: Option<String>,
 }
 
 impl Judged {
-    /// What was measured, in one line.
+    /// The measured results in one line.
     #[must_use]
     pub fn measured(&self) -> String {
         let texts = self.conditions.iter().map(|condition| condition.text.as_str());
@@ -61,7 +61,7 @@ impl Judged {
 #[must_use]
 pub fn judge(claim: &ClaimCheck, results: &Results) -> Judged {
     let conditions: Vec<_> = claim.conditions.iter().map(|condition| measure(condition, results)).collect();
-    // STRONG together with PASS is PASS: the worst counts.
+    // The worst verdict counts: STRONG together with PASS is PASS.
     let worst = conditions.iter().map(|condition| condition.verdict).max();
     Judged {
         id: claim.id.clone(),
@@ -87,7 +87,7 @@ fn measure(condition: &Condition, results: &Results) -> Measured {
     Measured { verdict, text, estimate: Ok(estimate) }
 }
 
-/// What another reading gives.
+/// Describes the effect under another reading.
 fn beside(other: &Beside, results: &Results) -> String {
     match estimate(&other.effect, OverSeeds::Mean, results) {
         Ok(estimate) => format!("{}: {}", other.reading, shown(other.percent, &estimate)),
@@ -95,7 +95,7 @@ fn beside(other: &Beside, results: &Results) -> String {
     }
 }
 
-/// The effect over the seeds.
+/// Estimates an effect over the seeds.
 fn estimate(effect: &str, over_seeds: OverSeeds, results: &Results) -> Result<Estimate, ExpressionError> {
     let seeds: Vec<u64> = (0..results.seeds()).collect();
     let effect = |seeds: &[u64]| expression::evaluate(effect, &results.of_seeds(seeds));
@@ -113,7 +113,7 @@ fn estimate(effect: &str, over_seeds: OverSeeds, results: &Results) -> Result<Es
     }
 }
 
-/// A statistic of all seeds, with the 95 % interval of its pseudo-values.
+/// Computes a statistic over all seeds, with the 95 % interval of its pseudo-values.
 fn jackknife<E>(seeds: &[u64], statistic: impl Fn(&[u64]) -> Result<f64, E>) -> Result<Estimate, E>
 where
     E: From<ExpressionError>,
@@ -135,7 +135,7 @@ where
     Ok(Estimate { seeds: seeds.len() as u64, mean: whole, half_width })
 }
 
-/// Why a condition that passes says nothing, if so.
+/// Returns the reason why a passing condition is meaningless; `None` if it is meaningful.
 fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     let seeds: Vec<u64> = (0..results.seeds()).collect();
     let all = results.of_seeds(&seeds);
@@ -179,7 +179,7 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
             (expression::evaluate(&condition.effect, &values), expression::evaluate(&condition.effect, &one));
         Some(with_all.ok()?.to_bits() == with_one.ok()?.to_bits())
     };
-    // "The best of the others" hides that one of them is the same as the scheme in question.
+    // In "the best of the others", one of the others may equal the scheme under test.
     if condition.guard.is_none()
         && let Some(scheme) =
             schemes.iter().find(|scheme| seeds.iter().all(|&seed| alone(seed, scheme) == Some(true)))
@@ -197,12 +197,12 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     Some(format!("it would pass with {control} in the place of every scheme"))
 }
 
-/// Whether an effect is none but for rounding.
+/// Whether an effect is zero except for rounding.
 fn is_neutral(condition: &Condition, effect: f64) -> bool {
     condition.neutral.is_some_and(|neutral| (effect - neutral).abs() < 1e-9)
 }
 
-/// A value with its interval.
+/// Formats a value with its interval.
 fn shown(percent: bool, estimate: &Estimate) -> String {
     let mut text = unit(percent, estimate.mean);
     match estimate.half_width {
@@ -234,7 +234,7 @@ fn in_words(condition: &Condition, estimate: &Estimate) -> String {
     text
 }
 
-/// Three digits.
+/// Formats a number with three digits.
 fn number(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { (2 - value.abs().log10().floor() as i32).clamp(0, 4) };
     let text = format!("{value:.*}", digits as usize);
@@ -245,8 +245,8 @@ fn number(value: f64) -> String {
 mod tests {
     use super::*;
 
-    /// Of a mean the jackknife's interval is the ordinary one; of a ratio of means it is that of
-    /// the linear part.
+    /// For a mean, the jackknife gives the ordinary interval; for a ratio of means, that of the
+    /// linear part.
     #[test]
     fn the_interval_of_a_mean_is_students() {
         let sample = [1.0, 2.0, 4.0, 9.0];

@@ -1,14 +1,12 @@
-//! The verdict on every statement: the table of claims, beside what tests prove and what runs have
-//! shown.
+//! The ledger: a verdict on every statement of the papers, from tests and recorded runs.
 //!
-//! Four tables, all in `claims/`: `claims.csv` says what the papers say and when we believe it;
-//! `tests.csv` names the tests that check statements in every CI run (written by `cargo xtask
-//! generate` from the tests' own words); `verdicts.csv` holds what `bufferlab reproduce --record`
-//! found, one record per statement, scale and profile, with seeds, commit and date;
-//! `real-packets.csv` holds what real packets have shown, which stands beside a verdict and never
-//! changes it.
+//! It combines four tables in `claims/`. `claims.csv` has the statements and their criteria.
+//! `tests.csv` names the tests that check statements in every CI run; `cargo xtask generate` writes
+//! it from the tests' comments. `verdicts.csv` has the results of `bufferlab reproduce --record`:
+//! one record per statement, scale and profile, with seeds, commit and date. `real-packets.csv` has
+//! the results with real packets, which are shown beside a verdict and never change it.
 //!
-//! Which of them speaks for a row stands in one place, [`LedgerRow::evidence`].
+//! [`LedgerRow::evidence`] alone selects the source of a row's verdict.
 
 mod markdown;
 mod tables;
@@ -21,27 +19,27 @@ use crate::{Experiment, RealRecord, ReproduceError, TableError, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Seeds from which on a record at the paper's scale goes before one at reduced scale: with fewer,
-/// an interval says little.
+/// Number of seeds from which a record at the paper's scale takes precedence over one at reduced
+/// scale. With fewer seeds, an interval is too uncertain.
 const HEADLINE_SEEDS: u64 = 3;
 
 const CLAIMS: &str = include_str!("../../../claims/claims.csv");
 const TESTS: &str = include_str!("../../../claims/tests.csv");
 const VERDICTS: &str = include_str!("../../../claims/verdicts.csv");
 
-/// What speaks for a verdict.
+/// Evidence for a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence<'a> {
-    /// A test.
+    /// A test of the repository.
     Test(&'a TestEvidence),
-    /// Runs.
+    /// Recorded runs.
     Runs(&'a Record),
-    /// Nothing: it was never run.
+    /// No evidence: nothing was run.
     None,
 }
 
 impl Evidence<'_> {
-    /// The verdict that it speaks for.
+    /// Verdict from this evidence.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {
@@ -57,21 +55,21 @@ impl Evidence<'_> {
 pub struct LedgerRow {
     /// The statement.
     pub claim: Claim,
-    /// The test that checks it.
+    /// Test that checks the statement, if any.
     pub test: Option<TestEvidence>,
-    /// What runs have shown, one for each scale and profile; the one that speaks first.
+    /// Recorded verdicts, one per scale and profile, in order of precedence.
     pub records: Vec<Record>,
-    /// What real packets have shown. It stands beside the verdict and never changes it.
+    /// Result with real packets. It is shown beside the verdict and never changes it.
     pub real: Option<RealRecord>,
 }
 
 impl LedgerRow {
-    /// What speaks for the row's verdict.
+    /// Returns the evidence that decides the row's verdict.
     ///
-    /// Runs in the paper's reading, else a test; runs under another profile are shown, and never
-    /// speak. Of several records of the paper's profile what ran goes before what could not; then
-    /// the paper's scale with three seeds or more, reduced scale, and the paper's scale with fewer
-    /// seeds. What could not run says less than a test does.
+    /// Runs in the paper's reading take precedence over a test. Runs under another profile are
+    /// shown but never decide. Among records of the paper's profile, failed runs are last. Before
+    /// them, the order is: the paper's scale with three or more seeds, reduced scale, the paper's
+    /// scale with fewer seeds. A test takes precedence over failed runs.
     #[must_use]
     pub fn evidence(&self) -> Evidence<'_> {
         let first = self.records.first().filter(|record| record.is_of_paper());
@@ -83,14 +81,14 @@ impl LedgerRow {
         }
     }
 
-    /// The records that do not speak for the row, and are shown beside the one that does.
+    /// Returns the records that do not decide the verdict; they are shown beside the deciding one.
     pub fn beside(&self) -> impl Iterator<Item = &Record> {
         let speaks = matches!(self.evidence(), Evidence::Runs(_));
         self.records.iter().skip(usize::from(speaks))
     }
 
-    /// Puts a record in the place of the one of its scale and profile. One that could not run takes
-    /// nobody's place.
+    /// Adds a record, or replaces the one of its scale and profile. A record of failed runs
+    /// replaces nothing.
     fn insert(&mut self, record: Record) {
         let same = |known: &&mut Record| known.key() == record.key();
         match self.records.iter_mut().find(same) {
@@ -104,7 +102,7 @@ impl LedgerRow {
     }
 }
 
-/// The order of [`LedgerRow::evidence`]; the smallest speaks.
+/// Sort key for [`LedgerRow::evidence`]; the record with the smallest key decides.
 fn rank(record: &Record) -> (bool, bool, u8) {
     let scale = match record.scale.as_str() {
         "paper" if record.seeds >= HEADLINE_SEEDS => 0,
@@ -114,15 +112,15 @@ fn rank(record: &Record) -> (bool, bool, u8) {
     (!record.is_of_paper(), record.verdict == Verdict::NotRun, scale)
 }
 
-/// All statements.
+/// All statements with their verdicts.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// In the order of the papers.
+    /// Rows in the order of the papers.
     pub rows: Vec<LedgerRow>,
 }
 
 impl Ledger {
-    /// The ledger that travels inside the program.
+    /// Loads the ledger that is embedded in the program.
     ///
     /// # Errors
     /// If one of its tables is damaged.
@@ -130,7 +128,7 @@ impl Ledger {
         Self::of(CLAIMS, TESTS, VERDICTS)?.beside_real(real::recorded()?)
     }
 
-    /// The ledger of a checkout's `claims/`.
+    /// Loads the ledger from a checkout's `claims/`.
     ///
     /// # Errors
     /// If a table is missing or damaged.
@@ -143,7 +141,7 @@ impl Ledger {
         Self::of(&read("claims.csv")?, &read("tests.csv")?, &read("verdicts.csv")?)?.beside_real(real)
     }
 
-    /// The same with what real packets have shown beside it.
+    /// Adds the results with real packets.
     fn beside_real(mut self, records: Vec<RealRecord>) -> Result<Self, ReproduceError> {
         for (line, record) in (2..).zip(records) {
             let known = self.rows.iter_mut().find(|row| row.claim.id == record.id);
@@ -174,10 +172,11 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// The ledger of a study: with the statements of `experiments` that the papers do not make.
+    /// Converts the ledger to that of a study: adds the statements of `experiments` that are not
+    /// from the papers.
     ///
-    /// If none of the experiments judges a statement of the papers, theirs are left out: the ledger
-    /// is the study's alone, and empty if the study states nothing.
+    /// If no experiment judges a statement of the papers, the papers' statements are removed. The
+    /// ledger then belongs to the study alone, and is empty if the study makes no statements.
     #[must_use]
     pub fn with_study(mut self, experiments: &[Experiment]) -> Self {
         let known: BTreeSet<String> = self.rows.iter().map(|row| row.claim.id.clone()).collect();
@@ -196,18 +195,17 @@ impl Ledger {
         self
     }
 
-    /// The statement of that number.
+    /// Returns the statement with this number.
     #[must_use]
     pub fn claim(&self, id: &str) -> Option<&Claim> {
         self.rows.iter().map(|row| &row.claim).find(|claim| claim.id == id)
     }
 
-    /// Takes over the verdicts of a `verdicts.csv`, if the file is there: those that `goes_before`
-    /// what is known here, and those of which nothing is known. Answers those on statements that
-    /// are not in this ledger.
+    /// Adds the verdicts of a `verdicts.csv`, if the file exists. A verdict replaces a known one if
+    /// `goes_before` accepts it. Returns the verdicts on statements that are not in this ledger.
     ///
     /// # Errors
-    /// If the file is there, and damaged.
+    /// If the file exists but is damaged.
     pub fn recall(
         &mut self,
         file: &Path,
@@ -231,14 +229,14 @@ impl Ledger {
         Ok(others)
     }
 
-    /// Drops the verdicts of runs, not the statements.
+    /// Removes the recorded verdicts and keeps the statements.
     pub fn forget(&mut self) {
         for row in &mut self.rows {
             row.records.clear();
         }
     }
 
-    /// Adds verdicts of runs, or puts them in the place of those of the same scale and profile.
+    /// Adds recorded verdicts; each replaces the one of its scale and profile.
     pub fn update(&mut self, records: &[Record]) {
         for record in records {
             if let Some(row) = self.rows.iter_mut().find(|row| row.claim.id == record.id) {
@@ -247,12 +245,12 @@ impl Ledger {
         }
     }
 
-    /// The verdicts of runs, statement by statement.
+    /// Returns the recorded verdicts, statement by statement.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.rows.iter().flat_map(|row| &row.records)
     }
 
-    /// The verdicts of runs, as `verdicts.csv`.
+    /// Formats the recorded verdicts as `verdicts.csv`.
     ///
     /// # Errors
     /// If a row cannot be written as CSV.
@@ -260,7 +258,7 @@ impl Ledger {
         to_csv("verdicts.csv", self.records())
     }
 
-    /// How many statements of a paper (all, if `None`) have each verdict, in the order of
+    /// Counts the statements of a paper (`None`: of all papers) by verdict, in the order of
     /// [`Verdict::ALL`].
     #[must_use]
     pub fn counts(&self, paper: Option<&str>) -> [usize; Verdict::COUNT] {
@@ -272,7 +270,7 @@ impl Ledger {
         })
     }
 
-    /// The papers in order.
+    /// Returns the papers in order.
     #[must_use]
     pub fn papers(&self) -> Vec<&str> {
         let mut papers: Vec<&str> = Vec::new();
@@ -285,7 +283,7 @@ impl Ledger {
     }
 }
 
-/// A table speaks of a statement that there is not.
+/// The error for a table with an unknown statement.
 fn no_claim(file: &str, line: u64, id: &str) -> TableError {
     TableError {
         file: file.to_owned(),
@@ -354,7 +352,7 @@ mod tests {
         assert_eq!(only.rows[0].beside().count(), 1);
     }
 
-    /// What real packets say is shown, and decides nothing: neither the verdict nor the counts.
+    /// Results with real packets are shown, but change neither the verdict nor the counts.
     #[test]
     fn real_packets_change_no_verdict() {
         let simulated = ledger(&[record(Verdict::Fail, "quick", "paper", 3)]);

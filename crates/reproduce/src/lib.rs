@@ -1,10 +1,10 @@
-//! Do the papers' statements hold here? Experiments and statements as data, run and judged.
+//! Reproduction of the papers: experiments and statements as data, run and judged.
 //!
-//! A [`Registry`] is a folder of [`Experiment`]s; the one of the five papers travels inside the
-//! program. A [`Plan`] says which runs an experiment needs at a scale, [`run()`] does those that
-//! nobody has done before, and [`judge()`] gives every statement its [`Verdict`] by rules that
-//! stand in one place. The [`Ledger`] puts them beside what named tests prove: a row that nobody
-//! ran says so.
+//! A [`Registry`] is a folder of [`Experiment`]s; the registry of the five papers is embedded in
+//! the program. A [`Plan`] lists the runs that an experiment needs at a scale. [`run()`] executes
+//! those that are missing. [`judge()`] gives every statement its [`Verdict`], by rules in one
+//! module. The [`Ledger`] combines these verdicts with those of named tests; statements without
+//! evidence are NOT-RUN.
 
 mod ablations;
 mod cache;

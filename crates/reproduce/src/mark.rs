@@ -1,5 +1,5 @@
-//! Where would a paper's number lie in our charts? A condition of a claim may say so, for readers
-//! who compare our curve with the paper's statement.
+//! Marks of the papers' numbers in our charts. The condition of a claim may define one, so that
+//! readers can compare our curve with the paper's statement.
 //!
 //! ```toml
 //! [[claim]]
@@ -10,53 +10,53 @@
 //! mark = { metric = "incast", variant = "abm", x = [0.8], value = 'v("incast", "dt", x) * (1.0 - paper)' }
 //! ```
 //!
-//! `value` is an expression as effects are, with `paper`, and `x` and `y`, the places of the axes.
-//! It is a value of the metric: so a relative statement is shown against *our* baseline. A headline
-//! without a place ("up to") has no mark.
+//! `value` is an expression like an effect. It may use `paper`, and `x` and `y` (values of the
+//! axes). Its result is a value of the metric, so a relative statement is shown against *our*
+//! baseline. A headline without axis values ("up to") has no mark.
 
 use crate::expression::{self, Constant, Values};
 use crate::{Axis, Estimates, Panel};
 use bufferlab_report::CurveMark;
 use std::sync::Arc;
 
-/// Where the paper's number of a condition would lie.
+/// Position of the paper's number of a condition in our charts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperMark {
-    /// Short name of the metric: the panels that show it show the mark.
+    /// Short name of the metric; every panel of this metric shows the mark.
     pub metric: String,
-    /// Whose value it would be.
+    /// Variant whose value the paper gives.
     pub variant: String,
-    /// Places of the first axis, by their labels; all, if left out.
+    /// Labels of values on the first axis; `None`: all values.
     pub x: Option<Vec<String>>,
-    /// Places of the second axis; all, if left out.
+    /// Labels of values on the second axis; `None`: all values.
     pub y: Option<Vec<String>>,
-    /// The value there: an expression over `paper`, `x` and `y`.
+    /// Value of the mark: an expression over `paper`, `x` and `y`.
     pub value: String,
 }
 
-/// A mark at a place that ran.
+/// A mark at axis values that ran.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed<'a> {
-    /// What it says.
+    /// Definition of the mark.
     pub(crate) mark: &'a PaperMark,
-    /// Index of its value on every axis.
+    /// Index of the selected value, for every axis.
     pub(crate) places: Vec<usize>,
-    /// Where on the first axis.
+    /// Position on the first axis.
     pub(crate) x: f64,
-    /// The value.
+    /// Value of the metric.
     pub(crate) value: f64,
-    /// Which statement it is.
+    /// Statement that the mark belongs to.
     pub(crate) note: String,
 }
 
 impl Placed<'_> {
-    /// What it is, for a legend.
+    /// Legend of the mark.
     pub(crate) fn legend(&self) -> String {
         format!("where the paper's numbers would put {}", self.mark.variant)
     }
 }
 
-/// Every mark at every place that ran and has a value.
+/// Returns every mark at all axis values that ran and have a value.
 pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
     let Some(runs) = estimates.experiment().runs() else { return Vec::new() };
     let grid = estimates.grid();
@@ -85,7 +85,7 @@ pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
     all
 }
 
-/// The marks of a panel, the axes behind the first being at `others`.
+/// Returns the marks of a panel; `others` are the values on the axes after the first.
 pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<CurveMark> {
     let of_panel = |placed: &&Placed<'_>| {
         placed.mark.metric == panel.metric
@@ -102,7 +102,7 @@ pub(crate) fn marks(all: &[Placed<'_>], panel: &Panel, others: &[usize]) -> Vec<
     all.iter().filter(of_panel).map(drawn).collect()
 }
 
-/// Over the seeds.
+/// Computes a mark's value from the means over the seeds.
 fn value(
     values: &Arc<dyn Values>,
     axes: &[Axis],

@@ -1,5 +1,4 @@
-//! What number is taken of a run? One of its summary, or a statistic over some of its flows or
-//! queries, or over samples of a buffer.
+//! Metrics of a run: a number of its summary, or a statistic over flows, queries or buffer samples.
 //!
 //! ```toml
 //! [metrics]
@@ -18,44 +17,44 @@ use bufferlab_results::RunResult;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The name of [`Metric::PauseFrames`].
+/// Name of [`Metric::PauseFrames`] in files.
 pub(crate) const PAUSE_FRAMES: &str = "pauses";
 
-/// Where a number comes from.
+/// Definition of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Metric {
     /// A number of the summary.
     Summary(Box<SummaryMetric>),
-    /// The pause frames that switches sent: `pauses`.
+    /// Number of pause frames that switches sent: `pauses`.
     PauseFrames,
-    /// A statistic over flows, queries or samples.
+    /// A statistic over flows, queries or buffer samples.
     Statistic(Statistic),
-    /// A number of the tables of samples or of queues.
+    /// A number from the tables of samples or queues.
     Tally(Tally),
 }
 
 /// A statistic over flows, over queries, or over the samples of a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statistic {
-    /// Classes of the flows; none: all classes.
+    /// Classes of the flows; `None`: all classes.
     pub flows: Option<Vec<String>>,
-    /// Classes of the queries, instead of flows.
+    /// Classes of queries, which replace flows.
     pub queries: Option<Vec<String>>,
-    /// Queues of these priorities together, at every sample of the sampled switch in the arrival
-    /// phase, instead of flows.
+    /// Priorities whose queues are added up, which replace flows. The values are the samples of the
+    /// sampled switch during the arrival phase.
     pub priorities: Option<Vec<u8>>,
-    /// Only flows of at least so many bytes.
+    /// Smallest flow size included (bytes).
     pub from_bytes: u64,
-    /// Only flows of fewer bytes.
+    /// Flow size from which flows are excluded (bytes).
     pub below_bytes: Option<u64>,
-    /// What is looked at.
+    /// Quantity of each flow, query or sample.
     pub of: Quantity,
-    /// What is taken of it.
+    /// Statistic over the quantities, such as a mean or a percentile.
     pub take: Take,
 }
 
 impl Metric {
-    /// A name that says all of it: under this the number is kept.
+    /// Cache key of the statistic, unique to its definition.
     #[must_use]
     pub fn key(&self) -> String {
         match self {
@@ -83,8 +82,8 @@ impl Metric {
     }
 }
 
-/// Every number of the summary, and `statistics`, under their keys; without those that do not
-/// exist.
+/// Returns every number of the summary and the given `statistics`, by key. Numbers without a value
+/// are absent.
 ///
 /// # Errors
 /// If a table cannot be read.
@@ -166,7 +165,7 @@ fn of_query(row: &QueryRow, of: Quantity) -> Option<f64> {
 }
 
 fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
-    // The sum of no number is -0.
+    // The sum of an empty list is -0; adding 0 makes it +0.
     let (count, sum) = (values.len() as f64, values.iter().sum::<f64>() + 0.0);
     match take {
         Take::Count => return Some(count),
@@ -188,7 +187,7 @@ fn take(mut values: Vec<f64>, take: Take) -> Option<f64> {
     }
 }
 
-/// The statistics among `metrics`.
+/// Returns the statistics among `metrics`.
 pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Statistic> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Statistic(statistic) => Some(statistic),
@@ -196,7 +195,7 @@ pub(crate) fn statistics(metrics: &BTreeMap<String, Metric>) -> impl Iterator<It
     })
 }
 
-/// The tallies among `metrics`.
+/// Returns the tallies among `metrics`.
 pub(crate) fn tallies(metrics: &BTreeMap<String, Metric>) -> impl Iterator<Item = &Tally> {
     metrics.values().filter_map(|metric| match metric {
         Metric::Tally(tally) => Some(tally),

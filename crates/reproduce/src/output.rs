@@ -1,5 +1,4 @@
-//! What does a reproduction leave behind? Values, charts and verdicts of every experiment, and the
-//! ledger.
+//! Output of a reproduction: values, charts and verdicts of every experiment, and the ledger.
 
 mod checked;
 mod found;
@@ -27,9 +26,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// Writes an experiment's `values.csv`, `courses.csv` if something is drawn over time,
-/// `figure.html` and every panel as SVG and PNG into `folder`, each whole or not at all.
-/// `statement` puts the number of a claim into words.
+/// Writes an experiment's output to `folder`, each file atomically: `values.csv`, `figure.html`,
+/// every panel as SVG and PNG, and `courses.csv` if it has charts over time. `statement` returns
+/// the text of a statement by its number.
 ///
 /// # Errors
 /// If the folder cannot be written, or a chart cannot be drawn.
@@ -74,9 +73,9 @@ pub fn write_panels(folder: &Path, panels: &[CurvePanel]) -> Result<(), Reproduc
     Ok(())
 }
 
-/// Writes `index.html`, which leads to those figures of `experiments` that are in `folder`,
-/// `ledger.md` and `verdicts.csv` into `folder`. The page tells the `renewed` records, those of
-/// these runs, from all others.
+/// Writes `index.html`, `ledger.md` and `verdicts.csv` to `folder`. The index links to the figures
+/// of `experiments` in the folder. It marks the `renewed` records, which come from the current
+/// runs.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -100,7 +99,7 @@ pub fn write_ledger(
     write_whole(&folder.join("verdicts.csv"), ledger.records_csv()?)
 }
 
-/// The pages of `experiments` that are in the folder: of either reading.
+/// Links to the pages of `experiments` in the folder, for both readings.
 fn links(folder: &Path, experiments: &[&Experiment]) -> Vec<(String, String)> {
     let mut links = Vec::new();
     for one in experiments {
@@ -114,7 +113,7 @@ fn links(folder: &Path, experiments: &[&Experiment]) -> Vec<(String, String)> {
     links
 }
 
-/// The index of a study that states nothing: its figures.
+/// Index page of a study without statements: links to its figures.
 fn without_statements(experiments: &[&Experiment], links: Vec<(String, String)>) -> CurvesPage {
     let title = match experiments {
         [one] => heading(one),
@@ -152,7 +151,7 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> C
                 Evidence::None => (String::new(), "nothing has run".to_owned()),
             };
             for run in row.beside() {
-                // Writing into a string cannot fail.
+                // Writing to a string cannot fail.
                 let _ = write!(
                     here,
                     "; {}, profile {}: {} {} ({})",
@@ -181,15 +180,15 @@ fn index(ledger: &Ledger, links: Vec<(String, String)>, renewed: &[Record]) -> C
     CurvesPage { title: title.to_owned(), about, links, tables, ..CurvesPage::default() }
 }
 
-/// Writes a file beside its place and moves it there.
+/// Writes a file atomically: beside its target, then renamed.
 ///
 /// # Errors
-/// If either fails.
+/// If writing or renaming fails.
 pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ReproduceError> {
     bufferlab_results::write_whole(path, content).map_err(ReproduceError::io("write", path))
 }
 
-/// The verdicts as they go into the ledger.
+/// Converts verdicts to records of the ledger.
 #[must_use]
 pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record> {
     let profile = results.plan.profile_name();
@@ -208,8 +207,8 @@ pub fn records(results: &Results, verdicts: &[Judged], date: &str) -> Vec<Record
     verdicts.iter().map(record).collect()
 }
 
-/// What an experiment took, whenever its runs were done; `None` if some of them failed, or there
-/// were none.
+/// Sums the cost of all runs, including reused ones. `None` if some runs failed, or there were
+/// none.
 #[must_use]
 pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     let runs: Option<Vec<_>> = results.runs.iter().map(|run| run.as_ref().ok()).collect();
@@ -226,7 +225,7 @@ pub fn cost(results: &Results, date: &str) -> Option<Cost> {
     })
 }
 
-/// The page of an analytical figure.
+/// Page of an analytical figure.
 fn figure_page(experiment: &Experiment, entry: &Entry, panels: Vec<CurvePanel>) -> CurvesPage {
     let mut about = paragraphs(experiment);
     about.push(format!("Computed, without runs: `bufferlab theory figure {}`.", entry.name));
@@ -239,7 +238,7 @@ fn paragraphs(experiment: &Experiment) -> Vec<String> {
     paragraphs.map(str::to_owned).collect()
 }
 
-/// The page of an experiment with runs.
+/// Page of an experiment with runs.
 fn runs_page(
     results: &Results,
     estimates: &Estimates,
@@ -277,7 +276,7 @@ fn runs_page(
     CurvesPage { title: heading(experiment), about, explorer, panels, tables, ..CurvesPage::default() }
 }
 
-/// The verdicts of these runs beside what they are about.
+/// Table of the verdicts of these runs, with their statements.
 fn judged(verdicts: &[Judged], statement: impl Fn(&str) -> Option<String>) -> Option<PageTable> {
     let row = |judged: &Judged| {
         let statement = statement(&judged.id).unwrap_or_default();
@@ -289,7 +288,7 @@ fn judged(verdicts: &[Judged], statement: impl Fn(&str) -> Option<String>) -> Op
     (!verdicts.is_empty()).then(|| PageTable { title, header, rows: verdicts.iter().map(row).collect() })
 }
 
-/// For an experiment without axes: a row per variant, a column per metric.
+/// Values of an experiment without axes: one row per variant, one column per metric.
 fn values_table(estimates: &Estimates, runs: &Runs) -> PageTable {
     let header = std::iter::once(String::new()).chain(runs.metrics.keys().cloned()).collect();
     let row = |(variant, of): (usize, &crate::Variant)| {

@@ -1,4 +1,4 @@
-//! Which runs does an experiment need?
+//! Plans: the runs that an experiment needs.
 
 use crate::{Axis, Experiment, FailureCause, Overrides, ReproduceError, RunFailure, Runs, Scale, ScaleName};
 use bufferlab_core::Profile;
@@ -13,11 +13,11 @@ use std::time::UNIX_EPOCH;
 /// One run of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
-    /// Index of its variant.
+    /// Index of the variant.
     pub variant: usize,
-    /// Index of its value on every axis.
+    /// Index of the selected value, for every axis.
     pub places: Vec<usize>,
-    /// Offset to the scenario's own seed.
+    /// Offset to the seed in the scenario.
     pub seed: u64,
 }
 
@@ -26,21 +26,21 @@ pub struct Point {
 pub struct Plan {
     /// The experiment.
     pub experiment: Arc<Experiment>,
-    /// How much of it.
+    /// Scale of the runs.
     pub scale: ScaleName,
-    /// Whose reading of what the paper leaves open; `None`: what the scenario says.
+    /// Reading of details that the paper leaves open; `None`: the profile in the scenario.
     pub profile: Option<Profile>,
-    /// In order: places of the axes, variants, seeds.
+    /// Runs, ordered by axis values, variant and seed.
     pub points: Vec<Point>,
-    /// Behind the scenario's own seed and before every point's: another set of seeds.
+    /// Offset of the first seed to the seed in the scenario; selects another set of seeds.
     pub first_seed: u32,
-    /// What else is set, after everything, by variant and places.
+    /// Additional overrides, applied last, by variant and axis values.
     pub extra: BTreeMap<(usize, Vec<usize>), Overrides>,
 }
 
 impl Plan {
-    /// The runs of `experiment` at `scale`, with `seeds` instead of its own number if given: none
-    /// for an analytical figure. `None` if the experiment has no such scale.
+    /// Plans the runs of `experiment` at `scale`; `seeds` overrides the number of seeds. An
+    /// analytical figure has no runs. `None` if the experiment lacks this scale.
     #[must_use]
     pub fn new(experiment: &Experiment, scale: ScaleName, seeds: Option<u32>) -> Option<Self> {
         let points = match experiment.runs() {
@@ -57,11 +57,11 @@ impl Plan {
         })
     }
 
-    /// The plans of `experiments` at `scale`, in the reading of `profile` if given; without those
-    /// that do not have that scale or that reading.
+    /// Plans `experiments` at `scale`, in the reading of `profile` if given. Skips experiments that
+    /// lack the scale or the reading.
     ///
     /// # Errors
-    /// If none of them has it.
+    /// If none of the experiments has them.
     pub fn all<'a>(
         experiments: impl IntoIterator<Item = &'a Experiment>,
         scale: ScaleName,
@@ -88,20 +88,20 @@ impl Plan {
         Ok(plans.into_iter().map(|plan| Self { profile, ..plan }).collect())
     }
 
-    /// The same runs with other seeds: so many behind the scenario's own.
+    /// Shifts the seeds of all runs by `first_seed`.
     #[must_use]
     pub fn from_seed(self, first_seed: u32) -> Self {
         Self { first_seed, ..self }
     }
 
-    /// The same runs in the reading of `profile`: the scenario's key `profile`, and for that of the
-    /// artifact what the experiment's `[artifact]` sets.
+    /// Changes the reading to `profile`: sets the scenario's key `profile`, and for the artifact
+    /// applies the experiment's `[artifact]`.
     #[must_use]
     pub fn under(self, profile: Profile) -> Self {
         Self { profile: Some(profile), ..self }
     }
 
-    /// The profile's name, of all runs: variants change what is compared and nothing else.
+    /// Name of the profile of all runs. The first run suffices, because variants keep the profile.
     #[must_use]
     pub fn profile_name(&self) -> &'static str {
         match self.profile {
@@ -113,8 +113,8 @@ impl Plan {
         }
     }
 
-    /// The folder of what the experiment leaves behind: its name, with `-artifact` in the reading
-    /// of the artifact, and with the first of other seeds.
+    /// Folder of the experiment's output: its name, with `-artifact` for the artifact's reading,
+    /// and with the first seed if it is not 0.
     #[must_use]
     pub fn folder(&self) -> String {
         let reading = if self.profile == Some(Profile::Artifact) { "-artifact" } else { "" };
@@ -125,16 +125,16 @@ impl Plan {
         format!("{}{reading}{seeds}", self.experiment.id)
     }
 
-    /// What runs, and how much of it.
+    /// The runs and the scale of the plan.
     fn sized(&self) -> (&Runs, &Scale) {
         let runs = self.experiment.runs().and_then(|runs| Some((runs, runs.scale(self.scale)?)));
         runs.expect("a point is one of an experiment that has runs at this scale")
     }
 
-    /// The scenario of a point.
+    /// Loads the scenario of a point.
     ///
     /// # Errors
-    /// If the experiment sets what the scenario format does not accept.
+    /// If the experiment sets a value that the scenario format does not accept.
     ///
     /// # Panics
     /// If the point is not one of [`Self::points`].
@@ -142,7 +142,8 @@ impl Plan {
         self.load_with(point, None)
     }
 
-    /// The same, where the scenario's own seed at the point's place may be known already.
+    /// Loads the scenario of a point. The caller may pass the scenario's seed at these axis values,
+    /// which saves loading it twice.
     fn load_with(&self, point: &Point, own_seed: Option<u64>) -> Result<Loaded, RunFailure> {
         let (runs, size) = self.sized();
         let variant = &runs.variants[point.variant];
@@ -161,7 +162,7 @@ impl Plan {
             overrides.extend(axis.values[place].set.iter().cloned());
         }
         overrides.extend(variant.set.iter().cloned());
-        // Behind the variants: what the artifact does otherwise, it does for all that are compared.
+        // Apply the reading after the variants, because it affects all of them.
         overrides.extend(reading.into_iter().flat_map(|reading| reading.set.iter().cloned()));
         overrides
             .extend(self.extra.get(&(point.variant, point.places.clone())).into_iter().flatten().cloned());
@@ -177,7 +178,7 @@ impl Plan {
         bufferlab_scenario::load_with(scenario, &overrides).map_err(failed)
     }
 
-    /// A point in words: `load = 0.2, abm, seed +1`.
+    /// Describes a point: `load = 0.2, abm, seed +1`.
     #[must_use]
     pub fn describe(&self, point: &Point) -> String {
         let (runs, _) = self.sized();
@@ -193,11 +194,10 @@ impl Plan {
     }
 }
 
-/// Places of the axes, variants, seeds.
-/// The number of runs of an experiment, before any is planned.
+/// Counts the runs of an experiment, before any is planned.
 ///
 /// # Errors
-/// If one command may not plan as many runs, or as many seeds of each.
+/// If the number of runs, or of seeds, exceeds the limit of one command.
 pub(crate) fn check_runs(
     experiment: &Experiment,
     scale: ScaleName,
@@ -214,7 +214,7 @@ pub(crate) fn check_runs(
     Ok(all)
 }
 
-/// The values of an axis that a scale has, by their indices.
+/// Indices of the axis values that a scale includes.
 fn chosen_places<'a>(axis: &'a Axis, size: &'a Scale) -> impl Iterator<Item = usize> + 'a {
     let chosen = size.values.get(&axis.name);
     (0..axis.values.len())
@@ -241,21 +241,21 @@ fn points(runs: &Runs, size: &Scale, seeds: Option<u32>) -> Vec<Point> {
     points
 }
 
-/// Loads the points of a plan in its order. Seeds of a place follow each other, so that the
-/// scenario's own seed is read with the first of them.
+/// Loads the points of a plan in order. The seeds of one place are adjacent, so the scenario's seed
+/// is read only with the first of them.
 pub(crate) struct Loader<'a> {
     plan: &'a Plan,
-    /// The place that was loaded last, and the scenario's own seed there.
+    /// The point loaded last, and the scenario's seed there.
     last: Option<(&'a Point, u64)>,
 }
 
 impl<'a> Loader<'a> {
-    /// Nothing is known yet.
+    /// Creates a loader that knows no seed.
     pub(crate) fn new(plan: &'a Plan) -> Self {
         Self { plan, last: None }
     }
 
-    /// The scenario of a point, as [`Plan::load`].
+    /// Loads the scenario of a point, like [`Plan::load`].
     pub(crate) fn load(&mut self, point: &'a Point) -> Result<Loaded, RunFailure> {
         let same = |known: &&Point| known.variant == point.variant && known.places == point.places;
         let own_seed = self.last.filter(|(known, _)| same(known)).map(|(_, seed)| seed);
@@ -265,8 +265,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The name under which the numbers of a run are kept: of the resolved scenario with its inputs,
-/// and of the program.
+/// Cache key of a run: a hash of the resolved scenario, its inputs, and the program.
 pub(crate) fn fingerprint(loaded: &Loaded) -> String {
     let inputs: Vec<_> =
         loaded.inputs.iter().map(|input| (input.name.clone(), input.content.as_slice())).collect();
@@ -274,7 +273,7 @@ pub(crate) fn fingerprint(loaded: &Loaded) -> String {
     hash.update(bufferlab_results::scenario_hash(&loaded.resolved, &inputs));
     hash.update(env!("CARGO_PKG_VERSION"));
     hash.update(bufferlab_lab::commit().unwrap_or_default());
-    // Schemes of a program's own may change without a new version.
+    // Custom schemes may change without a new version of the program.
     let built = bufferlab_lab::own_code().and_then(|built| built.duration_since(UNIX_EPOCH).ok());
     if let Some(built) = built {
         hash.update(built.as_nanos().to_le_bytes());
@@ -295,7 +294,7 @@ mod tests {
         let experiment = registry.select(&wanted).unwrap_or_else(|error| panic!("{error}"))[0];
         let plan = Plan::new(experiment, ScaleName::Quick, None).expect("every experiment has this scale");
         let mut loader = Loader::new(&plan);
-        // Backwards, too: what is remembered is of the same place or not used.
+        // The reverse order also checks that the loader reuses a seed only at the same axis values.
         for point in plan.points.iter().chain(plan.points.iter().rev()) {
             let (one, alone) = (loader.load(point), plan.load(point));
             let resolved = |loaded: Result<Loaded, RunFailure>| {
@@ -304,7 +303,7 @@ mod tests {
             assert_eq!(resolved(one), resolved(alone), "{}", plan.describe(point));
         }
         assert!(plan.points.iter().any(|point| point.seed == 2));
-        // Another set of seeds begins where it is told to, and its folder is its own.
+        // Another set of seeds starts at the given offset and has its own folder.
         let (third, other) = (plan.points.iter().find(|point| point.seed == 2), plan.clone().from_seed(2));
         let first = other.points.iter().find(|point| point.seed == 0).expect("a first seed");
         let seed =

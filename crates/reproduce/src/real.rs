@@ -1,11 +1,11 @@
-//! What did real packets show? Statements judged by runs of the testbed, beside the same network in
-//! the simulator.
+//! Results with real packets: statements judged by runs of the testbed, beside simulations of the
+//! same network.
 //!
-//! An experiment with real hosts is an experiment as any other (`testbeds/<paper>/<figure>.toml`);
-//! only its runs are done elsewhere: by a caller that has hosts. Three tables keep what was found,
-//! all in `claims/`: `real-packets.csv` the verdicts, `real-runs.csv` how late the switch was and
-//! how many packets the simulator judged otherwise, and `real/` the values of both. No verdict of a
-//! simulation changes because of them: they stand beside it.
+//! An experiment with real hosts (`testbeds/<paper>/<figure>.toml`) is like any other, but a caller
+//! with hosts executes its runs. Three tables in `claims/` record the results: `real-packets.csv`
+//! has the verdicts, `real-runs.csv` the lateness of the switch and the number of packets that the
+//! simulator judged differently, and `real/` the values of both. They are shown beside the verdicts
+//! of simulations and never change them.
 
 use crate::output::{write_experiment, write_whole};
 use crate::table::{Cells, Row, rows, to_csv};
@@ -20,44 +20,44 @@ use std::path::Path;
 
 const VERDICTS: &str = include_str!("../../../claims/real-packets.csv");
 
-/// Under these names a run's lateness and parity are kept beside its numbers.
+/// Keys of a run's lateness and parity, which are cached with its numbers.
 pub mod keys {
-    /// How late the switch handed over all but one of a hundred frames (us).
+    /// 99th percentile of the switch's lateness in forwarding frames (us).
     pub const LATENESS_P99_US: &str = "real.lateness_p99_us";
-    /// All but one of a thousand (us).
+    /// 99.9th percentile of the switch's lateness in forwarding frames (us).
     pub const LATENESS_P999_US: &str = "real.lateness_p999_us";
-    /// Packets that the simulator judged otherwise.
+    /// Packets that the simulator judged differently.
     pub const DIFFERENCES: &str = "real.differences";
-    /// Packets that the switch was asked about.
+    /// Packets that the switch decided on.
     pub const PACKETS: &str = "real.packets";
 }
 
-/// A run whose lateness p99.9 is above this says little about queues (us):
+/// Largest p99.9 of the lateness (us) for meaningful statements about queues: see
 /// docs/how-to/real-switch.md.
 pub const MOST_LATENESS_US: f64 = 1_000.0;
 
-/// A verdict by real packets.
+/// A recorded verdict from real packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RealRecord {
-    /// The statement.
+    /// Number of the statement.
     pub id: String,
-    /// What real packets say.
+    /// Verdict from real packets.
     pub verdict: Verdict,
-    /// What was measured, in words.
+    /// Measured result with real packets, as text.
     pub measured: String,
-    /// Repetitions of every point.
+    /// Number of repetitions per point.
     pub repetitions: u64,
-    /// What the simulator says of the same network.
+    /// Verdict from simulations of the same network.
     pub simulated: Verdict,
-    /// What it measured, in words.
+    /// Measured result in the simulator, as text.
     pub simulated_measured: String,
-    /// The experiment, in `testbeds/`.
+    /// Name of the experiment in `testbeds/`.
     pub experiment: String,
-    /// To be read with the verdict.
+    /// Remark to read with the verdict.
     pub note: String,
-    /// The program's source.
+    /// Git commit of the program.
     pub commit: String,
-    /// Year, month, day.
+    /// Date as year, month, day.
     pub date: String,
 }
 
@@ -91,28 +91,28 @@ impl Row for RealRecord {
     }
 }
 
-/// How good the runs of an experiment were.
+/// Quality of the runs of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RealRuns {
-    /// The experiment.
+    /// Name of the experiment.
     pub experiment: String,
-    /// Repetitions of every point.
+    /// Number of repetitions per point.
     pub repetitions: u64,
-    /// Its runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Packets that the switch was asked about, in all of them.
+    /// Packets that the switch decided on, in all runs.
     pub packets: u64,
-    /// The largest p99 of the switch's lateness (us).
+    /// Largest p99 of the switch's lateness over the runs (us).
     pub lateness_p99_us: f64,
-    /// The largest p99.9 (us).
+    /// Largest p99.9 of the switch's lateness over the runs (us).
     pub lateness_p999_us: f64,
-    /// Runs whose p99.9 is above [`MOST_LATENESS_US`].
+    /// Number of runs whose p99.9 is above [`MOST_LATENESS_US`].
     pub late_runs: u64,
-    /// Packets that the simulator judged otherwise.
+    /// Packets that the simulator judged differently.
     pub differences: u64,
-    /// The program's source.
+    /// Git commit of the program.
     pub commit: String,
-    /// Year, month, day.
+    /// Date as year, month, day.
     pub date: String,
 }
 
@@ -146,7 +146,7 @@ impl Row for RealRuns {
     }
 }
 
-/// The verdicts by real packets that travel inside the program.
+/// Returns the verdicts from real packets that are embedded in the program.
 ///
 /// # Errors
 /// If the table is damaged.
@@ -154,12 +154,12 @@ pub(crate) fn recorded() -> Result<Vec<RealRecord>, ReproduceError> {
     Ok(rows("claims/real-packets.csv", VERDICTS)?)
 }
 
-/// An experiment that ran with real hosts, and in the simulator.
+/// An experiment that ran with real hosts and in the simulator.
 #[derive(Clone, Debug)]
 pub struct RealStudy {
-    /// With real hosts.
+    /// Results with real hosts.
     pub real: Results,
-    /// The same scenarios in the simulator.
+    /// Results of the same scenarios in the simulator.
     pub simulated: Results,
 }
 
@@ -168,7 +168,7 @@ impl RealStudy {
         self.real.experiment()
     }
 
-    /// How good the runs were.
+    /// Quality of the runs with real hosts.
     #[must_use]
     pub fn runs(&self, date: &str) -> RealRuns {
         let of = |key: &str| -> Vec<f64> {
@@ -192,8 +192,8 @@ impl RealStudy {
         }
     }
 
-    /// Every statement as real packets and as the simulator judge it. Where the switch was late,
-    /// real packets decide nothing.
+    /// Judges every statement, by real packets and by the simulator. If the switch was too late,
+    /// the verdict from real packets is undecided.
     #[must_use]
     pub fn judged(&self) -> Vec<(Judged, Judged)> {
         let late = self.runs("").late_runs;
@@ -208,7 +208,7 @@ impl RealStudy {
         self.experiment().claims().iter().map(one).collect()
     }
 
-    /// The verdicts for [`record_real`].
+    /// Converts the verdicts to records for [`record_real`].
     pub(crate) fn records(&self, date: &str) -> Vec<RealRecord> {
         let record = |(real, simulated): (Judged, Judged)| RealRecord {
             id: real.id.clone(),
@@ -225,15 +225,15 @@ impl RealStudy {
         self.judged().into_iter().map(record).collect()
     }
 
-    /// What was found, in Markdown: the values of both, and the verdicts.
+    /// Formats the results as Markdown: values and verdicts, real and simulated.
     #[must_use]
     pub fn markdown(&self, date: &str) -> String {
         let (real, simulated) = (Estimates::of(&self.real), Estimates::of(&self.simulated));
         experiment_markdown((&real, &simulated), Some(&self.runs(date)), &self.records(date))
     }
 
-    /// Writes the values, charts and verdicts of both into `folder`, under `real` and `simulated`,
-    /// and [`Self::markdown`] as `<paper>-<figure>.md`.
+    /// Writes the values, charts and verdicts to `folder`, in `real` and `simulated`, and
+    /// [`Self::markdown`] as `<paper>-<figure>.md`.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -248,13 +248,13 @@ impl RealStudy {
     }
 }
 
-/// `losspass/fig1` is `losspass-fig1` as a file.
+/// File name of an experiment: `losspass/fig1` becomes `losspass-fig1`.
 fn file_name(experiment: &Experiment) -> String {
     experiment.id.replace('/', "-")
 }
 
-/// Puts what `studies` found into the table of verdicts `table`, and beside it into `real-runs.csv`
-/// and `real/`. What the tables say of other experiments stays.
+/// Records the results of `studies` in the table of verdicts `table`, and beside it in
+/// `real-runs.csv` and `real/`. Entries of other experiments stay.
 ///
 /// # Errors
 /// If a table cannot be read or written.
@@ -289,8 +289,8 @@ fn read_or_empty<R: Row>(table: &Path) -> Result<Vec<R>, ReproduceError> {
     }
 }
 
-/// What `claims`, the folder of [`record_real`]'s tables, says of the experiments of `registry`:
-/// the page docs/evidence/real-packets.md.
+/// Formats the page docs/evidence/real-packets.md from the tables in `claims`, for the experiments
+/// of `registry`.
 ///
 /// # Errors
 /// If a table is damaged.
@@ -313,12 +313,13 @@ pub fn real_markdown(registry: &Registry, claims: &Path) -> Result<String, Repro
     Ok(text)
 }
 
-/// In words.
+/// Formats a number of repetitions.
 pub(crate) fn repetitions(count: u64) -> String {
     if count == 1 { "1 repetition".to_owned() } else { format!("{count} repetitions") }
 }
 
-/// One experiment: what it is, how good its runs were, a table for its metrics, and its verdicts.
+/// Formats one experiment: its subject, the quality of its runs, a table of its metrics, its
+/// verdicts.
 fn experiment_markdown(
     (real, simulated): (&Estimates, &Estimates),
     quality: Option<&RealRuns>,
@@ -360,8 +361,8 @@ fn experiment_markdown(
     text
 }
 
-/// A row for every place and variant, two columns for every metric that a panel shows; without
-/// panels, for every metric.
+/// Formats a row per combination of axis values and variant, with two columns per plotted metric;
+/// all metrics if there are no panels.
 fn values_markdown(real: &Estimates, simulated: &Estimates) -> String {
     let Some(runs) = real.experiment().runs() else { return String::new() };
     let mut text = String::from("|");

@@ -1,4 +1,4 @@
-//! Which experiments are there? A folder `experiments/<paper>/<figure>.toml` beside the scenarios
+//! The registry of experiments: files `experiments/<paper>/<figure>.toml`, beside the scenarios
 //! that they name.
 
 use crate::{Experiment, ReproduceError};
@@ -15,13 +15,13 @@ static SCENARIOS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../scenarios");
 /// Experiments by name.
 #[derive(Clone, Debug)]
 pub struct Registry {
-    /// In the order of their names.
+    /// Experiments in the order of their names.
     pub experiments: Vec<Experiment>,
 }
 
 impl Registry {
-    /// Writes the papers' experiments and their scenarios, which are part of the program, into
-    /// `folder`, and loads them: what ran can be read, and run again by hand.
+    /// Writes the embedded experiments of the papers and their scenarios to `folder`, and loads
+    /// them. Users can read these files and run them by hand.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -29,7 +29,7 @@ impl Registry {
         Self::unpack_as("experiments", &EXPERIMENTS, folder)
     }
 
-    /// The same with the experiments that the papers made with real packets, for the testbed.
+    /// Writes and loads the embedded experiments with real packets, for the testbed.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -46,7 +46,7 @@ impl Registry {
     /// Loads every `<paper>/<figure>.toml` below `folder`.
     ///
     /// # Errors
-    /// If a file cannot be read, or is no experiment: everything that is wrong with any of them.
+    /// If a file cannot be read or is invalid: all mistakes in all files.
     pub fn load(folder: &Path) -> Result<Self, ReproduceError> {
         let (mut experiments, mut wrong) = (Vec::new(), Vec::<LoadError>::new());
         for paper in entries(folder)? {
@@ -70,16 +70,16 @@ impl Registry {
         Ok(Self { experiments })
     }
 
-    /// The experiments that `names` name: `abm/fig6`, a whole paper (`abm`), or `all`.
+    /// Selects experiments by name: `abm/fig6`, a whole paper (`abm`), or `all`.
     ///
     /// # Errors
-    /// If a name names nothing.
+    /// If a name matches nothing.
     pub fn select(&self, names: &[String]) -> Result<Vec<&Experiment>, ReproduceError> {
         let is = |experiment: &Experiment, name: &str| {
             name == "all" || experiment.id == name || experiment.paper() == name
         };
         if let Some(unknown) = names.iter().find(|name| !self.experiments.iter().any(|one| is(one, name))) {
-            // A figure without its paper: the first that has it is meant.
+            // For a figure without its paper, suggest the first paper that has it.
             let ids = || self.experiments.iter().map(|one| one.id.as_str());
             let of_some_paper = ids().find(|id| id.split('/').nth(1) == Some(unknown));
             let papers = self.experiments.iter().map(Experiment::paper);
@@ -90,7 +90,7 @@ impl Registry {
     }
 }
 
-/// `fig10` comes behind `fig9`.
+/// Sort key that puts `fig10` after `fig9`.
 fn natural(id: &str) -> (String, u32, String) {
     let start = id.find(|c: char| c.is_ascii_digit()).unwrap_or(id.len());
     let end = id[start..].find(|c: char| !c.is_ascii_digit()).map_or(id.len(), |end| start + end);
@@ -107,10 +107,9 @@ fn entries(folder: &Path) -> Result<Vec<String>, ReproduceError> {
     Ok(names)
 }
 
-/// Writes the scenarios that are part of the program into `folder`, with the files that they name,
-/// and answers the names of the scenarios' files. What is there already and equal stays as it is.
-/// Scenarios that replay reference data of the repository are left out: the program does not have
-/// it.
+/// Writes the embedded scenarios and the files that they name to `folder`, and returns the paths of
+/// the scenario files. Equal files are not rewritten. Scenarios that replay reference data are
+/// skipped, because the program does not contain that data.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -132,7 +131,7 @@ pub fn unpack_scenarios(folder: &Path) -> Result<Vec<PathBuf>, ReproduceError> {
 
 fn unpack_file(file: &File<'_>, folder: &Path) -> Result<PathBuf, ReproduceError> {
     let path = folder.join(file.path().file_name().unwrap_or_default());
-    // What is there already keeps its time.
+    // An equal file keeps its modification time.
     if !fs::read(&path).is_ok_and(|present| present == file.contents()) {
         fs::write(&path, file.contents()).map_err(ReproduceError::io("write", &path))?;
     }

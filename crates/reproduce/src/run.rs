@@ -1,8 +1,8 @@
-//! How are the runs of experiments done, and what is kept of them?
+//! Executes the runs of experiments and caches their numbers.
 //!
-//! Of every run the numbers of its summary are kept, under the fingerprint of its resolved
-//! scenario: experiments that share a run share its numbers, and a reproduction that was killed
-//! goes on where it was. A run's tables are removed once its numbers are kept.
+//! The cache stores the summary of every run under the fingerprint of its resolved scenario.
+//! Experiments with a common run share its numbers, and a killed reproduction resumes. A run's
+//! tables are removed once its numbers are cached.
 
 use crate::cache::Cache;
 use crate::expression::{ValueError, Values};
@@ -17,22 +17,21 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The numbers of an experiment's runs.
+/// Results of an experiment's runs.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// What ran.
+    /// The plan that was run.
     pub plan: Plan,
-    /// In the plan's order; or why a run has none.
+    /// Numbers of each run in the plan's order, or the reason why it has none.
     pub runs: Vec<Result<Arc<Numbers>, RunFailure>>,
 }
 
-/// Does the runs of `plans` that `folder` does not have yet.
+/// Executes the runs of `plans` that are missing in `folder`.
 ///
-/// `board` makes a watcher for as many runs as are to be done.
+/// `board` creates a watcher for the given number of runs.
 ///
 /// # Errors
-/// If the folder cannot be written. A run that fails is reported in its place, and the others go
-/// on.
+/// If the folder cannot be written. A failed run is part of the result, and the others continue.
 pub fn run<W: Watcher>(
     plans: Vec<Plan>,
     folder: &Path,
@@ -43,7 +42,8 @@ pub fn run<W: Watcher>(
     let prepared = Prepared::new(&plans, &cache);
     let watcher = board(prepared.missing.len());
     let jobs: Vec<&Job> = prepared.missing.iter().map(|missing| &missing.job).collect();
-    // A run's tables go as soon as its numbers are kept: all of them together would not fit.
+    // Remove a run's tables as soon as its numbers are cached; the tables of all runs would not fit
+    // on disk.
     let kept = execute_then(&jobs, how, &watcher, |index, finished| {
         let missing = &prepared.missing[index];
         let finished = finished?;
@@ -60,18 +60,18 @@ pub fn run<W: Watcher>(
     Ok((prepared.gather(plans, &cache, &failures), watcher))
 }
 
-/// A run that is to be done, wherever it is done: what runs, and what is taken of it.
+/// A missing run, to be executed on any machine.
 #[derive(Clone, Debug)]
 pub struct Missing {
-    /// Under this its numbers are kept.
+    /// Cache key of the run's numbers.
     pub key: String,
-    /// What runs; its folder is for its tables.
+    /// Scenario to run; the folder receives its tables.
     pub job: Job,
-    /// What is taken of the tables.
+    /// Numbers to compute from the tables.
     pub wanted: Wanted,
 }
 
-/// The runs of `plans` that `folder` does not have yet, each once.
+/// Returns the runs of `plans` that are missing in `folder`, each once.
 ///
 /// # Errors
 /// If the folder cannot be written.
@@ -79,8 +79,8 @@ pub fn missing(plans: &[Plan], folder: &Path) -> Result<Vec<Missing>, ReproduceE
     Ok(Prepared::new(plans, &Cache::of(folder)?).missing)
 }
 
-/// What `folder` has of the runs of `plans`: [`run()`] without doing any. `failures` says by their
-/// keys why runs that were to be done elsewhere have not come.
+/// Collects the cached results of `plans`, like [`run()`] but without running anything. `failures`
+/// gives the reasons, by cache key, why runs on other machines delivered no result.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -96,17 +96,17 @@ pub fn gather(
     Ok(prepared.gather(plans, &cache, &failures))
 }
 
-/// Which runs plans consist of, and which of them are to be done.
+/// The runs of some plans, and those that are missing.
 struct Prepared {
     missing: Vec<Missing>,
-    /// Of every plan in the order of its points: under which key the numbers are, or why there are
-    /// none.
+    /// For every plan, in the order of its points: the cache key of the run, or the reason why it
+    /// has none.
     keys: Vec<Vec<Result<String, RunFailure>>>,
 }
 
 impl Prepared {
     fn new(plans: &[Plan], cache: &Cache) -> Self {
-        // Experiments that share a run may want different numbers of it.
+        // Experiments with a common run may need different numbers of it.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let (mut missing, mut keys) = (Vec::<Missing>::new(), Vec::with_capacity(plans.len()));
         for plan in plans {
@@ -156,25 +156,25 @@ impl Prepared {
 }
 
 impl Results {
-    /// The experiment.
+    /// The experiment of these results.
     #[must_use]
     pub fn experiment(&self) -> &Experiment {
         &self.plan.experiment
     }
 
-    /// Seeds that every point ran with.
+    /// Number of seeds per point.
     #[must_use]
     pub fn seeds(&self) -> u64 {
         self.plan.points.iter().map(|point| point.seed + 1).max().unwrap_or(0)
     }
 
-    /// Why runs have no numbers.
+    /// Returns the runs without numbers.
     pub fn failures(&self) -> impl Iterator<Item = &RunFailure> {
         self.runs.iter().filter_map(|run| run.as_ref().err())
     }
 
-    /// The values of a metric over the seeds at a point of the grid; without those that do not
-    /// exist.
+    /// Returns the values of a metric over the seeds, for a variant at some axis values. Missing
+    /// values are skipped.
     #[must_use]
     pub fn samples(&self, metric: &str, variant: usize, places: &[usize]) -> Vec<f64> {
         let metrics = self.experiment().runs().map(|runs| &runs.metrics);
@@ -190,7 +190,8 @@ impl Results {
         samples
     }
 
-    /// The lines of a course at a point of the grid, of the first seed's run; none if it failed.
+    /// Returns the lines of a course for a variant at some axis values, from the first seed's run;
+    /// empty if that run failed.
     #[must_use]
     pub fn course(&self, course: &Course, variant: usize, places: &[usize]) -> &[CourseLine] {
         let first = self
@@ -202,7 +203,7 @@ impl Results {
         numbers.and_then(|numbers| numbers.courses.get(&course.key())).map_or(&[], Vec::as_slice)
     }
 
-    /// The combinations of places that ran.
+    /// Combinations of axis values that ran.
     #[must_use]
     pub fn grid(&self) -> Vec<Vec<usize>> {
         let mut grid: Vec<Vec<usize>> = Vec::new();
@@ -214,7 +215,7 @@ impl Results {
         grid
     }
 
-    /// The runs of some seeds, as means over them, for expressions.
+    /// Means over some seeds, as a source of values for expressions.
     #[must_use]
     pub fn of_seeds(&self, seeds: &[u64]) -> Arc<dyn Values> {
         let mut runs: BTreeMap<_, Vec<_>> = BTreeMap::new();
@@ -227,13 +228,13 @@ impl Results {
     }
 }
 
-/// What is kept of one seed's run, or why there is nothing.
+/// Cached numbers of one seed's run, or the reason why there are none.
 type SeedRun = Result<Arc<Numbers>, RunFailure>;
 
-/// The runs of some seeds.
+/// Runs of some seeds, for means over them.
 struct Means {
     experiment: Arc<Experiment>,
-    /// By variant and places: those of each seed.
+    /// Runs of each seed, by variant and axis values.
     runs: BTreeMap<(usize, Vec<usize>), Vec<SeedRun>>,
 }
 

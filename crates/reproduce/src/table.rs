@@ -1,5 +1,4 @@
-//! How is a table in CSV read? By the names of its columns; what is wrong is named with file, line
-//! and column.
+//! Reads CSV tables by column names and reports mistakes with file, line and column.
 
 use crate::{ReproduceError, Verdict};
 use bufferlab_params::{quoted_list, suggestion};
@@ -11,22 +10,22 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {}{why}", column.as_ref().map_or_else(String::new, |column| format!("column {column}: ")))]
 pub struct TableError {
-    /// The file.
+    /// Name of the file.
     pub file: String,
-    /// The line, from 1.
+    /// Number of the line, from 1.
     pub line: u64,
-    /// The column, where one is at fault.
+    /// Name of the column, if one is at fault.
     pub column: Option<String>,
-    /// What is wrong, and what was expected.
+    /// The mistake, and the expected value.
     pub why: String,
 }
 
-/// What a line of a table is.
+/// A row type of a table.
 pub(crate) trait Row: Sized {
-    /// The columns that must be there, in any order.
+    /// Required columns, in any order.
     const COLUMNS: &'static [&'static str];
 
-    /// Reads a line.
+    /// Reads a row from its cells.
     fn read(cells: &Cells<'_>) -> Result<Self, TableError>;
 }
 
@@ -39,7 +38,7 @@ pub(crate) struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// A mistake in a cell.
+    /// Creates the error for a cell.
     pub(crate) fn wrong(&self, column: &str, why: String) -> TableError {
         TableError { file: self.file.to_owned(), line: self.line, column: Some(column.to_owned()), why }
     }
@@ -49,30 +48,30 @@ impl Cells<'_> {
         place.and_then(|place| self.record.get(place)).unwrap_or_default()
     }
 
-    /// A text.
+    /// Reads a text.
     pub(crate) fn text(&self, column: &str) -> String {
         self.cell(column).to_owned()
     }
 
-    /// Name and value of the columns that are not among `known`.
+    /// Returns name and value of the columns that are not in `known`.
     pub(crate) fn others(&self, known: &[&str]) -> Vec<(String, String)> {
         let pairs = self.header.iter().zip(self.record).filter(|(name, _)| !known.contains(name));
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
-    /// A whole number.
+    /// Reads a whole number.
     pub(crate) fn count(&self, column: &str) -> Result<u64, TableError> {
         let cell = self.cell(column);
         cell.parse().map_err(|_| self.wrong(column, format!("expected a whole number, found \"{cell}\"")))
     }
 
-    /// A number.
+    /// Reads a number.
     pub(crate) fn number(&self, column: &str) -> Result<f64, TableError> {
         let cell = self.cell(column);
         cell.parse().map_err(|_| self.wrong(column, format!("expected a number, found \"{cell}\"")))
     }
 
-    /// A verdict.
+    /// Reads a verdict.
     pub(crate) fn verdict(&self, column: &str) -> Result<Verdict, TableError> {
         let cell = self.cell(column);
         Verdict::ALL.into_iter().find(|verdict| verdict.name() == cell).ok_or_else(|| {
@@ -87,7 +86,7 @@ impl Cells<'_> {
     }
 }
 
-/// The rows of a table with their lines. A file without a header has none.
+/// Reads the rows of a table with their line numbers. A file without a header has no rows.
 pub(crate) fn lines<T: Row>(file: &str, text: &str) -> Result<Vec<(u64, T)>, TableError> {
     let failed = |error: csv::Error| {
         let line = error.position().map_or(1, csv::Position::line);
@@ -124,15 +123,15 @@ pub(crate) fn lines<T: Row>(file: &str, text: &str) -> Result<Vec<(u64, T)>, Tab
     Ok(rows)
 }
 
-/// The rows of a table.
+/// Reads the rows of a table.
 pub(crate) fn rows<T: Row>(file: &str, text: &str) -> Result<Vec<T>, TableError> {
     Ok(lines(file, text)?.into_iter().map(|(_, row)| row).collect())
 }
 
-/// Rows as CSV with a header.
+/// Formats rows as CSV with a header.
 ///
 /// # Errors
-/// If a row has no form in CSV.
+/// If a row cannot be written as CSV.
 pub(crate) fn to_csv<'a, T: Serialize + 'a>(
     name: &'static str,
     rows: impl Iterator<Item = &'a T>,

@@ -1,4 +1,4 @@
-//! What is taken of a run's samples and queues, rather than of its flows?
+//! Metrics from a run's samples and queues instead of its flows.
 //!
 //! ```toml
 //! [metrics]
@@ -13,39 +13,38 @@ use bufferlab_results::{ResultsError, RunResult};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A number of the tables of samples or of queues.
+/// A number from the tables of samples or queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Tally {
-    /// Payload that receivers have got (Mb/s), of all flows of some classes together, between two
-    /// samples; needs `output.sample_flows`.
+    /// Goodput between two samples, summed over the flows of some classes (Mb/s). Needs
+    /// `output.sample_flows`.
     Goodput {
-        /// The classes.
+        /// Classes of the flows.
         goodput: Vec<String>,
-        /// The first sample at or after this time counts (ms).
+        /// Start (ms): the first sample at or after this time is used.
         from_ms: f64,
-        /// And the last one at or before this (ms).
+        /// End (ms): the last sample at or before this time is used.
         until_ms: f64,
     },
     /// A count over the queues of all switches.
     Queues {
-        /// Of these priorities.
+        /// Priorities of the queues.
         queues: Vec<u8>,
-        /// What is counted.
+        /// Counter to sum.
         count: QueueCount,
     },
-    /// What the policy says of itself: the last sample of every sampled queue, summed; meant for
-    /// counters.
+    /// A probe of the policy: its last sample, summed over the sampled queues. Meant for counters.
     Probe {
-        /// Its name, as the policy's page and the table `probes` have it.
+        /// Name of the probe, as on the policy's page and in the table `probes`.
         probe: String,
-        /// Only queues of this priority: what a policy tells of a port it tells of each of its
-        /// queues.
+        /// Priority of the queues to include; `None`: all. Needed for a probe of a port, which
+        /// every queue of the port reports.
         priority: Option<u8>,
     },
 }
 
 impl Tally {
-    /// A name that says all of it: under this the number is kept.
+    /// Cache key of the tally, unique to its definition.
     #[must_use]
     pub fn key(&self) -> String {
         match self {
@@ -63,7 +62,7 @@ impl Tally {
         }
     }
 
-    /// The number; `None` without a sample that counts.
+    /// Computes the number; `None` if no sample is in range.
     ///
     /// # Errors
     /// If a table cannot be read.
@@ -107,8 +106,8 @@ impl Tally {
     }
 }
 
-/// Mb/s between the first and the last instant at which samples lie, over all flows. A flow that
-/// has not started counts nothing before.
+/// Computes the goodput (Mb/s) of all flows between the first and the last sample in the range. A
+/// flow counts 0 bytes before its start.
 fn goodput(rows: &[ProgressRow], from_ns: f64, until_ns: f64) -> Option<f64> {
     let within = |row: &&ProgressRow| (from_ns..=until_ns).contains(&(row.time_ns as f64));
     let (first, last) = (

@@ -1,24 +1,24 @@
-//! How does an analytical figure become charts and values? It needs no runs: its points are
-//! computed.
+//! Charts and values of analytical figures, whose points are computed without runs.
 
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
 use bufferlab_theory::figures::{Axis, Figure, Scale};
 use std::fmt::Write;
 
-/// The charts of a figure's panels.
+/// Draws the panels of a figure.
 #[must_use]
 pub fn theory_panels(figures: &[Figure]) -> Vec<CurvePanel> {
     figures.iter().map(panel).collect()
 }
 
-/// One line per point: `panel,line,x,y`. Names of lines may hold commas, so they are quoted.
+/// Formats one line per point: `panel,line,x,y`. Names of lines may contain commas, so they are
+/// quoted.
 #[must_use]
 pub fn theory_csv(figures: &[Figure]) -> String {
     let mut text = String::from("panel,line,x,y\n");
     for figure in figures {
         for series in &figure.series {
             for (x, y) in &series.points {
-                // Writing into a string cannot fail.
+                // Writing to a string cannot fail.
                 let _ = writeln!(text, "{},\"{}\",{x},{y}", figure.name, series.name.replace('"', "\"\""));
             }
         }

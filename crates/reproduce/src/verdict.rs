@@ -1,26 +1,26 @@
-//! Does a statement hold? The rules, in one place.
+//! Rules for verdicts on statements.
 //!
 //! An effect is measured on the means over the seeds, with a 95 % interval by the jackknife
 //! ([`crate::judge()`]). Estimate and interval decide:
 //!
 //! | verdict | when |
 //! |---|---|
-//! | PASS | the effect lies in the band of the criterion, and the interval excludes no effect; without a direction: the interval lies inside the band |
+//! | PASS | the effect is in the band of the criterion, and the interval excludes the value of no effect; without a direction: the interval is inside the band |
 //! | STRONG | as PASS, and the effect is 0.7 to 1.3 times the paper's |
-//! | CORRECTED | refuted as printed, and a test shows the corrected statement to hold |
+//! | CORRECTED | refuted as printed, and a test shows that the corrected statement holds |
 //! | PARTIAL | the direction is right (the interval excludes no effect), the size is below the band |
-//! | INCONCLUSIVE | the interval reaches both no effect and the band, or lies on both sides of the band's edge where there is no direction; or nothing could differ |
+//! | INCONCLUSIVE | the interval includes no effect and reaches the band; or, without a direction, it crosses an edge of the band; or no difference was possible |
 //! | NULL | the interval includes no effect and does not reach the band |
-//! | FAIL | the direction is wrong, or a statement without direction is outside its band with its whole interval |
-//! | NOT-CHECKABLE | the paper does not say what decides it |
+//! | FAIL | the direction is wrong; or, without a direction, the whole interval is outside the band |
+//! | NOT-CHECKABLE | the paper omits a fact that decides the statement |
 //! | NOT-RUN | a value is missing |
 //!
-//! Where the band begins at no effect ("better"), a tenth of the paper's effect counts as its edge
-//! for the difference between NULL and INCONCLUSIVE; without a number of the paper's there is no
-//! NULL but an effect of exactly nothing.
+//! If the band begins at no effect ("better"), a tenth of the paper's effect counts as its edge for
+//! the difference between NULL and INCONCLUSIVE. Without a number from the paper, only an effect of
+//! exactly zero is NULL.
 //!
 //! Of several conditions the worst verdict counts. With a single seed there is no interval: the
-//! estimate alone decides, and the row says that there was one seed.
+//! estimate alone decides, and the row shows that there was one seed.
 
 use crate::Condition;
 use bufferlab_report::Estimate;
@@ -32,28 +32,28 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE")]
 pub enum Verdict {
-    /// Holds, and the effect is about the paper's.
+    /// The statement holds, and the effect has about the paper's size.
     Strong,
-    /// Holds.
+    /// The statement holds.
     Pass,
-    /// Does not hold as printed, but as corrected.
+    /// The statement fails as printed, but holds as corrected.
     Corrected,
-    /// The right direction, too small.
+    /// The effect has the right direction, but is too small.
     Partial,
-    /// More seeds may tell, or nothing could differ.
+    /// More seeds may decide the statement, or no difference was possible.
     Inconclusive,
-    /// No effect of a size that was claimed.
+    /// No effect of the claimed size exists.
     Null,
-    /// Does not hold.
+    /// The statement does not hold.
     Fail,
-    /// It cannot be decided.
+    /// The statement cannot be decided.
     NotCheckable,
-    /// It was never run.
+    /// The statement was never run.
     NotRun,
 }
 
 impl Verdict {
-    /// All of them, the best first.
+    /// All verdicts, the best first.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Strong,
         Self::Pass,
@@ -65,10 +65,10 @@ impl Verdict {
         Self::NotCheckable,
         Self::NotRun,
     ];
-    /// How many there are.
+    /// Number of verdicts.
     pub const COUNT: usize = 9;
 
-    /// As it is written.
+    /// Name as written in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the statement holds as it is printed.
+    /// Whether the statement holds as printed.
     #[must_use]
     pub const fn holds(self) -> bool {
         matches!(self, Self::Strong | Self::Pass)
@@ -97,13 +97,13 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The part of the paper's effect that counts as the edge of a band that begins at no effect.
+/// Fraction of the paper's effect that counts as the edge of a band that begins at no effect.
 const NOTICEABLE: f64 = 0.1;
-/// An effect is about the paper's within these factors.
+/// Range of effect / paper's effect that counts as about the paper's size.
 const ABOUT: std::ops::RangeInclusive<f64> = 0.7..=1.3;
 
 impl Condition {
-    /// The verdict on an effect.
+    /// Returns the verdict on an effect.
     #[must_use]
     pub fn verdict(&self, estimate: &Estimate) -> Verdict {
         match self.neutral {
@@ -116,17 +116,17 @@ impl Condition {
         self.at_least.is_none_or(|least| value >= least) && self.at_most.is_none_or(|most| value <= most)
     }
 
-    /// The paper claims a direction: away from `neutral`.
+    /// Judges an effect with a claimed direction: away from `neutral`.
     fn directed(&self, neutral: f64, estimate: &Estimate) -> Verdict {
         let (mean, half) = (estimate.mean, estimate.half_width.unwrap_or(0.0));
-        // Upwards is good, whichever way the statement points.
+        // Flip the sign if needed, so that a positive effect has the claimed direction.
         let sign = if self.at_least.is_some() { 1.0 } else { -1.0 };
         let effect = (mean - neutral) * sign;
         if effect == 0.0 && half == 0.0 {
             return Verdict::Null;
         }
         if effect < -half {
-            // A band may allow for a little of the other direction.
+            // A band may include small effects in the wrong direction.
             return if self.accepts(mean) { Verdict::Pass } else { Verdict::Fail };
         }
         if effect <= half {
@@ -143,14 +143,15 @@ impl Condition {
         if strong { Verdict::Strong } else { Verdict::Pass }
     }
 
-    /// The least effect that would count as what is claimed.
+    /// Smallest effect that counts as the claimed one.
     fn edge(&self, neutral: f64, sign: f64) -> f64 {
         let band = self.at_least.or(self.at_most).map_or(0.0, |edge| (edge - neutral) * sign);
         let noticeable = self.paper.map_or(0.0, |paper| (paper - neutral) * sign * NOTICEABLE);
         band.max(noticeable).max(0.0)
     }
 
-    /// The paper claims a value, or that nothing differs: all of the interval lies on one side.
+    /// Judges a claimed value, or a claim that nothing differs, by the position of the whole
+    /// interval.
     fn undirected(&self, estimate: &Estimate) -> Verdict {
         let half = estimate.half_width.unwrap_or(0.0);
         let (low, high) = (estimate.mean - half, estimate.mean + half);

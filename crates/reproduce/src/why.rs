@@ -1,11 +1,12 @@
-//! Which difference between two readings carries a statement? One change at a time on the same
-//! arrivals, then pairs.
+//! Ablations: which difference between two readings explains a statement's verdict? Changes are
+//! tried one at a time on the same arrivals, then in pairs.
 //!
-//! The paper's reading of an experiment is the base. What the other reading changes is taken apart:
-//! the keys that `profile = "artifact"` gives other values (a policy's `filter`, a transport's
-//! recovery), and the entries of the experiment's `[artifact.set]`; or a list of keys that the
-//! caller gives. Each is made alone, for all that is compared, and the statement is judged again.
-//! Where none of them does half of what all do together, the four that do most are made in pairs.
+//! The paper's reading of an experiment is the base. The second reading is split into single
+//! changes: keys whose values `profile = "artifact"` changes (a policy's `filter`, a transport's
+//! recovery) and entries of the experiment's `[artifact.set]`, or keys given by the caller. Each
+//! change is applied alone to all variants, and the statement is judged again. If no single change
+//! makes half of the difference of all together, the four with the largest effect are tried in
+//! pairs.
 
 use crate::ablations::{SaidOfKey, said_of};
 use crate::expression::{Traced, ValueError, Values, evaluate};
@@ -19,55 +20,56 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Single changes of which pairs are made.
+/// Number of single changes that are tried in pairs.
 const PAIRED: usize = 4;
-/// A change that does this part of the whole difference carries the statement.
+/// Share of the whole difference from which a change explains the statement.
 const CARRIES: f64 = 0.5;
 
-/// Something that two readings do differently.
+/// A difference between two readings.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The key: `switch.policy.filter`, also where it belongs to a part of the switches.
+    /// Key of the difference: `switch.policy.filter`, even if it applies to some switches only.
     pub key: String,
-    /// Its values in either reading, as TOML; of the first point where they differ.
+    /// Values in the paper's and in the second reading, as TOML, at the first point where they
+    /// differ.
     pub values: (String, String),
-    /// What it sets, by variant and places.
+    /// Overrides of the change, by variant and axis values.
     settings: BTreeMap<(usize, Vec<usize>), Overrides>,
 }
 
-/// A statement, judged with some changes made.
+/// A statement, judged with some changes.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Indices of the changes: none for the paper's reading, all for the other one.
+    /// Indices of the changes: none for the paper's reading, all for the second reading.
     pub changes: Vec<usize>,
-    /// The verdict and what was measured.
+    /// Verdict and measured result.
     pub judged: Judged,
-    /// Which part of the whole difference they make, of the condition that decides.
+    /// Share of the whole difference due to the changes, in the deciding condition.
     pub share: Option<f64>,
 }
 
-/// Why two readings differ in a statement.
+/// Explanation of why two readings differ in a statement.
 #[derive(Clone, Debug)]
 pub struct Ablation {
     /// The statement.
     pub claim: ClaimCheck,
-    /// What the readings do differently.
+    /// Differences between the readings.
     pub changes: Vec<Change>,
-    /// The paper's reading.
+    /// Trial without changes: the paper's reading.
     pub base: Trial,
-    /// The other one.
+    /// Trial with all changes: the second reading.
     pub other: Trial,
-    /// Seeds of every point.
+    /// Number of seeds per point.
     pub seeds: u64,
-    /// Single changes in the order of what they do, the most first, then pairs.
+    /// Trials of single changes, ordered by share, the largest first, then trials of pairs.
     pub trials: Vec<Trial>,
 }
 
-/// Takes the difference between the paper's reading of a statement and another one apart: the
+/// Explains the difference between the paper's reading of a statement and a second one: the
 /// artifact's, or `given` keys with their values.
 ///
 /// # Errors
-/// If the experiment has no such scale or no second reading, or the folder cannot be written.
+/// If the experiment lacks the scale or a second reading, or the folder cannot be written.
 pub fn why<W: Watcher>(
     (experiment, claim): (&Experiment, &ClaimCheck),
     given: &[Setting],
@@ -80,7 +82,7 @@ pub fn why<W: Watcher>(
     let plan = plan.under(Profile::Paper);
     let mut trial = |plans: Vec<Plan>| -> Result<Vec<Judged>, ReproduceError> {
         let (results, _) = run(plans, folder, how, &mut board)?;
-        // Readings beside a statement need variants that do not run here.
+        // Effects under other readings need variants that do not run here.
         let judged = |result| Judged { beside: Vec::new(), ..judge(claim, result) };
         Ok(results.iter().map(judged).collect())
     };
@@ -122,10 +124,10 @@ pub fn why<W: Watcher>(
     Ok(Ablation { claim: claim.clone(), changes, base: none, other: whole, seeds, trials })
 }
 
-/// The plan without the points that the statement does not look at.
+/// Restricts a plan to the points that the statement depends on.
 fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
-    /// Every question has the same answer: an effect is evaluated for what it asks. The first axis
-    /// is what the plan has of it.
+    /// A source of equal values, to record which points an effect queries. The first axis has the
+    /// values of the plan.
     struct Same(Vec<(String, f64)>);
     impl Values for Same {
         fn value(&self, _: &str, _: &str, _: &[String]) -> Result<f64, ValueError> {
@@ -142,8 +144,7 @@ fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     let traced = Arc::new(Traced::new(Arc::new(Same(first.into_iter().map(of_axis).collect()))));
     let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
     for condition in &claim.conditions {
-        // An effect that cannot be had from equal values (a correlation) still has asked for all of
-        // them.
+        // An effect that fails on equal values (a correlation) has still queried all of its points.
         let _ = evaluate(&condition.effect, &values);
     }
     let asked: BTreeSet<(String, Vec<String>)> =
@@ -157,7 +158,7 @@ fn only_asked(plan: Plan, claim: &ClaimCheck) -> Plan {
     Plan { points, ..plan }
 }
 
-/// The plan with some changes made.
+/// Returns the plan with some changes applied.
 fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     let mut extra = plan.extra.clone();
     for change in made {
@@ -168,8 +169,9 @@ fn with(plan: &Plan, changes: &[Change], made: &[usize]) -> Plan {
     Plan { extra, ..plan.clone() }
 }
 
-/// What the caller changes, wherever a scheme has the key: a parameter of one policy is none of
-/// another's. A key that none has is left everywhere, so that its runs say what is wrong with it.
+/// Turns the caller's keys into changes, restricted to the points that accept each key: a policy
+/// lacks the parameters of others. A key that no point accepts stays everywhere, so that its runs
+/// report the mistake.
 fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
     let first: Vec<&Point> = plan.points.iter().filter(|point| point.seed == 0).collect();
     let place = |point: &&Point| (point.variant, point.places.clone());
@@ -197,7 +199,7 @@ fn of_settings(plan: &Plan, given: &[Setting]) -> Vec<Change> {
         .collect()
 }
 
-/// What the artifact's reading does otherwise.
+/// Returns the changes of the artifact's reading.
 fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     let runs = plan.experiment.runs().ok_or(ReproduceError::NoReading)?;
     let reading = runs.artifact.as_ref().ok_or(ReproduceError::NoReading)?;
@@ -255,9 +257,9 @@ fn of_artifact(plan: &Plan) -> Result<Vec<Change>, ReproduceError> {
     Ok(changes)
 }
 
-/// The name under which an entry of a reading is changed together with its like, and which part of
-/// that it is: the same key of every transport is one change, and so is the shape of the network,
-/// of which a part makes no sense alone.
+/// Groups the keys of a reading into changes: returns the name of the group and the part of it. One
+/// key of all transports is a single change. The topology is one, too, because parts of it alone
+/// make no sense.
 fn grouped(key: &str) -> (String, Option<&str>) {
     if let Some(part) = key.strip_prefix("topology.") {
         return ("topology".to_owned(), Some(part));
@@ -271,14 +273,15 @@ fn grouped(key: &str) -> (String, Option<&str>) {
     }
 }
 
-/// A key of some switches as the key of all: `switch_override.0.policy.filter` is
+/// Turns a key of some switches into that of all: `switch_override.0.policy.filter` becomes
 /// `switch.policy.filter`.
 fn everywhere(key: &str) -> String {
     let rest = key.strip_prefix("switch_override.").and_then(|rest| rest.split_once('.'));
     rest.map_or_else(|| key.to_owned(), |(_, rest)| format!("switch.{rest}"))
 }
 
-/// The values of a resolved scenario by their dotted keys; entries of a list of tables by number.
+/// Flattens a resolved scenario into values by dotted key; entries of a list of tables are
+/// numbered.
 fn leaves(resolved: &str) -> BTreeMap<String, Value> {
     fn walk(key: &str, item: Item, into: &mut BTreeMap<String, Value>) {
         let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
@@ -305,7 +308,7 @@ fn leaves(resolved: &str) -> BTreeMap<String, Value> {
     into
 }
 
-/// A value as TOML writes it.
+/// Formats a value as TOML.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("\"{text}\""),
@@ -324,13 +327,14 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The condition in which the readings differ: the first with another verdict, else the first.
+/// Index of the condition that decides: the first with another verdict in the second reading, else
+/// the first.
 fn deciding(base: &Judged, other: &Judged) -> usize {
     let pairs = base.conditions.iter().zip(&other.conditions);
     pairs.enumerate().find(|(_, (a, b))| a.verdict != b.verdict).map_or(0, |(place, _)| place)
 }
 
-/// Which part of the way from `base` to `other` a trial goes.
+/// Share of the way from `base` to `other` that a trial covers.
 fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Option<f64> {
     let mean = |judged: &Judged| {
         judged.conditions.get(condition)?.estimate.as_ref().ok().map(|estimate| estimate.mean)
@@ -340,7 +344,7 @@ fn share(base: &Judged, other: &Judged, trial: &Judged, condition: usize) -> Opt
 }
 
 impl Ablation {
-    /// The keys of a trial, and their values in either reading.
+    /// Keys of a trial, and their values in both readings.
     pub(crate) fn told(&self, trial: &Trial) -> (Vec<&str>, String, String) {
         let changes = || trial.changes.iter().map(|change| &self.changes[*change]);
         let of = |part: fn(&Change) -> &str| changes().map(part).collect::<Vec<_>>().join(", ");
@@ -351,7 +355,7 @@ impl Ablation {
         )
     }
 
-    /// The table in Markdown, the readings first.
+    /// Formats the trials as a Markdown table, with the two readings first and last.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = String::from(
@@ -379,8 +383,8 @@ impl Ablation {
         text
     }
 
-    /// The answer in a sentence, with what either side says of the keys that do most, where that is
-    /// known.
+    /// Formats the answer as a sentence, with the words of both sides on the most important keys,
+    /// if known.
     #[must_use]
     pub fn answer(&self, said: &[SaidOfKey]) -> String {
         let id = &self.claim.id;

@@ -1,4 +1,4 @@
-//! Batches of Arrow columns, filled and read cell by cell in the order of a record's columns.
+//! Batches of Arrow columns, written and read cell by cell in the column order of a record.
 
 use crate::error::TableError;
 use crate::manifest::NameTables;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-/// The names that index columns are written as.
+/// Names of classes, switches and hosts, written in place of indices.
 #[derive(Clone, Debug)]
 pub(crate) struct NameArrays {
     classes: Arc<StringArray>,
@@ -38,13 +38,13 @@ enum Cells {
     U16(UInt16Builder),
     U8(UInt8Builder),
     F64(Float64Builder),
-    /// Keys into names that are known beforehand.
+    /// Keys into a list of names that is known in advance.
     Name(Int32Builder, Arc<StringArray>),
     Word(StringDictionaryBuilder<Int32Type>),
     Text(StringBuilder),
 }
 
-/// Collects the cells of up to a batch of rows.
+/// Collects the cells of rows into a batch.
 pub(crate) struct BatchWriter {
     table: &'static str,
     described: &'static [Column],
@@ -54,8 +54,7 @@ pub(crate) struct BatchWriter {
     rows: usize,
 }
 
-/// The belief behind the panics here: [`Record::write`] and [`Record::read`] pass the columns in
-/// order.
+/// Panic message: [`Record::write`] and [`Record::read`] must pass the columns in order.
 const OUT_OF_STEP: &str = "a record passes its cells in the order and kinds of its columns";
 
 macro_rules! write_numbers {
@@ -135,14 +134,14 @@ impl BatchWriter {
         Self { table, described: columns, schema: schema(columns), columns: cells, next: 0, rows: 0 }
     }
 
-    /// The builder whose turn it is.
+    /// Returns the builder of the next column.
     #[inline]
     fn turn(&mut self) -> &mut Cells {
         self.next += 1;
         self.columns.get_mut(self.next - 1).expect(OUT_OF_STEP)
     }
 
-    /// Appends a row, which is one of the writer's table.
+    /// Appends a row; it must belong to the writer's table.
     pub(crate) fn push<R: Record>(&mut self, row: &R) -> io::Result<()> {
         row.write(self)?;
         assert_eq!(self.next, self.columns.len(), "{OUT_OF_STEP}");
@@ -151,12 +150,12 @@ impl BatchWriter {
         Ok(())
     }
 
-    /// Rows since the last [`Self::take`].
+    /// Number of rows since the last [`Self::take`].
     pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The collected rows as a batch.
+    /// Takes the collected rows as a batch.
     pub(crate) fn take(&mut self) -> Result<RecordBatch, ArrowError> {
         self.rows = 0;
         let arrays: Result<Vec<ArrayRef>, ArrowError> = self.columns.iter_mut().map(Cells::finish).collect();
@@ -185,7 +184,7 @@ enum ReadColumn<'a> {
     U16(&'a PrimitiveArray<UInt16Type>),
     U8(&'a PrimitiveArray<UInt8Type>),
     F64(&'a PrimitiveArray<Float64Type>),
-    /// Keys, and for every key the index of its name in the run's table (`None`: unknown name).
+    /// Keys, and for each key the index of its name in the run's table (`None`: unknown name).
     Name(&'a PrimitiveArray<Int32Type>, Vec<Option<u32>>, &'a StringArray),
     Word(&'a PrimitiveArray<Int32Type>, Vec<&'static str>),
     Text(&'a StringArray),
@@ -273,7 +272,7 @@ impl<'a> BatchReader<'a> {
         Ok(Self { columns: columns.collect::<Result<_, _>>()?, row: 0, next: 0 })
     }
 
-    /// Reads a row as a record of the table.
+    /// Reads one row as a record of the table.
     pub(crate) fn row<R: Record>(&mut self, row: usize) -> Result<R, TableError> {
         (self.row, self.next) = (row, 0);
         R::read(self)
@@ -291,7 +290,7 @@ fn read_column<'a>(
     names: &NameTables,
     array: &'a ArrayRef,
 ) -> Result<ReadColumn<'a>, TableError> {
-    // The data type was compared with the column's kind, so the casts cannot fail.
+    // The caller has checked the data type against the column's kind, so the casts cannot fail.
     let dictionary = || {
         let dictionary = array.as_dictionary::<Int32Type>();
         (dictionary.keys(), dictionary.values().as_string::<i32>())

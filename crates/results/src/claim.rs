@@ -1,5 +1,5 @@
-//! Who writes here? A lock file that the system releases when its process dies, and that goes when
-//! the work has ended.
+//! Exclusive write access by lock files. The system releases a lock when its process dies, and the
+//! file is removed when the work ends.
 
 use crate::error::ResultsError;
 use crate::folder::clear_barren;
@@ -8,27 +8,28 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What lock files begin with.
+/// First words of a lock file.
 const TOKEN: &str = "bufferlab writes here";
 /// Name of the lock file in a folder of several runs.
 pub(crate) const LOCK_FILE: &str = ".lock";
 
-/// The right to write somewhere, until it is dropped: nobody else has it meanwhile, in this process
-/// or another.
+/// Exclusive right to write to a path, until it is dropped. It excludes other threads and other
+/// processes.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
     path: PathBuf,
-    /// Folders that were made for it, the innermost first.
+    /// Folders created for the claim, the innermost first.
     made: Vec<PathBuf>,
 }
 
 impl Claim {
-    /// Claims a folder of several runs as a whole, and makes it if need be. Without this, two equal
-    /// commands would each begin some of the runs, and both would fail at those of the other.
+    /// Claims a folder of several runs, and creates it if needed. Without this claim, two equal
+    /// commands would each begin some of the runs, and both would fail at the runs of the other.
     ///
-    /// # Errors [`ResultsError::Busy`] if somebody else has it, at once and with nothing done; or if the folder
-    /// cannot be made or written.
+    /// # Errors
+    /// [`ResultsError::Busy`], at once and without any change, if the folder is claimed. Also if
+    /// the folder cannot be created or written.
     pub fn folder(out: &Path) -> Result<Self, ResultsError> {
         let mut made = Vec::new();
         loop {
@@ -40,7 +41,7 @@ impl Claim {
             let lock = out.join(LOCK_FILE);
             let was_killed = lock.is_file();
             match Self::of(&lock, out) {
-                // Whoever made the folder before us has just removed it.
+                // The claim that created the folder has just removed it; try again.
                 Err(ResultsError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
                 claimed => {
                     let mut claim = claimed?;
@@ -54,17 +55,17 @@ impl Claim {
         }
     }
 
-    /// Whether a file is a lock of ours: it says so, or it was to say so when its process was
-    /// killed.
+    /// Whether a file is a lock file of bufferlab. An empty file counts: its process was killed
+    /// before it wrote the content.
     pub(crate) fn is_lock_file(path: &Path) -> bool {
         fs::read(path).is_ok_and(|text| text.is_empty() || text.starts_with(TOKEN.as_bytes()))
     }
 
-    /// Claims `target` by the lock file `path`, which lies where files can be made.
+    /// Claims `target` with the lock file `path`, whose folder must be writable.
     ///
     /// # Errors
-    /// [`ResultsError::Busy`] if somebody else has it, at once and with nothing done; or if the
-    /// lock cannot be made.
+    /// [`ResultsError::Busy`], at once and without any change, if `target` is claimed. Also if the
+    /// lock file cannot be created.
     pub fn of(path: &Path, target: &Path) -> Result<Self, ResultsError> {
         loop {
             let failed = || ResultsError::io("lock", path);
@@ -77,8 +78,8 @@ impl Claim {
                 }
                 Err(TryLockError::Error(source)) => return Err(failed()(source)),
             }
-            // The owner before may have removed the file between our opening and our locking it:
-            // then others can not see this lock.
+            // The previous owner may remove the file after we open it and before we lock it. Then
+            // other processes cannot see this lock, so check the content.
             let token = token();
             let write = |file: &mut File| {
                 file.set_len(0)?;
@@ -89,7 +90,7 @@ impl Claim {
             match fs::read(path) {
                 Ok(content) if content != token.as_bytes() => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // Where a lock keeps readers out, too, the file is there.
+                // On some systems a lock also blocks reading; the file exists in that case.
                 _ => return Ok(Self { file, path: path.to_path_buf(), made: Vec::new() }),
             }
         }
@@ -98,12 +99,12 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // First the file, then the lock: whoever locks the removed file looks again. If it stays,
-        // the next one takes it over.
+        // Remove the file before the lock is released: a process that then locks the removed file
+        // notices and tries again. If the file cannot be removed, the next claim reuses it.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
         for made in &self.made {
-            // Nothing was put there: it goes. A folder that holds something stays.
+            // Remove folders that stayed empty; stop at the first one with content.
             if fs::remove_dir(made).is_err() {
                 break;
             }
@@ -111,14 +112,14 @@ impl Drop for Claim {
     }
 }
 
-/// Of this claim only.
+/// Lock file content, unique to one claim.
 fn token() -> String {
     static CLAIMS: AtomicU64 = AtomicU64::new(0);
     let number = CLAIMS.fetch_add(1, Ordering::Relaxed);
     format!("{TOKEN}: process {}, claim {number}\n", std::process::id())
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 pub(crate) fn create_parents(folder: &Path) -> Result<(), ResultsError> {
     let blocking = |path: &&Path| path.exists() && !path.is_dir();
     match (fs::create_dir_all(folder), folder.ancestors().find(blocking)) {

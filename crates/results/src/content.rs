@@ -1,5 +1,5 @@
-//! The content of a run: its scenario, its input files and the program. Runs of different content
-//! have no common mean.
+//! The content of a run: its scenario, input files and program. Only runs of equal content may
+//! share a mean.
 
 use crate::digest::sha256;
 use crate::error::ResultsError;
@@ -8,42 +8,42 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 
-/// Differences that a message names; more are counted.
+/// Number of differences that a message lists; further ones are only counted.
 const SHOWN: usize = 3;
 
-/// What decides the tables of a run, besides its seed.
+/// Everything that determines the tables of a run, except its seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// Dotted keys of the resolved scenario with their values as TOML, in the order of the file.
     keys: Vec<(String, String)>,
     /// Names of input files with their SHA-256.
     inputs: Vec<(String, String)>,
-    /// Version and source revision.
+    /// Version and git commit of the program.
     program: String,
 }
 
-/// One respect in which two contents differ.
+/// A difference between two contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// A key of the scenario.
+    /// A key of the scenario differs.
     Key {
-        /// Dotted; entries of a list are numbered from 0.
+        /// Dotted key; entries of a list are numbered from 0.
         key: String,
-        /// Value of the key in the first content as TOML; `None` if that lacks the key.
+        /// Value in the first content as TOML; `None` if the key is missing there.
         old: Option<String>,
-        /// Value of the key in the second content as TOML; `None` if that lacks the key.
+        /// Value in the second content as TOML; `None` if the key is missing there.
         new: Option<String>,
     },
-    /// An input file, such as a flow list, of other content or missing on one side.
+    /// An input file, such as a flow list, has another content or is missing on one side.
     Input {
         /// Name of the file in the folder of the run.
         name: String,
     },
-    /// The program.
+    /// The program differs.
     Program {
-        /// Version and source revision of the first content.
+        /// Version and git commit of the first content.
         old: String,
-        /// Version and source revision of the second content.
+        /// Version and git commit of the second content.
         new: String,
     },
 }
@@ -59,7 +59,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Joins differences for a message: the first ones in words, the others counted.
+/// Joins differences into a message: lists the first ones and counts the others.
 #[must_use]
 pub fn describe_differences(differences: &[Difference]) -> String {
     let shown: Vec<String> = differences.iter().take(SHOWN).map(ToString::to_string).collect();
@@ -70,8 +70,7 @@ pub fn describe_differences(differences: &[Difference]) -> String {
 }
 
 impl Content {
-    /// The content of a run that `scenario` (a resolved scenario), its input files and a program
-    /// lead to.
+    /// Creates the content of a run from its resolved scenario, its input files and the program.
     #[must_use]
     pub fn new<C: AsRef<[u8]>>(
         scenario: &str,
@@ -83,7 +82,7 @@ impl Content {
         Self { keys: keys(scenario), inputs: inputs.collect(), program: program(version, commit) }
     }
 
-    /// The content of a finished run.
+    /// Reads the content of a finished run.
     ///
     /// # Errors
     /// If the scenario or an input file is missing or damaged.
@@ -100,7 +99,7 @@ impl Content {
         Ok(Self::new(&run.scenario_toml()?, &inputs, version, commit))
     }
 
-    /// How `other` differs from this content, except in scenario keys that are `ignored`.
+    /// Lists how `other` differs from this content, except in scenario keys that are `ignored`.
     #[must_use]
     pub fn differences(&self, other: &Self, ignored: impl Fn(&str) -> bool) -> Vec<Difference> {
         let values = |content: &Self| -> BTreeMap<String, String> { content.keys.iter().cloned().collect() };
@@ -131,25 +130,25 @@ impl Content {
 }
 
 impl Content {
-    /// How the content of another seed differs in more than the seed.
+    /// Lists differences to a run with another seed; the seed itself is ignored.
     #[must_use]
     pub fn differences_between_seeds(&self, other: &Self) -> Vec<Difference> {
         self.differences(other, |key| key == "seed")
     }
 
-    /// How the content of another policy, with any seed, differs in more than policy and seed.
+    /// Lists differences to a run of another policy; keys of the policy and the seed are ignored.
     #[must_use]
     pub fn differences_between_policies(&self, other: &Self) -> Vec<Difference> {
         self.differences(other, |key| key == "seed" || is_of_policy(key))
     }
 }
 
-/// `0.9.0 (1a2b3c)`.
+/// Formats a version and commit as `0.9.0 (1a2b3c)`.
 fn program(version: &str, commit: Option<&str>) -> String {
     commit.map_or_else(|| version.to_owned(), |commit| format!("{version} ({commit})"))
 }
 
-/// The dotted keys of a resolved scenario, which has one key per line.
+/// Splits a resolved scenario, which has one key per line, into dotted keys and values.
 fn keys(scenario: &str) -> Vec<(String, String)> {
     let mut list: BTreeMap<String, usize> = BTreeMap::new();
     let (mut table, mut found) = (String::new(), Vec::new());
@@ -163,7 +162,7 @@ fn keys(scenario: &str) -> Vec<(String, String)> {
         } else if let Some((key, value)) = line.split_once(" = ") {
             found.push((format!("{table}{key}"), value.to_owned()));
         } else if !line.is_empty() {
-            // No key of a resolved scenario: it counts as it is.
+            // A line without a key is unexpected in a resolved scenario; compare it as text.
             found.push((format!("{table}{line}"), String::new()));
         }
     }
@@ -173,11 +172,11 @@ fn keys(scenario: &str) -> Vec<(String, String)> {
 /// Two runs that must not share a mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mixture {
-    /// Folder of one run, relative to that of the group.
+    /// Folder of the first run, relative to the group's folder.
     pub one: String,
-    /// Folder of a run of other content.
+    /// Folder of the second run, which has other content.
     pub other: String,
-    /// How the second differs from the first.
+    /// Differences between the two runs' contents.
     pub differences: Vec<Difference>,
 }
 
@@ -192,9 +191,9 @@ impl fmt::Display for Mixture {
     }
 }
 
-/// Finds runs that must not share a mean or a paired difference. Seeds of one label agree in
-/// everything but the seed, labels that stand for policies in everything but policy and seed. A
-/// label that a user chose may stand for anything.
+/// Finds two runs that must not share a mean or a paired difference. Runs of one label may differ
+/// only in the seed. Runs of labels that name policies may differ only in policy and seed. A label
+/// chosen by the user may stand for any change.
 ///
 /// # Errors
 /// If the scenario or an input file of a run is missing or damaged.
@@ -221,7 +220,7 @@ pub fn find_mixture(runs: &[(String, RunResult)]) -> Result<Option<Mixture>, Res
     Ok(None)
 }
 
-/// Whether a label says nothing but a policy: then only policies may differ.
+/// Whether a label names just a policy, so that runs may differ only in the policy.
 fn is_policy(label: &str, run: &RunResult) -> bool {
     match &run.manifest().variant {
         Some(variant) => !variant.text.contains(" + "),
@@ -229,13 +228,13 @@ fn is_policy(label: &str, run: &RunResult) -> bool {
     }
 }
 
-/// Whether a key follows from the policy that is compared: `switch.policy.alpha`, or which switches
-/// differ from others.
+/// Whether a key belongs to the compared policy: `switch.policy.alpha`, or an override of single
+/// switches.
 fn is_of_policy(key: &str) -> bool {
     key.starts_with("switch.policy") || key.starts_with("switch_override.")
 }
 
-/// `dt/seed-1`.
+/// Last two parts of a run's folder: `dt/seed-1`.
 fn place(run: &RunResult) -> String {
     let mut parts: Vec<_> = run.dir().iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
     parts.reverse();

@@ -1,4 +1,4 @@
-//! Checksums: is a file still what the run wrote?
+//! Checksums that show whether a file is still as the run wrote it.
 
 use crate::manifest::FileInfo;
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Counts and hashes what goes through it.
+/// A writer that counts and hashes the bytes it passes on.
 pub(crate) struct Hashed<W> {
     inner: W,
     hash: Sha256,
@@ -19,7 +19,7 @@ impl<W> Hashed<W> {
         Self { inner, hash: Sha256::new(), bytes: 0 }
     }
 
-    /// What was written, as the file `name`.
+    /// Returns length and hash of the written bytes, for the file `name`.
     pub(crate) fn finish(self, name: &str) -> FileInfo {
         FileInfo { name: name.to_owned(), bytes: self.bytes, sha256: hexadecimal(&self.hash.finalize()) }
     }
@@ -38,26 +38,26 @@ impl<W: Write> Write for Hashed<W> {
     }
 }
 
-/// A file that is not as it was written.
+/// A file that changed after it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileFault {
-    /// It is gone.
+    /// The file is missing.
     Missing {
-        /// Its name.
+        /// Name of the file.
         name: String,
     },
-    /// It has another length.
+    /// The file has another length.
     Length {
-        /// Its name.
+        /// Name of the file.
         name: String,
-        /// Bytes that were written.
+        /// Length when it was written (bytes).
         written: u64,
-        /// Bytes that are there.
+        /// Length now (bytes).
         found: u64,
     },
-    /// It has the length, but another content.
+    /// The file has the right length, but other content.
     Content {
-        /// Its name.
+        /// Name of the file.
         name: String,
     },
 }
@@ -74,7 +74,7 @@ impl fmt::Display for FileFault {
     }
 }
 
-/// What is wrong with the file in `folder`, if anything.
+/// Returns the fault of a file in `folder`, or `None` if it is unchanged.
 pub(crate) fn check(folder: &Path, written: &FileInfo) -> io::Result<Option<FileFault>> {
     let name = || written.name.clone();
     let mut file = match File::open(folder.join(&written.name)) {
@@ -96,7 +96,7 @@ pub(crate) fn check(folder: &Path, written: &FileInfo) -> io::Result<Option<File
     })
 }
 
-/// In pieces that are large enough for the hash, and small enough for any memory.
+/// Copies in pieces large enough for fast hashing, and small enough for any memory.
 fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut piece = vec![0; 1 << 16];
     loop {
@@ -109,15 +109,15 @@ fn copy(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// SHA-256 of `bytes` in lower-case hexadecimal.
+/// Returns the SHA-256 of `bytes` in lower-case hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// In lower case.
+/// Formats bytes in lower-case hexadecimal.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = fmt::Write::write_fmt(&mut hex, format_args!("{byte:02x}"));
         hex
     })

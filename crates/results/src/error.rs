@@ -1,4 +1,4 @@
-//! What can go wrong with a result folder, and what to do about it.
+//! Errors of result folders, with hints.
 
 use crate::digest::FileFault;
 use crate::words::WORDS_MAX;
@@ -15,137 +15,138 @@ pub enum ResultsError {
     /// Reading or writing failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// The verb: `create`, `write` …
+        /// The failed action as a verb: `create`, `write` …
         action: &'static str,
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The output folder holds something that is not a run's result.
+    /// The output folder contains something other than the result of a run.
     #[error("{} is not empty and not the result of a run (found `{found}`)", path.display())]
     ForeignFolder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// One entry that no run writes.
+        /// Name of an entry that no run writes.
         found: String,
     },
     /// The output path is a file.
     #[error("{} exists and is not a folder", path.display())]
     NotAFolder {
-        /// The path.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A folder has the name under which a run is written, and no run has made it.
+    /// A folder has the hidden name that a run needs while it is written, and no run has created
+    /// it.
     #[error("{} is in the way: a run is written under this name, but this folder is none of bufferlab's", path.display())]
     InTheWay {
-        /// The folder.
+        /// Path of that folder.
         path: PathBuf,
     },
     /// Another command, in this process or another, is writing the same result.
     #[error("another command is writing {}", path.display())]
     Busy {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The folder has no manifest.
     #[error("{} has no {}: not a complete run", path.display(), crate::MANIFEST_FILE)]
     Incomplete {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
-    /// A file of the folder is not what the run wrote.
+    /// A file of the folder has changed since the run wrote it.
     #[error("{}: {fault}", path.display())]
     Damaged {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// The file, and what is wrong with it.
+        /// The file and its fault.
         fault: FileFault,
     },
-    /// A JSON file does not say what it should.
+    /// A JSON file has unexpected content.
     #[error("{} is not readable: {source}", path.display())]
     Json {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where and why.
+        /// Error of the JSON parser, with its position.
         source: serde_json::Error,
     },
     /// The result was written in another format version.
     #[error("{} has result format {found}, this program reads {}", path.display(), crate::FORMAT_VERSION)]
     FormatVersion {
-        /// The manifest.
+        /// Path of the manifest.
         path: PathBuf,
-        /// Its format version.
+        /// Format version of the manifest.
         found: u32,
     },
-    /// Two classes, switches or hosts of a run have the same name, so tables could not tell them
-    /// apart.
+    /// Two classes, switches or hosts of a run have the same name, so tables could not distinguish
+    /// them.
     #[error("two {kind} have the name `{name}`")]
     DuplicateName {
-        /// `classes`, `switches` or `hosts`.
+        /// Kind of the name: `classes`, `switches` or `hosts`.
         kind: &'static str,
-        /// The name.
+        /// The duplicate name.
         name: String,
     },
     /// A table cannot be read or written.
     #[error("{}: {source}", path.display())]
     Table {
-        /// The table's file.
+        /// Path of the table's file.
         path: PathBuf,
-        /// What is wrong.
+        /// The underlying error.
         source: TableError,
     },
 }
 
-/// What is wrong with a table.
+/// Error of a table.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TableError {
     /// Parquet cannot be encoded, decoded, read or written.
     #[error(transparent)]
     Parquet(#[from] ParquetError),
-    /// Arrow refuses a batch of rows.
+    /// Arrow rejects a batch of rows.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
     /// The file lacks a column.
     #[error("column `{column}` is missing")]
     MissingColumn {
-        /// Its name.
+        /// Name of the column.
         column: &'static str,
     },
-    /// A column is of another type.
+    /// A column has an unexpected type.
     #[error("column `{column}` is {found}, expected {expected}")]
     ColumnType {
-        /// Its name.
+        /// Name of the column.
         column: &'static str,
-        /// Its type in the file.
+        /// Type in the file.
         found: DataType,
-        /// The type that it must have.
+        /// Expected type.
         expected: DataType,
     },
     /// A cell does not fit its column.
     #[error("column `{column}`, row {row} of its batch: {fault}")]
     Cell {
-        /// The column's name.
+        /// Name of the column.
         column: &'static str,
-        /// Number of the row among those that are decoded at a time, from 0.
+        /// Number of the row within its batch, from 0.
         row: usize,
-        /// What is wrong with it.
+        /// Fault of the cell.
         fault: CellFault,
     },
     /// A table names a class, switch or host that the run did not have.
     #[error("the manifest does not know the name `{name}`")]
     UnknownName {
-        /// The name.
+        /// The unknown name.
         name: String,
     },
-    /// A column of words holds so many different ones that the file must be damaged.
+    /// A text column has more distinct words than any intact file, so the file is damaged.
     #[error("more than {WORDS_MAX} different words where a few are expected")]
     TooManyWords,
 }
 
 impl ResultsError {
-    /// What the user can do, as a sentence.
+    /// Advice to the user, as a sentence.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -170,13 +171,13 @@ impl ResultsError {
         }
     }
 
-    /// For `map_err` on I/O.
+    /// Converts I/O errors, for use in `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
     }
 
-    /// For `map_err` on whatever can be wrong with a table.
+    /// Converts errors of a table, for use in `map_err`.
     pub(crate) fn table<E: Into<TableError>>(path: &Path) -> impl FnOnce(E) -> Self {
         let path = path.to_path_buf();
         move |error| Self::Table { path, source: error.into() }

@@ -1,10 +1,11 @@
-//! Explained events of a run: nested and few, so JSON and no table.
+//! Explained events of a run. They are nested and few, so they are stored as JSON instead of a
+//! table.
 
 use bufferlab_metrics::{Answer, Explanation, Holder, PolicyOpinion};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
-/// One event, explained; see [`Explanation`] for the meaning of each field.
+/// An explained event; see [`Explanation`] for the meaning of each field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs, reason = "the fields are those of Explanation, with names in place of indices")]
 pub struct ExplanationRecord {
@@ -28,76 +29,76 @@ pub struct ExplanationRecord {
     pub inputs: Vec<(String, f64)>,
     pub holders: Vec<HolderRecord>,
     pub opinions: Vec<OpinionRecord>,
-    /// Absent from folders of older versions.
+    /// Policies that could not be asked; absent from folders of older versions.
     #[serde(default)]
     pub left_out: Vec<LeftOutRecord>,
 }
 
-/// Explanations for programs. `format_version` grows when a field changes its meaning or goes; new
-/// fields may come without.
+/// Explanations for programs. `format_version` increases if a field changes its meaning or is
+/// removed; new fields do not change it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab explanations")]
 struct ExplanationsFile<'a> {
-    /// `bufferlab-explanations`.
+    /// Always `bufferlab-explanations`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
-    /// In the order of time.
+    /// Explained events, in order of time.
     explanations: &'a [ExplanationRecord],
 }
 
-/// Explanations as JSON, as [`explanations_schema`] says.
+/// Formats explanations as JSON that follows [`explanations_schema`].
 ///
 /// # Errors
-/// If a number has no form in JSON.
+/// If JSON cannot represent a number.
 pub fn explanations_json(explanations: &[ExplanationRecord]) -> serde_json::Result<String> {
     let file = ExplanationsFile { format: "bufferlab-explanations", format_version: 1, explanations };
     Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 
-/// The schema of [`explanations_json`].
+/// Returns the schema of [`explanations_json`].
 #[must_use]
 pub fn explanations_schema() -> Schema {
     schema_for!(ExplanationsFile<'_>)
 }
 
-/// A policy that was not asked.
+/// A policy that could not be asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOutRecord {
     /// Name of the policy.
     pub policy: String,
-    /// Why it cannot be built for this switch.
+    /// Reason why it cannot be built for this switch.
     pub reason: String,
 }
 
-/// Somebody's share of the buffer at that moment.
+/// Share of the buffer that a port, queue, class or flow occupied at the event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HolderRecord {
-    /// `port`, `queue`, `class` or `flow`.
+    /// Kind of the holder: `port`, `queue`, `class` or `flow`.
     pub kind: String,
-    /// Which one.
+    /// Name of the holder.
     pub name: String,
-    /// Bytes.
+    /// Stored bytes.
     pub bytes: u64,
-    /// Packets.
+    /// Stored packets.
     pub packets: u64,
 }
 
-/// What a policy would have answered.
+/// Decision that another policy would have made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpinionRecord {
     /// Name of the policy.
     pub policy: String,
-    /// `admit`, a drop reason, or `evict from 3.1`.
+    /// The decision: `admit`, a drop reason, or `evict from 3.1`.
     #[serde(with = "answer")]
     #[schemars(with = "String")]
     pub verdict: Answer,
-    /// Its limit (bytes), where it has one.
+    /// The policy's limit (bytes), if it has one.
     pub threshold_bytes: Option<u64>,
 }
 
 impl ExplanationRecord {
-    /// The explanation with names in place of indices.
+    /// Converts an explanation and replaces indices by names.
     #[must_use]
     pub fn new(explanation: &Explanation, switches: &[String], classes: &[String]) -> Self {
         let e = explanation;
@@ -148,7 +149,7 @@ impl OpinionRecord {
     }
 }
 
-/// An answer in files: its text.
+/// Serialises an answer as its text.
 mod answer {
     use bufferlab_metrics::Answer;
     use serde::{Deserialize, Deserializer, Serializer};

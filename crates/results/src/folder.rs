@@ -1,8 +1,9 @@
-//! A folder that appears all at once: filled under a hidden name, renamed when complete.
+//! Result folders that appear all at once: a run fills a hidden folder, and renames it when
+//! complete.
 //!
-//! Beside the target `NAME` lie, while a run is written, `.NAME.partial` (the run, marked as ours
-//! by a file of its own) and `.NAME.writing` (the lock). Only a folder with that mark is ever
-//! cleared away.
+//! While a run is written, two hidden entries exist beside the target `NAME`: `.NAME.partial` (the
+//! run, with a marker file) and `.NAME.writing` (the lock). Only folders with the marker are ever
+//! removed.
 
 use crate::claim::{Claim, LOCK_FILE, create_parents};
 use crate::error::ResultsError;
@@ -17,28 +18,28 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// In a hidden folder that a run has made, until it is put into place.
+/// Marker file in the hidden folder of a run, until the folder is moved to its target.
 const MARKER_FILE: &str = ".made-by-bufferlab";
-/// What it says to whoever finds it.
+/// Text of the marker file, for people who find it.
 const MARKER: &str = "A run is being written into this folder. If bufferlab does not run any more, it was killed, and the folder may be removed.\n";
-/// How deep below a folder of results the folders of runs lie at most: point, policy, seed.
+/// Depth of run folders below a results folder, at most: point, policy, seed.
 const DEPTH_MAX: usize = 3;
 
-/// The hidden folder beside the target.
+/// The hidden folder of an unfinished run, beside its target.
 #[derive(Debug)]
 pub(crate) struct Staging {
     target: PathBuf,
     partial: PathBuf,
-    /// Where the old result is while the new one takes its place.
+    /// Temporary path of the old result during the replacement.
     replaced: PathBuf,
     keep: bool,
-    /// Last: released when the hidden folder has gone.
+    /// The last field, so that the claim is released after the hidden folder is removed.
     _claim: Claim,
 }
 
 impl Staging {
-    /// Makes an empty `.<name>.partial` beside `target`, which must be absent, empty, or the result
-    /// of a run.
+    /// Creates an empty `.<name>.partial` beside `target`. The target must be absent, empty, or the
+    /// result of a run.
     pub(crate) fn create(target: &Path) -> Result<Self, ResultsError> {
         let target = std::path::absolute(target).map_err(ResultsError::io("resolve", target))?;
         let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
@@ -48,7 +49,7 @@ impl Staging {
         let (partial, replaced) = (hidden("partial"), hidden("replaced"));
         create_parents(parent)?;
         clear_killed_group(&target)?;
-        // Before anything is touched, and before hours of simulation.
+        // Check before any change, and before hours of simulation.
         check_replaceable(&target)?;
         let claim = Claim::of(&hidden("writing"), &target)?;
         make_empty(&partial)?;
@@ -59,23 +60,24 @@ impl Staging {
         Ok(Self { target, partial, replaced, keep: false, _claim: claim })
     }
 
-    /// Path of a file that will be in the result.
+    /// Returns the path of a file of the unfinished result.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.partial.join(name)
     }
 
-    /// Puts the folder into place, in the stead of an earlier result. On an error, the filled
-    /// hidden folder stays, so that no hours of work are lost.
+    /// Moves the folder to its target and replaces an earlier result. On an error the filled hidden
+    /// folder stays, so that hours of work are not lost.
     pub(crate) fn publish(mut self) -> Result<PathBuf, ResultsError> {
         self.keep = true;
-        // Again: somebody may have put files there during the run.
+        // Check again, because files may have appeared there during the run.
         check_replaceable(&self.target)?;
         if self.target.exists() {
             remove_folder(&self.replaced)?;
             fs::rename(&self.target, &self.replaced).map_err(ResultsError::io("replace", &self.target))?;
         }
         fs::rename(&self.partial, &self.target).map_err(ResultsError::io("create", &self.target))?;
-        // Not before: a hidden folder without it would be nobody's.
+        // Remove the marker only now: without it, the hidden folder could not be identified as a
+        // run's.
         let marker = self.target.join(MARKER_FILE);
         fs::remove_file(&marker).map_err(ResultsError::io("remove", &marker))?;
         remove_folder(&self.replaced)?;
@@ -83,18 +85,19 @@ impl Staging {
     }
 }
 
-/// A writer that is dropped before it finished leaves nothing.
+/// Dropping an unfinished writer leaves no files.
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.keep {
-            // The folder is hidden and incomplete: if it cannot be removed now, the next run will.
+            // The folder is hidden and incomplete. If it cannot be removed now, the next run
+            // removes it.
             let _ = clear(&self.partial);
         }
     }
 }
 
-/// Clears a folder of several runs whose command was killed before one of them was complete, if its
-/// lock is still there.
+/// Clears a folder of several runs whose command was killed before its first run was complete. The
+/// leftover lock file shows such a folder.
 ///
 /// # Errors
 /// If another process writes there.
@@ -108,16 +111,16 @@ fn clear_killed_group(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Clears a claimed folder in which nothing was completed: hidden folders of runs, and the lists of
-/// planned runs. A folder with anything else stays as it is.
+/// Clears a claimed folder without any complete run: hidden folders of runs, and lists of planned
+/// runs. A folder with anything else stays unchanged.
 pub(crate) fn clear_barren(folder: &Path) {
-    // Anything else is left to the end of the command, which counts it.
+    // Leave other folders alone; the end of the command removes and counts leftovers there.
     if !is_barren(folder, DEPTH_MAX) {
         return;
     }
     let _ = remove_leftovers(folder);
     if entries(folder).iter().all(|(name, _)| name == LOCK_FILE || !name.starts_with('.')) {
-        // What cannot be removed is in the way of the command that comes next, which says so.
+        // Ignore failures: the next command reports the entry that blocks it.
         for (name, path) in entries(folder) {
             let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { remove_plan(&name, &path) };
         }
@@ -128,7 +131,7 @@ fn remove_plan(name: &str, path: &Path) -> io::Result<()> {
     if name == LOCK_FILE { Ok(()) } else { fs::remove_file(path) }
 }
 
-/// Whether a folder has nothing but what commands write before their first run is complete.
+/// Whether a folder contains only what commands write before their first run is complete.
 fn is_barren(folder: &Path, depth: usize) -> bool {
     let is_plan = |name: &str, path: &Path| match name {
         LOCK_FILE => Claim::is_lock_file(path),
@@ -157,14 +160,14 @@ fn is_barren(folder: &Path, depth: usize) -> bool {
     })
 }
 
-/// Names and paths in a folder, none if it cannot be read.
+/// Lists names and paths in a folder; none if it cannot be read.
 fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())).collect()
 }
 
-/// Whether a run may replace what is at `target`: nothing, an empty folder, or a folder that has a
-/// run's manifest and only files that runs write.
+/// Checks that a run may replace `target`: nothing, an empty folder, or a folder that has a run's
+/// manifest and only files that runs write.
 fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     let entries = match fs::read_dir(target) {
         Ok(entries) => entries,
@@ -195,8 +198,8 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// A run whose manifest is gone or damaged: nothing but what a run writes, a scenario and every
-/// table among it.
+/// Whether the files are those of a run without a valid manifest: only files that runs write,
+/// including a scenario and every table.
 fn lost_its_manifest(names: &[String]) -> bool {
     let has = |name: &str| names.iter().any(|other| other == name);
     names.iter().all(|name| is_own_file(name))
@@ -210,8 +213,8 @@ fn is_own_file(name: &str) -> bool {
         || Table::ALL.into_iter().any(|table| table_file(table) == name)
 }
 
-/// The scenario's input files by the manifest there; `None` if there is no manifest, or it is not a
-/// run's (of whatever format version).
+/// Reads the scenario's input files from the manifest in `folder`. `None` if there is no manifest,
+/// or it is not a run's (of any format version).
 fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -224,12 +227,12 @@ fn inputs_of_own_manifest(folder: &Path) -> Option<Vec<String>> {
     (head.format == FORMAT).then_some(head.inputs)
 }
 
-/// Removes the folder of a run, and the folder above it if that is empty then. Nothing happens if
-/// there is no such folder. A process that is killed meanwhile leaves a hidden folder, which a
-/// later command clears away.
+/// Removes the folder of a run, and its parent if that is then empty. Does nothing if the folder
+/// does not exist. A process killed during the removal leaves a hidden folder, which a later
+/// command removes.
 ///
 /// # Errors
-/// If the folder holds anything else than a run, another process is writing it, or it cannot be
+/// If the folder contains anything except a run, another process is writing it, or it cannot be
 /// removed.
 pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
     let target = std::path::absolute(target).map_err(ResultsError::io("resolve", target))?;
@@ -251,25 +254,24 @@ pub fn remove_run(target: &Path) -> Result<(), ResultsError> {
         fs::rename(&target, &partial).map_err(ResultsError::io("remove", &target))?;
         clear(&partial).map_err(ResultsError::io("remove", &partial))?;
     }
-    // A folder that holds something else stays.
+    // Fails, as intended, if the parent is not empty.
     let _ = fs::remove_dir(parent);
     Ok(())
 }
 
-/// The files of a run whose manifest is gone or damaged, by its checksums.
+/// Lists the files of a run from its checksums, for a missing or damaged manifest.
 fn files_by_checksums(folder: &Path) -> Option<Vec<String>> {
     let sums = Sums::read(folder).ok()?.filter(Sums::is_of_a_run)?;
     Some(sums.iter().map(|(name, _)| name.to_owned()).collect())
 }
 
-/// Makes the hidden folder of a run, which is claimed, in the place of what a killed one left
-/// there.
+/// Creates the empty hidden folder of a claimed run and removes what a killed run left there.
 fn make_empty(partial: &Path) -> Result<(), ResultsError> {
     if is_ours(partial) {
         clear(partial).map_err(ResultsError::io("remove", partial))?;
     }
     match fs::create_dir(partial) {
-        // An empty one is used: there is nothing in it to be lost.
+        // Reuse an empty folder: it has nothing to lose.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_empty(partial) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(ResultsError::InTheWay { path: partial.to_path_buf() });
@@ -280,13 +282,13 @@ fn make_empty(partial: &Path) -> Result<(), ResultsError> {
     fs::write(&marker, MARKER).map_err(ResultsError::io("write", &marker))
 }
 
-/// Whether a run has made the hidden folder: no other has the mark.
+/// Whether a run created the hidden folder, as the marker shows.
 fn is_ours(partial: &Path) -> bool {
     partial.join(MARKER_FILE).is_file()
 }
 
-/// Removes a hidden folder that a run has made, its mark last: if this is broken off, the rest is
-/// still known as ours.
+/// Removes a run's hidden folder, the marker last. If the removal is interrupted, the marker still
+/// identifies the rest.
 fn clear(partial: &Path) -> io::Result<()> {
     for entry in fs::read_dir(partial)? {
         let entry = entry?;
@@ -303,11 +305,12 @@ fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Removes what killed runs have left below a folder of results: hidden folders that a run has made
-/// and nobody writes any more, lock files that nobody holds, halves of files that are whole by now,
-/// the mark in a run that was just put into place. Answers how many hidden folders went.
+/// Removes the leftovers of killed runs below a folder of results and returns the number of removed
+/// hidden folders. Leftovers are hidden folders without a writer, lock files without an owner,
+/// unfinished copies of files that exist, and the marker in a finished run.
 ///
-/// Anything else stays, whatever its name. What cannot be removed now, the next command will.
+/// Everything else stays, whatever its name. If a leftover cannot be removed now, the next command
+/// tries again.
 #[must_use]
 pub fn remove_leftovers(folder: &Path) -> usize {
     remove_leftovers_to(folder, DEPTH_MAX)
@@ -318,17 +321,17 @@ fn remove_leftovers_to(folder: &Path, depth: usize) -> usize {
     let mut removed = 0;
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        // Not what a link leads to.
+        // Do not follow links.
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let hidden = |ending: &str| name.strip_prefix('.')?.strip_suffix(ending).map(str::to_owned);
-        // Held: somebody writes.
+        // The claim fails if a process is writing the run.
         let claim = |run: &str| Claim::of(&folder.join(format!(".{run}.writing")), &path);
         if !is_folder {
             if hidden(".writing").is_some() && Claim::is_lock_file(&path) {
-                // Given up at once, and its file with it.
+                // Claim and release at once, which removes the lock file.
                 drop(Claim::of(&path, &path));
             }
-            // Without the file, it may be somebody's.
+            // Without the finished file, the hidden one may belong to another program.
             if whole_of(&name).is_some_and(|whole| folder.join(whole).is_file()) {
                 remove_half(&path);
             }

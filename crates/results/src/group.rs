@@ -1,4 +1,4 @@
-//! Which runs a folder of several runs shall hold: so that one that is missing is noticed.
+//! The planned runs of a folder, to detect missing ones.
 
 use crate::RunCaveat;
 use crate::error::ResultsError;
@@ -8,35 +8,34 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Name of the file of [`Group`].
+/// Name of the file that stores a [`Group`].
 pub const GROUP_FILE: &str = "group.json";
-/// Marks the file as ours.
+/// Format name that identifies the file as bufferlab's.
 const FORMAT: &str = "bufferlab-group";
 
-/// `group.json`: the runs of a folder, written before the first of them.
+/// `group.json`: the planned runs of a folder, written before the first run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
-    /// `bufferlab-group`.
+    /// Always `bufferlab-group`.
     format: String,
-    /// Folders of the runs, relative to the group's: `seed-1`, `dt/seed-1`. In the order in which
-    /// they are shown.
+    /// Folders of the runs relative to the group's folder, in display order: `seed-1`, `dt/seed-1`.
     pub runs: Vec<String>,
-    /// What to know of the group as a whole: how its seeds were chosen, for example.
+    /// Caveats about the group as a whole, for example how its seeds were chosen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<RunCaveat>,
 }
 
 impl Group {
-    /// A group of these runs.
+    /// Creates a group of these runs.
     #[must_use]
     pub fn new(runs: Vec<String>) -> Self {
         Self { format: FORMAT.to_owned(), runs, caveats: Vec::new() }
     }
 
-    /// What `folder` shall hold; `None` if nothing is said there.
+    /// Reads the group of `folder`; `None` if it has none.
     ///
     /// # Errors
-    /// If the file is there but is not what [`Group::write`] wrote.
+    /// If the file exists but is not as [`Group::write`] wrote it.
     pub fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
         let path = folder.join(GROUP_FILE);
         let bytes = match fs::read(&path) {
@@ -48,10 +47,10 @@ impl Group {
         serde_json::from_slice(&bytes).map(Some).map_err(|source| ResultsError::Json { path, source })
     }
 
-    /// Writes it into `folder`, which is made if need be.
+    /// Writes the group to `folder`, which is created if needed.
     ///
     /// # Errors
-    /// If that fails.
+    /// If the file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), ResultsError> {
         let path = folder.join(GROUP_FILE);
         let text = serde_json::to_string_pretty(self);

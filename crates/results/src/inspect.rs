@@ -1,4 +1,4 @@
-//! Are the results below a folder what was written?
+//! Checks that the results below a folder are unchanged and complete.
 
 use crate::content::find_mixture;
 use crate::error::ResultsError;
@@ -10,7 +10,7 @@ use crate::{COMPARISON_JSON, MANIFEST_FILE, REPORT_FILE, SWEEP_FILE};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files in folders of several runs that have a checksum.
+/// Files with a checksum in folders of several runs.
 const PAGES: [&str; 9] = [
     GROUP_FILE,
     REPORT_FILE,
@@ -23,30 +23,29 @@ const PAGES: [&str; 9] = [
     "sweep.html",
 ];
 
-/// What [`inspect`] found.
+/// Result of [`inspect`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspection {
-    /// Runs that were looked at.
+    /// Number of inspected runs.
     pub runs: usize,
-    /// Files with a checksum.
+    /// Number of files with a checksum.
     pub files: usize,
-    /// Their length together.
+    /// Total size of the files with a checksum (bytes).
     pub bytes: u64,
-    /// Folders of runs whose manifest has no checksums: only whether files are there could be said.
+    /// Folders of runs whose manifest has no checksums; there, only missing files can be detected.
     pub without_checksums: Vec<PathBuf>,
-    /// Files that should have a checksum and have none: changes of them would not be noticed.
-    /// Earlier versions kept none of manifests, comparisons and pages, and a command that is killed
-    /// leaves pages without.
+    /// Files without a checksum, whose changes would go unnoticed. Earlier versions stored no
+    /// checksums of manifests, comparisons and pages. A killed command may also leave pages without
+    /// one.
     pub unchecked: Vec<PathBuf>,
-    /// What is wrong, and in which folder.
+    /// Problems, each with its folder.
     pub problems: Vec<(PathBuf, String)>,
 }
 
-/// Compares every file of every run below `folder` with its manifest, and every group of runs with
-/// what it shall hold.
+/// Compares every run below `folder` with its manifest, and every group with its planned runs.
 ///
 /// # Errors
-/// If a folder or file cannot be read; what can be read and is wrong is among the problems.
+/// If a folder or file cannot be read. Readable files with wrong content are listed as problems.
 pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
     let mut inspection = Inspection::default();
     let mut waiting = vec![folder.to_path_buf()];
@@ -63,11 +62,11 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
                 let problem = |run: &String| (dir.clone(), format!("{run} has no result"));
                 inspection.problems.extend(missing.map(problem));
             }
-            // Said with the other files of the folder.
+            // `pages` reports a damaged group file.
             Ok(None) | Err(ResultsError::Damaged { .. }) => {}
             Err(error) => inspection.problems.push((dir.clone(), error.to_string())),
         }
-        // The seeds of one label are not looked at again where the whole comparison is mixed.
+        // If the whole comparison is mixed, skip the check of its single labels.
         if mixed.as_ref().is_none_or(|mixed| !dir.starts_with(mixed))
             && let Some(problem) = mixture(&dir)
         {
@@ -75,7 +74,7 @@ pub fn inspect(folder: &Path) -> Result<Inspection, ResultsError> {
             mixed = Some(dir.clone());
         }
         let mut inner = folders(&dir)?;
-        // The last one is taken first: in the order of their names.
+        // The stack takes the last folder first; reverse, so that folders are visited by name.
         inner.reverse();
         waiting.extend(inner);
     }
@@ -95,7 +94,7 @@ fn pages(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     let planned = Group::read(dir).ok().flatten().map(|group| group.runs).unwrap_or_default();
     for (name, sum) in sums.iter() {
         let run = name.rsplit_once('/').map(|(run, _)| run);
-        // A planned run that is gone, and one that is damaged, are reported as such.
+        // Missing planned runs and damaged runs are reported elsewhere.
         let is_reported = |run: &str| match RunResult::open(&dir.join(run)) {
             Ok(_) => false,
             Err(ResultsError::Incomplete { .. }) => planned.iter().any(|known| known == run),
@@ -121,8 +120,8 @@ fn pages(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Why the runs of a comparison, or the seeds of a label, have no common mean. Runs that cannot be
-/// read are reported by themselves.
+/// Describes why the runs of a comparison, or the seeds of a label, must not share a mean.
+/// Unreadable runs are reported elsewhere.
 fn mixture(dir: &Path) -> Option<String> {
     let is_comparison = [GROUP_FILE, COMPARISON_JSON].iter().any(|name| dir.join(name).is_file());
     let runs = find_runs(dir).ok()?;
@@ -143,7 +142,7 @@ fn run(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
             inspection.problems.push((dir.to_path_buf(), error.to_string()));
             return Ok(());
         }
-        // Somebody else's `manifest.json`.
+        // The `manifest.json` belongs to another program.
         Err(ResultsError::Incomplete { .. }) => {
             inspection.runs -= 1;
             return Ok(());
@@ -167,13 +166,13 @@ fn run(dir: &Path, inspection: &mut Inspection) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Visible folders in `dir`, by name.
+/// Lists the visible folders in `dir` by name.
 fn folders(dir: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     let mut list = Vec::new();
     for entry in fs::read_dir(dir).map_err(ResultsError::io("read", dir))? {
         let entry = entry.map_err(ResultsError::io("read", dir))?;
         let kind = entry.file_type().map_err(ResultsError::io("read", dir))?;
-        // Hidden ones are runs in the making; links would lead in circles.
+        // Hidden folders are unfinished runs; links could form a cycle.
         if kind.is_dir() && !entry.file_name().to_string_lossy().starts_with('.') {
             list.push(entry.path());
         }

@@ -1,4 +1,4 @@
-//! Result folders: what a run leaves behind, and how it is read back.
+//! Result folders: writing the results of a run, and reading them back.
 //!
 //! A finished run is a folder with
 //!
@@ -6,17 +6,17 @@
 //! |---|---|
 //! | `manifest.json` | version, policy, seed, profile, scenario hash, tables, totals, caveats, checksums of the other files |
 //! | `scenario.toml` | the resolved scenario: every default filled in |
-//! | `<table>.parquet` | one per [`Table`](bufferlab_metrics::Table); that of packets where the run recorded them |
-//! | `explanations.json` | explained events, where the scenario asks for them |
-//! | `timing.json` | how long it took (the only file that differs between two equal runs), with a digest of itself |
+//! | `<table>.parquet` | one per [`Table`](bufferlab_metrics::Table); the packet table only if the run recorded packets |
+//! | `explanations.json` | explained events, if the scenario asks for them |
+//! | `timing.json` | duration of the run (the only file that differs between two equal runs), with a digest of itself |
 //! | `SHA256SUMS` | checksums of all files but `timing.json` |
 //!
-//! A folder of several runs has a [`Group`] that says which. [`RunWriter`] fills a hidden sibling
-//! folder and renames it into place at the end, so a folder with a manifest is complete, and a
-//! killed run leaves none. [`RunResult`] reads it back.
+//! A folder of several runs has a [`Group`] that lists them. [`RunWriter`] fills a hidden sibling
+//! folder and renames it at the end. So a folder with a manifest is complete, and a killed run
+//! leaves none. [`RunResult`] reads it back.
 //!
-//! **Determinism.** The same rows and head give the same bytes in every file but `timing.json`: no
-//! clock, no machine name, fixed writer settings, dictionaries in order of first use.
+//! **Determinism.** Equal rows and an equal head give equal bytes in every file but `timing.json`:
+//! no clock, no machine name, fixed writer settings, dictionaries in order of first use.
 
 mod cells;
 mod claim;
@@ -59,7 +59,7 @@ pub use sums::{SUMS_FILE, check_sealed, remove_sealed, write_sealed};
 pub use whole::{WholeFile, write_whole};
 pub use writer::{RunWriter, store_run};
 
-/// Name of the manifest file; its presence makes a folder a complete run.
+/// Name of the manifest file; a folder with it is a complete run.
 pub const MANIFEST_FILE: &str = "manifest.json";
 /// Name of the file with the resolved scenario.
 pub const SCENARIO_FILE: &str = "scenario.toml";
@@ -67,11 +67,11 @@ pub const SCENARIO_FILE: &str = "scenario.toml";
 pub const EXPLANATIONS_FILE: &str = "explanations.json";
 /// Name of the file with wall-clock and CPU times.
 pub const TIMING_FILE: &str = "timing.json";
-/// Name of the HTML report that a user may have asked for inside a run folder. It is derived from
-/// the tables, so it goes when a new run replaces them.
+/// Name of the HTML report in a run folder, if the user asked for one. It is derived from the
+/// tables, so a new run removes it.
 pub const REPORT_FILE: &str = "report.html";
-/// Name of the file with a comparison for programs, which also remembers the order of what is
-/// compared.
+/// Name of the file with a comparison for programs. It also records the order of the compared
+/// policies.
 pub const COMPARISON_JSON: &str = "comparison.json";
-/// Name of the file that says what the last sweep of a folder varied.
+/// Name of the file that lists the keys varied by the last sweep of a folder.
 pub const SWEEP_FILE: &str = "sweep.toml";

@@ -1,4 +1,4 @@
-//! The manifest: what was run, with what, and what the folder holds.
+//! The manifest of a run: its settings, program and files.
 
 use crate::digest::{hexadecimal, sha256};
 use crate::schema::table_file;
@@ -7,49 +7,49 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// Marks a manifest as ours; a folder whose manifest says otherwise is never replaced.
+/// Format name that identifies a run's manifest. A folder with another format is never replaced.
 pub const FORMAT: &str = "bufferlab-run";
-/// Changes when an older reader would misread the folder.
+/// Format version; it changes if an older reader would misread the folder.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// The id of the caveat ([`RunCaveat::id`]) of a run that forwarded real packets.
+/// Caveat id ([`RunCaveat::id`]) of a run that forwarded real packets.
 pub const REAL_PACKETS: &str = "real-packets";
 
-/// What is known before a run starts.
+/// Manifest data that is known before a run starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunHead {
     /// Version of the program.
     pub bufferlab_version: String,
-    /// Its source revision, where the build knew it.
+    /// Git commit of the program, if the build knew it.
     pub git_commit: Option<String>,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario_name: String,
-    /// What the scenario shows.
+    /// Description of the scenario.
     pub scenario_description: String,
-    /// The resolved scenario as a scenario file; stored beside the tables, and hashed.
+    /// The resolved scenario as a scenario file; it is stored beside the tables, and hashed.
     pub scenario_toml: String,
-    /// Files that the resolved scenario refers to, by the names that it uses; stored beside it, so
+    /// Files that the resolved scenario refers to, by name. They are stored beside the scenario, so
     /// that the folder can be run again.
     pub inputs: Vec<(String, Vec<u8>)>,
-    /// `paper` or `artifact`.
+    /// Profile of the scenario: `paper` or `artifact`.
     pub profile: String,
     /// Seed of the run.
     pub seed: u64,
-    /// The buffer policy.
+    /// Buffer policy of the run.
     pub policy: PolicyHead,
-    /// What the run is called in a comparison, where that is not the policy's name.
+    /// Name of the run in a comparison, if that is not the policy's name.
     pub variant: Option<VariantHead>,
-    /// Priorities that are lossless (PFC) on some switch, ascending.
+    /// Priorities that are lossless (PFC) on at least one switch, ascending.
     pub lossless_priorities: Vec<u8>,
-    /// Flows start in `0..duration`.
+    /// Length of the interval in which flows start (ns), from 0.
     pub duration_ns: u64,
-    /// How long unfinished flows may go on afterwards.
+    /// Time for unfinished flows after the last possible flow start (ns).
     pub drain_ns: u64,
-    /// A flow below this size that belongs to no query counts as short.
+    /// Size below which a flow counts as short (bytes), unless it belongs to a query.
     pub short_flow_bytes: u64,
-    /// Interval of the sampled series; 0: none.
+    /// Interval of the sampled series (ns); 0: none.
     pub sample_interval_ns: u64,
-    /// Name of the switch that is sampled, if any.
+    /// Name of the sampled switch, if any.
     pub sample_switch: Option<String>,
     /// Names that rows refer to by index.
     pub names: NameTables,
@@ -62,34 +62,33 @@ pub struct PolicyHead {
     pub name: String,
     /// Title in the registry.
     pub title: String,
-    /// Every parameter with its value as a scenario file writes it, defaults included, in the
-    /// registry's order.
+    /// Every parameter with its value as in a scenario file, defaults included, in the registry's
+    /// order.
     pub params: Vec<(String, String)>,
 }
 
-/// A variant of a scenario, by its name in a comparison.
+/// A variant of a scenario, with its name in a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VariantHead {
-    /// Its name in tables and charts.
+    /// Name of the variant in tables and charts.
     pub label: String,
-    /// What it stands for, as it is written on a command line: `dt(alpha=0.5) + switch.buffer=2
-    /// MB`.
+    /// Definition of the variant as on a command line: `dt(alpha=0.5) + switch.buffer=2 MB`.
     pub text: String,
 }
 
 /// Names that rows refer to by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameTables {
-    /// Flow classes.
+    /// Names of flow classes.
     pub classes: Vec<String>,
-    /// Switches.
+    /// Names of switches.
     pub switches: Vec<String>,
-    /// Hosts.
+    /// Names of hosts.
     pub hosts: Vec<String>,
 }
 
 impl NameTables {
-    /// A name that occurs twice, with the list that it is in.
+    /// Returns a name that occurs twice, with the list that contains it.
     pub(crate) fn duplicate(&self) -> Option<(&'static str, &str)> {
         let lists = [("classes", &self.classes), ("switches", &self.switches), ("hosts", &self.hosts)];
         lists.into_iter().find_map(|(kind, list)| {
@@ -99,69 +98,69 @@ impl NameTables {
     }
 }
 
-/// Something to check before trusting the numbers, known to the driver of the run.
+/// A warning to check before trusting the numbers, issued by the program that drove the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunCaveat {
     /// Short name for programs, such as `series-truncated`.
     pub id: String,
-    /// What is the matter.
+    /// Description of the problem.
     pub message: String,
-    /// What to do about it.
+    /// Advice to the reader.
     pub advice: String,
 }
 
-/// `manifest.json`. Field order is the order in the file.
+/// `manifest.json`, with its fields in the order of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// [`FORMAT`].
+    /// Always [`FORMAT`].
     pub format: String,
-    /// [`FORMAT_VERSION`].
+    /// Always [`FORMAT_VERSION`].
     pub format_version: u32,
     /// Version of the program that ran.
     pub bufferlab_version: String,
-    /// Its source revision, where known.
+    /// Git commit of the program, if known.
     pub git_commit: Option<String>,
-    /// Scenario.
+    /// Name of the scenario.
     pub scenario_name: String,
-    /// What the scenario shows.
+    /// Description of the scenario.
     pub scenario_description: String,
-    /// SHA-256 of `scenario.toml` and of the files that it refers to, in hexadecimal
+    /// SHA-256 of `scenario.toml` and the files that it refers to, in hexadecimal
     /// ([`scenario_hash`]).
     pub scenario_sha256: String,
-    /// Files that `scenario.toml` refers to and that lie beside it.
+    /// Files that `scenario.toml` refers to, stored beside it.
     #[serde(default)]
     pub inputs: Vec<String>,
-    /// `paper` or `artifact`.
+    /// Profile of the scenario: `paper` or `artifact`.
     pub profile: String,
     /// Seed of the run.
     pub seed: u64,
-    /// The buffer policy.
+    /// Buffer policy of the run.
     pub policy: PolicyHead,
-    /// What the run is called in a comparison; left out where that is the policy's name.
+    /// Name of the run in a comparison; omitted if that is the policy's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<VariantHead>,
-    /// Priorities that are lossless (PFC) on some switch, ascending. Empty in folders of versions
-    /// that did not record them.
+    /// Priorities that are lossless (PFC) on at least one switch, ascending. Empty in folders of
+    /// versions that did not record them.
     #[serde(default)]
     pub lossless_priorities: Vec<u8>,
-    /// Flows start in `0..duration`.
+    /// Length of the interval in which flows start (ns), from 0.
     pub duration_ns: u64,
-    /// How long unfinished flows may go on afterwards.
+    /// Time for unfinished flows after the last possible flow start (ns).
     pub drain_ns: u64,
-    /// A flow below this size that belongs to no query counts as short.
+    /// Size below which a flow counts as short (bytes), unless it belongs to a query.
     pub short_flow_bytes: u64,
-    /// Interval of the sampled series; 0: none.
+    /// Interval of the sampled series (ns); 0: none.
     pub sample_interval_ns: u64,
-    /// Name of the switch that is sampled, if any.
+    /// Name of the sampled switch, if any.
     pub sample_switch: Option<String>,
     /// Totals of the run.
     pub totals: Totals,
-    /// To be checked before trusting the numbers.
+    /// Caveats to check before trusting the numbers.
     pub caveats: Vec<RunCaveat>,
-    /// What the folder holds.
+    /// Tables in the folder.
     pub tables: Vec<TableInfo>,
-    /// Every file of the folder but `manifest.json` itself, `SHA256SUMS`, `timing.json` and
-    /// `report.html`, as it was written. Empty in folders of versions that kept no checksums.
+    /// Checksums of every file except `manifest.json` itself, `SHA256SUMS`, `timing.json` and
+    /// `report.html`. Empty in folders of versions without checksums.
     #[serde(default)]
     pub files: Vec<FileInfo>,
     /// Names in tables, in the order of their indices.
@@ -169,8 +168,8 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// What the run is called where it is compared by policies: its variant's label, or the
-    /// policy's name.
+    /// Label of the run in a comparison of policies: the label of its variant, or the policy's
+    /// name.
     #[must_use]
     pub fn label(&self) -> &str {
         self.variant.as_ref().map_or(&self.policy.name, |variant| &variant.label)
@@ -210,7 +209,7 @@ impl Manifest {
         }
     }
 
-    /// Rows of `table`; 0 if the folder does not have it.
+    /// Returns the number of rows of `table`; 0 if the folder lacks the table.
     #[must_use]
     pub fn rows(&self, table: Table) -> u64 {
         self.tables.iter().find(|info| info.name == table.name()).map_or(0, |info| info.rows)
@@ -222,19 +221,19 @@ impl Manifest {
 pub struct Totals {
     /// Simulated time at the end of the run.
     pub end_ns: u64,
-    /// Flows started.
+    /// Number of started flows.
     pub flows: u64,
-    /// Flows finished.
+    /// Number of finished flows.
     pub flows_finished: u64,
-    /// Packets that crossed a link, ACKs included.
+    /// Number of packet-hops: packets that crossed a link, ACKs included.
     pub packet_hops: u64,
-    /// Events processed.
+    /// Number of processed events.
     pub events: u64,
-    /// Largest number of packets alive at once.
+    /// Largest number of packets in the network at once.
     pub peak_packets: u64,
-    /// Largest number of flows alive at once.
+    /// Largest number of unfinished flows at once.
     pub peak_flows: u64,
-    /// Buffer of every switch, in the order of the switch names.
+    /// Buffer size of every switch, in the order of the switch names.
     pub buffer_bytes: Vec<u64>,
 }
 
@@ -253,16 +252,16 @@ impl From<&RunTotals> for Totals {
     }
 }
 
-/// A table in the manifest.
+/// A table as listed in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableInfo {
-    /// Name.
+    /// Name of the table.
     pub name: String,
-    /// File in the folder.
+    /// Name of its file in the folder.
     pub file: String,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Columns in order.
+    /// Columns, in the order of the file.
     pub columns: Vec<ColumnInfo>,
 }
 
@@ -279,62 +278,63 @@ impl TableInfo {
     }
 }
 
-/// A file in the manifest: what it was when the run ended.
+/// A file as listed in the manifest: its length and checksum at the end of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileInfo {
-    /// Name in the folder.
+    /// Name of the file in the folder.
     pub name: String,
-    /// Length in bytes.
+    /// Length (bytes).
     pub bytes: u64,
     /// SHA-256 of the content, in lower-case hexadecimal.
     pub sha256: String,
 }
 
 impl FileInfo {
-    /// A file of this content.
+    /// Describes a file of this content.
     pub(crate) fn of(name: &str, content: &[u8]) -> Self {
         Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
     }
 }
 
-/// A column in the manifest.
+/// A column as listed in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnInfo {
-    /// Name.
+    /// Name of the column.
     pub name: String,
-    /// Type.
+    /// Type of its cells.
     #[serde(rename = "type")]
     pub kind: String,
     /// Unit, if the name ends with one.
     pub unit: Option<String>,
     /// Whether cells may be empty.
     pub nullable: bool,
-    /// What it means.
+    /// Meaning of the column.
     pub description: String,
 }
 
-/// `timing.json`: how long the run took. Differs from run to run, hence apart from the manifest.
+/// `timing.json`: duration of the run. It differs from run to run, so it is not in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// CPU time of the run's thread.
+    /// CPU time of the run (s).
     pub cpu_seconds: Option<f64>,
-    /// Elapsed time.
+    /// Elapsed time (s).
     pub wall_seconds: f64,
-    /// The unit of speed (`docs/evidence/performance.md`); `None` if the CPU time is unknown.
+    /// Speed of the run in packet-hops per CPU second (`docs/evidence/performance.md`); `None` if
+    /// the CPU time is unknown.
     pub packet_hops_per_cpu_second: Option<f64>,
-    /// Largest memory of the process, where the system tells.
+    /// Peak memory of the process (bytes), if the system reports it.
     pub peak_rss_bytes: Option<u64>,
 }
 
-/// SHA-256 of a resolved scenario and of its input files (name and content), in lower-case
-/// hexadecimal; without inputs that of the text alone. Two runs with equal hash, version and seed
-/// have equal results, which is how a sweep knows what it may skip.
+/// Returns the SHA-256 of a resolved scenario and its input files (name and content), in lower-case
+/// hexadecimal. Without inputs it is the hash of the text alone. Two runs with equal hash, version
+/// and seed have equal results, so a sweep can skip finished ones.
 #[must_use]
 pub fn scenario_hash<C: AsRef<[u8]>>(scenario_toml: &str, inputs: &[(String, C)]) -> String {
     let mut hash = Sha256::new_with_prefix(scenario_toml.as_bytes());
     for (name, content) in inputs {
         let content = content.as_ref();
-        // Lengths keep apart what would read the same one after the other.
+        // Hash the lengths too, so that different splits of the same bytes differ.
         hash.update((name.len() as u64).to_le_bytes());
         hash.update(name.as_bytes());
         hash.update((content.len() as u64).to_le_bytes());
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_hash_is_sha_256() {
-        // FIPS 180-2, appendix B.1.
+        // Test vector from FIPS 180-2, appendix B.1.
         let none: &[(String, Vec<u8>)] = &[];
         assert_eq!(
             scenario_hash("abc", none),

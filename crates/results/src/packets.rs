@@ -1,5 +1,4 @@
-//! The table of packets, which may be too long to be read as a whole: by row groups, and a few
-//! columns at a time.
+//! Reads the packet table, which may be too long for memory, by row groups and with few columns.
 
 use crate::cells::BatchReader;
 use crate::error::{ResultsError, TableError};
@@ -19,7 +18,7 @@ use parquet::file::statistics::Statistics;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// Rows that are decoded at a time.
+/// Number of rows decoded at a time.
 const BATCH_ROWS: usize = 8_192;
 /// The columns of a [`PacketBrief`].
 const BRIEF: [&str; 11] = [
@@ -36,29 +35,29 @@ const BRIEF: [&str; 11] = [
     "threshold_bytes",
 ];
 
-/// What is needed of a row to know what a buffer held: [`PacketRow`] without names of flows,
-/// reasons and limits.
+/// The fields of a packet row that describe the buffer's state: a [`PacketRow`] without flow names,
+/// reasons and most limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketBrief {
     /// Number of the row in the table.
     pub row: u64,
-    /// Instant (ps).
+    /// Time of the event (ps).
     pub time_ps: u64,
-    /// What happened.
+    /// Kind of the event.
     pub event: PacketEvent,
-    /// Port through which the packet came; of a pause, the port that is told.
+    /// Ingress port of the packet; for a pause, the port to which the pause frame is sent.
     pub ingress_port: u16,
-    /// Port through which it leaves; `None`: a pause that no packet brought about.
+    /// Egress port of the packet; `None` for a pause that no packet caused.
     pub port: Option<u16>,
-    /// Its queue at that port; of a pause, the priority that is told.
+    /// Queue of the packet at its egress port; for a pause, the paused priority.
     pub priority: u8,
-    /// Class of its flow, an index into the run's names.
+    /// Class of the packet's flow, an index into the run's names.
     pub class: Option<u16>,
-    /// What it is charged (bytes).
+    /// Bytes charged for the packet.
     pub size_bytes: u32,
-    /// Length of its queue after the event (bytes).
+    /// Length of the packet's queue after the event (bytes).
     pub queue_bytes: u64,
-    /// Content of the whole buffer after the event (bytes).
+    /// Occupancy of the whole buffer after the event (bytes).
     pub occupancy_bytes: u64,
     /// The policy's limit for this packet (bytes).
     pub threshold_bytes: Option<u64>,
@@ -82,20 +81,20 @@ impl From<(u64, &PacketRow)> for PacketBrief {
     }
 }
 
-/// Rows that lie together in the file.
+/// A row group: rows stored together in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketGroup {
-    /// Number of its first row.
+    /// Number of the group's first row.
     pub first_row: u64,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Instant of its first row (ps).
+    /// Time of the group's first row (ps).
     pub from_ps: u64,
-    /// Instant of its last row (ps).
+    /// Time of the group's last row (ps).
     pub until_ps: u64,
 }
 
-/// The table of packets of a run, opened: its row groups are known, and nothing else is read yet.
+/// An open packet table. Its row groups are known; no row is read yet.
 #[derive(Clone, Debug)]
 pub struct PacketTable {
     path: PathBuf,
@@ -105,11 +104,11 @@ pub struct PacketTable {
 }
 
 impl RunResult {
-    /// The table of packets; `None` if the run did not record them. All of it is read once, for its
-    /// checksum.
+    /// Opens the packet table; `None` if the run did not record packets. Reads the whole file once,
+    /// for its checksum.
     ///
     /// # Errors
-    /// If it cannot be read, is not as the run wrote it, or is no such table.
+    /// If the file cannot be read, has changed since the run wrote it, or is not a packet table.
     pub fn packets(&self) -> Result<Option<PacketTable>, ResultsError> {
         let file = table_file(Table::Packets);
         if !self.manifest().tables.iter().any(|table| table.file == file) {
@@ -132,22 +131,22 @@ impl PacketTable {
         Ok(Self { path, names, metadata, groups })
     }
 
-    /// Its row groups in the order of time.
+    /// Row groups in order of time.
     #[must_use]
     pub fn groups(&self) -> &[PacketGroup] {
         &self.groups
     }
 
-    /// Rows of all switches.
+    /// Number of rows, over all switches.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.groups.iter().map(|group| group.rows).sum()
     }
 
-    /// Calls `each` with every row of a row group that is about `switch`, in order.
+    /// Calls `each` with every row of a row group that concerns `switch`, in order.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the file cannot be read.
     pub fn visit_brief(
         &self,
         group: usize,
@@ -164,11 +163,11 @@ impl PacketTable {
         })
     }
 
-    /// Calls `each` with every row of a row group that is about `switch`, whole and with its number
+    /// Calls `each` with every complete row of a row group that concerns `switch`, and its number
     /// in the table, in order.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the file cannot be read.
     pub fn visit_rows(
         &self,
         group: usize,
@@ -209,7 +208,7 @@ impl PacketTable {
     }
 }
 
-/// The row groups by the file's own statistics of times.
+/// Lists the row groups, with times from the file's statistics.
 fn groups(metadata: &ArrowReaderMetadata) -> Result<Vec<PacketGroup>, TableError> {
     let column = metadata.parquet_schema().columns().iter().position(|column| column.name() == "time_ps");
     let column = column.ok_or(TableError::MissingColumn { column: "time_ps" })?;
@@ -221,7 +220,7 @@ fn groups(metadata: &ArrowReaderMetadata) -> Result<Vec<PacketGroup>, TableError
             Some(Statistics::Int64(times)) => (times.min_opt().copied(), times.max_opt().copied()),
             _ => (None, None),
         };
-        // Without statistics it may hold any time.
+        // Without statistics, the group may contain any time.
         let from_ps = from.map_or(0, |time| time as u64);
         let until_ps = until.map_or(u64::MAX, |time| time as u64);
         groups.push(PacketGroup { first_row, rows, from_ps, until_ps });
@@ -230,14 +229,14 @@ fn groups(metadata: &ArrowReaderMetadata) -> Result<Vec<PacketGroup>, TableError
     Ok(groups)
 }
 
-/// The rows of a batch that are about the switch `wanted`.
+/// Reads the rows of a batch that concern the switch `wanted`.
 fn brief(
     batch: &RecordBatch,
     first_row: u64,
     (wanted, classes): (&str, &[String]),
     each: &mut impl FnMut(PacketBrief),
 ) -> Result<(), TableError> {
-    // The schema is looked at here, so that the casts cannot fail.
+    // Check the schema here, so that the casts cannot fail.
     let _ = BatchReader::new(brief_columns(), &NameTables::default(), batch)?;
     let column =
         |name: &str| batch.column_by_name(name).ok_or(TableError::MissingColumn { column: "a column" });
@@ -283,12 +282,12 @@ fn brief(
     Ok(())
 }
 
-/// The words of a dictionary.
+/// Returns the words of a dictionary.
 fn texts(array: &arrow_array::DictionaryArray<Int32Type>) -> impl Iterator<Item = &str> {
     array.values().as_string::<i32>().iter().map(Option::unwrap_or_default)
 }
 
-/// The columns of [`BRIEF`] with their types.
+/// Types of the columns in [`BRIEF`].
 fn brief_columns() -> &'static [bufferlab_metrics::Column] {
     static COLUMNS: std::sync::OnceLock<Vec<bufferlab_metrics::Column>> = std::sync::OnceLock::new();
     COLUMNS.get_or_init(|| {

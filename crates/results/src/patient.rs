@@ -1,11 +1,11 @@
-//! Tables are read to the end although a signal interrupts a call.
+//! Reads tables to the end even if a signal interrupts a system call.
 
 use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-/// A file of a table. Parquet's reader gives up when a call is interrupted, as calls on network
-/// file systems may be.
+/// The file of a table, with interrupted calls repeated. Parquet's reader gives up on interrupted
+/// calls, which occur on network file systems.
 #[derive(Debug)]
 pub(crate) struct Patient<R = File>(pub(crate) R);
 
@@ -44,7 +44,7 @@ impl ChunkReader for Patient {
 mod tests {
     use super::*;
 
-    /// Interrupted before every byte.
+    /// A reader that is interrupted before every byte.
     struct Interrupted<'a>(&'a [u8], bool);
 
     impl Read for Interrupted<'_> {

@@ -1,4 +1,4 @@
-//! Reads a result folder back: the manifest at once, tables when they are asked for.
+//! Reads a result folder: the manifest at once, tables on demand.
 
 use crate::cells::BatchReader;
 use crate::digest::{self, FileFault, sha256};
@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Rows that are decoded at a time.
+/// Number of rows decoded at a time.
 const BATCH_ROWS: usize = 8_192;
 
 /// A finished run on disk.
@@ -32,15 +32,16 @@ const BATCH_ROWS: usize = 8_192;
 pub struct RunResult {
     dir: PathBuf,
     manifest: Manifest,
-    /// In folders of versions that kept no checksum of the manifest, at most that of a report.
+    /// Checksums of the folder. Versions without a checksum of the manifest have at most the
+    /// report's.
     sums: Sums,
 }
 
 impl RunResult {
-    /// Opens the folder of a finished run. Reads the manifest only.
+    /// Opens the folder of a finished run. Reads only the manifest.
     ///
     /// # Errors
-    /// If there is no manifest, or none that this version reads.
+    /// If there is no manifest, or this version cannot read it.
     pub fn open(dir: &Path) -> Result<Self, ResultsError> {
         let path = dir.join(MANIFEST_FILE);
         let bytes = match fs::read(&path) {
@@ -50,7 +51,7 @@ impl RunResult {
             }
             Err(error) => return Err(ResultsError::io("read", &path)(error)),
         };
-        // Before anything is made of it: a changed bit may make it look like another program's.
+        // Check before parsing: a changed bit may make the manifest look like another program's.
         let sums = Sums::read(dir)?.unwrap_or_default();
         if sums.is_of_a_run() && sums.get(MANIFEST_FILE) != Some(&sha256(&bytes)) {
             let fault = FileFault::Content { name: MANIFEST_FILE.to_owned() };
@@ -79,23 +80,23 @@ impl RunResult {
         dir.join(MANIFEST_FILE).is_file()
     }
 
-    /// Where it is.
+    /// Path of the folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// What was run.
+    /// Manifest of the run.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The files that are not as the run wrote them, in the order of the manifest, and a report
-    /// that is not as it was written. Of a folder without checksums: those that are missing.
+    /// Returns the files that have changed since the run wrote them, in the order of the manifest,
+    /// and a changed report. For a folder without checksums, returns missing files only.
     ///
     /// # Errors
-    /// If a file is there but cannot be read.
+    /// If a file exists but cannot be read.
     pub fn damage(&self) -> Result<Vec<FileFault>, ResultsError> {
         let Manifest { files, tables, inputs, .. } = &self.manifest;
         if files.is_empty() {
@@ -110,7 +111,7 @@ impl RunResult {
         }
         for (name, sum) in self.sums.iter().filter(|(name, _)| *name != MANIFEST_FILE) {
             match files.iter().find(|file| file.name == name) {
-                // Its content was compared above.
+                // The content was already compared above.
                 Some(file) if file.sha256 == sum => {}
                 Some(_) => faults.push(FileFault::Content { name: SUMS_FILE.to_owned() }),
                 None => faults.extend(sums::check(&self.dir, name, sum).map_err(failed())?),
@@ -122,7 +123,7 @@ impl RunResult {
         Ok(faults)
     }
 
-    /// Whether `timing.json` is there and does not agree with its own digest.
+    /// Whether `timing.json` exists and disagrees with its digest.
     fn timing_is_damaged(&self) -> Result<bool, ResultsError> {
         let path = self.dir.join(TIMING_FILE);
         match fs::read(&path) {
@@ -132,23 +133,23 @@ impl RunResult {
         }
     }
 
-    /// Whether there is a checksum of the manifest itself. Versions before it kept none.
+    /// Whether the manifest itself has a checksum. Earlier versions stored none.
     pub(crate) fn has_sums(&self) -> bool {
         self.sums.is_of_a_run()
     }
 
-    /// Refuses a run whose scenario or input files are not as it wrote them: for who runs them
+    /// Checks that the scenario and its input files are as the run wrote them, before they are run
     /// again.
     ///
     /// # Errors
-    /// If one is missing or damaged.
+    /// If a file is missing or damaged.
     pub fn check_scenario(&self) -> Result<(), ResultsError> {
         std::iter::once(SCENARIO_FILE)
             .chain(self.manifest.inputs.iter().map(String::as_str))
             .try_for_each(|name| self.check(name))
     }
 
-    /// Refuses a file that is not as the run wrote it.
+    /// Checks that a file is as the run wrote it.
     pub(crate) fn check(&self, name: &str) -> Result<(), ResultsError> {
         let Some(written) = self.manifest.files.iter().find(|file| file.name == name) else { return Ok(()) };
         match digest::check(&self.dir, written).map_err(ResultsError::io("read", &self.dir.join(name)))? {
@@ -157,20 +158,20 @@ impl RunResult {
         }
     }
 
-    /// The resolved scenario.
+    /// Reads the resolved scenario.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not as the run wrote it.
+    /// If the file cannot be read, or has changed since the run wrote it.
     pub fn scenario_toml(&self) -> Result<String, ResultsError> {
         self.check(SCENARIO_FILE)?;
         let path = self.dir.join(SCENARIO_FILE);
         fs::read_to_string(&path).map_err(ResultsError::io("read", &path))
     }
 
-    /// How long the run took; `None` if it was not recorded.
+    /// Reads the duration of the run; `None` if it was not recorded.
     ///
     /// # Errors
-    /// If the file is there but cannot be read, or is not as the run wrote it.
+    /// If the file exists but cannot be read, or has changed since the run wrote it.
     pub fn timing(&self) -> Result<Option<Timing>, ResultsError> {
         if self.timing_is_damaged()? {
             let fault = FileFault::Content { name: TIMING_FILE.to_owned() };
@@ -179,16 +180,17 @@ impl RunResult {
         self.json(TIMING_FILE)
     }
 
-    /// Explained events in the order of time; none if the scenario asked for none or none happened.
+    /// Reads the explained events in order of time. Empty if the scenario asked for none or none
+    /// occurred.
     ///
     /// # Errors
-    /// If the file is there but cannot be read.
+    /// If the file exists but cannot be read.
     pub fn explanations(&self) -> Result<Vec<ExplanationRecord>, ResultsError> {
         self.check(EXPLANATIONS_FILE)?;
         Ok(self.json(EXPLANATIONS_FILE)?.unwrap_or_default())
     }
 
-    /// A file that need not be there.
+    /// Reads an optional file.
     fn json<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, ResultsError> {
         let path = self.dir.join(name);
         match fs::read(&path) {
@@ -200,23 +202,24 @@ impl RunResult {
         }
     }
 
-    /// Calls `each` with every row of a table in order, in bounded memory. The row type names the
+    /// Calls `each` with every row of a table in order, in bounded memory. The row type selects the
     /// table.
     ///
     /// # Errors
-    /// If the table is missing, or not as the run wrote it.
+    /// If the table is missing, or has changed since the run wrote it.
     pub fn visit<R: TableRow>(&self, each: impl FnMut(R)) -> Result<(), ResultsError> {
         let name = table_file(R::TABLE);
         self.check(&name)?;
         visit_file(&self.dir.join(name), &self.manifest.names, each)
     }
 
-    /// A whole table. For tables whose size is known to be small; [`RunResult::visit`] otherwise.
+    /// Reads a whole table into memory. Only for tables that are known to be small; otherwise use
+    /// [`RunResult::visit`].
     ///
     /// # Errors
     /// As [`RunResult::visit`].
     pub fn load<R: TableRow>(&self) -> Result<Vec<R>, ResultsError> {
-        // The manifest's count is a hint: a damaged one must not make us reserve the moon.
+        // The manifest's count is only a hint, so limit the allocation in case it is damaged.
         let rows = self.manifest.rows(R::TABLE).min(1 << 20);
         let mut all = Vec::with_capacity(rows as usize);
         self.visit(|row| all.push(row))?;
@@ -254,19 +257,19 @@ mod tests {
     use bufferlab_metrics::{CellFault, ClassName, Scope, record};
 
     record! {
-        /// One reset of a switch.
+        /// A reset of a switch.
         ResetRow => "resets" {
-            /// When it began.
+            /// Start of the reset.
             time_ns: u64,
-            /// Class that asked for it.
+            /// Class that requested it.
             class: u16 as ClassName,
-            /// How much of the switch.
+            /// Part of the switch that was reset.
             scope: Scope,
-            /// How long it took; empty if it did not end.
+            /// Duration; empty if it did not end.
             outage_ns: Option<u64>,
-            /// Share of the packets that were lost.
+            /// Fraction of packets lost.
             loss: f64,
-            /// Why.
+            /// Reason for the reset.
             reason: &'static str,
             /// Neighbours that noticed it.
             path: Vec<String>,
@@ -274,33 +277,33 @@ mod tests {
     }
 
     record! {
-        /// Like [`ResetRow`] where it has a column.
+        /// Like [`ResetRow`], but with a required column.
         OtherRow => "resets" {
-            /// Not optional any more.
+            /// Duration, required here.
             outage_ns: u64,
         }
     }
 
     record! {
-        /// Has a column of another type.
+        /// Like [`ResetRow`], but with a column of another type.
         TypeRow => "resets" {
-            /// No number.
+            /// Text in place of a number.
             time_ns: String,
         }
     }
 
     record! {
-        /// Has an enumeration for what were any words.
+        /// Like [`ResetRow`], but with an enumeration in place of free text.
         WordRow => "resets" {
-            /// No scope.
+            /// Reason, which must be a scope here.
             reason: Scope,
         }
     }
 
     record! {
-        /// Has a column that is not there.
+        /// Like [`ResetRow`], but with a column that the file lacks.
         MoreRow => "resets" {
-            /// Nobody wrote it.
+            /// Column that no file has.
             more: u64,
         }
     }
@@ -323,7 +326,7 @@ mod tests {
         [first.clone(), ResetRow { class: 0, scope: Scope::Switch, outage_ns: None, ..first }]
     }
 
-    /// The resets in a file.
+    /// Writes some resets to a file.
     fn file(folder: &Path) -> PathBuf {
         let path = folder.join("resets.parquet");
         let names = NameArrays::new(&names());

@@ -5,9 +5,9 @@ use crate::read::RunResult;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The finished runs of `dir`, each with the label that reports compare it as: the variant's label,
-/// else the name of its folder in a comparison, else the policy's name. `dir` is the folder of a
-/// run, or holds `seed-<n>/` or `<label>/seed-<n>/`.
+/// Finds the finished runs of `dir`, each with its label for reports: the variant's label, else the
+/// folder's name in a comparison, else the policy's name. `dir` is the folder of a run, or has runs
+/// in `seed-<n>/` or `<label>/seed-<n>/`.
 ///
 /// # Errors
 /// If a folder or a manifest cannot be read.
@@ -26,11 +26,11 @@ pub fn find_runs(dir: &Path) -> Result<Vec<(String, RunResult)>, ResultsError> {
     Ok(found)
 }
 
-/// How deep below a folder its groups are looked for: an experiment, its points.
+/// Depth at which groups are searched below a folder: an experiment, then its points.
 const DEPTH_MAX: usize = 2;
 
-/// The folders below `dir` that [`find_runs`] finds something in, by path: the points of a sweep,
-/// or several experiments. Not the folders within them.
+/// Finds the outermost folders below `dir` in which [`find_runs`] finds runs, by path: the points
+/// of a sweep, or several experiments.
 ///
 /// # Errors
 /// If a folder or a manifest cannot be read.
@@ -51,7 +51,7 @@ fn collect_groups(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<
     Ok(())
 }
 
-/// Finished runs in the `seed-<n>` folders of `dir`.
+/// Finds the finished runs in the `seed-<n>` folders of `dir`.
 fn seed_runs(dir: &Path) -> Result<Vec<RunResult>, ResultsError> {
     let is_seed = |name: &str| name.strip_prefix("seed-").is_some_and(|seed| seed.parse::<u64>().is_ok());
     let folders = visible_folders(dir)?.into_iter();
@@ -59,8 +59,8 @@ fn seed_runs(dir: &Path) -> Result<Vec<RunResult>, ResultsError> {
     runs.map(|(_, path)| RunResult::open(&path)).collect()
 }
 
-/// The folders in `dir` by name. Hidden ones are runs in the making, and links could lead in
-/// circles.
+/// Lists the folders in `dir` by name. Skips hidden ones, which are unfinished runs, and links,
+/// which could form a cycle.
 pub(crate) fn visible_folders(dir: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
     let mut list = Vec::new();
     for entry in fs::read_dir(dir).map_err(ResultsError::io("read", dir))? {

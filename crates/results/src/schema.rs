@@ -1,16 +1,17 @@
-//! How tables and columns are called and typed in Arrow and Parquet.
+//! Names and types of tables and columns in Arrow and Parquet.
 
 use arrow_schema::{DataType, Field, Schema};
 use bufferlab_metrics::{Column, ColumnKind, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The file of a table within the run's folder.
+/// File name of a table within the run's folder.
 pub(crate) fn table_file(table: Table) -> String {
     format!("{}.parquet", table.name())
 }
 
-/// The Arrow schema of these columns: every field carries its description (and unit) as metadata.
+/// Returns the Arrow schema of these columns; every field has its description (and unit) as
+/// metadata.
 pub(crate) fn schema(columns: &[Column]) -> Arc<Schema> {
     let fields: Vec<Field> = columns.iter().map(field).collect();
     Arc::new(Schema::new(fields))
@@ -24,7 +25,7 @@ fn field(column: &Column) -> Field {
     Field::new(column.name, data_type(column.kind), column.nullable).with_metadata(metadata)
 }
 
-/// The type of a column in the file.
+/// Returns the type of a column in the file.
 pub(crate) fn data_type(kind: ColumnKind) -> DataType {
     match kind {
         ColumnKind::U64 => DataType::UInt64,

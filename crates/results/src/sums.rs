@@ -1,8 +1,8 @@
-//! The checksums of a folder, in the format of `sha256sum`: so that no changed byte goes unnoticed.
+//! Checksums of a folder in the format of `sha256sum`, so that every changed byte is detected.
 //!
 //! A run's folder lists all of its files but `timing.json`, which differs between equal runs and
-//! has a digest of its own. Folders of several runs list the pages and tables made of them, and the
-//! manifests that those were made of. `sha256sum --check SHA256SUMS` reads the file, too.
+//! has its own digest. A folder of several runs lists the pages and tables derived from them, and
+//! the manifests of these runs. `sha256sum --check SHA256SUMS` reads the file, too.
 
 use crate::digest::{self, FileFault, sha256};
 use crate::error::ResultsError;
@@ -14,10 +14,10 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Name of the file of checksums.
+/// Name of the checksum file.
 pub const SUMS_FILE: &str = "SHA256SUMS";
 
-/// Checksums by the name of the file, relative to the folder.
+/// Checksums by file name, relative to the folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sums(BTreeMap<String, String>);
 
@@ -26,11 +26,11 @@ impl Sums {
         Self(files.into_iter().map(|file| (file.name.clone(), file.sha256.clone())).collect())
     }
 
-    /// The checksums of `folder`; `None` if it has none.
+    /// Reads the checksums of `folder`; `None` if it has none.
     ///
     /// # Errors
-    /// If the file is there and is not as it was written: a changed bit never reads as an older
-    /// format.
+    /// If the file exists but has changed since it was written. A changed bit never reads as an
+    /// older format.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ResultsError> {
         let path = folder.join(SUMS_FILE);
         let damaged = || ResultsError::Damaged {
@@ -44,7 +44,7 @@ impl Sums {
         }
     }
 
-    /// Strict: only what [`Self::text`] writes.
+    /// Parses strictly: accepts only the output of [`Self::text`].
     fn parse(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
         let is_digest = |hex: &str| {
@@ -60,13 +60,13 @@ impl Sums {
 
     pub(crate) fn text(&self) -> String {
         self.0.iter().fold(String::new(), |mut text, (name, sum)| {
-            // Writing into a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{sum}  {name}");
             text
         })
     }
 
-    /// Writes them into `folder`, or removes the file if there are none.
+    /// Writes the checksums to `folder`, or removes the file if there are none.
     fn write(&self, folder: &Path) -> Result<(), ResultsError> {
         let path = folder.join(SUMS_FILE);
         if self.0.is_empty() {
@@ -88,20 +88,19 @@ impl Sums {
         self.0.iter().map(|(name, sum)| (name.as_str(), sum.as_str()))
     }
 
-    /// Whether they are those of a run, whose manifest may be damaged.
+    /// Whether the checksums are those of a run, even one with a damaged manifest.
     pub(crate) fn is_of_a_run(&self) -> bool {
         self.get(crate::MANIFEST_FILE).is_some() && self.get(crate::SCENARIO_FILE).is_some()
     }
 }
 
-/// What is wrong with the file `name` of `folder`, if anything.
+/// Returns the fault of the file `name` in `folder`, if any.
 pub(crate) fn check(folder: &Path, name: &str, sum: &str) -> io::Result<Option<FileFault>> {
     let bytes = fs::metadata(folder.join(name)).map_or(0, |file| file.len());
     digest::check(folder, &FileInfo { name: name.to_owned(), bytes, sha256: sum.to_owned() })
 }
 
-/// Refuses a file of `folder` that does not agree with its checksum there. A file without checksum
-/// is as good as can be known.
+/// Checks a file of `folder` against its checksum. A file without a checksum passes.
 ///
 /// # Errors
 /// If the content differs, or the checksums are damaged.
@@ -114,20 +113,19 @@ pub fn check_sealed(folder: &Path, name: &str) -> Result<(), ResultsError> {
     }
 }
 
-/// Writes files into `folder`, each whole or not at all, and their checksums. `runs` are the
-/// folders of the runs that they were made of, relative to `folder`. A process that is killed
-/// meanwhile leaves files without checksum, never with a wrong one.
+/// Writes files to `folder`, each atomically, and their checksums. `runs` are the folders of the
+/// runs that the files are derived from, relative to `folder`. A process killed here leaves files
+/// without checksums, never with wrong ones.
 ///
 /// # Errors
-/// If a file cannot be written, or the manifest of a run not be read.
+/// If a file cannot be written, or the manifest of a run cannot be read.
 pub fn write_sealed<C: AsRef<[u8]>>(
     folder: &Path,
     files: &[(&str, C)],
     runs: Option<&[String]>,
 ) -> Result<(), ResultsError> {
     fs::create_dir_all(folder).map_err(ResultsError::io("create", folder))?;
-    // What is damaged is written anew: the files that it stood for are replaced, or found to lack a
-    // checksum.
+    // Replace damaged checksums. Their files are rewritten now, or later reported as unchecked.
     let mut sums = match Sums::read(folder) {
         Err(ResultsError::Damaged { .. }) => Sums::default(),
         sums => sums?.unwrap_or_default(),
@@ -154,10 +152,10 @@ pub fn write_sealed<C: AsRef<[u8]>>(
     sums.write(folder)
 }
 
-/// Removes files of `folder` that were made of its runs, their checksums first.
+/// Removes files of `folder` that were derived from its runs, their checksums first.
 ///
 /// # Errors
-/// If one cannot be removed.
+/// If a file cannot be removed.
 pub fn remove_sealed(folder: &Path, files: &[&str]) -> Result<(), ResultsError> {
     let sums = match Sums::read(folder) {
         Err(ResultsError::Damaged { .. }) => None,
@@ -179,17 +177,17 @@ pub fn remove_sealed(folder: &Path, files: &[&str]) -> Result<(), ResultsError> 
     Ok(())
 }
 
-/// What stands before the digest in a document that carries one, and behind it.
+/// Text before and after the digest in a document.
 const DIGEST: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}\n");
 
-/// A JSON document of one object with a last field `sha256`: the digest of the document without
-/// that field.
+/// Appends a last field `sha256` to a JSON document of one object: the digest of the document
+/// without that field.
 pub(crate) fn with_digest(document: &str) -> String {
     let body = document.trim_end().trim_end_matches('}').trim_end();
     format!("{body}{}{}{}", DIGEST.0, sha256(format!("{body}\n}}\n").as_bytes()), DIGEST.1)
 }
 
-/// Whether a document is as [`with_digest`] wrote it.
+/// Whether a document is unchanged since [`with_digest`] wrote it.
 pub(crate) fn has_its_digest(document: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(document) else { return false };
     text.rfind(DIGEST.0).is_some_and(|at| with_digest(&format!("{}\n}}\n", &text[..at])) == text)

@@ -1,45 +1,45 @@
-//! Files that are written whole or not at all.
+//! Atomic writing of files: each file appears complete or not at all.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes a file beside its place and moves it there: whole or not at all. Two processes that write
-/// the same file do not meet.
+/// Writes a file atomically: writes it beside its target and renames it. Two processes may write
+/// the same file without conflict.
 ///
 /// # Errors
-/// If either fails.
+/// If writing or renaming fails.
 pub fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let mut file = WholeFile::create(path)?;
     file.write_all(content.as_ref())?;
     file.finish()
 }
 
-/// A file that is written bit by bit: nothing is at its place before [`finish`](Self::finish), and
-/// nothing is left without it. What a killed process has left of the file goes when the next one
-/// begins.
+/// A file that is written in pieces and appears at its path only with [`finish`](Self::finish).
+/// Dropping it removes the unfinished copy. The copy of a killed process is removed when the file
+/// is next written.
 #[derive(Debug)]
 pub struct WholeFile {
     path: PathBuf,
     half: PathBuf,
-    /// Locked, so that others know that somebody writes.
+    /// The unfinished copy, locked to show other processes that it is in use.
     file: BufWriter<File>,
     is_finished: bool,
 }
 
 impl WholeFile {
-    /// Begins a file beside `path`.
+    /// Creates an unfinished copy beside `path`.
     ///
     /// # Errors
-    /// If the system does not let it.
+    /// If the copy cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         remove_halves(path);
         loop {
             let half = half_of(path);
             let file = OpenOptions::new().write(true).create_new(true).open(&half)?;
-            // Where there are no locks, leftovers are not removed either. Somebody else may have
-            // taken the file for one before it was locked.
+            // On systems without locks, leftovers are not removed either. Another process may have
+            // removed the copy before it was locked; then try again.
             if !matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && half.exists() {
                 let file = BufWriter::new(file);
                 return Ok(Self { path: path.to_path_buf(), half, file, is_finished: false });
@@ -47,10 +47,10 @@ impl WholeFile {
         }
     }
 
-    /// Moves the file to its place.
+    /// Renames the copy to its path.
     ///
     /// # Errors
-    /// If what is left cannot be written, or it cannot be moved.
+    /// If the buffered rest cannot be written, or the copy cannot be renamed.
     pub fn finish(mut self) -> io::Result<()> {
         self.file.flush()?;
         fs::rename(&self.half, &self.path)?;
@@ -72,14 +72,14 @@ impl Write for WholeFile {
 impl Drop for WholeFile {
     fn drop(&mut self) {
         if !self.is_finished {
-            // What could not be written whole, on a full disk for instance, is of no use; the error
-            // says the rest.
+            // An incomplete copy, after a full disk for instance, is useless; the caller has the
+            // error.
             let _ = fs::remove_file(&self.half);
         }
     }
 }
 
-/// A name that no other process uses, and no other file of this one.
+/// A name for the copy, unique to this process and file.
 fn half_of(path: &Path) -> PathBuf {
     static FILES: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -87,7 +87,7 @@ fn half_of(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}-{number}.partial", std::process::id()))
 }
 
-/// The file that a hidden file is the beginning of.
+/// Returns the file name that belongs to the name of a hidden copy.
 pub(crate) fn whole_of(hidden: &str) -> Option<&str> {
     let (whole, writer) = hidden.strip_prefix('.')?.strip_suffix(".partial")?.rsplit_once('.')?;
     let (process, number) = writer.split_once('-')?;
@@ -95,8 +95,8 @@ pub(crate) fn whole_of(hidden: &str) -> Option<&str> {
     (is_number(process) && is_number(number)).then_some(whole)
 }
 
-/// Removes what killed processes have left of a file. What cannot be removed now, the next one
-/// will.
+/// Removes the copies of a file that killed processes left. If one cannot be removed now, the next
+/// write tries again.
 fn remove_halves(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(entries) = fs::read_dir(folder) else { return };
@@ -108,7 +108,7 @@ fn remove_halves(path: &Path) {
     }
 }
 
-/// Removes the beginning `path` of a file if nobody writes it any more.
+/// Removes the copy `path` if no process is writing it.
 pub(crate) fn remove_half(path: &Path) {
     if let Ok(file) = OpenOptions::new().write(true).open(path)
         && file.try_lock().is_ok()

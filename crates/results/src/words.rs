@@ -1,20 +1,20 @@
-//! Words from files as `&'static str`: drop reasons, link roles and names of probes, which rows
-//! hold as such.
+//! Interns words from files as `&'static str`, as rows need them: drop reasons, link roles and
+//! probe names.
 
 use crate::error::TableError;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// No honest table has more distinct reasons and roles than this; a damaged one may.
+/// Limit on distinct words; only a damaged table exceeds it.
 pub(crate) const WORDS_MAX: usize = 1_000;
 
 static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// The one static copy of `word`. Each distinct word is leaked once per process, [`WORDS_MAX`] at
-/// most.
+/// Returns the one static copy of `word`. Each distinct word is leaked once per process,
+/// [`WORDS_MAX`] at most.
 ///
 /// # Errors
-/// When there are too many.
+/// If the limit is exceeded.
 pub(crate) fn intern(word: &str) -> Result<&'static str, TableError> {
     let mut words = WORDS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(known) = words.get(word) {

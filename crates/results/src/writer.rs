@@ -1,4 +1,4 @@
-//! Writes the tables of a run as its rows come, in bounded memory.
+//! Writes the tables of a run row by row, in bounded memory.
 
 use crate::cells::{BatchWriter, NameArrays};
 use crate::digest::Hashed;
@@ -22,37 +22,37 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Rows that are collected before they are encoded: a megabyte or two for the widest table.
+/// Rows collected before they are encoded: one or two megabytes for the widest table.
 const BATCH_ROWS: usize = 8_192;
-/// Rows of a row group: what is held encoded in memory before it goes to disk, some megabytes.
+/// Rows per row group. An encoded group stays in memory, some megabytes, until it goes to disk.
 const ROW_GROUP_ROWS: usize = 262_144;
-/// The same of packets: little more than wanted is read where a short time is looked at.
+/// Rows per row group of the packet table. Small groups let readers of a short period read little
+/// more than they need.
 const PACKET_GROUP_ROWS: usize = 65_536;
 
 /// Writes one run's folder; see the crate's documentation for its content.
 ///
-/// Dropped without [`RunWriter::finish`], it leaves nothing behind.
+/// Dropping it without [`RunWriter::finish`] leaves no files.
 pub struct RunWriter {
     head: RunHead,
-    /// What is written already.
+    /// Files that are already complete.
     files: Vec<FileInfo>,
-    /// In the order of [`Table::ALL`]; `None`: it is written only where it was asked for, and has
-    /// no row yet.
+    /// Writers in the order of [`Table::ALL`]. `None`: an optional table that has no row yet.
     tables: Vec<Option<TableWriter>>,
     names: NameArrays,
     explanations: Vec<ExplanationRecord>,
-    /// Last, so that the files are closed before the folder goes.
+    /// The last field, so that files are closed before the folder is removed.
     staging: Staging,
 }
 
 impl RunWriter {
-    /// Starts the result folder `dir`: it must not exist, be empty, or hold the result of a run,
-    /// which is replaced when this one is complete. Writes the resolved scenario and its inputs
+    /// Starts the result folder `dir`. It must not exist, be empty, or contain the result of a run,
+    /// which is replaced when this run is complete. Writes the resolved scenario and its inputs
     /// first.
     ///
     /// # Errors
-    /// If `dir` holds something else, if another process is writing it, if two names are equal, or
-    /// if writing fails.
+    /// If `dir` contains something else, another process is writing it, two names are equal, or
+    /// writing fails.
     pub fn create(dir: &Path, head: RunHead) -> Result<Self, ResultsError> {
         if let Some((kind, name)) = head.names.duplicate() {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
@@ -70,13 +70,13 @@ impl RunWriter {
         Ok(Self { head, files, tables: tables?, names, explanations: Vec::new(), staging })
     }
 
-    /// Closes the tables, writes the manifest and puts the folder into place. Answers its path.
+    /// Closes the tables, writes the manifest, moves the folder to its path and returns the path.
     ///
     /// # Errors
-    /// If writing fails, or if the target has become something else meanwhile.
+    /// If writing fails, or the target has changed into something else during the run.
     ///
     /// # Panics
-    /// If `totals` names other classes, switches or hosts than the head did: rows would be labelled
+    /// If `totals` has other classes, switches or hosts than the head, since rows would be labelled
     /// wrongly.
     pub fn finish(
         self,
@@ -111,7 +111,7 @@ impl RunWriter {
         let own = FileInfo::of(MANIFEST_FILE, text.as_bytes());
         let sums = Sums::of_files(manifest.files.iter().chain([&own]));
         write_file(&staging, SUMS_FILE, sums.text().as_bytes())?;
-        // Last: a folder with a manifest is complete.
+        // Write the manifest last: a folder with a manifest is complete.
         write_file(&staging, MANIFEST_FILE, text.as_bytes())?;
         staging.publish()
     }
@@ -135,17 +135,16 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
     TableWriter::create(table.name(), table.columns(), names, staging.file(&table_file(table)))
 }
 
-/// Puts the files of a run that was finished elsewhere into the folder `dir`, as
-/// [`RunWriter::finish`] would have done it there: all at once, and never in the place of anything
-/// but an earlier run.
+/// Stores the files of a run that finished elsewhere in the folder `dir`, like
+/// [`RunWriter::finish`]: atomically, and replacing nothing but an earlier run.
 ///
 /// # Errors
-/// If the files are not those of a finished run, `dir` holds something else, another process is
+/// If the files are not those of a finished run, `dir` contains something else, another process is
 /// writing it, or writing fails.
 pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
     let staging = Staging::create(dir)?;
     for (name, content) in files {
-        // A name is no path: nothing is written outside of the folder.
+        // Reject names with a path, so that nothing is written outside the folder.
         if Path::new(name).file_name() != Some(std::ffi::OsStr::new(name)) {
             return Err(ResultsError::ForeignFolder { path: dir.to_path_buf(), found: name.clone() });
         }
@@ -211,7 +210,7 @@ impl RunSink for RunWriter {
     }
 }
 
-/// The Parquet file of one table.
+/// Writer of one table's Parquet file.
 pub(crate) struct TableWriter {
     path: PathBuf,
     batch: BatchWriter,
@@ -228,7 +227,7 @@ impl TableWriter {
     ) -> Result<Self, ResultsError> {
         let file = File::create(&path).map_err(ResultsError::io("create", &path))?;
         let group_rows = if table == PacketRow::NAME { PACKET_GROUP_ROWS } else { ROW_GROUP_ROWS };
-        // Everything that could differ between two writes of the same rows is fixed here.
+        // These settings fix everything that could differ between two files of equal rows.
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(Some(group_rows))
@@ -251,7 +250,7 @@ impl TableWriter {
         written.map_err(ResultsError::table(&self.path))
     }
 
-    /// Completes the file; its rows and what it is.
+    /// Completes the file; returns its number of rows and its description.
     pub(crate) fn close(mut self) -> Result<(u64, FileInfo), ResultsError> {
         self.encode()?;
         let written = self.file.into_inner().map_err(ResultsError::table(&self.path))?;
@@ -260,7 +259,7 @@ impl TableWriter {
     }
 }
 
-/// The text of a JSON file, with a line end.
+/// Writes a JSON file and returns its text, which ends with a newline.
 fn json<T: serde::Serialize>(staging: &Staging, name: &str, value: &T) -> Result<String, ResultsError> {
     let text = serde_json::to_string_pretty(value);
     let text = text.map_err(|source| ResultsError::Json { path: staging.file(name), source })?;

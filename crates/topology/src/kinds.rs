@@ -1,4 +1,4 @@
-//! The topologies that bufferlab has, one file each.
+//! The built-in topologies, one file each.
 
 pub(crate) mod dumbbell;
 pub(crate) mod fat_tree;
@@ -8,13 +8,13 @@ pub(crate) mod single_switch;
 
 use bufferlab_params::ParamKind;
 
-/// More hosts or switches than this do not fit a machine's memory.
+/// Limit on hosts or switches; a larger network does not fit a machine's memory.
 pub(crate) const MAX_NODES: u64 = 1 << 17;
 
-/// Ports of a switch: each is a queue at least, and queues are numbered by 16 bits.
+/// Limit on ports of a switch: each port has at least one queue, and queue numbers have 16 bits.
 pub(crate) const MAX_PORTS: u64 = 65_535;
-/// A number of nodes.
+/// Parameter kind of a number of nodes.
 const NODES: ParamKind = ParamKind::Count { min: 1, max: MAX_NODES };
-/// A delay and a rate, as they are written.
+/// Example of a delay in a scenario.
 const DELAY: &str = "\"10 us\"";
 const RATE: &str = "\"10 Gb/s\"";

@@ -1,9 +1,9 @@
-//! The network as a graph: what drivers ask of it, and the registry of what builds it.
+//! The network as a graph, and the registry of topologies.
 //!
 //! A topology is one file in `kinds/`: its entry [`TopologyInfo`] (name, parameters as data) and a
-//! function from parameters to a [`Topology`]. [`TOPOLOGIES`] lists them; the scenario format, its
-//! schema and its reference follow from the list. A program adds its own with
-//! [`register_topology`].
+//! function from parameters to a [`Topology`]. [`TOPOLOGIES`] lists the topologies. The scenario
+//! format, its schema and its reference are derived from that list. A program adds a custom
+//! topology with [`register_topology`].
 
 mod kinds;
 mod limits;
@@ -20,31 +20,32 @@ use bufferlab_units::{BitRate, Time};
 /// A graph of hosts and switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
-    /// The generator's name, for reports: `leaf_spine`, `graph` …
+    /// Name of the topology's kind, for reports: `leaf_spine`, `graph` …
     pub kind: String,
-    /// Host names; a host's index is its address.
+    /// Host names; the index of a host is its address.
     pub hosts: Vec<String>,
     /// Switch names.
     pub switches: Vec<String>,
-    /// Tier of every switch (0 next to hosts), for reports and routing of the generators.
+    /// Tier of every switch, 0 next to hosts. Reports use it, and so does the routing of the
+    /// generators.
     pub tiers: Vec<u8>,
-    /// Cables. A switch's port numbers follow their order here. A host has exactly one.
+    /// Cables. A switch numbers its ports in this order. A host has exactly one cable.
     pub links: Vec<LinkSpec>,
-    /// How a packet chooses among equal shortest paths.
+    /// Choice among equal shortest paths, per packet or per flow.
     pub multipath: Multipath,
-    /// Next hops that are not those of shortest paths; a later one wins.
+    /// Next hops that replace those of the shortest paths; a later entry overrides earlier ones.
     pub routes: Vec<RouteSpec>,
 }
 
-/// Where switches send packets for some hosts, in place of the shortest path.
+/// A static route: some switches send the packets for some hosts to a given neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteSpec {
-    /// The switches, by index.
+    /// The switches that have the route, by index.
     pub at: Vec<u32>,
-    /// The destinations, by index.
+    /// The destination hosts, by index.
     pub to: Vec<u32>,
-    /// The neighbouring switch that takes them, over any cable between the two that is up; if there
-    /// is none, the shortest path holds.
+    /// The neighbouring switch that is the next hop, over any cable between the two that is up. If
+    /// all of them are down, packets take the shortest path.
     pub via: u32,
 }
 
@@ -60,27 +61,27 @@ pub enum Node {
 /// A full-duplex cable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// One end.
+    /// Node at one end.
     pub a: Node,
-    /// The other end.
+    /// Node at the other end.
     pub b: Node,
     /// Rate from `a` to `b`.
     pub rate_ab: BitRate,
-    /// Rate from `b` to `a`; differs only where the scenario asks for asymmetry.
+    /// Rate from `b` to `a`; differs from `rate_ab` only if the scenario asks for asymmetry.
     pub rate_ba: BitRate,
-    /// Propagation delay of either direction.
+    /// Propagation delay, equal in both directions.
     pub delay: Time,
     /// Intervals `[from, until)` during which the cable is down; `until` may be [`Time::MAX`].
     pub down: Vec<(Time, Time)>,
 }
 
 choices! {
-    /// How a packet chooses among equal shortest paths.
+    /// Choice among equal shortest paths, per packet or per flow.
     #[derive(Default)]
     pub enum Multipath {
         #[default]
         EcmpFlow = "ecmp": "a seeded hash of the flow: all of its packets take one path per direction",
-        Spray = "spray": "every packet draws its own path",
+        Spray = "spray": "every packet takes a path drawn at random",
     }
 }
 
@@ -89,11 +90,11 @@ choices! {
 pub struct Port {
     /// The cable: index into [`Topology::links`].
     pub link: u32,
-    /// What is at its other end.
+    /// The node at the other end of the cable.
     pub peer: Node,
-    /// Rate away from the switch.
+    /// Sending rate of the port.
     pub rate: BitRate,
-    /// Propagation delay.
+    /// Propagation delay of the cable.
     pub delay: Time,
 }
 
@@ -104,7 +105,8 @@ impl LinkSpec {
         Self { a, b, rate_ab: rate, rate_ba: rate, delay, down: Vec::new() }
     }
 
-    /// The other end and the rate towards it, seen from `node`; `None` if it is not an end.
+    /// Returns the far end of the cable and the rate towards it, seen from `node`. `None` if `node`
+    /// is not an end.
     #[must_use]
     pub fn from(&self, node: Node) -> Option<(Node, BitRate)> {
         if self.a == node {
@@ -118,7 +120,7 @@ impl LinkSpec {
 }
 
 impl Topology {
-    /// A network of these nodes and cables, with the tiers that follow; packets take the shortest
+    /// Builds a network of these nodes and cables and derives the tiers; packets take the shortest
     /// paths.
     #[must_use]
     pub fn new(hosts: Vec<String>, switches: Vec<String>, links: Vec<LinkSpec>) -> Self {
@@ -127,7 +129,7 @@ impl Topology {
         topology
     }
 
-    /// The ports of `switch` in order: port number = index.
+    /// Returns the ports of `switch` in order; the index is the port number.
     #[must_use]
     pub fn ports_of(&self, switch: u32) -> Vec<Port> {
         let port = |(link, spec): (usize, &LinkSpec)| {
@@ -137,13 +139,13 @@ impl Topology {
         self.links.iter().enumerate().filter_map(port).collect()
     }
 
-    /// The rates of the ports of `switch`, away from it, in order.
+    /// Returns the sending rates of the ports of `switch`, in order.
     #[must_use]
     pub fn switch_port_rates(&self, switch: u32) -> Vec<BitRate> {
         self.ports_of(switch).iter().map(|port| port.rate).collect()
     }
 
-    /// [`Self::ports_of`] every switch, in one pass over the cables.
+    /// Returns [`Self::ports_of`] for every switch, in one pass over the cables.
     #[must_use]
     pub fn all_ports(&self) -> Vec<Vec<Port>> {
         let mut ports = vec![Vec::new(); self.switches.len()];
@@ -157,22 +159,22 @@ impl Topology {
         ports
     }
 
-    /// [`Self::switch_port_rates`] of every switch, in one pass over the cables.
+    /// Returns [`Self::switch_port_rates`] for every switch, in one pass over the cables.
     #[must_use]
     pub fn all_port_rates(&self) -> Vec<Vec<BitRate>> {
         let rates = |ports: Vec<Port>| ports.into_iter().map(|port| port.rate).collect();
         self.all_ports().into_iter().map(rates).collect()
     }
 
-    /// The cable of `host`: index into [`Topology::links`].
+    /// Returns the cable of `host` as an index into [`Topology::links`].
     ///
     /// # Panics
-    /// If the host has none; a loaded scenario has no such host.
+    /// If the host has no cable; a loaded scenario has no such host.
     #[must_use]
     pub fn host_link(&self, host: u32) -> u32 {
         let is_its = |link: &LinkSpec| link.from(Node::Host(host)).is_some();
-        // Built-in kinds have the cable of host i in place i: without a look there, whoever asks of
-        // every host would be quadratic.
+        // Built-in kinds put the cable of host i at index i. Without this shortcut, a loop over all
+        // hosts would be quadratic.
         if self.links.get(host as usize).is_some_and(is_its) {
             return host;
         }
@@ -180,7 +182,7 @@ impl Topology {
         link.unwrap_or_else(|| panic!("host {host} has a link")) as u32
     }
 
-    /// The rate at which `host` can send.
+    /// Returns the rate at which `host` can send.
     ///
     /// # Panics
     /// As [`Self::host_link`].
@@ -190,22 +192,21 @@ impl Topology {
         link.from(Node::Host(host)).expect("it is the host's link").1
     }
 
-    /// The switches that have hosts, in order: the switch of each rack.
+    /// Returns the switches that have hosts, one per rack, in order.
     #[must_use]
     pub fn rack_switches(&self) -> Vec<u32> {
         let with_hosts = self.hosts_by_switch().into_iter().enumerate();
         with_hosts.filter(|(_, hosts)| !hosts.is_empty()).map(|(switch, _)| switch as u32).collect()
     }
 
-    /// Hosts by their switch, for every switch that has any, in the order of
-    /// [`Self::rack_switches`].
+    /// Groups the hosts by their switch, in the order of [`Self::rack_switches`].
     #[must_use]
     pub fn racks(&self) -> Vec<Vec<u32>> {
         self.hosts_by_switch().into_iter().filter(|hosts| !hosts.is_empty()).collect()
     }
 
-    /// Capacity from the switch of `rack` (index into [`Self::racks`]) to other switches (bits per
-    /// second); cables count whether or not they are down.
+    /// Returns the capacity from the switch of `rack` (index into [`Self::racks`]) to other
+    /// switches (bits per second). Cables count even while they are down.
     ///
     /// # Panics
     /// If there is no such rack.
@@ -216,7 +217,7 @@ impl Topology {
         uplinks.map(|port| port.rate.0).sum()
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     #[must_use]
     pub fn node_name(&self, node: Node) -> &str {
         match node {
@@ -225,7 +226,7 @@ impl Topology {
         }
     }
 
-    /// The node of that name.
+    /// Returns the node called `name`.
     #[must_use]
     pub fn node(&self, name: &str) -> Option<Node> {
         let host = self.hosts.iter().position(|known| known == name).map(|index| Node::Host(index as u32));
@@ -233,7 +234,7 @@ impl Topology {
         host.or_else(|| switch().map(|index| Node::Switch(index as u32)))
     }
 
-    /// All cables between two nodes, in order: indices into [`Self::links`].
+    /// Returns all cables between two nodes, in order, as indices into [`Self::links`].
     #[must_use]
     pub fn cables_between(&self, one: Node, other: Node) -> Vec<u32> {
         let joins = |link: &LinkSpec| link.from(one).is_some_and(|(peer, _)| peer == other);
@@ -256,7 +257,7 @@ impl Topology {
     }
 }
 
-/// So many names: `h0`, `h1` … for the prefix `h`.
+/// Returns `count` numbered names: `h0`, `h1` … for the prefix `h`.
 #[must_use]
 pub fn numbered(prefix: &str, count: u32) -> Vec<String> {
     (0..count).map(|index| format!("{prefix}{index}")).collect()
@@ -267,7 +268,7 @@ pub(crate) mod tests {
     use super::*;
     use bufferlab_params::{ParamValue, Params, Profile};
 
-    /// What the registered topology `kind` builds of these parameters.
+    /// Builds the registered topology `kind` from the given parameters.
     pub(crate) fn built(kind: &str, given: &[(&str, ParamValue)]) -> Topology {
         let info = TOPOLOGIES.find(kind).expect("it is registered");
         let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
@@ -275,7 +276,8 @@ pub(crate) mod tests {
         (info.build)(&mut params).expect("they suit each other")
     }
 
-    /// What holds for every generator: counts, one cable per host, connected, unique names, tiers.
+    /// Asserts what every generator guarantees: counts, one cable per host, connectivity, unique
+    /// names and tiers.
     pub(crate) fn assert_sound(topology: &Topology, hosts: usize, switches: usize, links: usize) {
         assert_eq!((topology.hosts.len(), topology.switches.len()), (hosts, switches));
         assert_eq!(topology.links.len(), links);

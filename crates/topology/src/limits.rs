@@ -1,4 +1,4 @@
-//! How large may a network be that a few numbers describe?
+//! Size limits of networks that a few numbers describe.
 
 use crate::kinds::leaf_spine::MAX_LINKS;
 use crate::kinds::{MAX_NODES, MAX_PORTS};
@@ -6,7 +6,7 @@ use bufferlab_params::Limit;
 
 const EFFECT: &str = "refused when the scenario is loaded";
 
-/// Limits that the kinds of topologies check.
+/// Limits that the topologies check.
 pub const LIMITS: &[Limit] = &[
     Limit {
         name: "switches of a kind",

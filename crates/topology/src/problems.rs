@@ -1,39 +1,39 @@
-//! What makes a graph a network, and how far its switches are from hosts.
+//! Checks that a graph is a valid network, and distances of its switches from hosts.
 
 use crate::{Node, Topology};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Why a graph is no network.
+/// A reason why a graph is not a valid network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GraphProblem {
-    /// A name is used twice.
+    /// Two nodes have this name.
     DuplicateName(String),
-    /// A cable from a node to itself.
+    /// A cable joins a node to itself.
     SelfLoop {
         /// Index of the cable.
         link: u32,
     },
-    /// A cable between two hosts.
+    /// A cable joins two hosts.
     HostToHost {
         /// Index of the cable.
         link: u32,
     },
-    /// A host without a cable.
+    /// A host has no cable.
     HostWithoutLink {
-        /// The host.
+        /// Index of the host.
         host: u32,
     },
-    /// A host with more than one cable.
+    /// A host has more than one cable.
     HostWithSeveralLinks {
-        /// The host.
+        /// Index of the host.
         host: u32,
-        /// Its cables.
+        /// Indices of the host's cables.
         links: Vec<u32>,
     },
-    /// Nodes that cannot be reached from the first one.
+    /// Some nodes cannot be reached from the first switch.
     Unconnected {
-        /// They, in order: hosts first.
+        /// The unreachable nodes in order, hosts first.
         nodes: Vec<Node>,
     },
 }
@@ -52,7 +52,7 @@ impl fmt::Display for GraphProblem {
 }
 
 impl Topology {
-    /// Everything that keeps this graph from being a network.
+    /// Returns every reason why the graph is not a valid network.
     #[must_use]
     pub fn problems(&self) -> Vec<GraphProblem> {
         let mut problems = Vec::new();
@@ -103,14 +103,14 @@ impl Topology {
         nodes.filter(|node| !reached(node)).collect()
     }
 
-    /// Tier of every switch as its distance from the nearest switch that has hosts.
+    /// Returns the tier of every switch: its distance from the nearest switch that has hosts.
     #[must_use]
     pub fn distances_from_hosts(&self) -> Vec<u8> {
         let distances = self.distances(&self.rack_switches());
         distances.iter().map(|distance| distance.map_or(u8::MAX, |d| d.min(254) as u8)).collect()
     }
 
-    /// Hops of every switch from the nearest of `from`, over switches only.
+    /// Returns the hops of every switch from the nearest one in `from`, over switches only.
     fn distances(&self, from: &[u32]) -> Vec<Option<u32>> {
         let mut neighbours = vec![Vec::new(); self.switches.len()];
         for link in &self.links {

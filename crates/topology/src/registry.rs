@@ -5,28 +5,28 @@ use crate::kinds;
 use bufferlab_params::{Faults, ParamInfo, Params, RegisterError, Registry, entry};
 use std::fmt;
 
-/// Builds the network that parameters describe. It fills in, with [`Params::set`] and its like,
-/// what a rule decides, so that the resolved scenario says it.
+/// Builds the network that parameters describe. Values that follow from a rule are written back
+/// with [`Params::set`] and its like, so that the resolved scenario shows them.
 ///
 /// # Errors
-/// What does not fit together, at the parameters that say it.
+/// Inconsistent parameters, reported at their place in the scenario.
 pub type BuildTopology = dyn Fn(&mut Params) -> Result<Topology, Faults> + Send + Sync;
 
-/// A kind of network: the entry of the registry.
+/// A kind of network: an entry of the registry.
 pub struct TopologyInfo {
     /// `kind` in a scenario's `[topology]`.
     pub name: &'static str,
     /// Other accepted names.
     pub aliases: &'static [&'static str],
-    /// Name in full.
+    /// Full name.
     pub title: &'static str,
-    /// One line.
+    /// Summary in one line.
     pub summary: &'static str,
-    /// Where it comes from; may be empty.
+    /// Reference to the paper that introduced it; may be empty.
     pub source: &'static str,
-    /// Its keys.
+    /// Parameters that the kind accepts.
     pub params: &'static [ParamInfo],
-    /// From parameters to the graph.
+    /// Function from parameters to the graph.
     pub build: &'static BuildTopology,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Debug for TopologyInfo {
     }
 }
 
-/// Every topology, in the order of documentation.
+/// Every topology, in the order of the documentation.
 pub static TOPOLOGIES: Registry<TopologyInfo> = Registry::new(&[
     &kinds::single_switch::INFO,
     &kinds::dumbbell::INFO,
@@ -50,10 +50,10 @@ pub static TOPOLOGIES: Registry<TopologyInfo> = Registry::new(&[
 /// Keys of `[topology]` that every kind has.
 const COMMON: &[&str] = &["multipath", "change", "route"];
 
-/// Adds a topology from outside: from then on its name works as `kind` in scenarios.
+/// Registers a custom topology. From then on its name is valid as `kind` in scenarios.
 ///
 /// # Errors
-/// As [`Registry::register`]; if a parameter has the name of a key that every topology has.
+/// As [`Registry::register`]; also if a parameter has the name of a key that every topology has.
 pub fn register_topology(info: TopologyInfo) -> Result<&'static TopologyInfo, RegisterError> {
     TOPOLOGIES.register_below(COMMON, info)
 }

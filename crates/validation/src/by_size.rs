@@ -1,45 +1,46 @@
-//! Do flows of every size agree? A mean over all sizes hides a class that is too fast beside one
-//! that is too slow.
+//! Checks that flows of every size agree with the reference. A mean over all sizes would hide a
+//! class that is too fast beside one that is too slow.
 
 use crate::measure::{Flow, percentile};
 
-/// Upper ends of the size classes (bytes): RDMA's first window, then what a few round trips carry.
+/// Upper bounds of the size classes (bytes): RDMA's first window, then the data of a few round
+/// trips.
 const ENDS: [u64; 2] = [54_000, 300_000];
-/// Fewer flows than this have no median worth comparing.
+/// Smallest number of flows with a meaningful median.
 pub const FLOWS_MIN: usize = 10;
 /// Largest deviation of a median ratio that counts as agreement.
 pub const TOLERANCE: f64 = 0.15;
 
-/// Flows of one class of the workload and one range of sizes, on both sides.
+/// Flows of one workload class and one range of sizes, from bufferlab and from the reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeClass {
-    /// Class of the flows, as the reference calls it.
+    /// Class of the flows, named as in the reference.
     pub class: String,
-    /// Which sizes: an index into the ranges of [`SizeClass::sizes`].
+    /// Range of sizes: an index into the ranges of [`SizeClass::sizes`].
     pub range: usize,
-    /// Flows on both sides.
+    /// Flows that finished in both simulators.
     pub flows: usize,
-    /// Median of ours / theirs over the completion times of single flows.
+    /// Median over flows of bufferlab's completion time / the reference's.
     pub median_ratio: f64,
-    /// Mean completion time of ours over that of theirs.
+    /// Bufferlab's mean completion time / the reference's.
     pub mean_ratio: f64,
 }
 
 impl SizeClass {
-    /// The range of sizes in words.
+    /// The range of sizes as text.
     #[must_use]
     pub fn sizes(&self) -> &'static str {
         ["up to 54 KB", "54 to 300 KB", "above 300 KB"][self.range]
     }
 
-    /// Whether both sides agree, or have too few flows to tell.
+    /// Whether the medians agree, or the flows are too few to judge.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.flows < FLOWS_MIN || (self.median_ratio - 1.0).abs() <= TOLERANCE
     }
 }
 
-/// The size classes of pairs of the same flow, ours first, ordered by class and size.
+/// Groups pairs of one flow (bufferlab's first) into size classes, ordered by class and size.
 #[must_use]
 pub fn classes(pairs: &[(&Flow, &Flow)]) -> Vec<SizeClass> {
     let mut names: Vec<&str> = pairs.iter().map(|(_, theirs)| theirs.class.as_str()).collect();

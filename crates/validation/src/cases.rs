@@ -1,11 +1,11 @@
-//! Which runs are compared, and how closely must they agree?
+//! The runs that are compared with the reference.
 
 use crate::ValidationError;
 use crate::measure::Outcome;
 use crate::reference::{LOSSLESS, RunKey, folder};
 use std::path::Path;
 
-/// A scenario of ours and a run of theirs.
+/// A scenario of bufferlab, paired with a run of the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// Short name, as in [`crate::explained::EXPLAINED`].
@@ -14,13 +14,14 @@ pub struct Case {
     pub scenario: &'static str,
     /// Registry name of the policy.
     pub policy: &'static str,
-    /// What else differs from the scenario file: keys and values as for `--set`.
+    /// Changes to the scenario file: keys and values as for `--set`.
     pub changes: &'static [(&'static str, &'static str)],
     /// The reference's run.
     pub key: RunKey,
 }
 
-/// Two names of one thing: policies as we and as they call them; traffic and its request size.
+/// A pair of names: of a policy in bufferlab and in the reference, or of a traffic and its request
+/// size.
 type Pair = (&'static str, &'static str);
 /// Keys and values as for `--set`.
 type Changes = &'static [(&'static str, &'static str)];
@@ -33,14 +34,14 @@ const THREE_QUARTERS: Pair = ("L0.0001_R0.75_Q1_W0.2", "0.75");
 
 const AS_WRITTEN: Changes = &[];
 const CUBIC: Changes = &[("transport.0.congestion_control", "cubic")];
-/// The artifact's constant in place of the longest round trip of a full segment.
+/// The artifact's fixed base RTT, which replaces the longest round trip of a full segment.
 const POWERTCP: Changes =
     &[("transport.0.congestion_control", "powertcp"), ("transport.0.base_rtt", "80 us")];
 const THETA_POWERTCP: Changes =
     &[("transport.0.congestion_control", "theta-powertcp"), ("transport.0.base_rtt", "80 us")];
 const TIMELY: Changes = &[("transport.0.congestion_control", "timely"), ("transport.0.base_rtt", "80 us")];
 
-/// What carries the flows: as they call it, and as we do.
+/// A transport: its name in the reference, and the changes that select it in the scenario.
 type Transport = (&'static str, Changes);
 const WITH_DCTCP: Transport = ("dctcp", AS_WRITTEN);
 const WITH_CUBIC: Transport = ("cubic", CUBIC);
@@ -63,11 +64,11 @@ const fn unloaded(name: &'static str, transport: &'static str, changes: Changes)
     Case { name, scenario: "artifact-unloaded.toml", policy: "dt", changes, key }
 }
 
-/// Flows and load of runs with web search and incast.
+/// Traffic name and load of runs with web search and incast.
 const FOUR_TENTHS: Pair = ("L0.4_R0.5_Q15_W0.06", "0.4");
 const EIGHT_TENTHS: Pair = ("L0.8_R0.5_Q15_W0.06", "0.8");
 
-/// DCTCP in place of Cubic, with marks.
+/// DCTCP with ECN marking replaces Cubic.
 const LOADED_DCTCP: Changes = &[
     ("transport.0.congestion_control", "dctcp"),
     ("transport.1.congestion_control", "dctcp"),
@@ -82,10 +83,10 @@ const fn loaded(name: &'static str, policy: Pair, (transport, changes): Transpor
     Case { name, scenario: "artifact-loaded.toml", policy: policy.0, changes, key }
 }
 
-/// Their share of the buffer for headroom: 18,456 B for two priorities of 20 ports.
+/// The artifact's headroom: 18,456 B for each of two priorities on 20 ports.
 const SONIC_DT: Pair =
     ("{ name = \"sonic-dt\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }", "DT");
-/// ABM looks once per longest round trip.
+/// ABM updates its factors once per longest round trip.
 const SONIC_ABM: Pair = (
     "{ name = \"sonic-abm\", update_interval = \"17.28 us\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }",
     "ABM",
@@ -93,10 +94,10 @@ const SONIC_ABM: Pair = (
 const REVERIE: Pair =
     ("{ name = \"reverie\", headroom = \"18456 B\", headroom_pool = \"738240 B\" }", "REVERIE");
 
-/// A scenario, what else differs from it, and their names of its RDMA transport and its traffic.
+/// A scenario, its changes, and the reference's names of its RDMA transport and its traffic.
 type Evaluation = (&'static str, Changes, &'static str, &'static str);
 const WITH_TCP: Evaluation = ("artifact-reverie.toml", AS_WRITTEN, "dcqcn", "S1");
-/// PowerTCP in place of DCQCN, with telemetry in its frames: see `artifact-reverie-rdma.toml`.
+/// PowerTCP replaces DCQCN, with telemetry in its frames: see `artifact-reverie-rdma.toml`.
 const POWERTCP_OVER_RDMA: Changes = &[
     ("transport.0.congestion_control", "{ name = \"powertcp\", flows = 167 }"),
     ("transport.0.base_rtt", "17.28 us"),
@@ -156,7 +157,7 @@ pub const CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// Runs our side.
+    /// Runs the scenario of the case.
     ///
     /// # Errors
     /// If the scenario does not load or run.
@@ -164,7 +165,7 @@ impl Case {
         self.run_with(&[])
     }
 
-    /// Runs our side with more changes, keys and values as for `--set`.
+    /// Runs the scenario of the case with more changes, keys and values as for `--set`.
     ///
     /// # Errors
     /// As [`Self::run`].
@@ -182,13 +183,13 @@ impl Case {
         Outcome::of(&loaded.scenario)
     }
 
-    /// How long flows are launched (ns): the last part of the name of its traffic.
+    /// Duration of flow launches (ns), from the last part of the traffic's name.
     pub(crate) fn launch_ns(&self) -> Option<u64> {
         let (_, seconds) = self.key.traffic.rsplit_once('W')?;
         Some((seconds.parse::<f64>().ok()? * 1e9) as u64)
     }
 
-    /// Whether it is one of Reverie's evaluation, not ABM's.
+    /// Whether the case is from Reverie's evaluation, not ABM's.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.key.variant == LOSSLESS
@@ -199,7 +200,7 @@ impl Case {
         let traffic = self.key.traffic;
         let parts: &[_] = match self.scenario {
             "artifact-loaded.toml" => &["_websearch", "_incast"],
-            // These name their lists themselves.
+            // Reverie's scenarios name their lists themselves.
             _ if self.is_lossless() => &[],
             _ => &[""],
         };

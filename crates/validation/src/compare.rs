@@ -1,4 +1,4 @@
-//! What differs, and by how much?
+//! Metrics of a case compared between bufferlab and the reference.
 
 use crate::ValidationError;
 use crate::by_size::{self, SizeClass};
@@ -9,60 +9,60 @@ use crate::measure::{Flow, Outcome, SHORT_FLOW_BYTES, mean, percentile, slowdown
 use crate::reference::{self, Expected};
 use crate::row::Row;
 
-/// Where nothing is dropped, and per flow on an empty network.
+/// Tolerance of runs without drops, and of single flows on an empty network.
 pub const TOLERANCE_WITHOUT_DROPS: f64 = 0.03;
-/// Where packets are dropped.
+/// Tolerance of runs with drops.
 pub const TOLERANCE_WITH_DROPS: f64 = 0.25;
 
-/// The artifact samples the occupancy of leaf 0 from this time on, at this interval (ns), as long
-/// as flows are launched. Inferred: of the windows and phases that are multiples of 50 ms and 5 us,
-/// this is the one that fits, to better than 1 %.
+/// Start and interval (ns) at which the artifact samples the occupancy of leaf 0, until the last
+/// flow is launched. The values are inferred. Among windows and phases that are multiples of 50 ms
+/// and 5 us, only these fit to better than 1 %.
 pub(crate) const SAMPLES_NS: (u64, u64) = (1_100_000_000, 30_000);
 
-/// Flows of at least this are long, as in the reference's column `long1MB_mean` (bytes).
+/// Smallest size of a long flow (bytes), as in the reference's column `long1MB_mean`.
 pub(crate) const LONG_FLOW_BYTES: u64 = 1_000_000;
 
-/// A flow that took longer than this has met the 10 ms timeout: without it no flow takes a third of
-/// that (ns).
+/// Completion time above which a flow had a 10 ms timeout (ns). Without a timeout, every flow takes
+/// less than a third of that.
 pub(crate) const ONE_TIMEOUT_NS: u64 = 8_000_000;
-/// And longer than this: twice (ns).
+/// Completion time above which a flow had two timeouts (ns).
 pub(crate) const TWO_TIMEOUTS_NS: u64 = 16_000_000;
 
-/// How closely single flows agree.
+/// Agreement of single flows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scatter {
-    /// Flows on both sides.
+    /// Flows that finished in both simulators.
     pub flows: usize,
-    /// Median of |ours / theirs − 1|, over flows' completion times.
+    /// Median over flows of |bufferlab's completion time / the reference's − 1|.
     pub median: f64,
-    /// The largest.
+    /// Largest |bufferlab's completion time / the reference's − 1| of a flow.
     pub largest: f64,
-    /// Flows within 1 %.
+    /// Flows whose completion times agree within 1 %.
     pub within_one_percent: usize,
-    /// Flows within 3 %.
+    /// Flows whose completion times agree within 3 %.
     pub within_three_percent: usize,
-    /// Flows within 5 %.
+    /// Flows whose completion times agree within 5 %.
     pub within_five_percent: usize,
 }
 
-/// A case, compared.
+/// Result of comparing a case with the reference.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// What was compared.
+    /// The case that was compared.
     pub case: Case,
-    /// The numbers.
+    /// Metrics of the run.
     pub rows: Vec<Row>,
-    /// Flow by flow.
+    /// Agreement flow by flow.
     pub scatter: Scatter,
-    /// By class and size.
+    /// Agreement by class and size of flows.
     pub by_size: Vec<SizeClass>,
 }
 
 impl Comparison {
-    /// Runs a case and compares.
+    /// Runs a case and compares it with the reference.
     ///
     /// # Errors
-    /// If our run fails, the reference cannot be read, or the two did not have the same flows.
+    /// If the run fails, the reference cannot be read, or the two did not have the same flows.
     pub fn of(case: &Case) -> Result<Self, ValidationError> {
         let ours = case.run()?;
         let expected = Expected::load(&case.key)?;
@@ -79,14 +79,13 @@ impl Comparison {
         Ok(Self { case: *case, rows, scatter, by_size })
     }
 
-    /// The explanation of a row, if it has one.
+    /// Returns the known explanation of a row, if any.
     #[must_use]
     pub fn explanation(&self, row: &Row) -> Option<&'static Explained> {
         EXPLAINED.iter().find(|entry| entry.case == self.case.name && entry.metric == row.metric)
     }
 
-    /// Rows outside their tolerance without an explanation, and rows that are explained without
-    /// need.
+    /// Rows outside their tolerance without an explanation, and explained rows that agree.
     #[must_use]
     pub fn surprises(&self) -> Vec<String> {
         let surprise = |row: &Row| {
@@ -105,7 +104,7 @@ impl Comparison {
     }
 }
 
-/// Pairs each flow of ours with the same flow of theirs.
+/// Pairs each flow of bufferlab with the same flow of the reference.
 fn pairs<'a>(ours: &'a [Flow], theirs: &'a [Flow]) -> Result<Vec<(&'a Flow, &'a Flow)>, ValidationError> {
     let key = |flow: &Flow| (flow.start_ns, flow.src, flow.dst, flow.size_bytes);
     let (mut ours, mut theirs): (Vec<_>, Vec<_>) = (ours.iter().collect(), theirs.iter().collect());
@@ -136,7 +135,7 @@ fn number(expected: &Expected, column: &str) -> Result<f64, ValidationError> {
     expected.number(column)?.ok_or_else(|| ValidationError::NoReference(column.to_owned()))
 }
 
-/// A statistic of sorted slowdowns on both sides.
+/// Computes a statistic of sorted slowdowns for both simulators.
 fn pair(ours: &[f64], theirs: &[f64], of: impl Fn(&[f64]) -> Option<f64>) -> (f64, f64) {
     (of(ours).unwrap_or(0.0), of(theirs).unwrap_or(0.0))
 }
@@ -153,8 +152,8 @@ fn incast_rows(ours: &Outcome, theirs: &[Flow], expected: &Expected) -> Result<V
         let count = |flows: &[Flow]| flows.iter().filter(|flow| flow.fct_ns > limit).count() as f64;
         (count(&ours.flows), count(theirs))
     };
-    // The reference counts every mark at the root and at the child queue, and marks what is marked
-    // already again.
+    // The reference counts each mark twice, at the root and at the child queue, and also counts
+    // packets that already have a mark.
     let marks_up = (ours.marks.leaf_up as f64, number("mark_leaf_up")? / 2.0);
     let marks_down = (ours.marked_to_hosts as f64, number("mark_leaf_down")? / 2.0);
     let mut rows = vec![
@@ -193,7 +192,8 @@ fn occupancy_rows(ours: &Outcome, expected: &Expected, tolerance: f64) -> Result
     ])
 }
 
-/// Web search and incast together, with drops. The p99 of short flows rests on two flows: left out.
+/// Rows of web search and incast together, with drops. Leaves out the p99 of short flows: it
+/// depends on two flows.
 fn loaded_rows(ours: &Outcome, theirs: &[Flow], expected: &Expected) -> Result<Vec<Row>, ValidationError> {
     let tolerance = TOLERANCE_WITH_DROPS;
     let row = |metric, (ours, theirs)| Row { metric, ours, theirs, tolerance };

@@ -1,4 +1,4 @@
-//! How do the comparisons read in `docs/evidence/validation.md`?
+//! Tables of the comparisons for `docs/evidence/validation.md`.
 
 use crate::by_size::{self, SizeClass};
 use crate::compare::Comparison;
@@ -13,7 +13,7 @@ const END: &str = "<!-- measured: end -->";
 const RANGES_BEGIN: &str = "<!-- ranges: begin; cargo xtask generate validation -->";
 const RANGES_END: &str = "<!-- ranges: end -->";
 
-/// The page.
+/// Path of the page.
 #[must_use]
 pub fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/validation.md")
@@ -31,7 +31,7 @@ fn verdict(comparison: &Comparison, row: &Row) -> String {
     }
 }
 
-/// The measured block: one table per case, then one over single flows.
+/// The measured block: one table per case, then one for single flows.
 #[must_use]
 pub fn block(comparisons: &[Comparison]) -> String {
     let mut text = String::new();
@@ -72,7 +72,7 @@ pub fn block(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// A table over classes of flows and their sizes, those of at least [`by_size::FLOWS_MIN`] flows.
+/// A table by class and size of flows; only classes with at least [`by_size::FLOWS_MIN`] flows.
 fn sizes_block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### By size\n\n");
     let _ = writeln!(
@@ -100,8 +100,7 @@ fn sizes_block(comparisons: &[Comparison]) -> String {
     text
 }
 
-/// The block of ranges: a line per run, then a table of all metrics that do not agree, then one of
-/// all.
+/// The block of ranges: one line per run, then tables of the metrics that disagree and of all.
 #[must_use]
 pub fn ranges_block(ranges: &[Range]) -> String {
     let runs = ranges.chunk_by(|one, other| one.theirs.run == other.theirs.run);
@@ -149,7 +148,7 @@ fn span(min: f64, max: f64) -> String {
     if min == max { value(min) } else { format!("{}–{}", value(min), value(max)) }
 }
 
-/// `page` with both blocks between their markers; `None` if markers are missing.
+/// Inserts both blocks between their markers in `page`; `None` if markers are missing.
 #[must_use]
 pub fn with_blocks(page: &str, block: &str, ranges: &str) -> Option<String> {
     let replaced = |page: &str, begin: &str, end: &str, block: &str| {

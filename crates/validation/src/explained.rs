@@ -1,45 +1,44 @@
-//! Which differences beyond the tolerance are known, and by what name does
-//! `docs/evidence/validation.md` explain them?
+//! Known differences beyond the tolerance, each with its heading in `docs/evidence/validation.md`.
 
 use crate::by_size::SizeClass;
 
-/// A row that may lie outside its tolerance.
+/// A row that may be outside its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct Explained {
-    /// [`crate::Case::name`].
+    /// Name of the case: [`crate::Case::name`].
     pub case: &'static str,
-    /// [`crate::Row::metric`].
+    /// Metric of the row: [`crate::Row::metric`].
     pub metric: &'static str,
-    /// A heading of `docs/evidence/validation.md`.
+    /// Heading of `docs/evidence/validation.md` with the explanation.
     pub name: &'static str,
 }
 
-/// Simultaneous packets: seeded and fair here, in order of insertion in ns-3.
+/// The order of simultaneous packets is seeded and fair in bufferlab, insertion order in ns-3.
 const TIES: &str = "Order of simultaneous packets";
 
-/// A handful of flows: their number changes with the seed.
+/// A handful of flows have a second timeout; their number changes with the seed.
 const SECOND_TIMEOUTS: &str = "Second timeouts";
 
-/// Few flows, at the same time on one uplink.
+/// A few flows share an uplink for a while.
 const MEET: &str = "Flows that meet";
 
-/// Drops at a few moments.
+/// Drops happen only at a few moments.
 const FULL: &str = "A full buffer under load";
 
-/// A few pauses of a thousand: their number changes with the seed.
+/// Spines send a few of a thousand pauses; the number changes with the seed.
 const SPINES: &str = "Pauses by spines";
 
 /// The five slowest of 384 or 512 flows belong to one incast or two.
 const ONE_INCAST: &str = "One incast decides";
 
-/// Half of some sixty flows are fast, half are paused.
+/// About half of some sixty flows are fast, the others are paused.
 const SHORT_RDMA: &str = "Short messages among pauses";
 
 const fn row(case: &'static str, metric: &'static str, name: &'static str) -> Explained {
     Explained { case, metric, name }
 }
 
-/// Every known difference. A row that is listed but within its tolerance fails the test as well.
+/// Every known difference. The test also fails if a listed row is within its tolerance.
 pub const EXPLAINED: &[Explained] = &[
     row("DT, R = 0.5", "incast slowdown, p50", TIES),
     row("DT, R = 0.5", "flows with a timeout", TIES),
@@ -61,21 +60,20 @@ pub const EXPLAINED: &[Explained] = &[
     row("TCP incasts, Reverie", "short RDMA flows, slowdown, p50", SHORT_RDMA),
 ];
 
-/// A class of flows of one size whose median lies outside its tolerance.
+/// A size class of flows whose median is outside its tolerance.
 #[derive(Clone, Copy, Debug)]
 pub struct ExplainedSize {
-    /// [`crate::Case::name`].
+    /// Name of the case: [`crate::Case::name`].
     pub case: &'static str,
-    /// [`SizeClass::class`].
+    /// Class of the flows: [`SizeClass::class`].
     pub class: &'static str,
-    /// [`SizeClass::sizes`].
+    /// Range of sizes: [`SizeClass::sizes`].
     pub sizes: &'static str,
-    /// A heading of `docs/evidence/validation.md`.
+    /// Heading of `docs/evidence/validation.md` with the explanation.
     pub name: &'static str,
 }
 
-/// Every known class of sizes that does not agree. One that agrees but is listed fails the test as
-/// well.
+/// Every known size class that disagrees. The test also fails if a listed class agrees.
 pub const SIZES: &[ExplainedSize] = &[
     size("PowerTCP, DT"),
     size("PowerTCP, ABM"),
@@ -83,13 +81,13 @@ pub const SIZES: &[ExplainedSize] = &[
     size("PowerTCP and Cubic, ABM"),
 ];
 
-/// RDMA messages just beyond the first window are too fast.
+/// Entry for RDMA messages just beyond the first window, which are too fast.
 const fn size(case: &'static str) -> ExplainedSize {
     let name = "Messages of PowerTCP beyond their first window";
     ExplainedSize { case, class: "rdma_websearch", sizes: "54 to 300 KB", name }
 }
 
-/// The heading that explains why a class of sizes does not agree, if there is one.
+/// Returns the heading that explains why a size class disagrees, if there is one.
 #[must_use]
 pub fn explained_size(case: &str, class: &SizeClass) -> Option<&'static str> {
     let is_it = |known: &&ExplainedSize| {
@@ -98,30 +96,30 @@ pub fn explained_size(case: &str, class: &SizeClass) -> Option<&'static str> {
     SIZES.iter().find(is_it).map(|known| known.name)
 }
 
-/// A metric whose ranges do not agree.
+/// A metric whose ranges disagree.
 #[derive(Clone, Copy, Debug)]
 pub struct RangeApart {
-    /// [`crate::ranges::Spread::run`].
+    /// Run of the reference: [`crate::ranges::Spread::run`].
     pub run: &'static str,
-    /// [`crate::ranges::Spread::metric`].
+    /// Metric of the run: [`crate::ranges::Spread::metric`].
     pub metric: &'static str,
-    /// The cause, or what is known of it.
+    /// The cause, as far as it is known.
     pub why: &'static str,
 }
 
-/// See the section of this name.
+/// Explained in the section of this name.
 const MORE_HELD: &str = "A full buffer under load";
-/// Open.
+/// Cause unknown: lossless queues occupy more of the pool than in the artifact.
 const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than there, TCP less";
 
-/// Open.
+/// Cause unknown: TCP loses more packets than in the artifact.
 const TCP_LOSSES: &str = "open: TCP loses more than there since its connections are full";
 
 const fn apart(run: &'static str, metric: &'static str, why: &'static str) -> RangeApart {
     RangeApart { run, metric, why }
 }
 
-/// Every metric whose ranges are known not to agree. One that agrees but is listed fails the test.
+/// Every metric whose ranges are known to disagree. The test fails if a listed metric agrees.
 pub const RANGES: &[RangeApart] = &[
     apart("abm_clean_ABM_cubic_L0.8_R0.5_Q15_W0.06", "drop_up", MORE_HELD),
     apart("rev_S1_ABM_dcqcn_cubic", "lossy_drops", LOSSLESS_SHARE),

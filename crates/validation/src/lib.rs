@@ -1,5 +1,5 @@
-//! Does the `artifact` profile behave as the public ns-3 artifacts do? Number by number, on the
-//! same flows and paths.
+//! Compares the `artifact` profile with the public ns-3 artifacts, metric by metric, on the same
+//! flows and paths.
 //!
 //! ```text
 //!   scenarios/artifact-*.toml --> engine --> Outcome  --+
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A row outside its tolerance must be listed in [`explained::EXPLAINED`] under a heading of
-//! `docs/evidence/validation.md`; a row that is listed without need fails as well. So nothing is
+//! `docs/evidence/validation.md`. The test also fails if a listed row agrees, so no tolerance is
 //! loosened silently.
 
 pub mod by_size;
@@ -29,51 +29,51 @@ pub use row::Row;
 
 use std::path::PathBuf;
 
-/// Why a comparison could not be made.
+/// Reason why a comparison could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ValidationError {
-    /// The engine refused or failed.
+    /// The engine rejected the scenario, or the run failed.
     #[error(transparent)]
     Simulation(#[from] Box<bufferlab_sim::SimError>),
     /// A scenario that does not replay a flow list has no counterpart in the reference.
     #[error("the scenario replays no flow list")]
     NoFlowList,
-    /// A scenario does not load.
+    /// A scenario could not be loaded.
     #[error("{0}")]
     Scenario(String),
-    /// A file cannot be read.
+    /// A file could not be read.
     #[error("cannot read {path}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: std::io::Error,
     },
-    /// A table cannot be read.
+    /// A table could not be read.
     #[error("cannot read {path}")]
     Csv {
-        /// The file.
+        /// Path of the table.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: csv::Error,
     },
-    /// A cell is not what it should be.
+    /// A cell has an unexpected value.
     #[error("column {column} holds {text:?}, which is no number")]
     Cell {
-        /// The column.
+        /// Name of the column.
         column: String,
-        /// What stands there.
+        /// Text of the cell.
         text: String,
     },
-    /// The two sides did not finish the same flows.
+    /// The two simulators did not finish the same flows.
     #[error("{ours} flows of ours and {theirs} of theirs finished, or they are not the same")]
     OtherFlows {
-        /// Flows that finished here.
+        /// Flows that finished in bufferlab.
         ours: usize,
-        /// Flows that finished there.
+        /// Flows that finished in the reference.
         theirs: usize,
     },
-    /// The reference has no such run or column.
+    /// The reference lacks this run or column.
     #[error("the reference has no {0}")]
     NoReference(String),
 }

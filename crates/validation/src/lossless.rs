@@ -1,22 +1,22 @@
-//! What of Reverie's evaluation is compared: pauses, and slowdowns of RDMA and TCP by class.
+//! Metrics of Reverie's evaluation: pauses, and slowdowns of RDMA and TCP by class.
 
 use crate::ValidationError;
 use crate::measure::{Flow, Outcome, mean, percentile, slowdowns};
 use crate::reference::Expected;
 use crate::row::Row;
 
-/// Pauses: a factor of 1.5 either way, of which this is the upper side.
+/// Tolerance of pauses: a factor of 1.5 either way; this is the upper side.
 pub const PAUSES: f64 = 0.5;
-/// The mean slowdown of incast flows.
+/// Tolerance of the mean slowdown of incast flows.
 pub const INCAST: f64 = 0.15;
-/// Everything else.
+/// Tolerance of everything else.
 const OTHER: f64 = 0.25;
 
-/// Reverie's bandwidth-delay product: flows below it are short, as in the reference's columns
-/// (bytes).
+/// Size below which flows are short (bytes), as in the reference's columns: Reverie's
+/// bandwidth-delay product.
 pub(crate) const SHORT_FLOW_BYTES: u64 = 54_000;
 
-/// Rows of a run with RDMA. The p99 of short flows rests on one flow or two: left out.
+/// Rows of a run with RDMA. Leaves out the p99 of short flows: it depends on one or two flows.
 pub(crate) fn rows(
     ours: &Outcome,
     theirs: &[Flow],

@@ -1,7 +1,7 @@
-//! Prints the comparison with the public artifact as Markdown: of the cases whose names contain one
-//! of the arguments, or of all. Exit code 1: a difference is unexplained.
+//! Prints the comparison with the public artifact as Markdown. Arguments select cases by parts of
+//! their names; the default is all cases. Exit code 1: a difference is unexplained.
 //!
-//! `--ranges SEEDS` instead records our ranges under noise (`ranges.csv`, see
+//! `--ranges SEEDS` instead records bufferlab's ranges under noise (`ranges.csv`, see
 //! [`bufferlab_validation::ranges`]).
 
 use bufferlab_validation::{CASES, Case, Comparison, ValidationError, document, ranges};
@@ -42,7 +42,8 @@ fn main() -> ExitCode {
     if surprises.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs every case that the artifact has ranges of with so many seeds, and writes the numbers down.
+/// Runs every case for which the artifact has ranges, with seeds 1 to `seeds`, and writes the
+/// results.
 fn record(seeds: u64) -> Result<(), String> {
     let text = |error: ValidationError| error.to_string();
     let mut found = Vec::new();

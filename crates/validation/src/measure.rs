@@ -1,8 +1,7 @@
-//! What did our run do, in the artifact's own terms?
+//! Metrics of bufferlab's run, as the artifact defines them.
 //!
-//! The definitions are the artifact's, so that a difference is a difference of behaviour:
-//! percentiles without interpolation, occupancy as samples and not as time-weighted mean, losses
-//! and marks by tier.
+//! Using the artifact's definitions makes a difference a difference of behaviour: percentiles
+//! without interpolation, sampled occupancy (not a time-weighted mean), losses and marks by tier.
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};
@@ -11,10 +10,10 @@ use bufferlab_sim::Simulation;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Flows shorter than this are short: 100 KB, a bandwidth-delay product (bytes).
+/// Size below which a flow is short: 100 KB, a bandwidth-delay product (bytes).
 pub const SHORT_FLOW_BYTES: u64 = 100_000;
 
-/// One flow, ours or theirs.
+/// A finished flow, of bufferlab or of the reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Sending host.
@@ -23,45 +22,45 @@ pub struct Flow {
     pub dst: u32,
     /// Payload (bytes).
     pub size_bytes: u64,
-    /// When the data was handed over.
+    /// Time at which the application handed over the data.
     pub start_ns: u64,
-    /// Start to the last byte at the receiver.
+    /// Time from the start to the last byte at the receiver.
     pub fct_ns: u64,
-    /// FCT over the artifact's ideal: its base round trip plus the payload (RDMA: with headers) at
-    /// the host's rate.
+    /// FCT / the artifact's ideal FCT. The ideal is the base round trip plus the payload (RDMA:
+    /// with headers) at the host's rate.
     pub slowdown: f64,
-    /// It is part of an incast.
+    /// Whether the flow is part of an incast.
     pub incast: bool,
-    /// Name of its class.
+    /// Name of the flow's class.
     pub class: String,
-    /// Retransmission timeouts; the reference does not tell.
+    /// Retransmission timeouts; `None` for the reference, which does not record them.
     pub timeouts: Option<u32>,
 }
 
 /// A port's place in the network, as the reference counts drops and marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// From a leaf to a host.
+    /// Ports from a leaf to a host.
     LeafDown,
-    /// From a leaf to a spine.
+    /// Ports from a leaf to a spine.
     LeafUp,
-    /// From a spine.
+    /// Ports of a spine.
     Spine,
 }
 
-/// Packets by tier.
+/// Packet counts by tier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByTier {
-    /// At ports from leaves to hosts.
+    /// Packets at ports from leaves to hosts.
     pub leaf_down: u64,
-    /// At ports from leaves to spines.
+    /// Packets at ports from leaves to spines.
     pub leaf_up: u64,
-    /// At ports of spines.
+    /// Packets at ports of spines.
     pub spine: u64,
 }
 
 impl ByTier {
-    /// At all ports.
+    /// Packets at all ports.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }
@@ -75,16 +74,16 @@ impl ByTier {
     }
 }
 
-/// What a run did.
+/// Results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Finished flows, in the order in which they finished.
     pub flows: Vec<Flow>,
-    /// Flows that had not finished when the run ended. The reference leaves them out silently.
+    /// Flows that had not finished when the run ended. The reference omits them silently.
     pub unfinished: u64,
     /// Lost packets.
     pub drops: ByTier,
-    /// Lost packets of RDMA.
+    /// Lost RDMA packets.
     pub lossless_drops: u64,
     /// Pause frames that leaves sent.
     pub pauses_of_leaves: u64,
@@ -92,13 +91,13 @@ pub struct Outcome {
     pub pauses_of_spines: u64,
     /// Packets that switches marked.
     pub marks: ByTier,
-    /// Packets that reached hosts with a mark of any switch.
+    /// Packets that reached hosts with a mark from any switch.
     pub marked_to_hosts: u64,
-    /// Samples of the occupancy of leaf 0 [% of its buffer], with their time (ns).
+    /// Samples of the occupancy of leaf 0: time (ns) and percentage of its buffer.
     pub occupancy: Vec<(u64, f64)>,
-    /// The same of its queues by priority; none while they are empty.
+    /// Samples of leaf 0's occupancy by priority and time (ns); none while the queues are empty.
     pub occupancy_by_priority: BTreeMap<(u8, u64), f64>,
-    /// Packets that were put on any link.
+    /// Packets sent on any link.
     pub transmissions: u64,
 }
 
@@ -123,8 +122,8 @@ impl Outcome {
         Ok(recorder.outcome)
     }
 
-    /// Samples of the occupancy [% of the buffer] at `from`, `from + step` … before `until`,
-    /// ascending; all in ns.
+    /// Returns the occupancy samples (percent of the buffer) at `from`, `from + step` … before
+    /// `until`, in ascending order; all times in ns.
     #[must_use]
     pub fn occupancy_at(&self, from: u64, step: u64, until: u64) -> Vec<f64> {
         let wanted = |time: u64| time >= from && time < until && (time - from).is_multiple_of(step);
@@ -136,7 +135,7 @@ impl Outcome {
 }
 
 impl Outcome {
-    /// The same of all queues of a priority.
+    /// Returns the occupancy samples of all queues of a priority, like [`Self::occupancy_at`].
     #[must_use]
     pub fn occupancy_of(&self, priority: u8, from: u64, step: u64, until: u64) -> Vec<f64> {
         let at = |time: u64| self.occupancy_by_priority.get(&(priority, time)).copied().unwrap_or(0.0);
@@ -146,15 +145,15 @@ impl Outcome {
     }
 }
 
-/// Sorted slowdowns of the flows that `select` chooses.
+/// Returns the sorted slowdowns of the flows that `select` chooses.
 pub fn slowdowns(flows: &[Flow], select: impl Fn(&Flow) -> bool) -> Vec<f64> {
     let mut values: Vec<_> = flows.iter().filter(|flow| select(flow)).map(|flow| flow.slowdown).collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
-/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values, the first at least. `None`
-/// if there are none.
+/// The artifact's percentile: element ⌊n·p⌋ − 1 of the ascending values, but at least the first.
+/// `None` if there are no values.
 #[must_use]
 pub fn percentile(sorted: &[f64], p: f64) -> Option<f64> {
     let index = (sorted.len() as f64 * p) as usize;
@@ -167,7 +166,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// By switch and port, where the port leads. A switch's ports follow the order of its cables.
+/// Tier of every port, by switch and port. A switch numbers its ports in the order of its cables.
 fn port_tiers(topology: &Topology) -> Vec<Vec<Tier>> {
     let mut tiers = vec![Vec::new(); topology.switches.len()];
     for link in &topology.links {

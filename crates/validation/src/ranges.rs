@@ -1,10 +1,9 @@
-//! Ranges with ranges: how far do two runs differ whose flows start some nanoseconds apart, there
-//! and here?
+//! Compares ranges of metrics: each range covers runs whose flows start some nanoseconds apart.
 //!
-//! `testdata/reference/spread.csv` has the artifact's own ranges, over runs whose flows start 0 to
-//! 19 ns later, a draw per flow. `testdata/reference/ranges.csv` has ours, one row per run, seed
-//! and metric: recorded by `validate --ranges`, because all of it takes minutes; a test runs some
-//! of it again and expects the same numbers.
+//! `testdata/reference/spread.csv` has the artifact's ranges. In its runs, each flow starts 0 to 19
+//! ns later, drawn per flow. `testdata/reference/ranges.csv` has bufferlab's numbers, one row per
+//! run, seed and metric. `validate --ranges` records them because a full recording takes minutes. A
+//! test repeats some of the runs and expects the same numbers.
 
 use crate::ValidationError;
 use crate::cases::{CASES, Case};
@@ -15,54 +14,54 @@ use crate::reference::folder;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// How much later flows start at most, here and there.
+/// Largest delay of a flow's start, in the artifact's runs and in bufferlab's.
 pub const JITTER: &str = "20 ns";
 
-/// Reverie's flows start from 1 s on for 20 ms (ns); its switches are sampled meanwhile, here at
-/// multiples of the interval.
+/// Interval (ns) in which Reverie's switches are sampled: its flows start from 1 s on, for 20 ms.
+/// Bufferlab samples at multiples of the interval.
 const LOSSLESS_SAMPLES_NS: (u64, u64) = (1_000_020_000, 1_020_000_000);
 
-/// A web-search flow that was late and this much slower than alone counts as one with a timeout.
-/// Inferred: with it the column `ws_rto` of two recorded runs comes out to the flow.
+/// Slowdown above which a late web-search flow counts as one with a timeout. Inferred: with this
+/// value, the column `ws_rto` of two recorded runs is reproduced to the flow.
 const SLOW: f64 = 4.0;
 
-/// A metric of the artifact's runs of one setting.
+/// Range of a metric over the artifact's runs of one setting.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Spread {
-    /// The run, as files of the reference are called.
+    /// Name of the run, as in the reference's files.
     pub run: String,
-    /// The metric.
+    /// Name of the metric.
     pub metric: String,
-    /// How many runs.
+    /// Number of runs.
     pub runs: u32,
-    /// The least value of a run.
+    /// Smallest value over the runs.
     pub min: f64,
-    /// The middle one.
+    /// Median over the runs.
     pub median: f64,
-    /// The largest.
+    /// Largest value over the runs.
     pub max: f64,
 }
 
-/// A metric of one of our runs.
+/// A metric of one of bufferlab's runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// As in [`Spread`].
+    /// Name of the run, as in [`Spread`].
     pub run: String,
-    /// Of our run.
+    /// Seed of bufferlab's run.
     pub seed: u64,
-    /// As in [`Spread`].
+    /// Name of the metric, as in [`Spread`].
     pub metric: String,
-    /// The number.
+    /// Value of the metric.
     pub value: f64,
 }
 
-/// The file with the artifact's ranges.
+/// Path of the file with the artifact's ranges.
 #[must_use]
 pub fn spread_file() -> PathBuf {
     folder().with_file_name("spread.csv")
 }
 
-/// The file with our numbers.
+/// Path of the file with bufferlab's numbers.
 #[must_use]
 pub fn ranges_file() -> PathBuf {
     folder().with_file_name("ranges.csv")
@@ -74,7 +73,7 @@ fn rows<T: for<'a> Deserialize<'a>>(path: PathBuf) -> Result<Vec<T>, ValidationE
     reader.deserialize().collect::<Result<_, _>>().map_err(unreadable)
 }
 
-/// The artifact's ranges.
+/// Reads the artifact's ranges.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -82,7 +81,7 @@ pub fn spreads() -> Result<Vec<Spread>, ValidationError> {
     rows(spread_file())
 }
 
-/// Our recorded numbers.
+/// Reads bufferlab's recorded numbers.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -90,8 +89,8 @@ pub fn recorded() -> Result<Vec<Measured>, ValidationError> {
     rows(ranges_file())
 }
 
-/// The cases of which the artifact has ranges, with the names of their runs, in the order of
-/// [`CASES`].
+/// Returns the cases for which the artifact has ranges, with the names of their runs, in the order
+/// of [`CASES`].
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -104,10 +103,10 @@ pub fn cases() -> Result<Vec<(&'static Case, String)>, ValidationError> {
     Ok(CASES.iter().filter_map(named).collect())
 }
 
-/// Runs a case with noise, and takes every metric of its spread that we have, too.
+/// Runs a case with noise and returns every metric that both bufferlab and the artifact have.
 ///
 /// # Errors
-/// If our run fails.
+/// If the run fails.
 pub fn measure(case: &Case, run: &str, seed: u64) -> Result<Vec<Measured>, ValidationError> {
     let noise = [("seed", seed.to_string()), ("start_jitter", JITTER.to_owned())];
     let outcome = case.run_with(&noise)?;
@@ -125,7 +124,7 @@ pub fn measure(case: &Case, run: &str, seed: u64) -> Result<Vec<Measured>, Valid
     Ok(found)
 }
 
-/// What a statistic is taken of.
+/// A statistic of sorted values; `None` if there are none.
 type Statistic = fn(&[f64]) -> Option<f64>;
 
 fn statistic(name: &str) -> Option<Statistic> {
@@ -141,7 +140,7 @@ fn late(flows: &[Flow], limit: u64, select: impl Fn(&Flow) -> bool) -> f64 {
     flows.iter().filter(|flow| select(flow) && flow.fct_ns > limit).count() as f64
 }
 
-/// A metric of ABM's evaluation by its name in `spread.csv`; `None`: we do not have it.
+/// Returns a metric of ABM's evaluation by its name in `spread.csv`; `None` if bufferlab lacks it.
 fn lossy_metric(outcome: &Outcome, case: &Case, metric: &str) -> Option<f64> {
     let flows = &outcome.flows;
     let incast = |flow: &Flow| flow.incast;
@@ -172,7 +171,7 @@ fn lossy_metric(outcome: &Outcome, case: &Case, metric: &str) -> Option<f64> {
     })
 }
 
-/// A metric of Reverie's evaluation.
+/// Returns a metric of Reverie's evaluation by its name in `spread.csv`.
 fn lossless_metric(outcome: &Outcome, metric: &str) -> Option<f64> {
     let flows = &outcome.flows;
     Some(match metric {
@@ -207,22 +206,22 @@ fn lossless_metric(outcome: &Outcome, metric: &str) -> Option<f64> {
     })
 }
 
-/// Our range of a metric beside theirs.
+/// Bufferlab's range of a metric beside the artifact's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range {
-    /// The artifact's.
+    /// The artifact's range.
     pub theirs: Spread,
-    /// How many runs of ours.
+    /// Number of bufferlab's runs.
     pub runs: usize,
-    /// Our least value.
+    /// Bufferlab's smallest value.
     pub min: f64,
-    /// Our largest.
+    /// Bufferlab's largest value.
     pub max: f64,
 }
 
 impl Range {
-    /// How far the ranges are from touching, in parts of the artifact's nearest bound: positive
-    /// where ours is higher, negative where it is lower, zero where they have a value in common.
+    /// Gap between the ranges as a fraction of the artifact's nearest bound: positive if
+    /// bufferlab's is higher, negative if it is lower, zero if they overlap.
     #[must_use]
     pub fn gap(&self) -> f64 {
         if self.min > self.theirs.max {
@@ -234,28 +233,28 @@ impl Range {
         }
     }
 
-    /// Whether runs of the artifact itself agree within 1 %: losses, occupancy and tails of
-    /// isolated incasts. Everything else is loose.
+    /// Whether the artifact's own runs agree within 1 %. True for losses, occupancy and tails of
+    /// isolated incasts; all other metrics are loose.
     #[must_use]
     pub fn is_tight(&self) -> bool {
         let isolated = self.theirs.run.contains("_L0.0001_");
         isolated && ["drop", "occ", "inc_p99"].iter().any(|kind| self.theirs.metric.starts_with(kind))
     }
 
-    /// The largest gap that is no difference: 2 % of a tight metric, 5 % of a loose one.
+    /// Largest gap that still counts as agreement: 2 % for a tight metric, 5 % for a loose one.
     #[must_use]
     pub fn tolerance(&self) -> f64 {
         if self.is_tight() { 0.02 } else { 0.05 }
     }
 
-    /// Whether the two agree.
+    /// Whether the two ranges agree within the tolerance.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.gap().abs() <= self.tolerance()
     }
 }
 
-/// All ranges that both sides have, by run and metric.
+/// Returns all ranges that both simulators have, by run and metric.
 ///
 /// # Errors
 /// If a file cannot be read.
@@ -270,9 +269,9 @@ pub fn compare() -> Result<Vec<Range>, ValidationError> {
     Ok(spreads()?.into_iter().filter_map(range).collect())
 }
 
-/// Pairs of policies that the artifact separates in a metric, and how many of them are in its order
-/// here: first these, then all. Separated: ranges of one setting that have no value in common, and
-/// medians more than 5 % apart. Ours are ordered by the middle of their range.
+/// Counts the pairs of policies that bufferlab orders like the artifact, and all pairs that the
+/// artifact separates in a metric. Separated means: ranges of one setting that do not overlap, with
+/// medians more than 5 % apart. Bufferlab's policies are ordered by the middle of their range.
 #[must_use]
 pub fn orders(ranges: &[Range]) -> (usize, usize) {
     let setting = |range: &Range| {

@@ -1,4 +1,4 @@
-//! What did the public artifacts do? Reads `testdata/reference`.
+//! Results of the public artifacts, read from `testdata/reference`.
 
 use crate::ValidationError;
 use crate::measure::Flow;
@@ -15,30 +15,30 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/reference/abm")
 }
 
-/// Which run of the reference.
+/// Key of a run of the reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunKey {
-    /// `clean` or `asis`; [`LOSSLESS`].
+    /// Variant of the artifact: `clean`, `asis` or [`LOSSLESS`].
     pub variant: &'static str,
-    /// `DT`, `ABM` or `REVERIE`.
+    /// Name of the policy: `DT`, `ABM` or `REVERIE`.
     pub policy: &'static str,
-    /// Their name of the transport: `dctcp`, `cubic`, …
+    /// The reference's name of the transport: `dctcp`, `cubic`, …
     pub transport: &'static str,
-    /// Load, request size, query rate, window: the file names' middle.
+    /// Load, request size, query rate and window: the middle part of the file names.
     pub traffic: &'static str,
     /// Load on the leaf uplinks.
     pub load: &'static str,
-    /// Request size over buffer.
+    /// Request size / buffer size.
     pub request: &'static str,
 }
 
 impl RunKey {
-    /// The folder with its files.
+    /// Folder with the run's files.
     fn folder(&self) -> PathBuf {
         if self.variant == LOSSLESS { folder().with_file_name("reverie") } else { folder() }
     }
 
-    /// Its name in the reference.
+    /// Name of the run in the reference.
     #[must_use]
     pub fn name(&self) -> String {
         let Self { variant, policy, transport, traffic, .. } = self;
@@ -48,12 +48,12 @@ impl RunKey {
         }
     }
 
-    /// The file with its flows.
+    /// Path of the file with the run's flows.
     fn flows(&self) -> PathBuf {
         self.folder().join(format!("{}.fct.csv.gz", self.name()))
     }
 
-    /// Columns of `expected.csv` that name it.
+    /// Columns of `expected.csv` that identify the run.
     fn cells(&self) -> Vec<(&'static str, &'static str)> {
         let Self { variant, policy, transport, traffic, load, request } = *self;
         match variant {
@@ -78,7 +78,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// The row of a run.
+    /// Reads the row of a run.
     ///
     /// # Errors
     /// If the file cannot be read or has no such row.
@@ -103,10 +103,10 @@ impl Expected {
         self.cells.iter().find(|(name, _)| name == column).map(|(_, value)| value.as_str())
     }
 
-    /// A number; `None` where the reference has none (no such flows).
+    /// Returns the number of a column; `None` if it is empty because the run had no such flows.
     ///
     /// # Errors
-    /// If there is no such column, or it does not hold a number.
+    /// If there is no such column, or it is not a number.
     pub fn number(&self, column: &str) -> Result<Option<f64>, ValidationError> {
         match self.text(column) {
             Some("") => Ok(None),
@@ -119,7 +119,7 @@ impl Expected {
     }
 }
 
-/// Per-flow results of a run, in the order of the file.
+/// Reads the per-flow results of a run, in the order of the file.
 ///
 /// # Errors
 /// If the file cannot be read.

@@ -1,26 +1,26 @@
-//! One number of a comparison.
+//! A metric as one row of a comparison.
 
-/// One number, ours and theirs.
+/// A metric in bufferlab and in the reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is.
+    /// Name of the metric.
     pub metric: &'static str,
-    /// Ours.
+    /// Bufferlab's value.
     pub ours: f64,
-    /// Theirs.
+    /// The reference's value.
     pub theirs: f64,
-    /// Largest relative difference that was expected.
+    /// Largest relative difference that counts as agreement.
     pub tolerance: f64,
 }
 
 impl Row {
-    /// `ours / theirs − 1`; zero if both are zero.
+    /// Relative difference `ours / theirs − 1`; zero if both are zero.
     #[must_use]
     pub fn difference(&self) -> f64 {
         if self.ours == self.theirs { 0.0 } else { self.ours / self.theirs - 1.0 }
     }
 
-    /// Whether the difference is as small as expected.
+    /// Whether the difference is within the tolerance.
     #[must_use]
     pub fn is_within(&self) -> bool {
         self.difference().abs() <= self.tolerance

@@ -1,4 +1,4 @@
-//! The artifact profile next to the public ns-3 artifacts of ABM and Reverie.
+//! Compares the artifact profile with the public ns-3 artifacts of ABM and Reverie.
 //!
 //! `cargo xtask generate validation` rewrites the measured block of `docs/evidence/validation.md`.
 
@@ -50,7 +50,7 @@ fn medians_of_every_size_agree_or_are_explained_and_every_explanation_is_needed(
 
 #[test]
 fn without_drops_p50_and_mean_agree_within_three_percent_and_with_drops_losses_and_p99_within_a_quarter() {
-    // What was asked for, independent of the list of explanations.
+    // The required agreement, independent of the list of explanations.
     let with_drops = ["drops, leaf to host", "incast slowdown, p99"];
     let without_drops = ["incast slowdown, p50", "incast slowdown, mean"];
     for comparison in
@@ -85,7 +85,7 @@ fn unloaded_flows_of_every_transport_agree_within_five_percent() {
 
 #[test]
 fn pauses_agree_within_half_and_in_order_and_incasts_of_eleven_runs_within_fifteen_percent() {
-    // What was asked for, independent of the list of explanations.
+    // The required agreement, independent of the list of explanations.
     let spreads = ranges::spreads().expect("the artifact's ranges can be read");
     let lossless: Vec<_> = COMPARISONS.iter().filter(|comparison| comparison.case.is_lossless()).collect();
     assert_eq!(lossless.len(), 12);
@@ -95,20 +95,20 @@ fn pauses_agree_within_half_and_in_order_and_incasts_of_eleven_runs_within_fifte
     for comparison in &lossless {
         let name = comparison.case.name;
         let pauses = find(comparison, "pauses");
-        // Where the artifact's own runs differ, any of them will do.
+        // If the artifact's own runs differ, pauses may agree with any of them.
         let run = comparison.case.key.name();
         let spread = spreads.iter().find(|spread| spread.run == run && spread.metric == "pauses");
         let (least, most) = spread.map_or((pauses.theirs, pauses.theirs), |spread| (spread.min, spread.max));
         assert!((least / 1.5..=1.5 * most).contains(&pauses.ours), "{name}: {pauses:?}");
         assert_eq!(find(comparison, "lossless packets lost").ours, 0.0, "{name}");
     }
-    // One of twelve falls short of what was asked for.
+    // One of the twelve runs misses the required agreement.
     let misses =
         |comparison: &&&Comparison| find(comparison, "incast slowdown, mean").difference().abs() > 0.15;
     let missing: Vec<_> = lossless.iter().filter(misses).map(|comparison| comparison.case.name).collect();
     assert_eq!(missing, ["TCP incasts, Reverie"]);
     for group in lossless.chunks(3) {
-        // DT, ABM, Reverie.
+        // Each group has DT, ABM and Reverie.
         let order = |of: fn(&Row) -> f64| {
             let mut order: Vec<usize> = (0..3).collect();
             order.sort_by(|&a, &b| of(&find(group[a], "pauses")).total_cmp(&of(&find(group[b], "pauses"))));
@@ -134,8 +134,8 @@ fn the_recorded_summary_agrees_with_the_recorded_flows() {
         let column = |name| expected.number(name).expect("a number").expect("not empty");
         let is_near = |a: f64, b: f64| (a - b).abs() < 1e-3;
         assert!(is_near(mean(&sorted).expect("flows"), column("incast_mean")), "{}", case.name);
-        // Nearest rank, where the artifact's parser takes the element before: see the folder's
-        // README.
+        // This is the nearest rank; the artifact's parser takes the element before it (see the
+        // README of the reference data).
         let recorded: &[_] = &[(0.5, "incast_p50"), (0.99, "incast_p99"), (0.95, "incast_p95")];
         // Reverie's runs have no p95.
         for &(p, name) in &recorded[..if case.is_lossless() { 2 } else { 3 }] {
@@ -189,7 +189,7 @@ fn ranges_under_noise_touch_those_of_the_artifact_or_the_gap_is_explained() {
     assert_eq!(ranges::cases().expect("the spreads can be read").len(), 11);
     for run in found.chunk_by(|one, other| one.theirs.run == other.theirs.run) {
         let agree = run.iter().filter(|range| range.agrees()).count();
-        // What was asked for is nine of ten; two runs of `sonic-abm` miss it by one metric each (16
+        // Nine of ten metrics must agree. Two runs of `sonic-abm` miss that by one metric each (16
         // of 18).
         assert!(
             9 * run.len() <= 10 * (agree + usize::from(run[0].theirs.run.contains("_ABM_dcqcn"))),

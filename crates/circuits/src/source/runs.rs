@@ -1,21 +1,21 @@
-//! Simulated runs.
+//! Operations from simulated runs.
 
 use crate::{Recorded, Scheme, SharedSheet};
 use bufferlab_metrics::RunSink;
 use bufferlab_sim::Simulation;
 use std::path::Path;
 
-/// Simulates a scenario under the scheme's policy; the sheet gets what its first switch does.
+/// Simulates a scenario with the scheme's policy and records the operations of its first switch.
 ///
 /// # Errors
-/// If the scenario makes no sense with this policy, or the run fails.
+/// If the scenario is invalid with this policy, or the run fails.
 pub fn run(
     scheme: Scheme,
     scenario: &Path,
     changes: &[(String, String)],
     sheet: &SharedSheet,
 ) -> Result<(), String> {
-    /// Results are not wanted.
+    /// Recorder that discards the results.
     struct Nowhere;
     impl RunSink for Nowhere {}
 

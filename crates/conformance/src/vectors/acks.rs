@@ -1,7 +1,7 @@
-//! Vectors of a TCP receiver: which segment arrives when, and which ACK it answers.
+//! Vectors of a TCP receiver: the arriving segments, and the expected ACKs.
 //!
-//! The files are `testdata/acks/*.toml`. Any receiver can play them: write a [`TcpReceiver`] and
-//! call [`ReceiverCase::run`].
+//! The files are `testdata/acks/*.toml`. To test any receiver, write a [`TcpReceiver`] and call
+//! [`ReceiverCase::run`].
 //!
 //! ```toml
 //! [[case]]
@@ -28,13 +28,13 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_us` | When, not before the last step; left out: at the same time. |
+//! | `at_us` | Time of the step, not before the last step; default: the same time. |
 //! | `data`, `marked` | This segment arrives, with a congestion mark or without. |
-//! | `sent_us` | When it was sent (50 us before it arrives). |
+//! | `sent_us` | Time at which it was sent (50 us before it arrives). |
 //! | `timeout` | The timer of the delayed ACK expires, which must be due at this time. |
-//! | `ack` | The cumulative part of the answer; left out: there is none. |
-//! | `sack`, `echo_us`, `mark` | Its block (none), the time that it echoes (not checked), whether it echoes a mark (false). |
-//! | `timer_us` | When the delayed ACK is due; `-1`: the timer is off. |
+//! | `ack` | Cumulative ACK number of the answer; if absent, there is no answer. |
+//! | `sack`, `echo_us`, `mark` | Its SACK block (none), the time that it echoes (not checked), whether it echoes a mark (false). |
+//! | `timer_us` | Time at which the delayed ACK is due; `-1`: the timer is off. |
 //! | `complete` | Whether every segment has arrived. |
 
 use super::read::{Complaint, Head, LoadError, Mismatch, VectorCase, Written, cases};
@@ -44,9 +44,10 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// A TCP receiver, of whatever make. The methods mirror [`Receiver`]; its documentation holds here.
+/// A TCP receiver in any implementation. The methods mirror [`Receiver`]; its documentation applies
+/// here.
 pub trait TcpReceiver {
-    /// A segment has arrived.
+    /// Handles the arrival of a segment.
     fn handle_data(
         &mut self,
         config: &TcpConfig,
@@ -56,13 +57,13 @@ pub trait TcpReceiver {
         marked: bool,
     ) -> Option<Ack>;
 
-    /// Time has reached [`Self::deadline`].
+    /// Handles the timer at [`Self::deadline`].
     fn handle_timeout(&mut self, now: Time) -> Option<Ack>;
 
-    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
     fn deadline(&self) -> Time;
 
-    /// Every segment has arrived.
+    /// Whether every segment has arrived.
     fn is_complete(&self) -> bool;
 }
 
@@ -88,14 +89,14 @@ impl TcpReceiver for Receiver {
     }
 }
 
-/// One situation.
+/// A test case of a receiver.
 #[derive(Clone, Debug)]
 pub struct ReceiverCase {
-    /// What it claims.
+    /// Claim and source of the case.
     pub head: Head,
     /// Length of the flow (segments).
     pub segments: u32,
-    /// The receiver's parameters.
+    /// Parameters of the receiver.
     pub config: TcpConfig,
     steps: Vec<Step>,
 }
@@ -113,7 +114,7 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     None,
-    /// Segment, when it was sent, mark.
+    /// A data segment: its number, time of sending and mark.
     Data(u32, Option<Time>, bool),
     Timeout,
 }
@@ -215,7 +216,7 @@ impl StepText {
 }
 
 impl ReceiverCase {
-    /// The transport's own receiver.
+    /// Builds the transport's receiver.
     #[must_use]
     pub fn build(&self) -> Receiver {
         Receiver::new(self.segments)

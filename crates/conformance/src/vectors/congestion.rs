@@ -1,8 +1,8 @@
-//! Vectors of congestion controls: what an ACK, a mark, a loss, a report of a switch or a
-//! notification does to a flow's window and pace.
+//! Vectors of congestion controls: the effect of an ACK, a mark, a loss, switch telemetry or a
+//! congestion notification on a flow's window and pace.
 //!
-//! One file per control, `testdata/congestion/<name>.toml`. A control of one's own is played like a
-//! registered one: write a [`Controller`] and call [`ControlCase::run`].
+//! One file per control, `testdata/congestion/<name>.toml`. To test a custom control, write a
+//! [`Controller`] and call [`ControlCase::run`].
 //!
 //! ```toml
 //! [[case]]
@@ -22,7 +22,7 @@
 //! |---|---|
 //! | `name`, `source` | The claim in plain words; the RFC or paper and its section, or the calculation. |
 //! | `control`, `params` | Registry name; parameters that differ from the defaults. Times and rates are texts such as `"80 us"` and `"10 Gb/s"`. |
-//! | `profile` | `"paper"` (default) or `"artifact"`, which also means the congestion states of ns-3. |
+//! | `profile` | `"paper"` (default) or `"artifact"`, which also selects the congestion states of ns-3. |
 //! | `path` | `line_rate` (`"10 Gb/s"`), `base_rtt` (`"80 us"`) and `segment`, the bytes of a full segment on the wire (1000): a bandwidth-delay product of 100 segments. |
 //! | `first_window` | The window of the scenario, in segments (100). |
 //! | `steps` | See below. |
@@ -33,18 +33,18 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_us` | When, not before the last step; left out: at the same time. |
-//! | `ack` | An ACK reports so many segments for the first time. |
+//! | `at_us` | Time of the step, not before the last step; default: the same time. |
+//! | `ack` | An ACK newly acknowledges this number of segments. |
 //! | `rtt_us`, `marked`, `may_grow` | Its round trip (the base round trip), whether it echoes a mark (false), whether the window may grow (true). |
-//! | `round` | It is the first ACK of a segment that was sent after the last such ACK had come (false). |
-//! | `acknowledged`, `next` | In place of `round`: the segments acknowledged so far, the next new segment; `next` holds on. |
-//! | `telemetry` | What the switches on the way report, in their order: `[{ port, at_us, queue, sent, rate }]`, bytes in the queue and bytes that the port has sent; `rate` left out: the line rate. |
-//! | `congestion` | `"loss"`, `"mark"` or `"timeout"`, with `flight` segments in the network. A control that does not govern its window then has the threshold as its window; after a timeout the window is one segment. |
-//! | `notification` | A congestion notification comes in a frame of its own. |
-//! | `sent` | The card sends a packet of so many bytes. |
-//! | `repeat` | The event so many times (1). |
+//! | `round` | Whether the ACK begins a round: it is the first ACK of a segment sent after the previous round began (false). |
+//! | `acknowledged`, `next` | Alternative to `round`: the segments acknowledged so far, the next new segment; `next` stays in effect. |
+//! | `telemetry` | Reports of the switches along the path, in order: `[{ port, at_us, queue, sent, rate }]`, bytes in the queue and bytes that the port has sent; default of `rate`: the line rate. |
+//! | `congestion` | `"loss"`, `"mark"` or `"timeout"`, with `flight` segments in the network. For a control that does not govern its window, the window is then the threshold; after a timeout, one segment. |
+//! | `notification` | A congestion notification arrives in a separate frame. |
+//! | `sent` | The NIC sends a packet of this size (bytes). |
+//! | `repeat` | Number of repetitions of the event (1). |
 //! | `window`, `threshold` | Window and slow-start threshold in segments; `inf` is none. |
-//! | `paced_window` | Base round trip over the gap between two segments: the window in effect of a control that sets a rate. `inf`: no gap. |
+//! | `paced_window` | Base round trip / gap between two segments: the effective window of a control that sets a rate. `inf`: no gap. |
 //! | `probes` | Internal state by the names of the control's probes. |
 //! | `tolerance` | Accepted relative deviation (0.00001). |
 
@@ -60,23 +60,23 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// Gaps are whole picoseconds.
+/// Relative tolerance, because gaps are rounded to whole picoseconds.
 const TOLERANCE: f64 = 1e-5;
-/// Segments between two rounds, where a step does not say.
+/// Segments per round, unless a step gives another number.
 const ROUND: u32 = 1_000;
 
-/// One situation.
+/// A test case of a congestion control.
 #[derive(Clone, Debug)]
 pub struct ControlCase {
-    /// What it claims.
+    /// Claim and source of the case.
     pub head: Head,
-    /// The control.
+    /// Congestion control under test.
     pub control: &'static CongestionControlInfo,
     /// Parameters that differ from the defaults.
     pub params: Vec<(String, ParamValue)>,
-    /// The reading of under-specified details.
+    /// Profile for details that the paper leaves open.
     pub profile: Profile,
-    /// The flow's transport and path.
+    /// Transport and path of the flow.
     pub config: TcpConfig,
     steps: Vec<Step>,
 }
@@ -324,7 +324,7 @@ struct Flow<'a> {
 }
 
 impl ControlCase {
-    /// Plays the case with the registered control.
+    /// Runs the case with the registered control.
     ///
     /// # Errors
     /// The first expectation that is not met.
@@ -335,7 +335,7 @@ impl ControlCase {
         self.play(|config, window| configured.start(config, window))
     }
 
-    /// Plays the case with a control of another make: `build` gets the flow's configuration and its
+    /// Runs the case with another implementation: `build` receives the flow's configuration and
     /// first window.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The vector file as written, checked and turned into what will run.
+//! Reads and checks a vector file, and converts it to runnable cases.
 
 use super::marker::{ClassifierText, MarkText, MarkerText};
 use super::read::{Complaint, Head, LoadError, Written, cases, text};
@@ -14,142 +14,142 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 
-/// The vectors of one policy.
+/// Vectors of one policy.
 #[derive(Clone, Debug)]
 pub struct VectorFile {
-    /// Its name in messages.
+    /// Name of the file in messages.
     pub file: String,
-    /// In order of the file.
+    /// Cases in the order of the file.
     pub cases: Vec<Case>,
 }
 
-/// One situation.
+/// A test case of a policy.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The file's name in messages.
+    /// Name of the file in messages.
     pub file: String,
     /// Line of the case, from 1.
     pub line: usize,
-    /// The claim.
+    /// Claim in plain words.
     pub name: String,
-    /// Where the numbers come from.
+    /// Source of the expected numbers.
     pub source: String,
     /// Registry name of the policy.
     pub policy: String,
     /// Parameters that differ from the defaults.
     pub params: Vec<(String, ParamValue)>,
-    /// The switch.
+    /// Configuration of the switch.
     pub config: SwitchConfig,
-    /// What happens and what is expected.
+    /// Events and expectations.
     pub steps: Vec<Step>,
 }
 
-/// What happens in a step.
+/// Event of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Time passes, or nothing happens.
     None,
     /// A packet arrives.
     Arrive {
-        /// For this queue.
+        /// Index of the queue.
         queue: u16,
-        /// Bytes.
+        /// Size (bytes).
         size: u32,
-        /// Marks.
+        /// Tags of the packet.
         tags: Tags,
-        /// Its flow.
+        /// Flow of the packet.
         flow: u32,
-        /// Its ECN state; `None`: capable where the case marks.
+        /// ECN state of the packet; `None`: capable if the case marks.
         ecn: Option<Ecn>,
     },
-    /// A port sends.
+    /// A port sends a packet.
     Depart {
-        /// Which.
+        /// Index of the port.
         port: u16,
     },
     /// Rounds of departures and arrivals.
     Fill {
         /// Queues in order of arrival; may repeat.
         queues: Vec<u16>,
-        /// Bytes of every packet.
+        /// Size of every packet (bytes).
         size: u32,
-        /// Marks of every packet.
+        /// Tags of every packet.
         tags: Tags,
         /// Flow of every packet.
         flow: u32,
         /// Ports that send one packet per round.
         drain: Vec<u16>,
-        /// How often.
+        /// Number of rounds.
         rounds: u64,
         /// Time before each round.
         round: Time,
     },
 }
 
-/// One step.
+/// A step: an event and expectations.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// Line in the file, from 1.
     pub line: usize,
-    /// When, if it says so.
+    /// Time of the step, if given.
     pub at: Option<Time>,
-    /// What happens.
+    /// Event of the step.
     pub event: Event,
-    /// How often.
+    /// Number of repetitions.
     pub repeat: u64,
-    /// The verdict's name.
+    /// Name of the expected verdict.
     pub expect: Option<String>,
-    /// The queue of a departure.
+    /// Expected queue of a departure.
     pub from: Option<u16>,
-    /// Least and largest number of packets that the step marks.
+    /// Smallest and largest number of packets that the step marks.
     pub marks: Option<(u64, u64)>,
-    /// Bytes of every queue.
+    /// Expected bytes of every queue.
     pub lengths: Option<Vec<u64>>,
-    /// Bytes of every filled queue.
+    /// Expected bytes of every filled queue.
     pub each: Option<u64>,
-    /// Bytes of the buffer.
+    /// Expected bytes of the buffer.
     pub occupancy: Option<u64>,
-    /// Limits of every queue, in bytes.
+    /// Expected limits of every queue (bytes).
     pub thresholds: Option<Vec<u64>>,
-    /// Limits of every queue for unscheduled packets, in bytes.
+    /// Expected limits of every queue for unscheduled packets (bytes).
     pub unscheduled_thresholds: Option<Vec<u64>>,
-    /// The queues that lost a stored packet, in order; `None`: not checked.
+    /// Queues that lose a stored packet, in order; `None`: not checked.
     pub evicts: Option<Vec<u16>>,
-    /// Internal state of queues.
+    /// Expected internal state of queues.
     pub probes: Vec<Probes>,
-    /// Limits of every queue for packets of short flows, in bytes.
+    /// Expected limits of every queue for packets of short flows (bytes).
     pub small_thresholds: Option<Vec<u64>>,
-    /// Accepted deviation, in bytes.
+    /// Accepted deviation (bytes).
     pub tolerance: u64,
 }
 
 /// Expected internal state of one queue.
 #[derive(Clone, Debug)]
 pub struct Probes {
-    /// Which.
+    /// Index of the queue.
     pub queue: u16,
-    /// Name and value.
+    /// Name and value of the probes.
     pub values: Vec<(String, f64)>,
 }
 
-/// The buffer of a case, as written.
+/// The buffer of a case, as written in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferSpec {
-    /// B, in bytes.
+    /// Buffer size B (bytes).
     pub capacity: u64,
     /// Number of ports.
     pub ports: usize,
     /// Queues per port.
     #[serde(default = "one")]
     pub queues: usize,
-    /// Rate of every port in Gb/s; empty: 10.
+    /// Rate of every port (Gb/s); empty: 10.
     #[serde(default)]
     pub rates_gbps: Vec<u64>,
-    /// Largest packet that the policy must expect, in bytes.
+    /// Largest packet that the policy must expect (bytes).
     #[serde(default = "mtu")]
     pub max_packet: u64,
-    /// Lossless priorities. All packets of a case come from port 0.
+    /// Lossless priorities. All packets of a case arrive at port 0.
     #[serde(default)]
     pub lossless: Vec<u8>,
 }
@@ -186,7 +186,7 @@ struct CaseText {
     steps: Vec<Spanned<StepText>>,
 }
 
-/// A number, or the least and the largest that are accepted.
+/// A number, or the smallest and largest accepted number.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum RangeText {
@@ -240,16 +240,16 @@ impl VectorFile {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// If it cannot be read or makes no sense; the message names file and line.
+    /// If the file cannot be read or is invalid; the message names file and line.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let (file, text) = text(path)?;
         Self::parse(&file, &text)
     }
 
-    /// Checks a text that came from `file`.
+    /// Checks the text of `file`.
     ///
     /// # Errors
-    /// If it makes no sense; the message names file and line.
+    /// If the text is invalid; the message names file and line.
     pub fn parse(file: &str, text: &str) -> Result<Self, LoadError> {
         Ok(Self { file: file.to_owned(), cases: cases::<CaseText>(file, text)? })
     }
@@ -286,7 +286,7 @@ impl Written for CaseText {
 }
 
 impl Case {
-    /// The core's switch for this case.
+    /// Builds the core's switch for this case.
     ///
     /// # Errors
     /// If the policy does not fit the switch.
@@ -333,12 +333,12 @@ fn switch_config(written: &CaseText, profile: Profile) -> Result<SwitchConfig, S
     Ok(SwitchConfig { marker, classifier, ..config })
 }
 
-/// The number of an item of which there are `count`.
+/// Checks that an index is below `count`.
 fn existing(what: &str, index: u16, count: usize) -> Result<u16, String> {
     if usize::from(index) < count { Ok(index) } else { Err(format!("there is no {what} {index}")) }
 }
 
-/// What happens in a step.
+/// Converts the event of a step.
 fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<Event, String> {
     let (tags, flow) = (tags(&written.tags)?, written.flow);
     let ecn = written.ecn.as_deref().map(ecn).transpose()?;
@@ -366,7 +366,7 @@ fn resolve_event(written: &mut StepText, ports: usize, queues: usize) -> Result<
     }
 }
 
-/// Refuses a verdict that the event cannot have, and an event without one that must have it.
+/// Rejects a verdict that the event cannot have, and a missing verdict that it must have.
 fn check_verdict(event: &Event, expect: Option<&str>) -> Result<(), String> {
     let verdicts: Vec<&str> = match event {
         Event::Arrive { .. } => {
@@ -405,7 +405,7 @@ fn resolve_step(line: usize, mut written: StepText, ports: usize, queues: usize)
     for &queue in written.evicts.iter().flatten() {
         existing("queue", queue, queues)?;
     }
-    // A fill under a policy that evicts would need a long list.
+    // With an evicting policy, a fill would need a long list.
     let evicts = match event {
         Event::Fill { .. } => written.evicts,
         _ => Some(written.evicts.unwrap_or_default()),

@@ -1,10 +1,10 @@
-//! How the switch of a case classifies and marks.
+//! Classification and marking in the switch of a case.
 
 use super::values::given;
 use bufferlab_core::{CLASSIFIERS, Classifier, MARKERS, Marker, Params, Profile, SwitchShape};
 use serde::Deserialize;
 
-/// `mark_above`, as written.
+/// `mark_above`, as written in the file.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(super) enum MarkText {
@@ -24,7 +24,7 @@ impl MarkText {
     }
 }
 
-/// `marker`, as written: a rule of the registry with its parameters.
+/// `marker`, as written in the file: a registered rule with its parameters.
 #[derive(Deserialize)]
 pub(super) struct MarkerText {
     kind: String,
@@ -52,7 +52,7 @@ impl MarkerText {
     }
 }
 
-/// `classifier`, as written: an entry of the registry with its parameters.
+/// `classifier`, as written in the file: a registered classifier with its parameters.
 #[derive(Deserialize)]
 pub(super) struct ClassifierText {
     name: String,

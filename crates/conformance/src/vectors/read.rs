@@ -1,4 +1,4 @@
-//! What vector files of every kind share: a list of `[[case]]`, and errors that name file and line.
+//! Common parts of all vector files: a list of `[[case]]`, and errors with file and line.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -6,33 +6,33 @@ use std::fmt;
 use std::path::Path;
 use toml::Spanned;
 
-/// Why a vector file cannot be used.
+/// Reason why a vector file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{file}: {error}")]
     Read {
-        /// Path.
+        /// Path of the file.
         file: String,
-        /// Cause.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// It is not TOML, or a key is unknown or of the wrong type.
+    /// The file is not TOML, or a key is unknown or of the wrong type.
     #[error("{file}: {error}")]
     Syntax {
-        /// Path.
+        /// Path of the file.
         file: String,
-        /// Cause, with its place.
+        /// The parser's error, with its position.
         error: Box<toml::de::Error>,
     },
-    /// A value makes no sense.
+    /// A value is invalid.
     #[error("{file}:{line}: {what}")]
     Meaning {
-        /// Path.
+        /// Path of the file.
         file: String,
         /// Line, from 1.
         line: usize,
-        /// What was expected.
+        /// Description of the expected value.
         what: String,
     },
 }
@@ -46,7 +46,7 @@ pub struct Mismatch {
     pub case: String,
     /// Number of the step, from 1.
     pub step: usize,
-    /// What was expected and what came.
+    /// Expected and actual result.
     pub what: String,
 }
 
@@ -59,56 +59,56 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// What every case says of itself, and where it stands.
+/// Name, source and position of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The file's name in messages.
+    /// Name of the file in messages.
     pub file: String,
     /// Line of the case, from 1.
     pub line: usize,
-    /// The claim.
+    /// Claim in plain words.
     pub name: String,
-    /// Where the numbers come from.
+    /// Source of the expected numbers.
     pub source: String,
 }
 
 impl Head {
-    /// Step `index` (from 0), which stands in `line`, did not meet an expectation.
+    /// Creates the mismatch for step `index` (from 0) at `line`.
     pub(super) fn mismatch(&self, line: usize, index: usize, what: String) -> Mismatch {
         Mismatch { place: format!("{}:{line}", self.file), case: self.name.clone(), step: index + 1, what }
     }
 }
 
-/// What is wrong with a case, and the line that says it.
+/// Line of a mistake in a case, and its description.
 pub(super) type Complaint = (usize, String);
 
-/// A case of a vector file that is nothing but a list of cases.
+/// A case of a vector file that consists of cases only.
 pub trait VectorCase: Sized {
-    /// Checks a text that came from `file`.
+    /// Checks the text of `file`.
     ///
     /// # Errors
-    /// If it makes no sense; the message names file and line.
+    /// If the text is invalid; the message names file and line.
     fn parse(file: &str, text: &str) -> Result<Vec<Self>, LoadError>;
 
     /// Reads and checks a file of cases.
     ///
     /// # Errors
-    /// If it cannot be read or makes no sense; the message names file and line.
+    /// If the file cannot be read or is invalid; the message names file and line.
     fn load(path: &Path) -> Result<Vec<Self>, LoadError> {
         let (file, text) = text(path)?;
         Self::parse(&file, &text)
     }
 }
 
-/// A case as written.
+/// A case as written in a file.
 pub(super) trait Written: DeserializeOwned {
-    /// What it becomes.
+    /// Type of the checked case.
     type Case;
 
-    /// Its `name` and `source`.
+    /// `name` and `source` of the case.
     fn claim(&self) -> (&str, &str);
 
-    /// Checks it; `line` turns the offset of a span into a line.
+    /// Checks and converts the case; `line` converts the offset of a span to a line.
     fn resolve(self, head: Head, line: &dyn Fn(usize) -> usize) -> Result<Self::Case, Complaint>;
 }
 
@@ -118,7 +118,7 @@ struct FileText<W> {
     case: Vec<Spanned<W>>,
 }
 
-/// The text of a file.
+/// Reads the name and text of a file.
 pub(super) fn text(path: &Path) -> Result<(String, String), LoadError> {
     let file = path.display().to_string();
     match std::fs::read_to_string(path) {
@@ -127,7 +127,7 @@ pub(super) fn text(path: &Path) -> Result<(String, String), LoadError> {
     }
 }
 
-/// The cases of `text`, which came from `file`.
+/// Reads the cases in the text of `file`.
 pub(super) fn cases<W: Written>(file: &str, text: &str) -> Result<Vec<W::Case>, LoadError> {
     let parsed: FileText<W> = toml::from_str(text)
         .map_err(|error| LoadError::Syntax { file: file.to_owned(), error: Box::new(error) })?;

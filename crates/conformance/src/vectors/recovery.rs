@@ -1,7 +1,7 @@
-//! Vectors of a TCP sender: what arrives when, what it sends then, and where its window, its
-//! threshold and its timer stand.
+//! Vectors of a TCP sender: arriving ACKs and timeouts, the segments that it must send, and its
+//! expected window, threshold and timer.
 //!
-//! The files are `testdata/recovery/*.toml`, one per theme. Any sender can play them: write a
+//! The files are `testdata/recovery/*.toml`, one per theme. To test any sender, write a
 //! [`TcpSender`] and call [`SenderCase::run`].
 //!
 //! ```toml
@@ -24,7 +24,7 @@
 //! | `name`, `source` | The claim in plain words; the RFC and its section, or the calculation. |
 //! | `segments` | Length of the flow. |
 //! | `control` | The congestion control (`"newreno"`), with its default parameters. |
-//! | `tcp` | What differs from the defaults of [`TcpConfig`]: the fields of these names; times are texts such as `"10 ms"`, `states` is `"rfc"` or `"ns3"`, `last_resort` is `"below-highest-sack"` or `"everything"`. |
+//! | `tcp` | Fields of [`TcpConfig`] that differ from the defaults, by name; times are texts such as `"10 ms"`, `states` is `"rfc"` or `"ns3"`, `last_resort` is `"below-highest-sack"` or `"everything"`. |
 //! | `steps` | See below. |
 //!
 //! # Step
@@ -33,18 +33,18 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `at_us` | When, not before the last step; left out: at the same time. |
+//! | `at_us` | Time of the step, not before the last step; default: the same time. |
 //! | `ack` | An ACK arrives: every segment before this one has arrived. |
-//! | `through` | One ACK after the other arrives, from `ack` to this one; the sender is polled after each. |
+//! | `through` | A sequence of ACKs arrives, from `ack` to this one; the sender is polled after each. |
 //! | `sack`, `marked` | The block of the ACK, first and end; it echoes a congestion mark. |
-//! | `rtt_us` | How long before the ACK, or the SYN-ACK, the segment that caused it was sent (100). |
+//! | `rtt_us` | Round-trip time of the segment that caused the ACK or the SYN-ACK (100). |
 //! | `syn_ack` | A SYN-ACK arrives. |
 //! | `timeout` | The timer expires, which must be due at this time. |
-//! | `at_most` | The card takes only so many segments. |
-//! | `sends` | What the sender sends, in order: `"3"`, `"4..8"`, `"2 again"`, `"syn"`, `"syn again"` (nothing). |
+//! | `at_most` | Largest number of segments that the NIC accepts. |
+//! | `sends` | Segments that the sender sends, in order: `"3"`, `"4..8"`, `"2 again"`, `"syn"`, `"syn again"` (nothing). |
 //! | `window`, `threshold` | Congestion window and slow-start threshold in segments; a threshold of `inf` is none. |
-//! | `in_flight` | Segments in the network as far as the sender can tell. |
-//! | `timer_us` | When the timer is due; `-1`: it is off. |
+//! | `in_flight` | The sender's estimate of segments in the network. |
+//! | `timer_us` | Time at which the timer is due; `-1`: it is off. |
 //! | `phase` | `"closed"`, `"opening"`, `"open"`, `"recovery"`, `"loss"` or `"reduction"`. |
 //! | `done` | Whether everything has been acknowledged. |
 
@@ -56,36 +56,37 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// Windows and thresholds are floats; the RFCs define them exactly.
+/// Tolerance of windows and thresholds, which are floats here and exact in the RFCs.
 const TOLERANCE: f64 = 1e-9;
 
-/// A TCP sender, of whatever make. The methods mirror [`Sender`]; its documentation holds here.
+/// A TCP sender in any implementation. The methods mirror [`Sender`]; its documentation applies
+/// here.
 pub trait TcpSender {
-    /// The next segment to send.
+    /// Returns the next segment to send.
     fn poll_transmit(&mut self, config: &TcpConfig, now: Time) -> Option<Segment>;
 
-    /// The SYN-ACK that echoes `echo` has arrived.
+    /// Handles the SYN-ACK that echoes `echo`.
     fn handle_syn_ack(&mut self, now: Time, echo: Time);
 
-    /// An ACK has arrived.
+    /// Handles an ACK.
     fn handle_ack(&mut self, config: &TcpConfig, now: Time, ack: &Ack);
 
-    /// Time has reached [`Self::deadline`].
+    /// Handles the timer at [`Self::deadline`].
     fn handle_timeout(&mut self, config: &TcpConfig, now: Time) -> bool;
 
-    /// When [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
+    /// Time at which [`Self::handle_timeout`] must be called; [`Time::MAX`] if never.
     fn deadline(&self) -> Time;
 
-    /// The congestion window and the slow-start threshold.
+    /// Congestion window and slow-start threshold.
     fn window(&self) -> Window;
 
-    /// Where the sender is.
+    /// Phase of the sender.
     fn phase(&self) -> Phase;
 
-    /// Segments in the network.
+    /// Estimated number of segments in the network.
     fn in_flight(&self) -> u32;
 
-    /// Every segment has been acknowledged.
+    /// Whether every segment has been acknowledged.
     fn is_done(&self) -> bool;
 }
 
@@ -119,16 +120,16 @@ impl TcpSender for Sender {
     }
 }
 
-/// One situation.
+/// A test case of a sender.
 #[derive(Clone, Debug)]
 pub struct SenderCase {
-    /// What it claims.
+    /// Claim and source of the case.
     pub head: Head,
     /// Length of the flow (segments).
     pub segments: u32,
     /// Registry name of the congestion control.
     pub control: String,
-    /// The sender's parameters.
+    /// Parameters of the sender.
     pub config: TcpConfig,
     steps: Vec<Step>,
 }
@@ -151,9 +152,9 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     None,
-    /// First and last cumulative acknowledgement, block, mark, round trip.
+    /// A sequence of ACKs: first and last cumulative ACK, SACK block, mark, round-trip time.
     Acks(u32, u32, (u32, u32), bool, Time),
-    /// Round trip.
+    /// A SYN-ACK with its round-trip time.
     SynAck(Time),
     Timeout,
 }
@@ -272,7 +273,7 @@ impl StepText {
     }
 }
 
-/// Every phase with its name.
+/// Every phase and its name.
 const PHASES: [(&str, Phase); 6] = [
     ("closed", Phase::Closed),
     ("opening", Phase::Opening),
@@ -287,7 +288,7 @@ fn phase(name: &str) -> Result<Phase, String> {
     found.map(|(_, phase)| *phase).ok_or_else(|| format!("there is no phase \"{name}\""))
 }
 
-/// What a text of `sends` names.
+/// Parses an entry of `sends`.
 fn segments(text: &str) -> Option<Vec<Segment>> {
     let (what, retransmission) = match text.strip_suffix(" again") {
         Some(what) => (what, true),
@@ -303,7 +304,7 @@ fn segments(text: &str) -> Option<Vec<Segment>> {
     (first < end).then(|| (first..end).map(|seq| Segment { seq, retransmission, syn: false }).collect())
 }
 
-/// `segments` as `sends` would name them.
+/// Formats `segments` like entries of `sends`.
 fn shown(segments: &[Segment]) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut rest = segments;
@@ -328,10 +329,10 @@ fn shown(segments: &[Segment]) -> String {
 }
 
 impl SenderCase {
-    /// The transport's own sender.
+    /// Builds the transport's sender.
     ///
     /// # Panics
-    /// If the congestion control has left the registry since the case was read.
+    /// If the congestion control was removed from the registry after the case was read.
     #[must_use]
     pub fn build(&self) -> Sender {
         let control = find_congestion_control(&self.control).expect("checked when the case was read");

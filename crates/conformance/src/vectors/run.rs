@@ -1,4 +1,4 @@
-//! Runs a case on a device and compares.
+//! Runs a case on a device and compares the results.
 
 use super::file::{Case, Event, Step};
 use super::read::Mismatch;
@@ -6,26 +6,26 @@ use crate::device::Device;
 use bufferlab_core::{Admission, Ecn, Packet, QueueId, Refusal, Tags};
 use bufferlab_units::Time;
 
-/// Probes are floats, most of them whole.
+/// Tolerance of probes, which are floats but mostly whole numbers.
 const PROBE_TOLERANCE: f64 = 1e-6;
 
-/// One elementary operation of a case with its answer: what a test bench in another language
-/// replays.
+/// An elementary operation of a case with its answer, for replay by test benches in other
+/// languages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Elementary {
-    /// When.
+    /// Time of the operation.
     pub now: Time,
-    /// [`Event::Arrive`] or [`Event::Depart`].
+    /// The operation: [`Event::Arrive`] or [`Event::Depart`].
     pub event: Event,
-    /// The verdict's name: `admit`, `admit-marked`, a drop reason, `sent`, `sent-marked`, `idle`.
+    /// Name of the verdict: `admit`, `admit-marked`, a drop reason, `sent`, `sent-marked`, `idle`.
     pub verdict: &'static str,
-    /// The queue that a departure came from.
+    /// Queue of a departure.
     pub from: Option<u16>,
 }
 
 impl Case {
-    /// Drives `device` through the steps; `observe` sees every elementary operation and the device
-    /// after it.
+    /// Drives `device` through the steps; `observe` receives every elementary operation, and the
+    /// device after it.
     ///
     /// # Errors
     /// The first expectation that is not met.
@@ -53,7 +53,7 @@ struct Runner<'a> {
     observe: &'a mut dyn FnMut(&Elementary, &dyn Device),
     now: Time,
     next_id: u32,
-    /// Packets that this step has marked.
+    /// Number of packets that this step has marked.
     marked: u64,
 }
 
@@ -107,12 +107,12 @@ impl Runner<'_> {
         self.compare(step)
     }
 
-    /// Spreads departures and arrivals evenly over the round: if all departures came first, the
-    /// first queues of the list would take the space that others had freed.
+    /// Spreads departures and arrivals evenly over the round. If all departures came first, the
+    /// first queues of the list would take the freed space.
     fn round(&mut self, queues: &[u16], size: u32, tags: Tags, flow: u32, drain: &[u16]) {
         let mut ports = drain.iter().enumerate().peekable();
         for (i, &queue) in queues.iter().enumerate() {
-            // Departure j comes at j/D of the round, arrival i at (i + 1/2)/F.
+            // Departure j is at fraction j/D of the round, arrival i at (i + 1/2)/F.
             while let Some((_, &port)) =
                 ports.next_if(|(j, _)| 2 * j * queues.len() <= (2 * i + 1) * drain.len())
             {
@@ -192,7 +192,7 @@ impl Runner<'_> {
         self.queues().map(|queue| self.device.threshold(queue, tags)).collect()
     }
 
-    /// For messages.
+    /// Describes the state for messages.
     fn state(&self) -> String {
         format!(" (queues hold {:?} B, thresholds {:?})", self.lengths(), self.limits(Tags::NONE))
     }

@@ -5,7 +5,7 @@ use bufferlab_transport::{CongestionStates, LastResort, TcpConfig};
 use bufferlab_units::Time;
 use serde::Deserialize;
 
-/// `tcp`, as written: what differs from the defaults.
+/// `tcp`, as written in the file: parameters that differ from the defaults.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TcpText {

@@ -3,7 +3,7 @@
 use bufferlab_core::{Ecn, ParamInfo, ParamKind, ParamValue, Params, Profile, TableInfo, Tags};
 use bufferlab_units::{BitRate, Time};
 
-/// The set of the tags that are named.
+/// Parses a set of tags.
 pub(super) fn tags(names: &[String]) -> Result<Tags, String> {
     names.iter().try_fold(Tags::NONE, |set, name| {
         Ok(set.with(match name.as_str() {
@@ -17,7 +17,7 @@ pub(super) fn tags(names: &[String]) -> Result<Tags, String> {
     })
 }
 
-/// The ECN state that is named.
+/// Parses an ECN state.
 pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
     match name {
         "capable" => Ok(Ecn::Capable),
@@ -27,8 +27,7 @@ pub(super) fn ecn(name: &str) -> Result<Ecn, String> {
     }
 }
 
-/// The parameters of `entry` that are written, in that order; `prefix` begins what is wrong with
-/// one.
+/// Reads the given parameters of `entry`, in their order. Error messages begin with `prefix`.
 pub(super) fn given(
     prefix: &str,
     (entry, params): (&str, &[ParamInfo]),
@@ -43,7 +42,7 @@ pub(super) fn given(
     written.iter().map(value).collect()
 }
 
-/// A parameter's value, of the kind that the registry declares and within its domain.
+/// Converts a parameter's value to the kind that the registry declares, and checks its domain.
 fn param_value(info: &ParamInfo, value: &toml::Value) -> Result<ParamValue, String> {
     let found =
         value_of(info.kind, value).ok_or_else(|| format!("expected {}, found {value:?}", info.expected()))?;
@@ -94,7 +93,7 @@ fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
             let tables = value.as_array()?.iter().map(|table| params(below, table));
             tables.collect::<Option<Vec<_>>>().map(ParamValue::Tables)
         }
-        // Neither policies nor marking rules have such parameters.
+        // Policies and marking rules have no such parameters.
         ParamKind::Nodes { .. }
         | ParamKind::Texts
         | ParamKind::Pairs { .. }
@@ -103,7 +102,7 @@ fn value_of(kind: ParamKind, value: &toml::Value) -> Option<ParamValue> {
     }
 }
 
-/// One table of a list.
+/// Converts one table of a list.
 fn params(below: &'static TableInfo, written: &toml::Value) -> Option<Params> {
     let mut given = Vec::new();
     for (name, value) in written.as_table()? {
@@ -113,7 +112,7 @@ fn params(below: &'static TableInfo, written: &toml::Value) -> Option<Params> {
     Params::resolve(below.params, Profile::Paper, &given).ok()
 }
 
-/// A whole number and its unit: `"10 Gb/s"`.
+/// Parses a whole number with its unit: `"10 Gb/s"`.
 pub(super) fn parse_rate(text: &str) -> Option<BitRate> {
     let (number, unit) = text.split_once(' ')?;
     let scale = match unit {
@@ -126,7 +125,7 @@ pub(super) fn parse_rate(text: &str) -> Option<BitRate> {
     Some(BitRate(scale * number.parse::<u64>().ok()?))
 }
 
-/// A whole number and its unit: `"80 us"`.
+/// Parses a whole number with its unit: `"80 us"`.
 pub(super) fn parse_time(text: &str) -> Option<Time> {
     let (number, unit) = text.split_once(' ')?;
     let scale = match unit {

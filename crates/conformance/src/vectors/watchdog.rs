@@ -1,7 +1,7 @@
-//! Vectors of the PFC watchdog: what a switch sees of a queue from poll to poll, and when a storm
-//! begins and ends.
+//! Vectors of the PFC watchdog: samples of a queue from poll to poll, and the expected beginnings
+//! and ends of storms.
 //!
-//! One file per rule, `testdata/watchdog/<rule>.toml`. Any implementation can play them: write a
+//! One file per rule, `testdata/watchdog/<rule>.toml`. To test any implementation, write a
 //! [`Watchdog`] and call [`WatchdogCase::run`].
 //!
 //! ```toml
@@ -27,14 +27,14 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `polls` | The watchdog polls so many times (1), each time after the same happened. |
-//! | `waiting` | The queue holds packets at the poll (false). |
+//! | `polls` | Number of polls (1), each with the same events before it. |
+//! | `waiting` | The queue has packets at the poll (false). |
 //! | `in_pause` | A pause is in force at the poll (false). |
-//! | `sent`, `frames`, `ended` | Since the poll before: packets that the queue has sent, pause frames that have arrived, pauses that have ended (0 each). |
-//! | `paused` | Since the poll before: how long pauses were in force (`"0 us"`). |
+//! | `sent`, `frames`, `ended` | Since the previous poll: packets that the queue has sent, pause frames that have arrived, pauses that have ended (0 each). |
+//! | `paused` | Since the previous poll: how long pauses were in force (`"0 us"`). |
 //! | `link_down` | Instead of a poll: the queue's link goes down and comes back. |
-//! | `expect` | What the last poll of the step finds: `"none"`, `"begins"` or `"ends"`; the polls before find nothing. |
-//! | `storm` | Whether a storm holds the queue after the step. |
+//! | `expect` | Result of the last poll of the step: `"none"`, `"begins"` or `"ends"`; earlier polls must find nothing. |
+//! | `storm` | Whether the queue is in a storm after the step. |
 //! | `pauses` | Whether pauses are `"obeyed"` or `"ignored"` after the step. |
 //! | `packets` | Whether packets are `"kept"` or `"discarded"` after the step. |
 
@@ -48,15 +48,15 @@ use bufferlab_units::Time;
 use serde::Deserialize;
 use toml::Spanned;
 
-/// The watchdog of one queue, of whatever make.
+/// A watchdog of one queue, in any implementation.
 pub trait Watchdog {
-    /// Looks at the queue.
+    /// Polls the queue.
     fn poll(&mut self, spec: &WatchdogSpec, found: QueueSample) -> Option<StormChange>;
 
-    /// The queue's link has gone down.
+    /// Handles that the queue's link has gone down.
     fn reset(&mut self);
 
-    /// Whether a storm holds the queue.
+    /// Whether the queue is in a storm.
     fn is_storm(&self) -> bool;
 }
 
@@ -74,12 +74,12 @@ impl Watchdog for QueueWatchdog {
     }
 }
 
-/// One situation.
+/// A test case of a watchdog.
 #[derive(Clone, Debug)]
 pub struct WatchdogCase {
-    /// What it claims.
+    /// Claim and source of the case.
     pub head: Head,
-    /// The watchdog.
+    /// Settings of the watchdog.
     pub spec: WatchdogSpec,
     steps: Vec<Step>,
 }
@@ -95,7 +95,7 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum Event {
-    /// Number of polls, what happens before each, what the last one finds.
+    /// Number of polls, events before each, and the result of the last one.
     Polls(u64, QueueSample, Option<StormChange>),
     LinkDown,
 }
@@ -146,7 +146,7 @@ fn time(text: &str) -> Result<Time, String> {
     parse_time(text).ok_or_else(|| format!("\"{text}\"; expected a time such as \"100 us\""))
 }
 
-/// One of two words, as a flag.
+/// Converts one of two words to a flag.
 fn word(found: Option<&str>, no: &str, yes: &str) -> Result<Option<bool>, String> {
     match found {
         None => Ok(None),
@@ -278,7 +278,7 @@ impl WatchdogCase {
     }
 }
 
-/// The counters after what has happened since.
+/// Adds the events since the last poll to the counters.
 fn advanced(counted: &QueueSample, since: &QueueSample) -> QueueSample {
     QueueSample {
         is_waiting: since.is_waiting,

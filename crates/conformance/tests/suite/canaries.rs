@@ -1,5 +1,5 @@
-//! Can the checks fail? Deliberately broken policies, switches and ledgers, each caught by the
-//! claim it breaks.
+//! Canaries: deliberately broken policies, switches and ledgers, each caught by the claim it
+//! breaks.
 
 use bufferlab_conformance::*;
 use bufferlab_core::policy::{CompleteSharing, DynamicThreshold};
@@ -7,14 +7,14 @@ use bufferlab_core::*;
 use bufferlab_units::Time;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Runs everything over `subject` and returns the claim that fails first.
+/// Runs the suite over `subject` and returns the first violation.
 fn caught(subject: &Subject) -> Box<Violation> {
     let small = exhaustive(subject, 5).err();
     let large = random(subject, 0..10).err();
     Box::new(large.or(small).unwrap_or_else(|| panic!("{} was not caught", subject.name())))
 }
 
-/// Whether this claim, among whatever others, fails for `subject`.
+/// Whether this claim fails for `subject`, possibly among others.
 fn breaks(subject: &Subject, claim: &str) -> bool {
     let property = PROPERTIES.iter().find(|property| property.claim == claim).expect("a claim");
     let scripts = (0..10).map(random_script);
@@ -40,7 +40,7 @@ fn a_policy_that_admits_beyond_the_buffer_is_caught() {
     let violation = caught(&subject);
     assert_eq!(violation.claim, "stays within the buffer");
     assert!(breaks(&subject, "refuses packets larger than the buffer"));
-    // The shortest script is minimal: a packet fewer and it would fit.
+    // The script is minimal: without its smallest packet, the rest would fit.
     let arrivals = violation.script.operations.iter().filter(|op| matches!(op, Operation::Arrive { .. }));
     let sizes: Vec<u64> = arrivals
         .map(|op| if let Operation::Arrive { size, .. } = op { u64::from(*size) } else { 0 })
@@ -69,8 +69,8 @@ fn a_policy_that_evicts_from_an_empty_queue_is_caught() {
     assert_eq!(caught(&subject).claim, "stays within the buffer");
 }
 
-/// Evicts the tail of the first queue that holds a packet, until the arriving one fits or patience
-/// ends.
+/// A policy that evicts the tail of the first nonempty queue until the arriving packet fits, up to
+/// a limit.
 #[derive(Debug)]
 struct Evicts {
     evicted: usize,
@@ -126,7 +126,7 @@ fn a_policy_with_a_hidden_counter_is_caught() {
     assert!(breaks(&subject, "is deterministic"));
 }
 
-/// Wraps a policy and spoils one answer.
+/// Wraps a policy and falsifies one answer.
 #[derive(Debug)]
 struct Spoiled<P> {
     inner: P,
@@ -215,12 +215,12 @@ fn a_policy_that_is_not_monotone_in_alpha_is_caught() {
     assert_eq!(caught(&subject).claim, "is monotone in alpha");
 }
 
-/// A switch that goes wrong in one way.
+/// A switch with one defect.
 struct Defective {
     inner: SwitchDevice<CompleteSharing>,
     defect: Defect,
     departures: u64,
-    /// Bytes that a departure failed to release.
+    /// Bytes that departures failed to release.
     leaked: u64,
 }
 
@@ -228,13 +228,13 @@ struct Defective {
 enum Defect {
     /// The ledger does not release every third departure.
     LeakyLedger,
-    /// Every fifth packet vanishes on its way out.
+    /// Every fifth packet vanishes on departure.
     LosesPackets,
     /// Reports another packet than the head of the queue.
     Reorders,
-    /// Every fifth time it is asked, the port does not send.
+    /// Every fifth time it is polled, the port does not send.
     Lazy,
-    /// Does not hear pauses.
+    /// Pause frames have no effect.
     IgnoresPauses,
 }
 

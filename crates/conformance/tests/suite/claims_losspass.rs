@@ -1,4 +1,4 @@
-//! LossPass: what it says of its Algorithm 1, of bursts and of hardware, without transports.
+//! LossPass: statements about its Algorithm 1, bursts and hardware, checked without transports.
 
 use crate::support::circuit;
 use bufferlab_conformance::claims;
@@ -12,7 +12,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
 
 const MTU: u32 = 1_500;
-/// The testbed's port buffer.
+/// Port buffer of the testbed.
 const PORT_BUFFER: u64 = 128_000;
 const SMALL: u8 = 0;
 const LARGE: u8 = 1;
@@ -48,7 +48,7 @@ fn packet(priority: u8, size: u32) -> Packet {
     Packet { size, priority, ..Packet::default() }
 }
 
-/// Offers `count` packets at one instant to a port that sends nothing; how many are stored.
+/// Offers `count` packets at one time to a port that sends nothing, and returns the number stored.
 fn pour(switch: &mut Switch<Box<dyn Policy>>, priority: u8, count: u64) -> u64 {
     let stored = (0..count).filter(|_| {
         let stored = switch.handle_arrival(Time::ZERO, &packet(priority, MTU), &mut ());
@@ -61,19 +61,19 @@ fn bytes(switch: &Switch<Box<dyn Policy>>, queue: u16) -> u64 {
     switch.buffer().queue_bytes(QueueId(queue))
 }
 
-/// What one arrival did.
+/// An arrival and its effect.
 struct Event {
     size: u64,
     priority: u8,
-    /// Q_s, Q_l and the bound of the port, before.
+    /// Q_s, Q_l and the port's limit, before the arrival.
     small: u64,
     large: u64,
     limit: u64,
-    /// Q_s and Q_l, after.
+    /// Q_s and Q_l, after the arrival.
     after: (u64, u64),
     stored: bool,
     evicted: u64,
-    /// The whole ledger is in order, and the port within its limit.
+    /// Whether the ledger is correct and the port within its limit.
     within: bool,
 }
 
@@ -88,7 +88,7 @@ impl Observer for Evictions {
     }
 }
 
-/// Random arrivals and departures at four ports × two queues.
+/// Drives random arrivals and departures at four ports × two queues.
 fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl FnMut(&Event)) -> bool {
     const LIMIT: u64 = 20_000;
     let all: Vec<_> = [static_port(LIMIT), params.to_vec()]
@@ -125,7 +125,7 @@ fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl Fn
     switch.verify().is_ok()
 }
 
-/// Algorithm 1, line by line as printed but for the sign of line 4, with one counter per fate.
+/// Algorithm 1, line by line as printed except for the sign in line 4, with one counter per fate.
 #[derive(Default)]
 struct Printed {
     small: VecDeque<u64>,
@@ -154,19 +154,19 @@ impl Printed {
             self.large.pop_back();
             self.evicted += 1;
             self.small.push_back(len);
-            // Line 10 follows: nothing returns.
+            // The printed code continues with line 10, because there is no return.
         }
         self.dropped += 1;
     }
 
-    /// Packets that are accounted for, less those that arrived.
+    /// Number of accounted packets minus number of arrivals.
     fn surplus(&self) -> i64 {
         (self.small.len() + self.large.len()) as i64 + (self.dropped + self.evicted) as i64
             - self.arrived as i64
     }
 }
 
-/// The depth of a pipeline of dependent steps: each step names the steps that it needs.
+/// Returns the depth of a pipeline. Each step lists the steps that it depends on.
 fn depth(steps: &[(&str, &[&str])]) -> usize {
     let mut depths: Vec<(&str, usize)> = Vec::new();
     for (name, needs) in steps {
@@ -177,7 +177,7 @@ fn depth(steps: &[(&str, &[&str])]) -> usize {
     depths.iter().map(|(_, depth)| *depth).max().unwrap_or(0)
 }
 
-/// Section 4.1: what the arbiter computes for a packet, in steps that one clock cycle holds.
+/// Section 4.1: the arbiter's computation for a packet, in steps that fit into one clock cycle.
 const ARBITER: &[(&str, &[&str])] = &[
     ("sum of lengths + P.len <= B", &[]),
     ("V.len >= P.len", &[]),
@@ -190,8 +190,8 @@ const LOOKUP: &[(&str, &[&str])] = &[
     ("lengths and victim of the port", &["class and port of the packet"]),
 ];
 
-/// N flows of constant windows through a link that sends one packet per slot, `rtt` slots away: the
-/// queue once it has settled.
+/// Returns the settled queue length of N flows with constant windows. They share a link that sends
+/// one packet per slot, `rtt` slots away.
 fn constant_windows(flows: u64, window: u64, rtt: usize) -> u64 {
     let mut queue = 0;
     let mut way: VecDeque<u64> = (0..rtt).map(|slot| if slot == 0 { flows * window } else { 0 }).collect();
@@ -204,8 +204,8 @@ fn constant_windows(flows: u64, window: u64, rtt: usize) -> u64 {
     queue
 }
 
-/// DCTCP in congestion avoidance, N flows in step, packet by packet through the core's switch and
-/// marker: the longest queue (packets).
+/// Returns the longest queue (packets) of N synchronised DCTCP flows in congestion avoidance,
+/// packet by packet through the core's switch and marker.
 fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     const G: f64 = 1.0 / 16.0;
     struct Flow {
@@ -214,7 +214,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
         alpha: f64,
         acked: u64,
         marked: u64,
-        /// Packets until the end of this window of observation.
+        /// Packets until the end of this observation window.
         left: u64,
     }
     let marker = Marker::step(mark_above * u64::from(MTU));
@@ -228,9 +228,9 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     let mut all: Vec<Flow> = (0..flows)
         .map(|_| Flow { window: start, in_flight: 0, alpha: 0.0, acked: 0, marked: 0, left: start as u64 })
         .collect();
-    // Acknowledgements on their way: (flow, marked), one slot each.
+    // ACKs in flight: (flow, marked), one per slot.
     let mut way: VecDeque<Option<(usize, bool)>> = VecDeque::from(vec![None; rtt]);
-    // By packet: its flow, and whether it was marked.
+    // Flow and mark of each sent packet.
     let mut sent_packets: Vec<(usize, bool)> = Vec::new();
     let mut longest = 0;
     for slot in 0..400 * rtt as u64 {
@@ -265,7 +265,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
                 flow.in_flight += 1;
             }
         }
-        // After the first half: the estimate of the marked fraction has settled.
+        // The estimate of the marked fraction has settled after the first half.
         if slot > 200 * rtt as u64 {
             longest = longest.max(switch.buffer().queue_packets(QueueId(0)) as u64);
         }
@@ -275,8 +275,8 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
     longest
 }
 
-/// A port whose buffer is full, the share `tau` of it with packets of large flows: how many packets
-/// of a microburst it takes.
+/// Returns the number of microburst packets stored by a full port, of which the fraction `tau`
+/// belongs to large flows.
 fn absorbed(tau: f64) -> (u64, u64) {
     let mut bench = bench("losspass", &static_port(PORT_BUFFER), PORT_BUFFER, 1);
     let whole = PORT_BUFFER / u64::from(MTU);
@@ -285,16 +285,17 @@ fn absorbed(tau: f64) -> (u64, u64) {
     (pour(&mut bench.switch, SMALL, 2 * whole), large)
 }
 
-/// A microburst that meets a queue of `stored` packets in a port buffer without eviction.
+/// Returns the number of microburst packets stored by a port without eviction that has `stored`
+/// packets.
 fn absorbed_by_headroom(stored: u64) -> u64 {
     let mut bench = bench("cs", &[], PORT_BUFFER, 1);
     pour(&mut bench.switch, LARGE, stored);
     pour(&mut bench.switch, SMALL, 1_000)
 }
 
-/// An overload of large packets, and bursts of small flows every 2 ms: delays of small packets
-/// (p99, us), what was delivered of the large stream in time, and its longest wait (us), for one
-/// end of eviction.
+/// Overloads a port with large packets, with bursts of small flows every 2 ms, for one end of
+/// eviction. Returns the p99 delay of small packets (us), the delivered part of the large stream
+/// and its longest delay (us).
 fn evicting(end: &'static str) -> (f64, u64, f64) {
     let params = [static_port(PORT_BUFFER), vec![given("victim", ParamValue::Choice(end.into()))]].concat();
     let mut bench = bench("losspass", &params, PORT_BUFFER, 1);
@@ -388,7 +389,7 @@ claims! {
             if event.evicted > 0 {
                 evictions += 1;
                 over += u64::from(event.after.0 > event.limit - RESERVE);
-                // Ql keeps its reserve, but for the slack of the packet that did not fit.
+                // Ql keeps its reserve, except for less than one MTU.
                 taken += u64::from(event.after.1 + u64::from(MTU) < RESERVE.min(event.large));
             }
             beyond = beyond.max(event.after.0);

@@ -1,6 +1,6 @@
-//! Plasticine's Figures 2 to 6, packet by packet: a buffer of 60 packets, ports that send one
-//! packet per unit of time. A packet of the figures is sent as 100 small ones, so that whole
-//! packets are no coarser than the numbers.
+//! Plasticine's Figures 2 to 6, packet by packet: a buffer of 60 packets, and ports that send one
+//! packet per unit of time. Each packet of the figures is sent as 100 small ones, so that rounding
+//! to whole packets does not matter.
 
 use crate::support::circuit;
 use bufferlab_conformance::claims;
@@ -10,17 +10,18 @@ use bufferlab_core::{ParamValue, SwitchConfig};
 use bufferlab_units::{BitRate, Time};
 
 const LINE: BitRate = BitRate::gbps(10);
-/// A packet of the figures (bytes), in grains of …
+/// Size of a packet in the figures (bytes).
 const PACKET: u64 = 1_000;
-/// … so many bytes.
+/// Size of the small packets that stand for it (bytes).
 const GRAIN: u32 = 10;
 
-/// So many units of time: in one, a port sends a packet.
+/// Converts units of time; a port sends one packet per unit.
 fn units(count: f64) -> Time {
     Time((LINE.serialization(PACKET).0 as f64 * count).round() as u64)
 }
 
-/// A switch of 60 packets; red is queue 0 of a port (alpha 2), yellow are the others (alpha 1).
+/// A switch with a buffer of 60 packets. Queue 0 of a port is red (alpha 2), the others are yellow
+/// (alpha 1).
 struct Figure {
     bench: OpenLoop,
     queues_per_port: u16,
@@ -33,7 +34,7 @@ impl Figure {
             ..SwitchConfig::new(60 * PACKET, vec![LINE; ports]).with_queues(queues)
         };
         let alpha = ("alpha", ParamValue::RatioPerPriority(vec![2.0, 1.0].into()));
-        // N and gamma follow within a tenth of a unit.
+        // N and gamma are updated within a tenth of a unit.
         let prompt = ("update_interval", ParamValue::Time(Time::from_ns(80)));
         let groups = |high| ("high_priorities", ParamValue::Count(high));
         let (policy, params) = match scheme {
@@ -45,8 +46,8 @@ impl Figure {
         Self { bench, queues_per_port: queues as u16 }
     }
 
-    /// From now on `queue` gets `rate` packets per unit of time. Sources are a little out of step:
-    /// else the order of simultaneous grains would decide.
+    /// Sends `rate` packets per unit of time to `queue` from now on. Sources are slightly out of
+    /// step, so that the order of simultaneous packets does not matter.
     fn load(&mut self, queue: u16, rate: u64) {
         let (port, priority) = (queue / self.queues_per_port, (queue % self.queues_per_port) as u8);
         let rate = BitRate(LINE.0 * rate);
@@ -59,7 +60,7 @@ impl Figure {
         self.bench.run_until(end);
     }
 
-    /// Length in packets.
+    /// Length of a queue (packets).
     fn length(&self, queue: u16) -> f64 {
         self.bench.bytes(queue) as f64 / PACKET as f64
     }
@@ -68,7 +69,7 @@ impl Figure {
         self.bench.switch.buffer().shared_free() as f64 / PACKET as f64
     }
 
-    /// A burst into `queue`: when its first grain is dropped (units of time) and what it stores
+    /// Sends a burst to `queue`. Returns the time of its first drop (units) and the queue's length
     /// then (packets).
     fn burst(&mut self, queue: u16, rate: u64) -> (f64, f64) {
         let start = self.bench.now;
@@ -84,14 +85,14 @@ impl Figure {
 #[derive(Clone, Copy, Debug)]
 enum Scheme {
     Dt,
-    /// Plasticine, yellow queues of a port being one priority: both factors.
+    /// Plasticine with both factors: the yellow queues of a port are one priority.
     Equation3,
-    /// Every queue of a port a priority of its own: the drain rate only.
+    /// Plasticine with the drain rate only: every queue of a port is a separate priority.
     OneFactor,
 }
 
-/// Five yellow queues of port 0 and a burst of 5:1 into red of port 1: yellow before, time and
-/// length at the first drop, red and yellow in the end.
+/// Five yellow queues of port 0, and a 5:1 burst to the red queue of port 1. Returns yellow's
+/// length before, time and length at the first drop, and the final lengths of red and yellow.
 fn five_to_one(scheme: Scheme) -> [f64; 5] {
     let mut figure = Figure::new(scheme, 2, 6);
     (1..6).for_each(|queue| figure.load(queue, 1));
@@ -110,7 +111,7 @@ claims! {
     Holds "PLA-HW-1" pla_hw_1_the_circuit_has_the_arrays_and_tables_of_the_figure ("four register arrays, two match-action tables") {
         let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../hardware/rtl/plasticine_pisa.sv"));
         let text = text.expect("the circuit is there");
-        // An array is declared with a range behind its name.
+        // An array declaration has a range after the name.
         let arrays: Vec<&str> = text.lines().filter_map(|line| {
             let (declared, size) = line.trim().strip_prefix("logic ")?.rsplit_once('[')?;
             size.starts_with("2**").then(|| declared.rsplit(' ').next()).flatten()
@@ -164,7 +165,7 @@ claims! {
         let above = figure.bench.bytes(1) > figure.bench.threshold(1).unwrap_or(u64::MAX);
         let start = figure.bench.now;
         let lost = figure.bench.queues[2].losses.len();
-        // t2: yellow has come down to its threshold.
+        // t2: the yellow queue has drained to its threshold.
         while figure.bench.bytes(1) > figure.bench.threshold(1).unwrap_or(u64::MAX) && figure.bench.step(Time::MAX) {}
         let t2 = t1 + (figure.bench.now - start).as_secs_f64() / units(1.0).as_secs_f64();
         let drops = figure.bench.queues[2].losses.len() > lost;

@@ -1,4 +1,4 @@
-//! Claims of Reverie (NSDI 2024) about who is counted where: every account after every one of a
+//! Claims of Reverie (NSDI 2024) about accounting: every account is compared after each of a
 //! million random events.
 
 use bufferlab_conformance::claims;
@@ -13,30 +13,30 @@ use std::collections::VecDeque;
 const PORTS: u16 = 4;
 const QUEUES: usize = PORTS as usize * 2;
 const MTU: u64 = 1_500;
-/// Events from a pause to the sender's obedience, at most one packet each.
+/// Events between a pause and the sender's reaction, with at most one packet each.
 const LAG: u64 = 4;
 const HEADROOM: u64 = (LAG + 2) * MTU;
 const EVENTS: u64 = 1_000_000;
 
-/// Books kept beside the switch, of what it tells: bytes by ingress and by egress queue, and what
-/// of an ingress queue is headroom.
+/// Independent books of the switch's reports: bytes by ingress and by egress queue, and the
+/// headroom part of each ingress queue.
 #[derive(Default)]
 struct Books {
     ingress: [u64; QUEUES],
     egress: [u64; QUEUES],
     headroom: [u64; QUEUES],
-    /// Where only some ports are lossless: which ingress queues, and bytes of lossy packets by
+    /// If only some ports are lossless: which ingress queues are, and bytes of lossy packets by
     /// egress queue.
     is_lossless: [bool; QUEUES],
     lossy_egress: [u64; QUEUES],
     headroom_before: u64,
-    /// What each sender was told last, and when it obeys.
+    /// Last report to each sender, and the times at which senders react.
     told: [bool; QUEUES],
     obeys: VecDeque<(u64, usize, bool)>,
     step: u64,
     pauses: u64,
     resumes: u64,
-    /// A pause after a pause, or a resume after a resume.
+    /// Number of repeated pauses or repeated resumes.
     repeated: u64,
 }
 
@@ -64,7 +64,7 @@ impl Observer for Books {
                 if !self.is_lossless[ingress] {
                     self.lossy_egress[usize::from(departure.queue.0)] -= size;
                 }
-                // Headroom is given back first, whichever packet leaves.
+                // Departures release headroom first, whichever packet leaves.
                 self.headroom[ingress] = self.headroom[ingress].saturating_sub(size);
             }
             SwitchEvent::PauseChanged { ingress, paused, .. } => {
@@ -82,22 +82,22 @@ impl Observer for Books {
     }
 }
 
-/// What a million events found.
+/// Results of a million events.
 struct Found {
     books: Books,
-    /// Events after which an identity was broken.
+    /// Number of events after which an identity was broken.
     broken: u64,
     lossless_losses: u64,
     lossy_losses: u64,
     stored: u64,
 }
 
-/// Priority 0 is lossy, priority 1 lossless; senders obey pauses late.
+/// Runs random events. Priority 0 is lossy, priority 1 lossless; senders react late to pauses.
 fn fuzz(policy: &str, identities: impl Fn(&Books, &Buffer, &dyn Policy) -> bool) -> Found {
     fuzz_with(policy, EVENTS, vec![], vec![], 1, identities)
 }
 
-/// The same with parameters on top, and with lossless priorities by port.
+/// Runs random events with additional parameters, and with lossless priorities by port.
 fn fuzz_with(
     policy: &str,
     events: u64,
@@ -138,7 +138,7 @@ fn fuzz_with(
         while switch.poll_timeout().is_some_and(|due| due <= now) {
             switch.handle_timeout(now, books);
         }
-        // Overloaded and draining in turn.
+        // Alternate between overload and draining.
         if stream.below(10) < if step / 4_000 % 2 == 0 { 3 } else { 7 } {
             let _ = switch.poll_transmit(now, stream.below(u64::from(PORTS)) as u16, books);
         } else {
@@ -176,7 +176,7 @@ fn probe(policy: &dyn Policy, buffer: &Buffer, wanted: &str) -> u64 {
     value
 }
 
-/// Equations 7 to 9, and the total, in our books and in the switch.
+/// Equations 7 to 9 and the total hold in these books and in the switch.
 fn counted_twice(books: &Books, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let headroom = sum(&books.headroom, 1);
     let (lossy_in, lossless_in) = (sum(&books.ingress, 0), sum(&books.ingress, 1) - headroom);
@@ -191,7 +191,7 @@ fn counted_twice(books: &Books, buffer: &Buffer, policy: &dyn Policy) -> bool {
         && (b_eo - 1..=b_eo).contains(&(probe(policy, buffer, "lossy_pool_free") + q_eo))
 }
 
-/// Lossy queues at egress and lossless ones at ingress are all that there is.
+/// Only lossy egress queues and lossless ingress queues are counted.
 fn counted_once(books: &Books, buffer: &Buffer, _: &dyn Policy) -> bool {
     let queues = sum(&books.egress, 0) + sum(&books.ingress, 1);
     let headroom = sum(&books.headroom, 1);
@@ -243,7 +243,7 @@ fn the_page_says_what_was_found() {
     assert_page("docs/evidence/claims-lossless.md", "reverie-accounts", CLAIMS);
 }
 
-/// Profiles of every queue, drawn at random, and which ports have priority 1 lossless.
+/// Random profiles of every queue, and the ports with lossless priority 1.
 struct Drawn {
     profiles: Vec<BufferProfile>,
     lossless_by_port: Vec<u32>,
@@ -297,8 +297,7 @@ fn draw(seed: u64, thresholds: bool) -> Drawn {
     drawn
 }
 
-/// Equations 7 to 9 with reserves beside the pools: each packet has the class of the port that it
-/// came from.
+/// Equations 7 to 9 with reserves beside the pools. A packet has the class of its ingress port.
 fn counted_twice_with(drawn: &Drawn, books: &Books, buffer: &Buffer, policy: &dyn Policy) -> bool {
     let of_class = |bytes: &[u64; QUEUES], lossless: bool| -> u64 {
         (0..QUEUES).filter(|&queue| books.is_lossless[queue] == lossless).map(|queue| bytes[queue]).sum()

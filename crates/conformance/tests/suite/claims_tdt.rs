@@ -1,7 +1,7 @@
-//! TDT (ToN 2022): what it says of thresholds, states and single bursts, packet by packet on one
+//! TDT (ToN 2022): statements about thresholds, states and single bursts, packet by packet on one
 //! switch: 16 ports of 1 Gb/s, 1 MB, packets of 1500 B.
 //!
-//! What needs random traffic is in `crates/sim/tests/suite/claims_tdt.rs`.
+//! Statements that need random traffic are in `crates/sim/tests/suite/claims_tdt.rs`.
 
 use crate::support::circuit;
 use bufferlab_conformance::claims;
@@ -13,7 +13,7 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 const MTU: u32 = 1_500;
 const BUFFER: u64 = 1_000_000;
 const PORTS: usize = 16;
-/// When bursts start; overloads start at 0.
+/// Start of the bursts; overloads start at 0.
 const BURST: Time = Time::from_ms(150);
 const TDT: &[(&str, ParamValue)] = &[];
 
@@ -35,15 +35,15 @@ fn bench(policy: &str, params: &[(&str, ParamValue)], sources: &[Source]) -> Ope
     OpenLoop::new(&config, policy, params, sources).expect("it fits")
 }
 
-/// The first `n` ports overloaded by 2 Gb/s from the start, and a burst into each of the next `m`
-/// ports.
+/// Overloads the first `n` ports with 2 Gb/s from the start, and sends a burst to each of the next
+/// `m` ports.
 fn overloads_and_bursts(n: u16, m: u16, mbps: u64, duration: Time) -> Vec<Source> {
     let mut sources: Vec<_> = (0..n).map(|port| overload(port, 2_000)).collect();
     sources.extend((n..n + m).map(|port| source(port, mbps, BURST, BURST + duration)));
     sources
 }
 
-/// The first loss of any burst, counted from their start.
+/// Returns the first loss of any burst, and its time since the start of the bursts.
 fn first_loss(policy: &str, n: u16, m: u16, mbps: u64) -> (f64, Loss) {
     let mut bench = bench(policy, &[], &overloads_and_bursts(n, m, mbps, Time::from_ms(20)));
     bench.run_until(BURST + Time::from_ms(20));
@@ -53,8 +53,8 @@ fn first_loss(policy: &str, n: u16, m: u16, mbps: u64) -> (f64, Loss) {
     ((loss.at - BURST).as_secs_f64(), loss)
 }
 
-/// A switch and a load: N overloaded ports, M bursting at R (bit/s) on ports of C, B (bits), alpha,
-/// n ports.
+/// A switch and a load: N overloaded ports, M bursts of rate R (bit/s), port rate C, B (bits),
+/// alpha, n ports.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     n: f64,
@@ -71,33 +71,33 @@ impl Load {
         Self { n, m, r, c: 1e9, b: BUFFER as f64 * 8.0, a: 1.0 }
     }
 
-    /// The rate above which the overloaded queues cannot follow their threshold (section III).
+    /// Rate above which the overloaded queues cannot follow their threshold (section III).
     fn boundary(&self) -> f64 {
         self.c * (1.0 + (1.0 + self.a * self.n) / (self.a * self.m))
     }
 
-    /// Eq. 4.
+    /// Eq. 4: DT with a slow burst.
     fn dt_slow(&self) -> f64 {
         self.a * self.b / ((1.0 + self.a * (self.m + self.n)) * (self.r - self.c))
     }
 
-    /// Eq. 7 and 8.
+    /// Eq. 7 and 8: DT with a fast burst.
     fn dt_fast(&self) -> f64 {
         let drain = (1.0 + self.a * self.m) * (self.r - self.c) - self.a * self.n * self.c;
         self.a * self.b / ((1.0 + self.a * self.n) * drain)
     }
 
-    /// Eq. 5 and 6; also what is ideal.
+    /// Eq. 5 and 6: EDT with a slow burst; also the ideal value.
     fn edt_slow(&self) -> f64 {
         self.b / (self.m * (self.r - self.c))
     }
 
-    /// Eq. 13.
+    /// Eq. 13: EDT with a fast burst.
     fn edt_fast(&self) -> f64 {
         self.b / ((1.0 + self.a * self.n) * (self.m * self.r - (self.m + self.n) * self.c))
     }
 
-    /// Eq. 14: when the old queues are empty.
+    /// Eq. 14: time at which the old queues are empty.
     fn edt_empty(&self) -> f64 {
         self.a * self.b / ((1.0 + self.a * self.n) * self.c)
     }
@@ -109,8 +109,7 @@ impl Load {
     }
 }
 
-/// The largest deviation of first losses from a formula over several loads, in percent; and the
-/// loads' number.
+/// Returns the largest deviation of first losses from a formula over several loads (percent).
 fn worst(policy: &str, loads: &[(u16, u16, u64)], formula: impl Fn(&Load) -> f64) -> f64 {
     let deviation = |&(n, m, mbps): &(u16, u16, u64)| {
         let expected = formula(&Load::of(n, m, mbps));
@@ -131,7 +130,7 @@ fn us(seconds: f64) -> String {
     format!("{:.1} us", seconds * 1e6)
 }
 
-/// Puts packets into `port` one after the other without time passing; how many were stored.
+/// Offers packets to `port` without time passing, and returns the number stored.
 fn pour(bench: &mut OpenLoop, port: u16, packets: u64) -> u64 {
     let packet = Packet { size: MTU, egress_port: port, ..Packet::default() };
     let stored = (0..packets).filter(|_| {
@@ -147,7 +146,8 @@ fn send(bench: &mut OpenLoop, port: u16, packets: u64) {
     }
 }
 
-/// When a port under a constant load is first in `state`; `None`: not within 20 ms.
+/// Returns the time at which a port under constant load first enters `state`; `None` if not within
+/// 20 ms.
 fn first_in(state: f64, params: &[(&str, ParamValue)], mbps: u64) -> Option<Time> {
     let mut bench = bench("tdt", params, &[overload(0, mbps)]);
     while bench.step(Time::from_ms(20)) {
@@ -158,8 +158,8 @@ fn first_in(state: f64, params: &[(&str, ParamValue)], mbps: u64) -> Option<Time
     None
 }
 
-/// Fig. 8: 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms into one port: delay of the second flow's
-/// first packet and the mean (ms).
+/// Fig. 8: 2 Gb/s for 0.2 s, then 0.8 Gb/s for 10 ms to one port. Returns the delay of the second
+/// flow's first packet, and its mean delay (ms).
 fn second_flow(policy: &str) -> (f64, f64) {
     let second = source(0, 800, Time::from_ms(200), Time::from_ms(210));
     let mut bench = bench(policy, &[], &[overload(0, 2_000), second]);
@@ -169,7 +169,7 @@ fn second_flow(policy: &str) -> (f64, f64) {
     (ms[0], ms.iter().sum::<f64>() / ms.len() as f64)
 }
 
-/// The states of port 0 in order, each visit once.
+/// Returns the sequence of states of port 0.
 fn states(bench: &mut OpenLoop, end: Time) -> Vec<u8> {
     let mut states = vec![0];
     while bench.step(end) {
@@ -211,7 +211,7 @@ claims! {
     }
 
     Holds "TDT-C1-1" tdt_c1_1_the_boundary_between_slow_and_fast_bursts_is_where_the_papers_three_schemes_put_it ("R <= C (1 + (1 + aN)/(aM)) is case 1") {
-        // ABM Eq. 28 and Plasticine Eq. 33 for N queues of weight a and M new ones of the same:
+        // ABM Eq. 28 and Plasticine Eq. 33 for N old queues and M new ones, all of weight a:
         // gamma + (1 + S) gamma / (omega n).
         let mut stream = RandomStream::new(1, "claims/c1", 0);
         let mut same = true;
@@ -219,7 +219,7 @@ claims! {
             let load = Load::random(&mut stream);
             let other = load.c * (1.0 + (1.0 + load.a * load.n) * (1.0 / load.a) / load.m);
             same &= near(load.boundary(), other, 1e-12);
-            // The two formulas meet there.
+            // The formulas for slow and fast bursts agree at the boundary.
             let at = Load { r: load.boundary(), ..load };
             same &= near(at.dt_slow(), at.dt_fast(), 1e-9);
         }
@@ -290,12 +290,12 @@ claims! {
 
     Refuted "TDT-V6A-5" tdt_v6a_5_the_counters_are_those_of_the_paper_but_oc2_which_is_twice_the_buffer ("NEC 42, DEC 3, DC 333, OC1 42, OC2 1344") {
         let state = |bench: &OpenLoop| bench.probe(0, "state");
-        // NEC: net packets until absorption.
+        // NEC: net arrivals until absorption begins.
         let mut bench_nec = bench("tdt", TDT, &[]);
         let nec = (1..100).find(|_| { pour(&mut bench_nec, 0, 1); state(&bench_nec) == 1.0 }).unwrap_or(0);
-        // DEC: packets sent in a row that end it.
+        // DEC: departures in a row that end absorption.
         let dec = (1..100).find(|_| { send(&mut bench_nec, 0, 1); state(&bench_nec) == 0.0 }).unwrap_or(0);
-        // OC1: packets sent after which 40 net packets are forgotten.
+        // OC1: departures after which 40 net arrivals are forgotten.
         let forgotten = |sent: u64| {
             let mut bench = bench("tdt", TDT, &[]);
             pour(&mut bench, 0, 40);
@@ -304,7 +304,7 @@ claims! {
             state(&bench) == 0.0
         };
         let oc1 = (1..100).find(|sent| forgotten(*sent)).unwrap_or(0);
-        // OC2: packets sent that end absorption while it goes on.
+        // OC2: departures that end absorption although arrivals continue.
         let mut bench_oc2 = bench("tdt", TDT, &[]);
         pour(&mut bench_oc2, 0, 42);
         let oc2 = (1..3_000).find(|_| { pour(&mut bench_oc2, 0, 1); send(&mut bench_oc2, 0, 1); state(&bench_oc2) == 0.0 }).unwrap_or(0);
@@ -387,7 +387,7 @@ claims! {
     }
 
     Holds "TDT-CIR-1" tdt_cir_1_decisions_depend_on_the_order_of_events_and_not_on_time ("no timers: counters, triggers, comparators only") {
-        // The same events at other times.
+        // The same sequence of events at stretched times.
         let run = |stretch: u64| {
             let mut bench = bench("tdt", TDT, &[]);
             let mut stream = RandomStream::new(3, "claims/cir", 0);
@@ -451,8 +451,8 @@ claims! {
     }
 
     Holds "TDT-F6-1" tdt_f6_1_a_burst_and_an_overload_pass_through_all_states_once ("normal, absorption, normal, evacuation, normal") {
-        // Rates are not stated: 2.2 Gb/s from 0 to 5 ms, 1.5 Gb/s from 10 to 30 ms. A slower
-        // overload has too few losses in 20 ms.
+        // The paper does not state the rates: 2.2 Gb/s from 0 to 5 ms, 1.5 Gb/s from 10 to 30 ms. A
+        // slower overload has too few losses in 20 ms.
         let sources = [source(0, 2_200, Time::ZERO, Time::from_ms(5)), source(0, 1_500, Time::from_ms(10), Time::from_ms(30))];
         let mut bench = bench("tdt", TDT, &sources);
         let states = states(&mut bench, Time::from_ms(60));
@@ -460,7 +460,7 @@ claims! {
     }
 }
 
-/// Erratum E-TDT-1, which the corrected scheme above rests on.
+/// Erratum E-TDT-1, on which the corrected scheme above is based.
 #[test]
 fn with_dec_as_printed_tdt_is_no_better_than_edt() {
     let literal = [("literal_dec", ParamValue::Flag(true))];
@@ -472,8 +472,8 @@ fn with_dec_as_printed_tdt_is_no_better_than_edt() {
     assert!(near(first.as_secs_f64(), first_loss("edt", 2, 1, 8_000).0, 1e-9), "{first}");
 }
 
-/// A rate of exactly k times the line is on the edge: the order of simultaneous packets decides
-/// when it is called a burst.
+/// At a rate of exactly k times the line rate, the order of simultaneous packets decides when a
+/// burst is detected.
 #[test]
 fn at_exactly_twice_the_line_the_order_of_simultaneous_packets_decides() {
     let at = |first| {

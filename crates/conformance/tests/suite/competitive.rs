@@ -1,5 +1,5 @@
-//! Policies against an optimum that knows the future, on tiny instances of unit packets, and
-//! against Longest Queue Drop.
+//! Policies against an offline optimum, on tiny instances of unit packets, and against Longest
+//! Queue Drop.
 
 use bufferlab_conformance::competitive::{Arrivals, Fates, Slotted, Timed, TimedPacket, standings};
 use bufferlab_conformance::{Device, SwitchDevice};
@@ -7,7 +7,7 @@ use bufferlab_core::policy::Credence;
 use bufferlab_core::*;
 use bufferlab_units::{BitRate, RandomStream, Time};
 
-/// The proven bound of Longest Queue Drop.
+/// Proven competitive ratio of Longest Queue Drop.
 const LQD_BOUND: f64 = 1.707;
 const FIRST: (&str, &str) = ("ties", "first");
 
@@ -29,7 +29,7 @@ fn count(fates: &Fates) -> u64 {
     fates.sent.iter().filter(|&&sent| sent).count() as u64
 }
 
-/// All arrivals of `slots` slots with up to `most` packets each for two ports.
+/// All arrivals of `slots` slots with up to `most` packets each to two ports.
 fn all_small(capacity_packets: u64, slots: u32, most: u32) -> impl Iterator<Item = Slotted> {
     let orders: Vec<Vec<u16>> = (0..=most)
         .flat_map(|packets| {
@@ -46,7 +46,8 @@ fn all_small(capacity_packets: u64, slots: u32, most: u32) -> impl Iterator<Item
     })
 }
 
-/// Bursts for two to four ports, a buffer of two to eight packets, up to twelve slots.
+/// Random bursts to two to four ports, with a buffer of two to eight packets and up to twelve
+/// slots.
 fn random(seed: u64) -> Slotted {
     let mut stream = RandomStream::new(seed, "test/competitive", 0);
     let ports = 2 + stream.below(3) as usize;
@@ -73,7 +74,7 @@ fn no_policy_transmits_more_than_the_optimum() {
     for arrivals in instances() {
         let optimum = arrivals.optimum();
         for info in POLICIES {
-            // Some refuse a buffer as small as this.
+            // Some policies refuse such a small buffer.
             let Some(sent) = sent(&arrivals, info.name, &[]) else { continue };
             assert!(sent <= optimum, "{} sends {sent} of {optimum}: {arrivals:?}", info.name);
             runs += 1;
@@ -93,7 +94,7 @@ fn longest_queue_drop_transmits_at_least_the_optimum_over_1_707() {
             worst = worst.max(ratio);
         }
     }
-    // It is not optimal: the claim is not empty.
+    // Longest Queue Drop is not optimal, so the bound is not vacuous.
     assert!(worst > 1.05, "{worst}");
 }
 
@@ -127,7 +128,8 @@ fn thresholds_of_followlqd_are_the_queues_of_longest_queue_drop() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// Credence with the fates under Longest Queue Drop, every `flip`-th of them turned round.
+/// Runs Credence with the fates under Longest Queue Drop as predictions, every `flip`-th one
+/// inverted.
 fn credence(arrivals: &Slotted, flip: Option<usize>) -> u64 {
     let fates = arrivals.run(&mut device(arrivals, "lqd", &[]).expect("it fits"));
     let mut drops = fates.drops();
@@ -162,8 +164,7 @@ fn bad_predictions_cost_credence_packets_but_no_more_than_a_factor_of_the_ports(
     assert!(perfect > some && some > wrong, "{perfect} {some} {wrong}");
 }
 
-/// One port takes the whole buffer, and every space that it frees; the packets of the others find
-/// none.
+/// One port takes the whole buffer and every freed space, so packets of the other ports find none.
 #[test]
 fn complete_sharing_falls_behind_by_nearly_the_number_of_ports() {
     let mut slots = vec![vec![0; 8]];
@@ -171,14 +172,14 @@ fn complete_sharing_falls_behind_by_nearly_the_number_of_ports() {
     let arrivals = Slotted { ports: 4, capacity_packets: 8, slots };
     let (optimum, sharing) = (arrivals.optimum(), sent(&arrivals, "cs", &[]).expect("it fits"));
     assert_eq!(sharing, 48, "port 0 alone: 8 + 40");
-    // It refuses 3 of the first 8: one leaves, 4 wait, and there is room for the 4 of every slot to
-    // come.
+    // The optimum refuses 3 of the first 8 packets: one leaves, 4 wait, and the 4 of each later
+    // slot fit.
     assert_eq!(optimum, 5 + 40 * 4);
     let lqd = sent(&arrivals, "lqd", &[]).expect("it fits");
     assert!(lqd as f64 > 0.95 * optimum as f64, "{lqd} of {optimum}");
 }
 
-/// Dynamic Thresholds keep free what nobody else asks for.
+/// Dynamic Thresholds reserve space that no other queue uses.
 #[test]
 fn dynamic_thresholds_store_a_third_of_a_lone_burst_that_fits() {
     let arrivals = Slotted { ports: 4, capacity_packets: 9, slots: vec![vec![2; 9]] };
@@ -199,9 +200,9 @@ fn the_optimum_of_instances_that_are_clear_by_hand() {
     };
     assert_eq!(optimum(2, &[]), 0);
     assert_eq!(optimum(2, &[&[0, 0, 0]]), 2);
-    // One must be refused although there is space, so that port 1 can send three in the same slots.
+    // One packet must be refused despite free space, so that port 1 can send in all three slots.
     assert_eq!(optimum(2, &[&[0, 0, 1], &[1], &[1]]), 4);
-    // The buffer holds 3: port 1's burst of two comes later, when one has left.
+    // The buffer has room for 3; port 1's burst of two arrives after one packet has left.
     assert_eq!(optimum(3, &[&[0, 0, 0], &[1, 1]]), 4);
 }
 
@@ -217,7 +218,8 @@ fn timed_packets_are_all_accounted_for_and_an_idle_port_sends_at_once() {
         tags: Tags::NONE,
         flow: 0,
     };
-    // The first leaves at once; four of 1500 B fill the buffer; after 1.2 us one has left.
+    // The first packet leaves at once. Four of 1500 B fill the buffer, and after 1.2 us one of them
+    // has left.
     let mut packets = vec![at(0, 0, 1_500); 6];
     packets.extend([at(1_199, 1, 64), at(1_200, 1, 1_500)]);
     let fates = Timed { config: config.clone(), packets: packets.clone() }
@@ -225,7 +227,7 @@ fn timed_packets_are_all_accounted_for_and_an_idle_port_sends_at_once() {
     assert_eq!(fates.sent, [true, true, true, true, true, false, false, true]);
     assert_eq!((fates.offered_bytes, fates.sent_bytes), (10_564, 9_000));
     assert!((fates.lost_share() - 1_564.0 / 10_564.0).abs() < 1e-12);
-    // Longest Queue Drop evicts for the small packet.
+    // Longest Queue Drop evicts a packet for the small one.
     let standings = standings(&Timed { config, packets }, &[find_policy("lqd").expect("registered")]);
     let fates = &standings.expect("it fits")[0].fates;
     assert_eq!(fates.sent, [true, true, true, true, false, false, true, true]);

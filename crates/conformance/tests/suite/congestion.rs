@@ -1,5 +1,4 @@
-//! Does every congestion control follow the vectors of its law, and would the vectors notice if it
-//! did not?
+//! Every congestion control follows the vectors of its law, and the vectors catch wrong controls.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -35,7 +34,7 @@ fn every_file_belongs_to_a_registered_control() {
     }
 }
 
-/// What a DCTCP of another make does wrong.
+/// Defects of an independent DCTCP.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
@@ -45,19 +44,19 @@ enum Defect {
     EndsEarly,
     /// Every ACK is an observation window.
     EndsAlways,
-    /// ACKs are counted, not segments.
+    /// The control counts ACKs instead of segments.
     CountsAcks,
-    /// Growth is not held back.
+    /// The window grows even if it may not.
     AlwaysGrows,
-    /// The window is cut by alpha, not by half of it.
+    /// The window is cut by alpha instead of alpha / 2.
     CutsDeep,
     /// The window falls below two segments.
     HasNoFloor,
-    /// The gain is not the parameter's.
+    /// The gain ignores the parameter.
     IgnoresItsGain,
 }
 
-/// DCTCP as RFC 8257 has it, written for this test, with a place for every defect.
+/// DCTCP as in RFC 8257, written for this test, with every defect built in.
 #[derive(Clone, Debug)]
 struct Other {
     defect: Defect,
@@ -123,7 +122,7 @@ impl Controller for Other {
     }
 }
 
-/// The cases of DCTCP in the reading of the RFC that one with this defect fails.
+/// Returns the cases of DCTCP, in the reading of the RFC, that a control with this defect fails.
 fn caught(defect: Defect) -> Vec<String> {
     let own = cases("dctcp").into_iter().filter(|case| case.profile == bufferlab_core::Profile::Paper);
     let fails = |case: &ControlCase| case.run(|_, _| Other::new(case, defect)).is_err();
@@ -156,12 +155,11 @@ fn a_dctcp_of_another_make_passes_and_broken_ones_are_caught() {
     assert!(grows.run(|_, _| Other::new(grows, Defect::AlwaysGrows)).is_err());
 }
 
-/// The cases of a control that it fails with other parameters: each parameter is checked by a case
-/// that sets it.
+/// A control fails some of its cases with other parameters: a case sets each parameter and checks
+/// it.
 #[test]
 fn every_parameter_of_a_control_is_set_by_one_of_its_cases() {
-    // DCQCN has a published set with a value for each, and the sets are compared in the transport's
-    // own tests.
+    // DCQCN has a published set with all values; the transport's tests compare the sets.
     for info in CONGESTION_CONTROLS.iter().filter(|info| info.name != "dcqcn") {
         let cases = cases(info.name);
         for param in info.params {

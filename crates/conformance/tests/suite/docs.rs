@@ -1,4 +1,4 @@
-//! Does every policy have a page, and does the page say what the registry says?
+//! Every policy has a page, and the page agrees with the registry.
 //!
 //! `cargo xtask generate` rewrites the generated blocks.
 
@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/policies")
 }
 
-/// One line: a table's cell cannot be broken.
+/// Joins lines, because a table cell cannot contain a line break.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
@@ -28,7 +28,7 @@ fn parameter_row(param: &ParamInfo) -> String {
     format!("| `{name}` | {expected} | `{}` | {artifact} | {doc} |", param.default)
 }
 
-/// The block between the markers.
+/// Generates the block between the markers.
 fn generated(info: &PolicyInfo) -> String {
     let mut text = String::new();
     let aliases: Vec<_> = info.aliases.iter().map(|alias| format!("`{alias}`")).collect();
@@ -95,7 +95,7 @@ fn items(page: &str) -> Vec<String> {
     items
 }
 
-/// Pages cite tests and vectors by name; a renamed one must not leave a dead reference behind.
+/// Pages cite tests and vectors by name; renaming one must not leave a dead reference.
 #[test]
 fn tests_and_vectors_that_a_page_cites_exist() {
     let root = folder().join("../..");

@@ -1,4 +1,4 @@
-//! Do the policies keep their promises, and do the papers?
+//! Tests of the policies' and the papers' claims.
 
 mod canaries;
 mod claims_losspass;

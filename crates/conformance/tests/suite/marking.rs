@@ -1,4 +1,4 @@
-//! Does the switch mark as the vectors of marking say, and would they notice if it did not?
+//! The switch marks as the vectors of marking say, and the vectors catch wrong markers.
 
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Case, Mismatch};
@@ -28,10 +28,10 @@ fn every_marking_rule_marks_as_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
-/// What makes a marker wrong, if it is of the rule in question.
+/// Falsifies a marker, if it has the rule in question.
 type Spoil = fn(&mut Marker);
 
-/// The cases that a switch with another marker fails.
+/// Returns the cases that a switch with another marker fails.
 fn caught(spoil: Spoil) -> Vec<String> {
     let fails = |case: &Case| {
         let mut config = case.config.clone();

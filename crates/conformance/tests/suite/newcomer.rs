@@ -1,8 +1,8 @@
-//! Do the walk-throughs in CONTRIBUTING.md work, followed to the letter?
+//! The walk-throughs in CONTRIBUTING.md work, followed to the letter.
 //!
-//! Every section `## Add a …` with steps is followed, all of them in one copy of the repository, so
-//! that it is built once. Five instructions, each a bold paragraph with a fenced block below
-//! it, are what a reader sees and what this test does:
+//! The test follows every section `## Add a …` that has steps, all in one copy of the repository,
+//! which is built once. There are five instructions, each a bold paragraph with a fenced block
+//! below it:
 //!
 //! ```text
 //! **Create `path`:**                                  the file is new and the block is its content
@@ -13,16 +13,15 @@
 //!                                                     the block fails and prints `text`, which names what was added
 //! ```
 //!
-//! The first sentence of a section says how much is added, and is counted: source files, lines in
-//! the registry, files of vectors, pages, scenarios.
+//! The first sentence of a section states how much is added: source files, lines in the registry,
+//! files of vectors, pages, scenarios. The test counts them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The copy's own profile: nobody debugs it, and most of it is built more often than it runs.
-/// Nothing here concerns the libraries of others: they are built as in the workspace, so that they
-/// can be taken from there.
+/// Build profile of the copy, without debug information, since most of it is built more often than
+/// run. Third-party libraries keep the workspace's profile, so that existing builds can be copied.
 const QUICK_BUILD: &str = r#"
 [profile.dev]
 debug = false
@@ -60,7 +59,7 @@ opt-level = 2
 opt-level = 0
 "#;
 
-/// Path relative to the root, content.
+/// Content of files by path, relative to the root.
 type Files = BTreeMap<String, Vec<u8>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,15 +71,15 @@ enum Instruction {
     Mistake { path: String, new: String, old: String, says: String },
 }
 
-/// An instruction with its block and its line in the page.
+/// Line number in the page, instruction and block.
 type Step = (usize, Instruction, String);
 
 /// A section with steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WalkThrough {
-    /// "a policy".
+    /// The addition, such as "a policy".
     subject: String,
-    /// The first sentence.
+    /// First sentence of the section.
     promise: String,
     steps: Vec<Step>,
 }
@@ -101,7 +100,7 @@ fn instruction(line: &str) -> Option<Instruction> {
         let (path, rest) = rest.split_once("` write `")?;
         let (new, rest) = rest.split_once("` for `")?;
         let (old, says) = rest.split_once("`; it says ")?;
-        // A text with backticks stands between two of them.
+        // The text is enclosed in backticks.
         let says = says.trim_matches(['`', ' ']);
         return Some(Instruction::Mistake {
             path: owned(path),
@@ -115,7 +114,7 @@ fn instruction(line: &str) -> Option<Instruction> {
     Some(Instruction::Insert { path: owned(path), below: owned(below) })
 }
 
-/// Every section `## Add a …` that has steps.
+/// Reads every section `## Add a …` that has steps.
 fn walk_throughs(page: &str) -> Result<Vec<WalkThrough>, String> {
     let mut lines = page.lines().enumerate().map(|(index, line)| (index + 1, line)).peekable();
     let mut found = Vec::new();
@@ -131,7 +130,7 @@ fn walk_throughs(page: &str) -> Result<Vec<WalkThrough>, String> {
                         (_, text) => block.extend([text, "\n"]),
                     }
                 }
-                // A section without steps may show what it likes.
+                // A section without steps may show any block.
                 match pending.take() {
                     Some((at, what)) => steps.push((at, what, block)),
                     None if steps.is_empty() => {}
@@ -164,11 +163,11 @@ fn walk_throughs(page: &str) -> Result<Vec<WalkThrough>, String> {
     if found.is_empty() { Err("there is no walk-through".to_owned()) } else { Ok(found) }
 }
 
-/// What a walk-through adds.
+/// Number of additions of a walk-through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     sources: usize,
-    /// Lines added to existing sources, comments not counted.
+    /// Lines added to existing sources, without comments.
     lines: usize,
     vectors: usize,
     pages: usize,
@@ -194,8 +193,7 @@ impl WalkThrough {
         tally
     }
 
-    /// What the thing that is added is called in sources: the file's name, or that of the first
-    /// field.
+    /// Name of the addition in the sources: the file's name, or that of the first field.
     fn name(&self) -> String {
         let created = self.steps.iter().find_map(|(_, what, _)| match what {
             Instruction::Create { path } => path.strip_suffix(".rs")?.rsplit('/').next(),
@@ -212,8 +210,8 @@ impl WalkThrough {
     }
 }
 
-/// "one source file", "two lines": how a sentence says what is added; of what is not added, the
-/// word alone.
+/// Numbers and words in a sentence about additions: "one source file", "two lines". A kind that is
+/// not added has the bare word.
 fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     let some = |count: usize, one: &str, many: &str| {
         let words = match count {
@@ -258,8 +256,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What a clone would hold if everything here were committed, but for this test: the copy need not
-/// copy itself.
+/// Reads the files of a clone with all local changes, except this test, which the copy does not
+/// need.
 fn repository() -> Files {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(arguments).current_dir(root()).output().expect("git runs");
@@ -275,16 +273,15 @@ fn repository() -> Files {
     files
 }
 
-/// Makes `folder` hold exactly `files`. What is equal already stays untouched, so that cargo builds
-/// little the next time.
+/// Makes `folder` contain exactly `files`. Equal files keep their times, so that cargo rebuilds
+/// little.
 fn synchronise(folder: &Path, files: &Files) {
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {
         for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
             let name = entry.path().strip_prefix(folder).expect("below").to_string_lossy().into_owned();
             if entry.path().is_dir() {
-                // An empty folder is no harmless rest: the workspace takes every folder of
-                // `crates/` for a crate.
+                // Remove empty folders: the workspace treats every folder of `crates/` as a crate.
                 let inside = format!("{name}/");
                 match files.range(inside.clone()..).next() {
                     Some((path, _)) if path.starts_with(&inside) => waiting.push(entry.path()),
@@ -304,9 +301,8 @@ fn synchronise(folder: &Path, files: &Files) {
     }
 }
 
-/// Copies the libraries of others, built for this test already, to where the copy of the repository
-/// would build them again. Cargo compares versions, features and profile: what does not fit is
-/// built there after all.
+/// Copies third-party libraries, already built for this test, into the target folder of the copy.
+/// Cargo compares versions, features and profile, and rebuilds those that do not fit.
 fn take_libraries(to: &Path) {
     let program = std::env::current_exe().expect("this test");
     let from = program.ancestors().nth(2).expect("a test lies in deps/");
@@ -328,7 +324,8 @@ fn take_libraries(to: &Path) {
             .filter(|name| !to.join(part).join(name).exists())
             .map(|name| from.join(part).join(name))
             .collect();
-        // With their times: cargo takes what is younger than what was built from it for a change.
+        // Keep modification times, since cargo rebuilds from sources that are newer than their
+        // output.
         for some in missing.chunks(100) {
             let copied = Command::new("cp").arg("-a").args(some).arg(to.join(part)).status();
             assert!(
@@ -341,7 +338,7 @@ fn take_libraries(to: &Path) {
     }
 }
 
-/// The repository after all walk-throughs.
+/// A copy of the repository after all walk-throughs.
 struct Copy {
     folder: PathBuf,
 }
@@ -369,7 +366,7 @@ impl Copy {
         String::from_utf8_lossy(&content).into_owned()
     }
 
-    /// Runs `script` at the root, without network; its output, and whether it succeeded.
+    /// Runs `script` at the root, without network. Returns its output and whether it succeeded.
     fn shell(&self, script: &str) -> (bool, String) {
         let mut command = Command::new("sh");
         command.args(["-ec", script]).current_dir(self.folder.join("repository"));
@@ -379,7 +376,7 @@ impl Copy {
         (result.status.success(), String::from_utf8_lossy(&output).into_owned())
     }
 
-    /// Runs what all walk-throughs want to be run, each command once; the output.
+    /// Runs the commands of all walk-throughs, each once, and returns the output.
     fn run(&self, walks: &[WalkThrough]) -> String {
         let (mut done, mut output) = (Vec::new(), String::new());
         for (at, _, block) in
@@ -400,7 +397,8 @@ impl Copy {
         output
     }
 
-    /// A mistake in what was added is found, and said to be one of that thing.
+    /// Checks that each mistake in the addition is detected, and that the message names the
+    /// addition.
     fn check_mistakes(&self, walk: &WalkThrough) {
         let mut count = 0;
         for (at, what, block) in &walk.steps {
@@ -422,7 +420,7 @@ impl Copy {
     }
 }
 
-/// What CONTRIBUTING.md has today; more are followed without a change here.
+/// Sections of CONTRIBUTING.md; new ones are tested without a change here.
 const SUBJECTS: &[&str] =
     &["a policy", "a congestion control", "a calculator", "a workload", "a topology", "a column", "a metric"];
 
@@ -443,8 +441,8 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
             let is_said = walk.promise.contains(&words);
             assert_eq!(is_said, count > 0, "\"{}\" adds {tally:?}; \"{words}\"", walk.promise);
         }
-        // The theory knows nothing of packets: how an answer is replayed stands in another crate,
-        // beside the answer's own file.
+        // The theory crate knows no packets, so the replay of an answer is in a second file of
+        // another crate.
         let files = if walk.subject == "a calculator" { 2 } else { 1 };
         let is_little = tally.sources <= files && tally.lines <= 2 * files;
         assert!(is_little, "{}: {tally:?} is too much work", walk.subject);
@@ -458,13 +456,13 @@ fn the_walk_throughs_work() {
     let output = copy.run(&walks);
     for (line, what, block) in walks.iter().flat_map(|walk| &walk.steps) {
         match what {
-            // The source is as good as ours: no warning, nothing to format.
+            // The source meets our standards: no warning, and nothing to format.
             Instruction::Create { path } if path.ends_with(".rs") => {
                 let is_blamed = output.contains(&format!("{path}:"));
                 assert!(!is_blamed, "the compiler has something to say of {path}:\n{output}");
                 assert_eq!(copy.read(path), *block, "cargo fmt changes {path}");
             }
-            // The registry knows it, and what is derived from the registry shows it.
+            // The registry and everything derived from it show the addition.
             Instruction::Expect { path } => {
                 let text = copy.read(path);
                 for part in block.lines() {
@@ -474,7 +472,7 @@ fn the_walk_throughs_work() {
             _ => {}
         }
     }
-    // The last one first: what depends on others is broken before they are.
+    // Start with the last: a mistake must not break earlier walk-throughs that it depends on.
     walks.iter().rev().for_each(|walk| copy.check_mistakes(walk));
 }
 

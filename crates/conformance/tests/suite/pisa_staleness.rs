@@ -1,8 +1,8 @@
-//! What does it cost that Plasticine's pipeline on a programmable switch decides from old
-//! registers? Thresholds and bursts against the period of its passes.
+//! Cost of stale registers in Plasticine's pipeline on a programmable switch: thresholds and bursts
+//! against the period of its passes.
 //!
-//! `cargo xtask generate conformance` draws `docs/concepts/figures/plasticine-pisa-staleness.svg`
-//! and the table of `docs/reference/policies/plasticine-pisa.md` anew.
+//! `cargo xtask generate conformance` redraws `docs/concepts/figures/plasticine-pisa-staleness.svg`
+//! and the table of `docs/reference/policies/plasticine-pisa.md`.
 
 use bufferlab_core::{Packet, ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags};
 use bufferlab_pages::{assert_all, check_block, check_file};
@@ -10,13 +10,13 @@ use bufferlab_units::{BitRate, RandomStream, Time};
 use std::fmt::Write;
 
 const MTU: u32 = 1_500;
-/// An MTU at 10 Gb/s.
+/// Transmission time of an MTU at 10 Gb/s.
 const SLOT: Time = Time::from_ns(1_200);
 const PORTS: usize = 8;
 const QUEUES: usize = 3;
 const CAPACITY: u64 = 600_000;
 const ALPHAS: [f64; QUEUES] = [4.0, 0.5, 0.5];
-/// What the pipeline derives as the length of a congested queue: B / (2 × queues).
+/// Length above which the pipeline treats a queue as congested: B / (2 × queues).
 const CONGESTED_ABOVE: u64 = CAPACITY / (2 * (PORTS * QUEUES) as u64);
 /// Pass periods of the figure (ns).
 const PERIODS_NS: [u64; 10] = [10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000];
@@ -44,7 +44,7 @@ fn pipeline(pass: Time, egress_length: &'static str) -> Switch<Box<dyn Policy>> 
     )
 }
 
-/// Plasticine with the same criterion of congestion and counters of the instant.
+/// Plasticine with the same criterion of congestion, but with current counters.
 fn ideal() -> Switch<Box<dyn Policy>> {
     build(
         "plasticine",
@@ -63,7 +63,7 @@ fn advance(switch: &mut Switch<Box<dyn Policy>>, now: Time) {
     }
 }
 
-/// Alpha / (N n) of a queue in the state of `switch`, as Plasticine counts.
+/// Alpha / (N n) of a queue, counted from the current state of `switch`.
 fn weight(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> f64 {
     let buffer = switch.buffer();
     let (port, priority) = buffer.port_and_priority(queue);
@@ -75,7 +75,7 @@ fn weight(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> f64 {
     ALPHAS[usize::from(priority)] / (congested.max(1) * active.max(1)) as f64
 }
 
-/// A random open loop; calls `look` before every arrival.
+/// Runs random open-loop arrivals and calls `look` before every one.
 fn open_loop(
     switch: &mut Switch<Box<dyn Policy>>,
     slots: u64,
@@ -85,7 +85,7 @@ fn open_loop(
     let mut on = [false; PORTS * QUEUES];
     for slot in 1..=slots {
         for port in 0..PORTS as u16 {
-            // Ports are not in step.
+            // Ports are out of step.
             let now = Time(slot * SLOT.0 + u64::from(port) * SLOT.0 / PORTS as u64);
             advance(switch, now);
             let _ = switch.poll_transmit(now, port, &mut ());
@@ -104,14 +104,14 @@ fn open_loop(
     }
 }
 
-/// By how much the pipeline's thresholds are wrong.
+/// Error of the pipeline's thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Error {
-    /// Median and 90th percentile of the factor between the pipeline's threshold and Plasticine's
-    /// of the instant, whichever is larger.
+    /// Median and 90th percentile of the ratio between the pipeline's threshold and Plasticine's
+    /// current one; the larger divided by the smaller.
     median: f64,
     p90: f64,
-    /// Share of thresholds within the factor of the shift, the root of two, and a packet.
+    /// Fraction of thresholds within one packet and a factor of √2, the error of the shift.
     within_shift: f64,
 }
 
@@ -121,7 +121,7 @@ fn threshold_error(pass: Time, egress_length: &'static str) -> Error {
     open_loop(&mut switch, 6_000, |switch, queue| {
         let found = switch.threshold(queue, Tags::NONE).expect("it has one") as f64;
         let exact = weight(switch, queue) * switch.buffer().shared_free() as f64;
-        // A threshold of zero is wrong by a packet, not infinitely.
+        // Adding a packet keeps the ratio finite for a threshold of zero.
         let packet = f64::from(MTU);
         let factor = ((found + packet) / (exact + packet)).max((exact + packet) / (found + packet));
         within += u64::from(factor <= 2.0_f64.sqrt() + 1e-9);
@@ -132,8 +132,8 @@ fn threshold_error(pass: Time, egress_length: &'static str) -> Error {
     Error { median: at(0.5), p90: at(0.9), within_shift: within as f64 / factors.len() as f64 }
 }
 
-/// What a burst of five times the port's rate, alone, stores before its first drop (KB).
-/// Plasticine: B/3.
+/// Returns the bytes (KB) that a lone burst of five times the port's rate stores before its first
+/// drop. Plasticine stores B/3.
 fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = pipeline(pass, egress_length);
     let packet = Packet { size: MTU, priority: 1, ..Packet::default() };
@@ -150,12 +150,12 @@ fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     panic!("the burst is never refused");
 }
 
-/// Every register as fresh as can be: a pass every nanosecond, a round of 24 queues in 24 ns, 50
-/// times per packet time.
+/// Pass period for the freshest registers: a round of 24 queues in 24 ns, 50 rounds per packet
+/// time.
 const FRESH: Time = Time::from_ns(1);
 
-/// The yardstick: `weight` and the policy `plasticine` give the same thresholds, so what follows
-/// compares with that policy.
+/// `weight` and the policy `plasticine` give equal thresholds, so later tests compare with that
+/// policy.
 #[test]
 fn the_yardstick_is_the_policy_plasticine() {
     let mut switch = ideal();
@@ -168,13 +168,13 @@ fn the_yardstick_is_the_policy_plasticine() {
         total += 1;
         same += u64::from((found - exact).abs() <= 1.0);
     });
-    // Packets of one instant meet counters that are up to 50 ns old.
+    // Simultaneous packets use counters up to 50 ns old.
     assert!(total > 1_000 && same as f64 >= 0.95 * total as f64, "{same} of {total}");
 }
 
-/// Convergence: as the pass period falls, thresholds come nearer to Plasticine's in every decade,
-/// until nearly all are within the error of the shift; the rest is the egress register, which only
-/// a leaving packet writes.
+/// Convergence: with each decade of the pass period, thresholds approach Plasticine's, until nearly
+/// all are within the error of the shift. The rest is due to the egress register, which only a
+/// departing packet writes.
 #[test]
 fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_of_the_shift() {
     let decades = [100_000, 10_000, 1_000, 100, 10].map(|ns| threshold_error(Time::from_ns(ns), "dequeue"));
@@ -183,13 +183,14 @@ fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_o
         assert!(pair[1].p90 <= pair[0].p90 * 1.02, "{decades:#?}");
     }
     let fresh = threshold_error(FRESH, "dequeue");
-    // Without P only the shift is left, and queues whose last packet left some packet times ago.
+    // The remaining errors are the shift's, and those of queues whose last packet left some packet
+    // times ago.
     assert!(fresh.p90 <= 2.0_f64.sqrt() && fresh.median < 1.05 && fresh.within_shift > 0.9, "{fresh:?}");
     assert!(decades[0].within_shift < 0.5, "a round of 2.4 ms is useless: {:?}", decades[0]);
 }
 
-/// With the length that a packet met on arrival the burst is never noticed, whatever the period:
-/// five packets come for each that goes.
+/// If registers store the length that a packet found on arrival, the burst is never detected,
+/// whatever the period: five packets arrive for each departure.
 #[test]
 fn a_burst_overshoots_with_the_pass_period_and_without_bound_if_registers_hold_what_packets_met() {
     let found = PERIODS_NS.map(|ns| absorbed_kb(Time::from_ns(ns), "dequeue"));
@@ -198,7 +199,7 @@ fn a_burst_overshoots_with_the_pass_period_and_without_bound_if_registers_hold_w
     assert!(absorbed_kb(FRESH, "enqueue") > 590.0);
 }
 
-/// One line of the figure.
+/// A line of the figure.
 struct Curve {
     name: &'static str,
     colour: &'static str,
@@ -206,7 +207,7 @@ struct Curve {
     points: Vec<(f64, f64)>,
 }
 
-/// Two panels side by side over a logarithmic axis of pass periods.
+/// Draws two panels side by side over a logarithmic axis of pass periods.
 fn figure(errors: &[Curve], bursts: &[Curve]) -> String {
     let mut svg = String::from(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 820 330\" font-family=\"sans-serif\" font-size=\"12\">\n\
@@ -224,7 +225,7 @@ fn panel(svg: &mut String, left: f64, title: &str, (low, high, step): (f64, f64,
     let decades = (PERIODS_NS[0] as f64, PERIODS_NS[PERIODS_NS.len() - 1] as f64);
     let x = |ns: f64| x0 + (ns / decades.0).log10() / (decades.1 / decades.0).log10() * (x1 - x0);
     let y = |value: f64| y0 - (value.clamp(low, high) - low) / (high - low) * (y0 - y1);
-    // Writing into a string cannot fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(svg, "<text x=\"{:.0}\" y=\"18\" font-weight=\"bold\">{title}</text>", left + 8.0);
     let mut tick = low;
     while tick <= high {

@@ -1,5 +1,4 @@
-//! Do TCP's sender and receiver follow the vectors of loss recovery, and would the vectors notice
-//! if they did not?
+//! TCP's sender and receiver follow the vectors of loss recovery, and the vectors catch wrong ones.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -34,10 +33,10 @@ fn the_receiver_acknowledges_what_its_vectors_say() {
     assert!(list.is_empty(), "\n{}\n", list.join("\n"));
 }
 
-/// What makes a sender's parameters wrong.
+/// Falsifies the parameters of a sender.
 type Spoil = fn(&mut TcpConfig);
 
-/// The cases that a sender with other parameters fails.
+/// Returns the cases that a sender with other parameters fails.
 fn caught_with(spoil: Spoil) -> Vec<String> {
     let fails = |case: &SenderCase| {
         let mut other = case.clone();
@@ -68,21 +67,21 @@ fn assert_noticed(name: &str, caught: &[String]) {
     assert!(caught.iter().any(|case| case.starts_with(name)), "\"{name}\" did not notice; {caught:?} did");
 }
 
-/// A sender that goes wrong in one way.
+/// Defects of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
-    /// The back-off of a lost SYN outlives the SYN-ACK.
+    /// The back-off after a lost SYN continues after the SYN-ACK.
     KeepsBackOff,
     IgnoresSacks,
     IgnoresMarks,
     /// A SACK without new cumulative data restarts the timer.
     RestartsTimerOnSacks,
-    /// The SYN-ACK is no sample of the round trip.
+    /// The SYN-ACK gives no sample of the round-trip time.
     IgnoresSynAckRtt,
-    /// Every retransmission leaves twice.
+    /// Every retransmission is sent twice.
     RepeatsRetransmissions,
-    /// A timeout does not shrink what it sends.
+    /// A timeout does not reduce the window.
     IgnoresTimeouts,
     /// Each duplicate SYN-ACK opens the connection again.
     OpensTwice,
@@ -93,7 +92,7 @@ struct Defective {
     defect: Defect,
     lost_syns: u32,
     acknowledged: bool,
-    /// Replaces the deadline.
+    /// Deadline that replaces the sender's.
     deadline: Option<Time>,
     again: Option<Segment>,
 }
@@ -186,15 +185,15 @@ fn senders_that_are_wrong_in_one_way_are_caught() {
     }
 }
 
-/// A receiver that goes wrong in one way.
+/// Defects of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Deafness {
     None,
-    /// Every mark is echoed on the next ACK only.
+    /// Every mark is echoed one ACK late.
     EchoesLate,
-    /// No block is reported.
+    /// No SACK block is reported.
     TellsNoBlock,
-    /// What waits is acknowledged with the mark of the segment that ended the wait.
+    /// A delayed ACK has the mark of the segment that ended the delay.
     BlursMarks,
     /// A duplicate is not acknowledged.
     IgnoresDuplicates,

@@ -1,23 +1,22 @@
-//! Does every registered policy keep the common promises?
+//! Every registered policy passes the common checks.
 
 use bufferlab_conformance::{Effort, Subject, check_subject};
 use bufferlab_core::{POLICIES, ParamValue, PolicyInfo, find_policy};
 use bufferlab_units::Time;
 
-/// Policies whose verdicts do not follow from the queue's length and the threshold of the packet's
-/// marks: they look at the packet's flow, drop early, or look at an old copy of the length or at a
-/// filtered one.
+/// Policies whose verdicts do not follow from queue length and threshold alone. They consider the
+/// packet's flow, drop early, or use an old or filtered copy of the length.
 const BEYOND_THE_THRESHOLD: &[&str] = &["fab", "ib", "plasticine-pisa", "plasticine-single", "reverie"];
 
-/// In place of defaults that would take most of the time: a switch is built for every script (large
-/// flow tables), and time passes in steps of 27 us (short periods).
+/// Parameters that replace slow defaults. A switch is built for every script (large flow tables are
+/// slow), and time advances in steps of 27 us (short periods are slow).
 fn quick(info: &PolicyInfo) -> Vec<(&'static str, ParamValue)> {
     let quick =
         [("flow_entries", ParamValue::Count(64)), ("pass_period", ParamValue::Time(Time::from_us(10)))];
     quick.into_iter().filter(|(name, _)| info.params.iter().any(|param| param.name == *name)).collect()
 }
 
-/// Every policy with its defaults, and the variants that run other code.
+/// Every policy with its defaults, and variants that run different code.
 fn subjects() -> Vec<Subject> {
     let defaults = POLICIES.iter().map(|info| {
         let subject = as_claimed(info, &quick(info));
@@ -107,7 +106,7 @@ fn subjects() -> Vec<Subject> {
     ));
     let occamy = find_policy("occamy").expect("registered");
     let alpha = |alpha: f64| ("alpha", ParamValue::RatioPerPriority(vec![alpha].into()));
-    // Small alphas expel much; a slow memory waits for its bucket.
+    // Small alphas cause many expulsions; a slow memory waits for its token bucket.
     for rate in [100_000_000_000, 10_000_000] {
         let bucket = ("bucket_cells", ParamValue::Count(20));
         subjects.push(Subject::registered(
@@ -122,11 +121,12 @@ fn subjects() -> Vec<Subject> {
     }
     let losspass = find_policy("losspass").expect("registered");
     for params in [
-        // Small enough to bind in the tiny buffer of the exhaustive scripts, too.
+        // Small enough that the limit applies even in the tiny buffer of the exhaustive scripts.
         vec![("alpha", ParamValue::Ratio(4.0)), ("victim", word("head"))],
         vec![("large_reserve", ParamValue::Bytes(64)), ("reserve", word("always"))],
         vec![("classes", word("tag")), ("alpha", ParamValue::Ratio(2.0))],
-        // With a limit that alpha does not move: the printed test is not monotone in it.
+        // The port limit does not depend on alpha, because the printed test is not monotone in
+        // alpha.
         vec![("printed_line_4", ParamValue::Flag(true)), ("port_limit", word("static"))],
     ] {
         subjects.push(as_claimed(losspass, &params));
@@ -148,14 +148,14 @@ fn subjects() -> Vec<Subject> {
     subjects
 }
 
-/// `info` with what its scheme promises beyond the common claims, or cannot promise.
+/// Creates a subject for `info`, with the claims of its scheme beyond or below the common ones.
 fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subject {
     let subject = Subject::registered(info, params);
     match info.name {
         // Section 3.2.2 of the paper.
         "losspass" => subject.with_at_most_evictions(1),
-        // Their thresholds move with the arrival itself: it first adds its own bytes. Credence also
-        // drops for its predictions.
+        // The thresholds depend on the arrival itself, because it first adds its own bytes.
+        // Credence also drops by predictions.
         "followlqd" | "credence" => subject.with_other_limits(),
         _ => subject,
     }

@@ -1,11 +1,11 @@
-//! Does one call say everything about a policy from outside of the registry? A test binary of its
-//! own: what it registers stays.
+//! One call reports everything about an unregistered policy. This is a separate test binary,
+//! because the policies that it registers stay registered.
 
 use bufferlab_conformance::vectors::VectorFile;
 use bufferlab_conformance::{Effort, Finding, Options, check};
 use bufferlab_core::*;
 
-/// Admits what fits, but for one queue, where it admits everything.
+/// A policy that admits packets that fit, but admits every packet to one queue.
 #[derive(Debug)]
 struct Careless;
 
@@ -18,7 +18,7 @@ impl Policy for Careless {
     }
 }
 
-/// Tells of an error inside it when a packet leaves.
+/// A policy that reports an internal error after a drop.
 #[derive(Debug)]
 struct Forgetful(Option<PolicyFailure>);
 
@@ -92,7 +92,7 @@ fn the_report_lists_every_claim_and_shows_the_shortest_script_that_breaks_one() 
         "{text}"
     );
     assert!(text.contains("  -     is monotone in alpha: it has no parameter alpha\n"), "{text}");
-    // Three packets fill the tiny buffer, the fourth is admitted all the same.
+    // Three packets fill the tiny buffer; the fourth is admitted nevertheless.
     let Finding::Fails(violation) = &report.checks[0].finding else { panic!("{text}") };
     assert_eq!((violation.script.operations.len(), violation.script.config.capacity), (4, 300));
     assert!(text.contains("\n  3: Arrive { queue: 1,"), "{text}");

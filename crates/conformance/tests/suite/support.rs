@@ -1,19 +1,19 @@
-//! Where the vector files are.
+//! Paths of the vector files, and how to load them.
 
 use bufferlab_conformance::vectors::VectorFile;
 use std::path::{Path, PathBuf};
 
-/// The folder of one kind of vectors.
+/// Folder of a kind of vectors.
 pub(crate) fn folder(kind: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(kind)
 }
 
-/// One of its files.
+/// Path of a vector file.
 pub(crate) fn path(kind: &str, name: &str) -> PathBuf {
     folder(kind).join(format!("{name}.toml"))
 }
 
-/// The names of its files, in order of the alphabet.
+/// Names of the vector files of a kind, in alphabetical order.
 pub(crate) fn files(kind: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder(kind)).expect("the folder exists");
     let mut names: Vec<_> = entries
@@ -27,7 +27,7 @@ pub(crate) fn files(kind: &str) -> Vec<String> {
     names
 }
 
-/// A file of cases that a switch plays.
+/// Loads a file of cases for a switch.
 pub(crate) fn load(kind: &str, name: &str) -> VectorFile {
     let file = format!("testdata/{kind}/{name}.toml");
     let text = std::fs::read_to_string(path(kind, name))
@@ -35,7 +35,7 @@ pub(crate) fn load(kind: &str, name: &str) -> VectorFile {
     VectorFile::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A circuit of `hardware/`.
+/// Returns a circuit of `hardware/`.
 pub(crate) fn circuit(name: &str) -> bufferlab_hardware::Circuit {
     bufferlab_hardware::circuit(name).unwrap_or_else(|error| panic!("{error}")).expect("it is listed")
 }

@@ -1,4 +1,4 @@
-//! Do the registered policies give the verdicts of their golden vectors?
+//! Registered policies give the verdicts of their golden vectors.
 
 use crate::support::{files, load};
 use bufferlab_conformance::vectors::{Event, VectorFile};

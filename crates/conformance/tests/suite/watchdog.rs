@@ -1,4 +1,4 @@
-//! Does the PFC watchdog find storms as its vectors say, and would they notice if it did not?
+//! The PFC watchdog detects storms as its vectors say, and the vectors catch wrong watchdogs.
 
 use crate::support::{files, path};
 use bufferlab_conformance::vectors::VectorCase;
@@ -34,31 +34,31 @@ fn every_rule_has_a_file_and_every_action_a_case() {
     }
 }
 
-/// A watchdog that goes wrong in one way.
+/// Defects of a watchdog.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Defect {
     None,
-    /// Waiting that was interrupted counts.
+    /// Interrupted waiting counts as continuous.
     RemembersInterruptions,
-    /// A pause in force does not keep a storm alive.
+    /// A pause in force does not prolong a storm.
     RestoresWhilePaused,
-    /// Frames do not keep a storm alive.
+    /// Pause frames do not prolong a storm.
     RestoresDespiteFrames,
-    /// An empty queue is in a storm, too.
+    /// An empty queue can be in a storm.
     SeesEmptyQueues,
-    /// A queue that sends is in a storm, too.
+    /// A queue that sends can be in a storm.
     SeesQueuesThatSend,
-    /// It always asks for the other rule.
+    /// The watchdog applies the other rule.
     TakesTheOtherRule,
-    /// It ends a storm after the time that begins one.
+    /// A storm ends after the detection time instead of the restoration time.
     TakesTheOtherTime,
-    /// It is sure a poll too early.
+    /// A storm is detected one poll too early.
     CountsOneMore,
-    /// A link that goes down changes nothing.
+    /// A link failure does not reset the watchdog.
     SurvivesTheLink,
 }
 
-/// Written from the description of the format, so that a defect can be put at each decision.
+/// A watchdog written from the description of the format, with every defect built in.
 struct Defective {
     defect: Defect,
     seen: QueueSample,
@@ -112,7 +112,7 @@ impl Watchdog for Defective {
     }
 }
 
-/// The cases that a watchdog with this defect fails.
+/// Returns the cases that a watchdog with this defect fails.
 fn caught(defect: Defect) -> Vec<String> {
     let fails = |case: &WatchdogCase| {
         let mut watchdog =

@@ -1,4 +1,4 @@
-//! What a sweep leaves: a comparison per point, means as CSV, headline metrics as text.
+//! Output of a sweep: a comparison per point, means as CSV, headline metrics as text.
 
 use super::{Point, Vary, page, short};
 use crate::PlanError;
@@ -10,13 +10,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// What the reports of all points have in common, and what is to be read before their numbers.
+/// Facts common to the reports of all points, and caveats to read before the numbers.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// What was run: seeds, duration, version and so on; what is not the same everywhere says so.
+    /// Facts about the runs: seeds, duration, version and so on. A fact that differs between points
+    /// is marked as such.
     pub facts: Vec<(String, String)>,
-    /// Caveats with the points that they concern, one entry for every kind, in the words of the
-    /// first point.
+    /// Caveats and the points that have them, one entry per kind, in the wording of the first
+    /// point.
     pub caveats: Vec<(CaveatRecord, String)>,
 }
 
@@ -48,7 +49,7 @@ impl Notes {
     }
 }
 
-/// Where a caveat holds, of `all` points: nothing if at all of them.
+/// Describes which of `all` points have a caveat; empty if all of them do.
 fn place(mut points: Vec<&str>, all: usize) -> String {
     points.dedup();
     match points.as_slice() {
@@ -58,10 +59,10 @@ fn place(mut points: Vec<&str>, all: usize) -> String {
     }
 }
 
-/// Points with what the schemes did there.
+/// Points with their comparisons.
 type Compared<'a> = Vec<(&'a Point, Comparison)>;
 
-/// The points that have results, compared each, and what is to be known of them.
+/// Compares the policies at every point that has results, and collects the notes.
 pub(super) fn compared<'a>(
     out: &Path,
     points: &'a [Point],
@@ -85,56 +86,55 @@ pub(super) fn compared<'a>(
     Ok((all.into_iter().map(|(point, report)| (point, report.comparison)).collect(), notes))
 }
 
-/// A grid of comparisons. `format_version` grows when a field changes its meaning or goes; new
-/// fields may come without.
+/// A grid of comparisons. `format_version` increases if a field changes its meaning or is removed;
+/// new fields do not change it.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab sweep")]
 struct SweepFile<'a> {
-    /// `bufferlab-sweep`.
+    /// Always `bufferlab-sweep`.
     format: &'static str,
-    /// 1.
+    /// Version of the format: 1.
     format_version: u32,
-    /// The scenario's name.
+    /// Name of the scenario.
     name: &'a str,
-    /// The keys of the grid, the last one fastest.
+    /// Keys of the grid; the last one varies fastest.
     vary: &'a [Vary],
-    /// What was found, in sentences; differences are corrected for the looks at all points
-    /// together.
+    /// Findings as sentences. Differences are corrected for multiple tests over all points.
     finding: Vec<Sentence>,
-    /// What to check before trusting the numbers.
+    /// Caveats to check before trusting the numbers.
     caveats: Vec<SweepCaveat<'a>>,
-    /// Those that have results.
+    /// Points that have results.
     points: Vec<SweepPoint<'a>>,
 }
 
 /// One point of the grid.
 #[derive(Serialize, JsonSchema)]
 struct SweepPoint<'a> {
-    /// A value for every varied key, as it was written.
+    /// Value of every varied key, as written by the user.
     at: BTreeMap<&'a str, &'a str>,
-    /// Its folder, below that of the sweep.
+    /// Folder of the point, relative to the folder of the sweep.
     folder: &'a str,
-    /// What the schemes did there.
+    /// Comparison of the policies at this point.
     comparison: &'a Comparison,
 }
 
 /// A reason to doubt the results of some points.
 #[derive(Serialize, JsonSchema)]
 struct SweepCaveat<'a> {
-    /// In the words of the first point that it concerns.
+    /// The caveat, in the wording of the first point that has it.
     #[serde(flatten)]
     caveat: &'a CaveatRecord,
-    /// Which points; empty: all of them.
+    /// Points that have the caveat; empty: all points.
     place: &'a str,
 }
 
-/// The schema of `sweep.json`, and of what `sweep` prints with `--json`.
+/// Schema of `sweep.json`, and of the output of `sweep --json`.
 #[must_use]
 pub fn sweep_schema() -> Schema {
     schema_for!(SweepFile<'_>)
 }
 
-/// Everything for programs, with a line end.
+/// Formats the full results as JSON, with a final newline.
 pub(super) fn json(
     name: &str,
     vary: &[Vary],
@@ -155,7 +155,7 @@ pub(super) fn json(
     Ok(serde_json::to_string_pretty(&file)? + "\n")
 }
 
-/// One line per point, metric and policy.
+/// Formats the means as CSV: one line per point, metric and policy.
 pub(super) fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let mut text: String = vary.iter().map(|vary| quoted(&vary.key) + ",").collect();
@@ -189,7 +189,8 @@ pub(super) fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     text
 }
 
-/// The headline metrics, one table each: a row per point, a column per policy.
+/// Formats the headline metrics as text: one table per metric, a row per point, a column per
+/// policy.
 pub(super) fn table(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     let Some((_, first)) = compared.first() else { return "no point has results\n".to_owned() };
     let mut text = String::new();

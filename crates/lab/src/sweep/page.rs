@@ -1,5 +1,5 @@
-//! What does the page of a sweep show? Every number, from whichever side the reader looks; and
-//! fixed charts for who has no JavaScript.
+//! The page of a sweep: an explorer of all numbers, and fixed charts for readers without
+//! JavaScript.
 
 use super::output::Notes;
 use super::{Point, Vary, spoken};
@@ -9,11 +9,11 @@ use bufferlab_report::{
 };
 use std::collections::BTreeSet;
 
-/// For readers who want to know what a sentence of the finding is worth.
+/// Explains to readers how the sentences of the finding are tested.
 const JUDGEMENT: &str = "A difference is told only where Student's paired test over the seeds of a point says so after Holm's correction for \
     everything that was looked at, at all points together. What is said of the baseline is what its means were, without a claim beyond these runs.";
 
-/// The points with their names in words.
+/// Pairs the points with readable names.
 pub(super) fn named<'a>(
     vary: &[Vary],
     compared: &'a [(&Point, Comparison)],
@@ -22,7 +22,7 @@ pub(super) fn named<'a>(
     compared.iter().map(|(point, comparison)| (name(point), comparison)).collect()
 }
 
-/// The page as one HTML file.
+/// Formats the page as one HTML file.
 pub(super) fn page(
     (name, file): (&str, &str),
     vary: &[Vary],
@@ -47,7 +47,7 @@ pub(super) fn page(
     .html()
 }
 
-/// The varied keys, as a scenario writes them, and their values.
+/// The varied keys in scenario notation, with their values.
 fn varied(vary: &[Vary]) -> impl Iterator<Item = (String, String)> {
     vary.iter().map(|vary| {
         let values: Vec<_> = vary.values.iter().map(|value| value.trim_matches('"')).collect();
@@ -66,8 +66,8 @@ fn axis((vary, name): (&Vary, &String)) -> ExplorerAxis {
     }
 }
 
-/// Every metric of every point. Metrics and policies that only some points have come behind those
-/// of the first.
+/// The explorer of every metric at every point. Metrics and policies that only some points have are
+/// listed after those of the first point.
 fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Comparison)]) -> Explorer {
     let mut metrics: Vec<&Metric> = Vec::new();
     let mut schemes: Vec<String> = Vec::new();
@@ -110,8 +110,8 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
     Explorer { axes, schemes, metrics: metrics.iter().map(metric).collect(), cells, marks: Vec::new() }
 }
 
-/// A chart per headline metric over the first key, for every combination of the others; none if its
-/// values are no numbers.
+/// Charts over the first key, one per headline metric and combination of the other keys; none if
+/// the values of the first key are not numbers.
 fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<CurvePanel> {
     let mut panels = Vec::new();
     let Some((over, places)) = axes.first().and_then(|axis| Some((axis, axis.positions.as_ref()?))) else {
@@ -159,7 +159,7 @@ fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)
     panels
 }
 
-/// The keys that a chart holds fixed, in words, with their values.
+/// Labels and values of the keys that a chart keeps fixed.
 fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = String> {
     let names = spoken(vary);
     let name = move |key: &String| {
@@ -171,8 +171,8 @@ fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = Stri
     point.iter().map(move |(key, value)| format!("{} = {}", name(key), value.trim_matches('"')))
 }
 
-/// For every headline metric a heat map over the first two keys, by scheme and by combination of
-/// the others; the maps of a metric share their shades. None with one key.
+/// Heat maps over the first two keys, one per headline metric, scheme and combination of the other
+/// keys. The maps of a metric share one colour scale. None with a single key.
 fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<HeatMap> {
     let [x, y, ..] = axes else { return Vec::new() };
     let mut maps = Vec::new();
@@ -184,7 +184,7 @@ fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparis
         let means = cells().filter_map(|cell| Some(cell.estimate?.mean));
         let range = means
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), mean| (low.min(mean), high.max(mean)));
-        // Nothing is seen where everything is the same.
+        // A heat map of equal values would show nothing.
         if range.0 >= range.1 {
             continue;
         }
@@ -213,8 +213,8 @@ fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparis
     maps
 }
 
-/// A metric of a scheme over the first two keys, where the others have these values: rows of the
-/// second, columns of the first.
+/// Values of a metric for one scheme: rows follow the second key, columns the first. The other keys
+/// have the values in `others`.
 fn grid(
     (others, scheme, metric): (&[(String, String)], &str, &str),
     vary: &[Vary],

@@ -1,4 +1,4 @@
-//! What multiplies is refused before memory is gone.
+//! Limits are checked before memory runs out.
 
 use crate::{STAR, loaded};
 use bufferlab_lab::{
@@ -68,7 +68,7 @@ fn seeds_points_and_runs_beyond_the_limits_are_refused_at_once() {
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 
-/// One test: the limit is the process's.
+/// The memory limit is global to the process, so this is a single test.
 #[test]
 fn a_run_beyond_memory_is_refused_and_names_what_takes_it() {
     let folder = tempfile::tempdir().expect("a folder");

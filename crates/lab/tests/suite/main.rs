@@ -1,4 +1,4 @@
-//! Plans and their execution, where a run may panic or ask for too much.
+//! Plans and their execution, including runs that panic or need too much memory.
 
 mod limits;
 mod panics;
@@ -6,7 +6,7 @@ mod panics;
 use bufferlab_scenario::{LoadError, Loaded, Variant, load_changed};
 use std::path::Path;
 
-/// A switch with four hosts, whose keys `overrides` change.
+/// Loads a scenario of a switch with four hosts; `overrides` change its keys.
 fn loaded(
     variant: Option<&Variant>,
     overrides: &[(String, String)],

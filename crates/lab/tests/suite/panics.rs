@@ -13,7 +13,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::sync::Once;
 
-/// Admits until its first timer, which meets a defect.
+/// A policy that admits every packet and panics at its first timer.
 #[derive(Debug)]
 struct Panicking {
     due: Time,
@@ -104,7 +104,7 @@ fn a_panic_is_the_failure_of_its_run_and_the_others_are_complete() {
     }
 }
 
-/// Two racks, so that a run can be divided, whose policy panics at `due` (ns).
+/// A scenario with two racks, so that a run can be divided; its policy panics at `due` (ns).
 fn racks(due: u64) -> String {
     STAR.replace(
         "kind = \"single_switch\"\nhosts = 4\nrate = \"10 Gb/s\"",
@@ -113,12 +113,12 @@ fn racks(due: u64) -> String {
     .replace("\"dt\"", &format!("{{ name = \"panicking\", due = \"{due} ns\" }}"))
 }
 
-/// Forgets all rows.
+/// A sink that discards all rows.
 struct Forget;
 
 impl RunSink for Forget {}
 
-/// Threads of one run go on for a while beyond its end before they know of it.
+/// Threads of one run continue past its end before they notice it.
 #[test]
 fn the_number_of_threads_does_not_change_what_becomes_of_a_run() {
     register();

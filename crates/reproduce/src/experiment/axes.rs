@@ -1,4 +1,4 @@
-//! What is varied: axes and their places.
+//! Reads the axes of an experiment and their values.
 
 use super::read::scenario;
 use super::{Axis, AxisValue};
@@ -10,7 +10,7 @@ use bufferlab_document::tree::{Item, Origin, Value};
 use bufferlab_experiment::format::AXIS_VALUE;
 use bufferlab_report::format::leading_number;
 
-/// The axes of a file; those without a name are left out (their problem is recorded).
+/// Reads the axes of a file. Axes without a name are skipped (the mistake is recorded).
 pub(super) fn axes(root: &mut Reader<'_>) -> Vec<Axis> {
     let mut axes: Vec<Axis> = Vec::new();
     for reader in root.tables("axis") {
@@ -60,7 +60,7 @@ fn axis(mut reader: Reader<'_>) -> Option<Axis> {
     Some(Axis { name: name?, title, values })
 }
 
-/// A value of the axis' key.
+/// Reads a plain value of the axis key.
 fn plain(
     reader: &Reader<'_>,
     index: usize,
@@ -73,7 +73,7 @@ fn plain(
     AxisValue { x: leading_number(&label).unwrap_or(index as f64), label, set: vec![set], scenario: None }
 }
 
-/// A place with a label and whatever it changes.
+/// Reads an axis value with a label and arbitrary overrides.
 fn place_in_full(axis: &Reader<'_>, index: usize, item: &Item) -> Option<AxisValue> {
     let path = format!("{}.{index}", axis.path("values"));
     let mut reader = Reader::open(axis.context, &AXIS_VALUE, path, Some(item))?;
@@ -94,7 +94,7 @@ fn refuse_date(reader: &Reader<'_>, item: &Item) -> Option<AxisValue> {
     None
 }
 
-/// A value as expressions and tables write it: text without quotes, `0.2`, `8`.
+/// Formats a value as in expressions and tables: text without quotes, `0.2`, `8`.
 pub(super) fn label(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

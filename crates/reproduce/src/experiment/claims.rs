@@ -1,4 +1,4 @@
-//! What is checked: statements, their conditions, and where the paper's numbers would lie.
+//! Reads statements, their conditions, and the marks of the paper's numbers.
 
 use super::axes::label;
 use super::read::Known;
@@ -68,7 +68,7 @@ fn claim(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option
     Some(ClaimCheck { id: id?, statement, conditions, not_checkable, note, beside })
 }
 
-/// An entry of `beside`.
+/// Reads an entry of `beside`.
 fn beside(mut reader: Reader<'_>) -> Option<Beside> {
     let (reading, effect, percent) = (reader.text("reading"), reader.text("effect"), reader.flag("percent"));
     if let Some(effect) = &effect {
@@ -78,7 +78,7 @@ fn beside(mut reader: Reader<'_>) -> Option<Beside> {
     Some(Beside { reading: reading?, effect: effect?, percent: percent? })
 }
 
-/// The condition in a claim or in an entry of its `also`.
+/// Reads the condition in a claim, or in an entry of its `also`.
 fn condition(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option<Condition> {
     let effect = reader.text("effect");
     let (at_least, at_most) = (reader.number("at_least"), reader.number("at_most"));
@@ -110,7 +110,7 @@ fn condition(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Op
     })
 }
 
-/// Whether the criterion says in which direction the effect must lie.
+/// Checks that the criterion gives the direction of the effect.
 fn check_band(reader: &Reader<'_>) {
     match (reader.has("at_least"), reader.has("at_most")) {
         (false, false) => {
@@ -165,7 +165,7 @@ fn mark(reader: &mut Reader<'_>, known: &Known<'_>, panels: &[Panel]) -> Option<
     Some(PaperMark { metric: metric?, variant: variant?, x, y, value: value? })
 }
 
-/// Places of an axis.
+/// Reads labels of values on an axis.
 fn labels(reader: &mut Reader<'_>, key: &'static str, axis: usize, known: &Known<'_>) -> Option<Vec<String>> {
     let items = reader.values(key);
     if !reader.has(key) {

@@ -1,4 +1,4 @@
-//! The numbers that are taken of a run: names that the file chooses, and what each is.
+//! Reads the metrics of an experiment: short names and their definitions.
 
 use crate::metric::PAUSE_FRAMES;
 use crate::{Metric, Quantity, Statistic, Tally};
@@ -10,9 +10,9 @@ use bufferlab_experiment::format::{GOODPUT, PROBE, QUEUES, STATISTIC};
 use bufferlab_report::Metric as SummaryMetric;
 use std::collections::BTreeMap;
 
-/// The metrics of a file.
+/// Metrics of a file.
 pub(super) struct Named {
-    /// All names that are written, also those of metrics that are wrong.
+    /// All declared names, including those of invalid metrics.
     pub(super) names: Vec<String>,
     pub(super) metrics: BTreeMap<String, Metric>,
 }
@@ -54,14 +54,14 @@ fn metric(context: &Context, path: String, item: &Item) -> Option<Metric> {
     metric
 }
 
-/// A number of the summary, by its id.
+/// Finds a metric of the summary by its id.
 fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Metric> {
     if id == PAUSE_FRAMES {
         return Some(Metric::PauseFrames);
     }
     let found = SummaryMetric::find(id).map(|metric| Metric::Summary(Box::new(metric)));
     if found.is_none() {
-        // The class or switch between the first and the last part, to suggest ids of the same.
+        // The middle part names the class or switch; it serves to suggest similar ids.
         let name = id.split('.').nth(1).unwrap_or(id);
         let known = SummaryMetric::ids_with(name);
         let complaint = Complaint::new(format!("no metric is called \"{id}\""), "not the id of a metric");
@@ -76,8 +76,8 @@ fn of_summary(context: &Context, path: &str, item: &Item, id: &str) -> Option<Me
     found
 }
 
-/// Which kind of metric a table is: each has a key that no other has. A key that was meant to be
-/// such a one decides, too.
+/// Determines the kind of metric from the key that only this kind has. Also accepts a near miss of
+/// that key, so that the error message fits.
 fn kind_of(table: &Table) -> &'static TableSpec {
     let known = |key: &str| STATISTIC.keys.iter().any(|spec| spec.name == key);
     for (spec, own) in [(&GOODPUT, "goodput"), (&QUEUES, "queues"), (&PROBE, "probe")] {
@@ -109,7 +109,7 @@ fn statistic(reader: &mut Reader<'_>) -> Option<Statistic> {
     Some(Statistic { flows, queries, priorities, from_bytes: from_bytes?, below_bytes, of: of?, take: take? })
 }
 
-/// What a statistic cannot be of.
+/// Rejects a statistic whose quantity does not fit its subject.
 fn check_subject(reader: &Reader<'_>, of: Option<Quantity>) {
     let subjects = ["flows", "queries", "priorities"];
     let mut given = subjects.into_iter().filter(|key| reader.has(key));

@@ -1,4 +1,4 @@
-//! From the text of a file to an experiment: every mistake in one pass, each at its place.
+//! Reads an experiment from text and reports every mistake in one pass, each at its place.
 
 use super::axes::{axes, label};
 use super::metrics::{self, Named};
@@ -40,7 +40,7 @@ fn whole(mut root: Reader<'_>, id: &str) -> Option<Experiment> {
     Some(Experiment { id: id.to_owned(), title: title?, figure: figure?, about: about?, content: content? })
 }
 
-/// A figure that is computed: nothing else may be said of it.
+/// Reads an analytical figure; other keys are not allowed beside it.
 fn analytical(root: &mut Reader<'_>) -> Option<&'static Entry> {
     for key in ROOT.keys.iter().map(|key| key.name) {
         if root.has(key) && !["title", "figure", "about", "theory"].contains(&key) {
@@ -51,7 +51,8 @@ fn analytical(root: &mut Reader<'_>) -> Option<&'static Entry> {
     root.word("theory").and_then(find)
 }
 
-/// What the rest of a file may name. What could not be read is not held against those who name it.
+/// Names that the rest of a file may use. References to parts that could not be read are not
+/// reported as mistakes.
 pub(super) struct Known<'a> {
     pub(super) axes: &'a [Axis],
     /// Whether all axes could be read.
@@ -62,7 +63,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Refuses the name of a variant that there is not.
+    /// Reports an unknown variant.
     pub(super) fn check_variant(&self, reader: &Reader<'_>, key: &str, origin: Origin, name: &str) {
         let names: Vec<_> = self.variants.iter().map(|variant| variant.name.as_str()).collect();
         if self.variants_complete {
@@ -70,13 +71,13 @@ impl Known<'_> {
         }
     }
 
-    /// Refuses the name of a metric that there is not.
+    /// Reports an unknown metric.
     pub(super) fn check_metric(&self, reader: &Reader<'_>, key: &str, name: &str) {
         let names: Vec<_> = self.metrics.iter().map(String::as_str).collect();
         check_name(reader, key, reader.place(key), ("metric", name), &names);
     }
 
-    /// Refuses a place that an axis does not have.
+    /// Reports a label that is not on the axis.
     pub(super) fn check_label(&self, reader: &Reader<'_>, key: &str, axis: &Axis, item: &Item) {
         let label = label(&item.value);
         if axis.values.iter().any(|value| value.label == label) || !self.axes_complete {
@@ -89,7 +90,7 @@ impl Known<'_> {
     }
 }
 
-/// Refuses a name that is not among `names`.
+/// Reports a name that is not among `names`.
 fn check_name(reader: &Reader<'_>, key: &str, origin: Origin, (kind, name): (&str, &str), names: &[&str]) {
     if names.contains(&name) {
         return;
@@ -154,7 +155,7 @@ fn runs(root: &mut Reader<'_>) -> Option<Runs> {
     })
 }
 
-/// Another scenario file: its path is relative to the file that names it.
+/// Reads another scenario file; its path is relative to the file that names it.
 pub(super) fn scenario(reader: &mut Reader<'_>) -> Option<PathBuf> {
     let written = reader.text("scenario")?;
     let path = reader.context.folder_of(reader.place("scenario")).join(written);
@@ -169,7 +170,7 @@ pub(super) fn scenario(reader: &mut Reader<'_>) -> Option<PathBuf> {
     Some(path)
 }
 
-/// What is compared: the policies, then the others.
+/// Reads the variants: the policies first, then the others.
 fn variants(root: &mut Reader<'_>) -> Vec<Variant> {
     let mut variants: Vec<Variant> = Vec::new();
     for (name, origin) in root.texts("policies").unwrap_or_default() {
@@ -207,8 +208,8 @@ fn variants(root: &mut Reader<'_>) -> Vec<Variant> {
     variants
 }
 
-/// A policy, perhaps with parameters and other changes. It starts afresh: an experiment says the
-/// whole of what it compares.
+/// Reads a policy, with optional parameters and changes. It inherits no parameters from the
+/// scenario, so an experiment lists everything that it compares.
 fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant> {
     let source = root.context.source_of(origin);
     let variant = match bufferlab_scenario::Variant::parse(&written) {
@@ -223,12 +224,12 @@ fn policy(root: &Reader<'_>, written: String, origin: Origin) -> Option<Variant>
             return None;
         }
     };
-    // A name is kept as it was written: expressions may use an alias.
+    // Keep a plain name as written, because expressions may use an alias.
     let name = if variant.is_plain() { written } else { variant.label() };
     Some(Variant { name, set: variant.settings(origin, source), scenario: None })
 }
 
-/// A scale; `None` if it is absent or wrong.
+/// Reads a scale; `None` if it is absent or invalid.
 fn scale(root: &mut Reader<'_>, name: &'static str, known: &Known<'_>) -> Option<Scale> {
     root.spec_of(name);
     root.item(name)?;
@@ -252,7 +253,7 @@ fn scale(root: &mut Reader<'_>, name: &'static str, known: &Known<'_>) -> Option
     Some(Scale { seeds: seeds?, set, scenario, values })
 }
 
-/// The elements of a list of labels that stands at `key` of a table whose keys the file chooses.
+/// Returns the elements of a list of labels at `key` of a table with free keys.
 fn labels<'a>(reader: &Reader<'_>, key: &str, item: &'a Item) -> &'a [Item] {
     match &item.value {
         Value::Array(list) if !list.is_empty() => list,
@@ -278,7 +279,7 @@ fn artifact(root: &mut Reader<'_>, known: &Known<'_>) -> Option<Reading> {
     Some(Reading { about: about?, set, scenario })
 }
 
-/// What an axis varies would be the same at all its places.
+/// Rejects an artifact setting of a key that an axis varies: all values of the axis would be equal.
 fn check_artifact(reader: &Reader<'_>, set: &Overrides, axes: &[Axis]) {
     for setting in set {
         let varies =
@@ -338,13 +339,13 @@ fn course(mut reader: Reader<'_>) -> Option<Course> {
     Some(Course { title: title?, of, ports, since_ms: since_ms? })
 }
 
-/// A metric from its TOML text, for tests of what is made of it; the message if it is wrong.
+/// Reads a metric from TOML text, for tests; returns the message if it is invalid.
 #[cfg(test)]
 pub(crate) fn metric_from(text: &str) -> Result<crate::Metric, String> {
     part(&format!("[metrics]\nm = {text}"), |root| metrics::named(root).metrics.remove("m"))
 }
 
-/// A course from the TOML text of its table.
+/// Reads a course from the TOML text of its table.
 #[cfg(test)]
 pub(crate) fn course_from(text: &str) -> Result<Course, String> {
     part(&format!("[[course]]\n{text}"), |root| course(root.tables("course").remove(0)))

@@ -1,4 +1,4 @@
-//! How is the ledger shown in Markdown?
+//! Formats the ledger as Markdown.
 
 use super::{Evidence, Ledger, LedgerRow, Record};
 use crate::real::repetitions;
@@ -6,7 +6,7 @@ use crate::{RealRecord, Verdict};
 use std::fmt::Write;
 
 impl Ledger {
-    /// The counts as a table in Markdown.
+    /// Formats the counts as a Markdown table.
     #[must_use]
     pub fn summary_markdown(&self) -> String {
         let mut text = String::from("| paper | rows |");
@@ -14,7 +14,7 @@ impl Ledger {
         text.push_str(&format!("\n|---|---|{}\n", "---|".repeat(Verdict::COUNT)));
         let mut line = |name: &str, counts: [usize; Verdict::COUNT]| {
             let cells: String = counts.iter().map(|count| format!(" {count} |")).collect();
-            // Writing into a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "| {name} | {} |{cells}", counts.iter().sum::<usize>());
         };
         for paper in self.papers() {
@@ -24,8 +24,8 @@ impl Ledger {
         text
     }
 
-    /// Every row, by paper, in Markdown: what speaks for its verdict, and below it the records of
-    /// other scales and profiles.
+    /// Formats every row by paper: first the evidence for its verdict, then the records of other
+    /// scales and profiles.
     #[must_use]
     pub fn rows_markdown(&self) -> String {
         let mut text = String::new();
@@ -43,7 +43,7 @@ impl Ledger {
     }
 }
 
-/// A row of the table; `<br>` stands between what speaks and what stands beside it.
+/// Formats a row of the table; `<br>` separates the deciding evidence from other records.
 fn line(row: &LedgerRow) -> String {
     let claim = &row.claim;
     let statement = claim.statement();
@@ -80,7 +80,7 @@ fn line(row: &LedgerRow) -> String {
     )
 }
 
-/// What real packets have shown, in words.
+/// Describes a result with real packets.
 fn real(record: &RealRecord) -> String {
     format!(
         "{}: {} (`{}`, {}, {}, `{}`)",
@@ -93,12 +93,12 @@ fn real(record: &RealRecord) -> String {
     )
 }
 
-/// What runs have shown, in words.
+/// Describes the result of runs.
 fn measured(run: &Record) -> String {
     if run.note.is_empty() { run.measured.clone() } else { format!("{} {}", run.measured, run.note) }
 }
 
-/// Which runs they were.
+/// Describes the runs of a record.
 fn place(run: &Record) -> String {
     let seeds = if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) };
     format!(

@@ -1,4 +1,4 @@
-//! What are the rows of the tables in `claims/`?
+//! Row types of the tables in `claims/`.
 
 use crate::table::{Cells, Row, rows, to_csv};
 use crate::{ClaimCheck, Experiment, ReproduceError, TableError, Verdict};
@@ -8,28 +8,28 @@ use std::path::Path;
 const COSTS: &str = include_str!("../../../../claims/costs.csv");
 const ESTIMATES: &str = include_str!("../../../../claims/cost-estimates.csv");
 
-/// What an experiment took when it was recorded.
+/// Cost of an experiment when it was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// The experiment.
+    /// Name of the experiment.
     pub experiment: String,
-    /// quick or paper.
+    /// Scale of the runs: quick or paper.
     pub scale: String,
-    /// Whose reading of what the papers leave open: paper or artifact.
+    /// Reading of details that the papers leave open: paper or artifact.
     pub profile: String,
-    /// Its runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Packets that crossed a link, in all of them.
+    /// Packet-hops of all runs: packets that crossed a link.
     pub packet_hops: u64,
-    /// CPU time (s).
+    /// CPU time of all runs (s).
     pub cpu_seconds: f64,
-    /// The program's source.
+    /// Git commit of the program.
     pub commit: String,
-    /// Year, month, day.
+    /// Date as year, month, day.
     pub date: String,
 }
 
-/// What experiments took when they were recorded last.
+/// Returns the costs of the experiments at their last record.
 ///
 /// # Errors
 /// If the table is damaged.
@@ -37,8 +37,8 @@ pub fn recorded_costs() -> Result<Vec<Cost>, ReproduceError> {
     Ok(rows("claims/costs.csv", COSTS)?)
 }
 
-/// What experiments would take that nobody has run as a whole, from a part of the duration of each
-/// run.
+/// Returns estimated costs of experiments that were never run completely, extrapolated from a part
+/// of each run's duration.
 ///
 /// # Errors
 /// If the table is damaged.
@@ -46,7 +46,7 @@ pub fn estimated_costs() -> Result<Vec<Cost>, ReproduceError> {
     Ok(rows("claims/cost-estimates.csv", ESTIMATES)?)
 }
 
-/// Costs as `costs.csv`.
+/// Formats costs as `costs.csv`.
 ///
 /// # Errors
 /// If a row cannot be written as CSV.
@@ -57,32 +57,32 @@ pub fn costs_csv(costs: &[Cost]) -> Result<String, ReproduceError> {
 /// A statement of a paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Its number: paper, place, count.
+    /// Number of the statement: paper, place, count.
     pub id: String,
-    /// The paper.
+    /// Name of the paper.
     pub paper: String,
-    /// Where it stands.
+    /// Figure, table or section with the statement.
     pub figure_table_section: String,
-    /// Under which circumstances.
+    /// Conditions under which the statement is made.
     pub scenario: String,
-    /// What is compared with what.
+    /// The compared schemes.
     pub scheme_and_baseline: String,
-    /// What is measured.
+    /// The measured quantity.
     pub metric: String,
-    /// What the paper says.
+    /// The paper's result.
     pub paper_value: String,
-    /// Analytical, simulated, measured, or an ordering.
+    /// Kind of evidence in the paper: analytical, simulated, measured, or an ordering.
     pub kind: String,
-    /// When we believe it.
+    /// Criterion for accepting the statement.
     pub pass_criterion: String,
-    /// Minutes, hours, hardware.
+    /// Cost of a check: minutes, hours, hardware.
     pub check_cost: String,
-    /// Errata, substitutes.
+    /// Errata and substitutes.
     pub substitute_or_note: String,
 }
 
 impl Claim {
-    /// A statement of somebody's own experiment.
+    /// Creates the entry for a statement of a custom experiment.
     #[must_use]
     pub(crate) fn of_study(experiment: &Experiment, check: &ClaimCheck) -> Self {
         let study = experiment.paper();
@@ -104,7 +104,7 @@ impl Claim {
         }
     }
 
-    /// What is stated, in a line: what is compared, by which metric, and what the paper says.
+    /// The statement in one line: the compared schemes, the metric and the paper's result.
     #[must_use]
     pub fn statement(&self) -> String {
         let mut text = self.scheme_and_baseline.clone();
@@ -114,59 +114,59 @@ impl Claim {
         if self.paper_value.is_empty() { text } else { format!("{text}: {}", self.paper_value) }
     }
 
-    /// Whether the paper used hardware: what we do is a simulation of it.
+    /// Whether the paper used hardware, so that our result is a simulation of it.
     #[must_use]
     pub fn is_on_hardware(&self) -> bool {
         self.check_cost == "hardware"
     }
 }
 
-/// A test that checks a statement whenever the tests run.
+/// A test that checks a statement in every test run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TestEvidence {
-    /// The statement.
+    /// Number of the statement.
     pub id: String,
-    /// What the test asserts about it.
+    /// Verdict that the test asserts.
     pub verdict: Verdict,
-    /// What was measured, in words; empty where the test's name says it.
+    /// Measured result as text; empty if the test's name gives it.
     pub measured: String,
     /// File and name of the test.
     pub test: String,
 }
 
-/// A verdict that runs have shown.
+/// A recorded verdict of runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Record {
-    /// The statement.
+    /// Number of the statement.
     pub id: String,
-    /// Its verdict.
+    /// Verdict on the statement.
     pub verdict: Verdict,
-    /// What was measured, in words.
+    /// Measured result as text.
     pub measured: String,
-    /// Seeds of every point.
+    /// Number of seeds per point.
     pub seeds: u64,
-    /// quick or paper.
+    /// Scale of the runs: quick or paper.
     pub scale: String,
-    /// Whose reading of what the papers leave open: paper or artifact.
+    /// Reading of details that the papers leave open: paper or artifact.
     pub profile: String,
-    /// The experiment.
+    /// Name of the experiment.
     pub experiment: String,
-    /// To be read with the verdict.
+    /// Remark to read with the verdict.
     pub note: String,
-    /// The program's source.
+    /// Git commit of the program.
     pub commit: String,
-    /// Year, month, day.
+    /// Date as year, month, day.
     pub date: String,
 }
 
 impl Record {
-    /// What distinguishes the records of a statement: scale and profile.
+    /// Key of a record among those of its statement: scale and profile.
     #[must_use]
     pub fn key(&self) -> (&str, &str) {
         (&self.scale, &self.profile)
     }
 
-    /// Whether it was run in the paper's reading.
+    /// Whether the runs used the paper's reading.
     #[must_use]
     pub fn is_of_paper(&self) -> bool {
         self.profile == "paper"
@@ -174,13 +174,13 @@ impl Record {
 }
 
 impl Cost {
-    /// What distinguishes costs: experiment, scale and profile.
+    /// Key of costs: experiment, scale and profile.
     #[must_use]
     pub fn key(&self) -> (&str, &str, &str) {
         (&self.experiment, &self.scale, &self.profile)
     }
 
-    /// The rows of a `costs.csv`.
+    /// Reads the rows of a `costs.csv`.
     pub(crate) fn read_all(file: &Path, text: &str) -> Result<Vec<Self>, ReproduceError> {
         Ok(rows(&file.display().to_string(), text)?)
     }

@@ -1,10 +1,10 @@
-//! The labels of metrics in charts and lists. Crate `report` declares those of the summary.
+//! Labels of metrics in charts and lists. The crate `report` declares the labels of the summary.
 
 use super::{Metric, PAUSE_FRAMES, Statistic};
 use crate::{Quantity, QueueCount, Take, Tally};
 
 impl Metric {
-    /// For an axis: what is measured, with its unit, as `mean FCT (ms)`.
+    /// Label of an axis: the quantity with its unit, such as `mean FCT (ms)`.
     #[must_use]
     pub fn axis_label(&self) -> String {
         match self {
@@ -15,7 +15,7 @@ impl Metric {
         }
     }
 
-    /// For a list: with its subject, as `mean FCT (ms), web_search flows up to 100 KB`.
+    /// Label in a list, with the subject: `mean FCT (ms), web_search flows up to 100 KB`.
     #[must_use]
     pub fn full_label(&self) -> String {
         let of = match self {
@@ -108,7 +108,7 @@ fn of_which(statistic: &Statistic) -> String {
     text
 }
 
-/// `100_001` is written for "more than 100 KB".
+/// Describes a lower bound; `100_001` becomes "above 100 KB".
 fn since(from: u64) -> String {
     match from - 1 {
         less if less > 0 && less.is_multiple_of(1_000) => format!("above {}", size(less)),
@@ -116,7 +116,7 @@ fn since(from: u64) -> String {
     }
 }
 
-/// `100_001` is written for "up to 100 KB", the size itself included.
+/// Describes an upper bound; `100_001` becomes "up to 100 KB", which includes that size.
 fn until(below: u64) -> String {
     match below.checked_sub(1) {
         Some(most) if most > 0 && most.is_multiple_of(1_000) => format!("up to {}", size(most)),
@@ -155,7 +155,7 @@ mod tests {
         let long = "bursts without loss, 2 ms and longer (%)";
         let long = both(long, &format!("{long}, overload"));
         assert_eq!(summary("class.overload.lossless_percent.2000us_up"), long);
-        // The id of earlier versions.
+        // This id is from earlier versions.
         assert_eq!(summary("class.overload.lossless_percent.2000_upus"), long);
         let small = Statistic { below_bytes: Some(100_001), ..statistic(Quantity::TimeMs, Take::Mean) };
         let large = Statistic { from_bytes: 10_000_001, ..small.clone() };

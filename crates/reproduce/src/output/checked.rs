@@ -1,10 +1,11 @@
-//! Which statements about a figure do tests check?
+//! Statements about a figure that tests check.
 
 use crate::figures::{places, statements};
 use crate::{Experiment, Ledger};
 use bufferlab_report::PageTable;
 
-/// The statements about this figure that tests check; none for figures that are nobody's.
+/// Table of the statements about this figure that tests check; `None` for figures of custom
+/// studies.
 pub(super) fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
     let ledger = Ledger::recorded().ok()?;
     let paper = experiment.paper();
@@ -26,13 +27,14 @@ pub(super) fn checked_by_tests(experiment: &Experiment) -> Option<PageTable> {
     (!rows.is_empty()).then(|| PageTable { title: "What tests check".to_owned(), header, rows })
 }
 
-/// How many statements about this figure tests check.
+/// Number of statements about this figure that tests check.
 #[must_use]
 pub fn checked(experiment: &Experiment) -> usize {
     checked_by_tests(experiment).map_or(0, |table| table.rows.len())
 }
 
-/// A test as it is read, so that a narrow column can break it: `file.rs: its name in words`.
+/// Formats a test's name as words, so that a narrow column can wrap it: `file.rs: its name in
+/// words`.
 pub(super) fn in_words(test: &str) -> String {
     match test.split_once("::") {
         Some((file, name)) => format!("{file}: {}", name.replace('_', " ")),

@@ -1,13 +1,13 @@
-//! What do the verdicts of an experiment say, in sentences?
+//! Findings of an experiment: its verdicts as sentences.
 
 use crate::{Judged, Verdict};
 use bufferlab_report::{Sentence, SentenceKind};
 
-/// Statements that are quoted; more are counted.
+/// Number of statements quoted in full; further ones are counted.
 const QUOTED: usize = 3;
 
-/// How many statements hold in these runs, which do not, and which are undecided; empty where none
-/// was judged.
+/// Describes how many statements hold, fail or are undecided in these runs; empty if none was
+/// judged.
 pub(super) fn found(verdicts: &[Judged], statement: &impl Fn(&str) -> Option<String>) -> Vec<Sentence> {
     let of = |wanted: &[Verdict]| -> Vec<&Judged> {
         verdicts.iter().filter(|judged| wanted.contains(&judged.verdict)).collect()

@@ -1,11 +1,11 @@
-//! How is what moves over time drawn and written? Charts and values of an experiment's courses.
+//! Charts and values of an experiment's courses over time.
 
 use crate::{CourseLine, Results, Runs};
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurveScale};
 use std::fmt::Write;
 
-/// Charts over time, in the order of the variants: of all in one where each has one line, else each
-/// variant's own.
+/// Charts over time, in the order of the variants. Variants with one line each share a chart;
+/// otherwise each variant has its own.
 pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
     let Some(runs) = results.experiment().runs() else { return Vec::new() };
     let mut panels = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn courses(results: &Results) -> Vec<CurvePanel> {
     panels
 }
 
-/// One line per point of a course.
+/// Formats `courses.csv`: one line per point of a course.
 pub(super) fn courses_csv(results: &Results, runs: &Runs) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let mut text: String = runs.axes.iter().map(|axis| quoted(&axis.name) + ",").collect();
@@ -65,7 +65,7 @@ pub(super) fn courses_csv(results: &Results, runs: &Runs) -> String {
                 for line in results.course(course, variant, &places) {
                     for (ms, value) in &line.points {
                         let names = [&of.name, &course.title, &line.name].map(|name| quoted(name)).join(",");
-                        // Writing into a string cannot fail.
+                        // Writing to a string cannot fail.
                         let _ = writeln!(text, "{at}{names},{ms},{value}");
                     }
                 }

@@ -1,14 +1,13 @@
-//! How are the values of an experiment drawn over its axes?
+//! Charts of an experiment's values over its axes.
 
 use crate::mark::{marks, placed};
 use crate::{Axis, Estimates};
 use bufferlab_report::format::leading_number;
 use bufferlab_report::{CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale};
 
-/// Every panel, once for every combination of the axes behind the first.
+/// Draws every panel, once for every combination of values on the axes after the first.
 ///
-/// What the experiment draws comes from the metrics alone, so a figure can be drawn again from its
-/// `values.csv`.
+/// The charts depend only on the estimates, so a figure can be drawn again from its `values.csv`.
 #[must_use]
 pub fn panels(estimates: &Estimates) -> Vec<CurvePanel> {
     let Some(runs) = estimates.experiment().runs() else { return Vec::new() };
@@ -65,7 +64,7 @@ pub fn panels(estimates: &Estimates) -> Vec<CurvePanel> {
     panels
 }
 
-/// The places of an axis by their names, if one of them is no number.
+/// Positions and labels of an axis, if at least one label is not a number.
 fn names(axis: &Axis) -> Vec<(f64, String)> {
     if axis.values.iter().all(|value| leading_number(&value.label).is_some()) {
         return Vec::new();

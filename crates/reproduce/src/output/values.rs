@@ -5,18 +5,18 @@ use bufferlab_report::Estimate;
 use bufferlab_report::format::{estimate, number};
 use std::fmt::Write;
 
-/// Rows of a table that are shown; more are counted.
+/// Largest number of rows shown per table; further ones are counted.
 const ROWS: usize = 40;
 
-/// A table for every metric: a row per place of the grid, a column per variant, means with their 95
-/// % intervals. Empty for an experiment without runs.
+/// Formats a table per metric: one row per combination of axis values, one column per variant,
+/// means with their 95 % intervals. Empty for an experiment without runs.
 #[must_use]
 pub fn values_text(estimates: &Estimates) -> String {
     let mut text = String::new();
     let Some(runs) = estimates.experiment().runs() else { return text };
     for (name, metric) in &runs.metrics {
         let label = if *name == metric.key() { name.clone() } else { format!("{name} ({})", metric.key()) };
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{label}");
         let rows = table(estimates, runs, name);
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -32,7 +32,7 @@ pub fn values_text(estimates: &Estimates) -> String {
     text
 }
 
-/// The head of a table, then its rows.
+/// Returns the header of a table, then its rows.
 fn table(estimates: &Estimates, runs: &Runs, metric: &str) -> Vec<Vec<String>> {
     let names = runs.axes.iter().map(|axis: &Axis| axis.name.clone());
     let mut rows = vec![names.chain(runs.variants.iter().map(|variant| variant.name.clone())).collect()];

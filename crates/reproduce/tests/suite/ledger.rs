@@ -1,4 +1,4 @@
-//! Is the ledger fresh, and does everything that checks a statement name one?
+//! The ledger is up to date, and everything that checks a statement names one.
 //!
 //! `cargo xtask generate reproduce` writes the derived files: `claims/tests.csv` from the comments
 //! of the tests, and `docs/evidence/reproduction.md` and the counts in the README from the three
@@ -29,13 +29,13 @@ fn ledger() -> Ledger {
     Ledger::load(&root().join("claims")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Compares a block of a page with what it should be.
+/// Compares a block of a page with the expected text.
 fn checked(page: &str, name: &str, block: &str) -> Result<(), String> {
     let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
     check_block(page, &begin, &end, &format!("\n{block}\n"))
 }
 
-/// Rust files below a folder, in order.
+/// Collects the Rust files below a folder, in order.
 fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
@@ -49,7 +49,7 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// What the pages of claims say was found: the last cell of a row that begins with a number.
+/// Results on the pages of claims: the last cell of every row that begins with a number.
 fn found_on_pages() -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for page in ["claims-open-loop.md", "claims-transports.md", "claims-lossless.md"] {
@@ -65,12 +65,12 @@ fn found_on_pages() -> BTreeMap<String, String> {
     found
 }
 
-/// What tests say of statements.
+/// Evidence from tests, by statement.
 #[derive(Default)]
 struct Evidence(BTreeMap<String, TestEvidence>);
 
 impl Evidence {
-    /// One more test of a statement: the worst of their verdicts counts.
+    /// Adds a test of a statement; the worst verdict of its tests counts.
     fn add(&mut self, id: &str, verdict: Verdict, measured: String, test: String) {
         let Some(known) = self.0.get_mut(id) else {
             self.0.insert(id.to_owned(), TestEvidence { id: id.to_owned(), verdict, measured, test });
@@ -84,8 +84,8 @@ impl Evidence {
     }
 }
 
-/// The tests that say which statement they check: `/// Claim: ID, ID (REFUTED as printed)` above a
-/// test, or an entry of `claims!`.
+/// Collects the tests that declare which statement they check: `/// Claim: ID, ID (REFUTED as
+/// printed)` above a test, or an entry of `claims!`.
 fn tests_of_statements() -> Vec<TestEvidence> {
     let (mut files, root) = (Vec::new(), root());
     for entry in fs::read_dir(root.join("crates")).expect("crates are there") {
@@ -143,10 +143,10 @@ fn tests_of_statements() -> Vec<TestEvidence> {
     list
 }
 
-/// What is said of a statement that is wrong as it is printed.
+/// Result of a statement that fails as printed but holds as corrected.
 const REFUTED: &str = "refuted as printed, the corrected statement holds";
 
-/// `Holds "TDT-E1-1" its_name ("paper") {`
+/// Parses an entry of `claims!`: `Holds "TDT-E1-1" its_name ("paper") {`
 fn entry_of_claims(line: &str) -> Option<(&str, &str, &str)> {
     let (verdict, rest) = line.split_once(" \"")?;
     if !["Holds", "Fails", "Refuted", "Vacuous"].contains(&verdict) {
@@ -211,7 +211,7 @@ fn every_run_of_every_experiment_can_be_loaded_at_both_scales_and_in_either_read
     }
 }
 
-/// They take milliseconds and have points.
+/// Analytical figures take milliseconds to compute and have points.
 #[test]
 fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
     let experiments = registry().experiments;
@@ -224,13 +224,13 @@ fn every_analytical_figure_is_an_experiment_and_can_be_computed() {
     }
 }
 
-/// Where values are known by name only, a name that does not exist shows when the script runs.
+/// Values are known by name only, so a wrong name shows only when the script runs.
 #[test]
 fn every_script_asks_for_runs_and_metrics_that_exist() {
     use bufferlab_reproduce::expression::{ValueError, Values, evaluate};
     use std::sync::Arc;
 
-    /// Answers every question that the experiment can ask.
+    /// Answers every valid query of the experiment.
     struct Anything(bufferlab_reproduce::Runs);
 
     impl Values for Anything {
@@ -243,7 +243,7 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
                     axis.values.iter().any(|value| value.label == *label)
                         && chosen.is_none_or(|labels| labels.contains(label))
                 });
-            // Not constant: a rank correlation needs an order.
+            // Values must vary, because a rank correlation needs an order.
             let sum: usize =
                 metric.bytes().chain(variant.bytes()).chain(places.concat().bytes()).map(usize::from).sum();
             if known {
@@ -275,7 +275,7 @@ fn every_script_asks_for_runs_and_metrics_that_exist() {
     }
 }
 
-/// The conceptual ones say why; of all others an experiment shows every one.
+/// Conceptual figures give a reason; every other figure is shown by an experiment.
 #[test]
 fn every_figure_and_table_of_the_papers_is_shown_or_conceptual() {
     let (figures, experiments) = (paper_figures().expect("a table"), registry().experiments);
@@ -317,7 +317,7 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
                 row.claim.id,
                 place.whole()
             );
-            // What is conceptual has no statement that only runs could check.
+            // A conceptual figure has no statement that needs runs.
             let conceptual = figure.is_some_and(|figure| !figure.conceptual.is_empty());
             assert!(!conceptual || row.test.is_some(), "{}: {} is conceptual", row.claim.id, place.whole());
             named += 1;
@@ -326,8 +326,8 @@ fn every_figure_that_a_statement_names_is_in_the_table_of_figures() {
     assert!(named > 150, "{named} figures named");
 }
 
-/// The charts of `docs/evidence/paper-scale` are drawn from the values beside them, by today's code
-/// and with the paper's marks.
+/// The charts of `docs/evidence/paper-scale` match the values beside them, drawn by the current
+/// code with the paper's marks.
 #[test]
 fn the_charts_of_the_papers_scale_are_todays() {
     let (registry, mut checks) = (registry(), Vec::new());
@@ -350,7 +350,7 @@ fn the_charts_of_the_papers_scale_are_todays() {
         }
         let files = fs::read_dir(&folder).expect("readable").count();
         assert_eq!(files, panels.len() + 1, "{}: charts and values, and nothing else", folder.display());
-        // All of them stand together in the page.
+        // The page must show all charts.
         let is_image =
             |line: &&str| line.starts_with("![") && line.contains(&format!("](paper-scale/{name}/"));
         let first = text.lines().position(|line| is_image(&line)).expect("the page shows them");
@@ -379,15 +379,15 @@ fn testbeds() -> Registry {
     Registry::load(&root().join("testbeds")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The page of real packets shows what is recorded of them, with the words of the experiments.
+/// The page of real packets shows the recorded results, with the texts of the experiments.
 #[test]
 fn the_page_of_real_packets_shows_what_is_recorded() {
     let block = real_markdown(&testbeds(), &root().join("claims")).unwrap_or_else(|error| panic!("{error}"));
     assert_all([checked("docs/evidence/real-packets.md", "real", &block)]);
 }
 
-/// Every experiment with real packets loads, at every point, as does one of simulations; what it
-/// judges are statements of the papers.
+/// Every experiment with real packets loads at every point, like one of simulations, and judges
+/// statements of the papers.
 #[test]
 fn the_experiments_with_real_packets_have_scenarios_and_statements() {
     let (registry, ledger) = (testbeds(), ledger());
@@ -404,8 +404,8 @@ fn the_experiments_with_real_packets_have_scenarios_and_statements() {
     }
 }
 
-/// The page of ablations shows what is recorded, and every key that carries a statement has both
-/// sides' words.
+/// The page of ablations shows the recorded rows, and every key that explains a statement has the
+/// words of both sides.
 #[test]
 fn the_page_of_readings_shows_the_recorded_ablations() {
     let table = root().join("claims/why.csv");

@@ -1,4 +1,4 @@
-//! Do runs, verdicts and outputs come out as they should, also when something goes wrong?
+//! Runs, verdicts and outputs of experiments, including failures.
 
 use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
@@ -12,8 +12,8 @@ use std::fs;
 use std::num::NonZero;
 use std::path::Path;
 
-/// Three queries into one port: complete sharing loses nothing that the buffer can hold, and a
-/// policy that gives every queue a tenth loses a lot.
+/// Three queries arrive at one port. Complete sharing loses nothing that fits in the buffer. A
+/// policy that limits every queue to a tenth loses a lot.
 const EXPERIMENT: &str = r#"
 title = "Incast on a star"
 figure = "a test"
@@ -127,12 +127,12 @@ fan_in = 8
 queries_per_second_per_host = 50.0
 "#;
 
-/// A registry of one experiment in `folder`.
+/// Creates a registry of one experiment in `folder`.
 fn registry(folder: &Path) -> Registry {
     let paper = folder.join("experiments/test");
     fs::create_dir_all(&paper).expect("writable");
     fs::write(paper.join("star.toml"), STAR).expect("writable");
-    // The scenario lies beside the experiment: only what begins like one is an experiment.
+    // The scenario file is beside the experiment; the registry must not load it as an experiment.
     fs::create_dir_all(folder.join("registry/test")).expect("writable");
     fs::write(
         folder.join("registry/test/star.toml"),
@@ -178,8 +178,7 @@ fn a_true_statement_passes_and_one_about_a_wrong_scheme_fails() {
     assert_eq!(of("unsaid").verdict, Verdict::NotCheckable);
 }
 
-/// A study of one's own has a ledger of its own, in which later commands find what earlier ones
-/// found.
+/// A custom study has a separate ledger, in which later commands find earlier verdicts.
 #[test]
 fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -206,7 +205,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     assert!(kept.contains("2026-01-02"), "{kept}");
     let values = fs::read(folder.path().join("values/test-star.quick.paper.csv")).expect("recorded");
     assert!(values == fs::read(out.join("test/star/values.csv")).expect("written"));
-    // Another command, in which nothing of it runs: what is known is shown with its date, and kept.
+    // Another command runs nothing: known verdicts are shown with their date, and kept.
     let again = conclude(
         &registry,
         &[],
@@ -221,14 +220,13 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
         "{index}"
     );
     assert_eq!(fs::read_to_string(&table).expect("recorded"), kept);
-    // A verdict that was taken out of the table does not come back from a folder that still knows
-    // it.
+    // A verdict removed from the table does not return from a folder that still has it.
     let fewer = kept.replacen(&format!("{}\n", kept.lines().nth(1).expect("a row")), "", 1);
     fs::write(&table, &fewer).expect("writable");
     conclude(&registry, &[], &out, Some(keep)).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(fs::read_to_string(&table).expect("recorded"), fewer);
     fs::write(&table, &kept).expect("writable");
-    // A table of others keeps their verdicts, takes none without a date, and no costs of theirs.
+    // A table with verdicts of another study keeps them, and receives no foreign costs.
     let foreign = kept.lines().nth(1).expect("a row").replacen("right", "foreign", 1);
     let shared = folder.path().join("shared/verdicts.csv");
     fs::create_dir_all(folder.path().join("shared")).expect("writable");
@@ -241,7 +239,7 @@ fn a_study_has_its_own_ledger_which_tells_what_ran_now() {
     let rows = fs::read_to_string(&shared).expect("recorded");
     assert_eq!(rows.lines().skip(1).collect::<Vec<_>>(), [foreign.as_str()]);
     assert_eq!(fs::read_to_string(shared.with_file_name("costs.csv")).expect("recorded"), "");
-    // The folder itself is remembered, too.
+    // Verdicts in the folder itself are remembered, too.
     let in_folder = conclude(&registry, &[], &out, None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(in_folder.ledger.counts(None), found.ledger.counts(None));
     fs::write(&table, kept.replace(",STRONG,", ",STORNG,")).expect("writable");
@@ -281,8 +279,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let found = why((experiment, claim), &given, (ScaleName::Quick, Some(2)), (&out, &how), |_| Unwatched)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((found.base.judged.verdict, found.other.judged.verdict), (Verdict::Strong, Verdict::Null));
-    // In a buffer of 20 MB nobody loses anything; the other changes do nothing, and no pair is
-    // tried.
+    // A buffer of 20 MB loses nothing. The other changes have no effect, so no pair is tried.
     assert_eq!(
         (found.trials.len(), &found.trials[0].changes[..], found.trials[0].share),
         (3, &[1][..], Some(1.0))
@@ -291,7 +288,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     let answer = found.answer(&[]);
     assert!(answer.contains("switch.buffer (as it is -> \"20 MB\") carries it: 100 %"), "{answer}");
     assert_eq!(found.markdown().lines().count(), 2 + 1 + 3 + 1);
-    // It is recorded beside what the table has of others, and a later answer takes its place.
+    // The ablation is recorded beside other rows, and a later record replaces it.
     let table = folder.path().join("why.csv");
     let rows = || {
         let text = fs::read_to_string(&table).expect("written");
@@ -322,7 +319,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
         "{page}"
     );
     assert!(page.contains("\nWho shares everything absorbs more"), "{page}");
-    // Only what the statement looks at has run: two schemes at one place, with two seeds, in five
+    // Only points of the statement have run: two schemes at one axis value, with two seeds, in five
     // readings.
     let runs = fs::read_dir(out.join("runs")).expect("runs are kept").count();
     assert!(runs <= 20, "{runs}");
@@ -343,7 +340,7 @@ fn the_papers_number_stands_where_its_mark_says() {
         .and_then(|(_, rest)| rest.split_once('h'))
         .map(|(start, _)| start.split(' ').map(|number| number.parse().expect("a coordinate")).collect())
         .expect("a square");
-    // A square of 3 x 1.9 to either side.
+    // The mark is a square that extends 3 x 1.9 to either side.
     assert!((at[1] + 5.7 - (24.0 + 210.0) / 2.0).abs() < 0.11, "{at:?}");
     assert_eq!(
         svg.matches("where the paper&apos;s numbers would put stingy").count()
@@ -352,7 +349,7 @@ fn the_papers_number_stands_where_its_mark_says() {
     );
 }
 
-/// One overloaded queue, sampled: what is kept of it and drawn, and what its counters say.
+/// One overloaded, sampled queue: its course is cached and drawn, and its counters are correct.
 #[test]
 fn courses_and_tallies_are_kept_with_the_numbers_of_a_run() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -401,7 +398,7 @@ since_ms = 2.5
     let lines = results.course(ports, 0, &[]);
     let names: Vec<_> = lines.iter().map(|line| line.name.as_str()).collect();
     assert_eq!(names, ["port 0", "port 1", "threshold of port 0", "threshold of port 1"]);
-    // An empty switch: DT's threshold is alpha (1/2) of 200 KB.
+    // In an empty switch, DT's threshold is alpha (1/2) of 200 KB.
     assert_eq!(lines[2].points[0], (0.0, 100.0));
     assert_eq!(ports.drawn(&lines[2]).next(), Some((0.5, lines[2].points[3].1)));
     let arrived = results.samples("arrived", 0, &[]);
@@ -418,7 +415,7 @@ since_ms = 2.5
         "{values}"
     );
     assert!(out.join("test/queue/panel-2.svg").is_file());
-    // What is kept is enough: nothing runs again.
+    // The cached numbers suffice, so nothing runs again.
     let kept = |results: &Results| {
         results.runs.iter().map(|run| run.as_ref().expect("it ran").cpu_seconds).collect::<Vec<_>>()
     };
@@ -459,7 +456,7 @@ fn an_analytical_figure_needs_no_runs_and_is_written_like_any_other() {
     }
 }
 
-/// Everything that a reproduction leaves behind but what only the next one reads.
+/// Reads all output of a reproduction, except files that only the next one reads.
 fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     let verdicts: Vec<_> = results.experiment().claims().iter().map(|claim| judge(claim, results)).collect();
     let place = out.join("test/star");
@@ -476,8 +473,8 @@ fn outputs(out: &Path, results: &Results) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// A figure can be drawn again from the table of its values: the same bytes. What the table says of
-/// another experiment is refused with its place.
+/// A figure drawn again from its table of values has the same bytes. A row of another experiment is
+/// rejected with its place.
 #[test]
 fn a_figure_is_drawn_again_from_its_values() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -517,8 +514,8 @@ fn what_was_interrupted_ends_as_if_it_had_not_been() {
     let whole = reproduce(folder.path(), &folder.path().join("whole"));
     let wanted = outputs(&folder.path().join("whole"), &whole);
     assert!(wanted.iter().any(|(name, _)| name == "panel-1.png"));
-    // Whatever an interruption may leave: some runs done, one half written, tables of one that was
-    // not finished.
+    // Remains of an interruption: some runs complete, one file half written, tables of an
+    // unfinished run.
     let out = folder.path().join("again");
     for round in 0..20 {
         let runs = out.join("runs");
@@ -581,7 +578,7 @@ fn the_reading_of_an_artifact_is_set_behind_the_variants_and_never_on_an_axis() 
     assert!(error.contains("axis \"request\" varies it"), "{error}");
 }
 
-/// `policies` is short for `[[variant]]`s: what runs is the same to the last byte.
+/// `policies` is short for `[[variant]]`s: the runs are equal to the last byte.
 #[test]
 fn policies_with_parameters_are_variants_that_start_afresh() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Whether files are still what was written is noticed: by whoever reads them, and by looking.
+//! Changed files are detected, by every reader and by `inspect`.
 
 use crate::folder::write;
 use bufferlab_metrics::FlowRow;
@@ -21,7 +21,7 @@ fn the_manifest_has_the_sha_256_of_every_file_of_the_run() {
     let dir = write(&folder.path().join("run"), 1);
     let run = RunResult::open(&dir).unwrap();
     let files = &run.manifest().files;
-    // What `sha256sum` prints for a file that holds "seed = 1" and the end of the line.
+    // Output of `sha256sum` for a file with "seed = 1" and a newline.
     let scenario = files.iter().find(|file| file.name == "scenario.toml").unwrap();
     assert_eq!(scenario.bytes, 9);
     assert_eq!(scenario.sha256, "46545c629053298cb8b068758bd6cb0ba83f1533f50a054de71575535afea66b");
@@ -66,7 +66,8 @@ fn the_checksums_are_those_of_every_file_but_the_time() {
         "{text}"
     );
     assert!(text.contains("  manifest.json\n") && !text.contains("timing.json"), "{text}");
-    // Earlier versions kept none: their runs are read, and what a change would not show is said.
+    // Earlier versions stored no checksums. Their runs are readable, and the manifest is listed as
+    // unchecked.
     fs::remove_file(dir.join("SHA256SUMS")).unwrap();
     let found = inspect(&dir).unwrap();
     assert_eq!((found.problems, found.unchecked), (vec![], vec![dir.join("manifest.json")]));
@@ -96,7 +97,7 @@ fn a_folder_of_runs_is_inspected_as_a_whole() {
     }
     let planned = ["dt/seed-1", "dt/seed-2", "abm/seed-1", "abm/seed-2"].map(str::to_owned);
     Group::new(planned.to_vec()).write(folder.path()).unwrap();
-    // Neither somebody's notes nor a run in the making are results.
+    // Neither another program's folder nor an unfinished run counts as a result.
     fs::create_dir(place(".dt.partial")).unwrap();
     fs::create_dir(place("notes")).unwrap();
     fs::write(place("notes/manifest.json"), "{ \"format\": \"of somebody\", \"format_version\": 1 }")
@@ -123,8 +124,7 @@ fn a_run_without_its_manifest_is_replaced_by_the_same_command() {
     fs::remove_file(dir.join("manifest.json")).unwrap();
     write(&dir, 2);
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 2);
-    // With a file of somebody's own beside the tables, or without some of the tables, it may be
-    // anything.
+    // With a foreign file beside the tables, or with a table missing, the folder may be anything.
     fs::remove_file(dir.join("manifest.json")).unwrap();
     fs::write(dir.join("notes.txt"), "mine").unwrap();
     let refused = bufferlab_results::store_run(&dir, &[("scenario.toml".to_owned(), b"x")]);
@@ -135,7 +135,7 @@ fn a_run_without_its_manifest_is_replaced_by_the_same_command() {
 fn a_file_that_cannot_be_written_whole_leaves_the_old_one_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("comparison.json");
-    // A folder in its place: the new content is there, and cannot be moved.
+    // A folder blocks the path: the copy can be written, but not renamed.
     fs::create_dir_all(path.join("inner")).unwrap();
     assert!(write_whole(&path, "new").is_err());
     let names: Vec<_> =

@@ -1,5 +1,5 @@
-//! What a result folder promises: it comes back as written, byte for byte the same, all at once,
-//! and never at the cost of somebody else's files.
+//! Guarantees of a result folder: it reads back as written, has reproducible bytes, appears all at
+//! once and never destroys foreign files.
 
 use crate::rows::{EachTable, count, for_each_table, names, row, rows};
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, RunSink, RunTotals, Table, TableRow};
@@ -55,7 +55,7 @@ fn totals() -> RunTotals {
     }
 }
 
-/// Writes the rows of every table.
+/// Writes the rows of every table to a run.
 struct Fill<'a>(&'a mut RunWriter);
 
 impl EachTable for Fill<'_> {
@@ -68,7 +68,7 @@ fn fill(writer: &mut RunWriter) {
     for_each_table(&mut Fill(writer));
 }
 
-/// Writes a run with such tables; answers its folder.
+/// Writes a run with rows in every table and returns its folder.
 pub(crate) fn write(dir: &Path, seed: u64) -> PathBuf {
     let mut writer = RunWriter::create(dir, head(seed)).unwrap();
     fill(&mut writer);
@@ -77,7 +77,7 @@ pub(crate) fn write(dir: &Path, seed: u64) -> PathBuf {
     writer.finish(&totals(), vec![caveat], Some(&timing)).unwrap()
 }
 
-/// Names of everything in `dir`, hidden ones included, sorted.
+/// Sorted names of everything in `dir`, hidden entries included.
 fn listing(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> =
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -134,8 +134,7 @@ fn an_unfinished_run_leaves_the_earlier_result_alone() {
     assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 1);
 }
 
-/// What a killed run leaves of its folder: the writer is forgotten without an end, as if its
-/// process had died.
+/// Creates the hidden folder of a killed run: the writer is forgotten, as if its process had died.
 fn killed(run: &Path) -> PathBuf {
     let partial = run.with_file_name(format!(".{}.partial", run.file_name().unwrap().to_str().unwrap()));
     let writer = RunWriter::create(run, head(1)).unwrap();
@@ -171,7 +170,7 @@ fn a_folder_of_somebody_with_the_name_of_a_hidden_one_is_never_touched() {
     assert!(matches!(error, ResultsError::InTheWay { .. }), "{error}");
     assert_eq!(remove_leftovers(temp.path()), 0);
     assert_eq!(fs::read_to_string(mine.join("flows.parquet")).unwrap(), "mine");
-    // An empty one may be used.
+    // An empty hidden folder may be reused.
     fs::remove_file(mine.join("flows.parquet")).unwrap();
     write(&temp.path().join("run"), 1);
     assert_eq!(listing(temp.path()), ["run"]);
@@ -184,7 +183,7 @@ fn leftovers_of_killed_runs_go_and_those_of_living_ones_stay() {
     fs::create_dir_all(at("dt")).unwrap();
     let (left, deep) = (killed(&at("seed-3")), killed(&at("dt/seed-4")));
     let alive = RunWriter::create(&at("seed-5"), head(1)).unwrap();
-    // Killed before the hidden folder was made, or after it was put into place.
+    // Killed before the hidden folder was created, or after it was renamed.
     fs::write(at(".seed-6.writing"), "bufferlab writes here: process 1, claim 0\n").unwrap();
     let placed = write(&at("seed-7"), 7);
     fs::write(placed.join(".made-by-bufferlab"), "").unwrap();
@@ -211,7 +210,7 @@ fn a_folder_of_runs_is_claimed_by_one_at_a_time() {
     assert!(matches!(error, ResultsError::Busy { .. }), "{error}");
     drop(claim);
     assert!(!out.exists(), "nothing was put there");
-    // Many at once: one after the other has it.
+    // Of many simultaneous claims, one at a time succeeds.
     let held = AtomicU32::new(0);
     let seen = AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -337,13 +336,13 @@ fn reading_something_else_says_what_is_wrong() {
 
     let manifest = dir.join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    // Another version has checksums of its own.
+    // Another version would have its own checksums.
     fs::remove_file(dir.join("SHA256SUMS")).unwrap();
     fs::write(&manifest, text.replace(r#""format_version": 2"#, r#""format_version": 99"#)).unwrap();
     assert!(matches!(RunResult::open(&dir).unwrap_err(), ResultsError::FormatVersion { found: 99, .. }));
 }
 
-/// The files of a folder, as another machine would send them.
+/// Reads the files of a folder, as another machine would send them.
 fn sent(dir: &Path) -> Vec<(String, Vec<u8>)> {
     listing(dir).into_iter().map(|name| (name.clone(), fs::read(dir.join(name)).unwrap())).collect()
 }

@@ -1,4 +1,5 @@
-//! Rows of every table, made from its columns: a new column needs no change here.
+//! Rows of every table, generated from the column declarations, so that a new column needs no
+//! change.
 
 use bufferlab_metrics::{
     CellFault, CellReader, Column, ColumnKind, DelayRow, DropRow, FlowRow, HistogramRow, LinkRow, PacketRow,
@@ -8,13 +9,13 @@ use bufferlab_metrics::{
 use bufferlab_results::NameTables;
 use std::fmt::Debug;
 
-/// How many rows a table gets: flows more than a batch, so that encoding and decoding happen in the
-/// middle, too.
+/// Number of rows of a table. Flows exceed a batch, so that encoding and decoding also happen in
+/// the middle.
 pub(crate) fn count(table: &str) -> u64 {
     if table == FlowRow::NAME { 9_000 } else { 100 }
 }
 
-/// The names that rows refer to.
+/// Names that rows refer to.
 pub(crate) fn names() -> NameTables {
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
     NameTables {
@@ -24,13 +25,13 @@ pub(crate) fn names() -> NameTables {
     }
 }
 
-/// The rows of a table, [`count`] of them. Cells differ from row to row and from column to column;
-/// optional ones are empty now and then.
+/// Generates [`count`] rows of a table. Cells differ by row and by column; optional cells are
+/// sometimes empty.
 pub(crate) fn rows<R: Record>() -> impl Iterator<Item = R> {
     (0..count(R::NAME)).map(row)
 }
 
-/// One of them.
+/// Generates one row.
 pub(crate) fn row<R: Record>(number: u64) -> R {
     let mut cells = Filler { columns: R::COLUMNS, row: number, next: 0, text: String::new() };
     let row = R::read(&mut cells).expect("cells of the columns' own kinds");
@@ -38,7 +39,7 @@ pub(crate) fn row<R: Record>(number: u64) -> R {
     row
 }
 
-/// Does something for every table of a run.
+/// A visitor of every table of a run.
 pub(crate) trait EachTable {
     fn table<R: TableRow + PartialEq + Debug>(&mut self);
 }
@@ -62,7 +63,7 @@ pub(crate) fn for_each_table(each: &mut impl EachTable) {
     each.table::<PacketRow>();
 }
 
-/// Makes up the cells of one row.
+/// Generates the cells of one row.
 struct Filler {
     columns: &'static [Column],
     row: u64,
@@ -71,7 +72,7 @@ struct Filler {
 }
 
 impl Filler {
-    /// The column whose turn it is, and a number for its cell.
+    /// Returns the next column and a number for its cell.
     fn turn(&mut self) -> (&'static Column, u64) {
         let number = (self.row + 1) * 1_009 + self.next as u64 * 31;
         self.next += 1;

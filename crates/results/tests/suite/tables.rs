@@ -1,4 +1,4 @@
-//! Tables come back as they were written, cell by cell.
+//! Every table reads back as it was written, cell by cell.
 
 use crate::folder::write;
 use crate::rows::{EachTable, count, for_each_table, row, rows};
@@ -6,7 +6,7 @@ use bufferlab_metrics::{FlowRow, Table, TableRow};
 use bufferlab_results::RunResult;
 use std::fmt::Debug;
 
-/// Compares every table with the rows that were written, and notes which ones it saw.
+/// Compares every table with the written rows, and records which tables were compared.
 struct Comparison {
     run: RunResult,
     seen: Vec<Table>,

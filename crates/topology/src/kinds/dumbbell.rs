@@ -4,7 +4,7 @@ use super::{DELAY, MAX_PORTS, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Faults, ParamInfo, ParamKind, Params};
 
-/// Registry entry.
+/// Registry entry of the dumbbell.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "dumbbell",
     aliases: &[],
@@ -20,7 +20,7 @@ const PARAMS: &[ParamInfo] = &[
         "hosts_per_side",
         ParamKind::Count { min: 1, max: MAX_PORTS - 1 },
         "4",
-        "Hosts on either switch.",
+        "Hosts on each switch.",
     ),
     ParamInfo::required("host_rate", ParamKind::RATE, RATE, "Rate of the access links."),
     ParamInfo::required("bottleneck_rate", ParamKind::RATE, RATE, "Rate of the link between the switches."),
@@ -34,8 +34,8 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Hosts `0..n` are on `left`, `n..2n` on `right`; the bottleneck is the last cable, so it is the
-/// last port of either switch.
+/// Builds the dumbbell. Hosts `0..n` are on `left`, `n..2n` on `right`. The bottleneck is the last
+/// cable, so it is the last port of either switch.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let per_side = params.small_count("hosts_per_side");
     let (rate, delay) = (params.rate("host_rate"), params.time("delay"));

@@ -4,7 +4,7 @@ use super::{DELAY, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, Params};
 
-/// Registry entry.
+/// Registry entry of the fat tree.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "fat_tree",
     aliases: &[],
@@ -22,8 +22,8 @@ const PARAMS: &[ParamInfo] = &[
     ParamInfo::required("delay", ParamKind::DELAY, DELAY, "Propagation delay of every link, one way."),
 ];
 
-/// Aggregation switch j of every pod is cabled to cores j·k/2 … (j+1)·k/2 − 1. Switches: edges pod
-/// by pod, aggregations pod by pod, cores.
+/// Builds the fat tree. Aggregation switch j of every pod is cabled to cores j·k/2 … (j+1)·k/2 − 1.
+/// Order of switches: edges pod by pod, aggregations pod by pod, cores.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (k, rate, delay) = (params.small_count("k"), params.rate("rate"), params.time("delay"));
     if !k.is_multiple_of(2) {
@@ -74,7 +74,7 @@ mod tests {
         for k in [2, 4, 8_u32] {
             let topology = fat_tree(k);
             let (hosts, half) = ((k * k * k / 4) as usize, (k / 2) as usize);
-            // Three tiers of k³/4 cables each.
+            // The network has three tiers of k³/4 cables each.
             assert_sound(&topology, hosts, (2 * k) as usize * half + half * half, 3 * hosts);
             for switch in 0..topology.switches.len() as u32 {
                 assert_eq!(topology.ports_of(switch).len(), k as usize, "switch {switch}, k = {k}");

@@ -1,4 +1,4 @@
-//! Nodes and cables one by one.
+//! A custom graph, with its nodes and cables listed one by one.
 
 use super::{DELAY, RATE};
 use crate::{GraphProblem, LinkSpec, Topology, TopologyInfo};
@@ -7,7 +7,7 @@ use bufferlab_params::{
 };
 use std::collections::BTreeMap;
 
-/// Registry entry.
+/// Registry entry of the graph.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "graph",
     aliases: &[],
@@ -23,19 +23,19 @@ const PARAMS: &[ParamInfo] = &[
         "hosts",
         ParamKind::Nodes { prefix: "h" },
         "[\"client\", \"server\"]",
-        "How many (h0, h1 …) or their names.",
+        "Number of hosts (h0, h1 …) or a list of their names.",
     ),
     ParamInfo::required(
         "switches",
         ParamKind::Nodes { prefix: "s" },
         "[\"s0\", \"s1\"]",
-        "How many (s0, s1 …) or their names.",
+        "Number of switches (s0, s1 …) or a list of their names.",
     ),
     ParamInfo::required(
         "links",
         ParamKind::Tables(&LINK),
         "[{ a = \"h0\", b = \"s0\", rate = \"10 Gb/s\", delay = \"1 us\" }]",
-        "The cables. A switch's ports follow their order.",
+        "The cables. A switch numbers its ports in this order.",
     ),
 ];
 
@@ -43,15 +43,15 @@ static LINK: TableInfo = TableInfo {
     title: "an entry of topology.links",
     doc: "A full-duplex cable of a graph.",
     params: &[
-        ParamInfo::required("a", ParamKind::Text, "\"h0\"", "One end."),
-        ParamInfo::required("b", ParamKind::Text, "\"s0\"", "The other end."),
-        ParamInfo::required("rate", ParamKind::RATE, RATE, "Rate, either direction."),
+        ParamInfo::required("a", ParamKind::Text, "\"h0\"", "Node at one end."),
+        ParamInfo::required("b", ParamKind::Text, "\"s0\"", "Node at the other end."),
+        ParamInfo::required("rate", ParamKind::RATE, RATE, "Rate of each direction."),
         ParamInfo::required("delay", ParamKind::DELAY, DELAY, "Propagation delay, one way."),
         ParamInfo::with_default(
             "count",
             ParamKind::Count { min: 1, max: 1024 },
             ParamValue::Count(1),
-            "So many parallel cables.",
+            "Number of parallel cables.",
         ),
     ],
 };
@@ -91,7 +91,7 @@ fn build(params: &mut Params) -> Result<Topology, Faults> {
     Err(Faults(problems.iter().map(|problem| fault(&topology, &places, problem)).collect()))
 }
 
-/// Hosts and switches share one set of names.
+/// Finds names used twice; hosts and switches share one namespace.
 fn twins(hosts: &[String], switches: &[String]) -> Vec<Fault> {
     let mut known: BTreeMap<&str, Place> = BTreeMap::new();
     let mut faults = Vec::new();
@@ -110,7 +110,7 @@ fn twins(hosts: &[String], switches: &[String]) -> Vec<Fault> {
     faults
 }
 
-/// A cable's end that is no node.
+/// The error for a cable end that names no known node.
 fn stranger(nodes: &Topology, place: Place, name: &str) -> Fault {
     let all = || nodes.hosts.iter().chain(&nodes.switches).map(String::as_str);
     let help = match suggestion(name, all()) {
@@ -120,7 +120,8 @@ fn stranger(nodes: &Topology, place: Place, name: &str) -> Fault {
     Fault::new(place, format!("there is no node \"{name}\""), "expected a host or a switch").help(help)
 }
 
-/// A problem where it was written: `links` has the place of every cable.
+/// Turns a problem into an error at the scenario line that causes it. `links` has the place of
+/// every cable.
 fn fault(topology: &Topology, links: &[Place], problem: &GraphProblem) -> Fault {
     match problem {
         GraphProblem::DuplicateName(_) => unreachable!("names were compared before"),

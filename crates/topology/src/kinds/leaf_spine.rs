@@ -1,10 +1,10 @@
-//! Racks of hosts on leaves, every leaf cabled to every spine.
+//! Racks of hosts on leaves; every leaf is cabled to every spine.
 
 use super::{DELAY, NODES, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Fault, Faults, ParamInfo, ParamKind, ParamValue, Params};
 
-/// Registry entry.
+/// Registry entry of the leaf-spine fabric.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "leaf_spine",
     aliases: &[],
@@ -43,11 +43,13 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// More would not fit a machine's memory, and is a typing error.
+/// Limit on hosts and on cables of the fabric. More would not fit a machine's memory, and is
+/// probably a typing error.
 pub(crate) const MAX_LINKS: u64 = 1 << 18;
 
-/// Host i is on leaf i / `hosts_per_leaf`. A leaf's ports: its hosts, then spine 0's cables, spine
-/// 1's …; a spine's ports: leaf 0's cables, leaf 1's … Switches: leaves first.
+/// Builds the fabric. Host i is on leaf i / `hosts_per_leaf`. A leaf's ports: its hosts, then the
+/// cables of spine 0, of spine 1 … A spine's ports: the cables of leaf 0, of leaf 1 … Switches:
+/// leaves first.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (leaves, spines) = (params.small_count("leaves"), params.small_count("spines"));
     let (per_leaf, per_pair) = (params.small_count("hosts_per_leaf"), params.small_count("links_per_pair"));

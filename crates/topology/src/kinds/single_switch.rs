@@ -1,10 +1,10 @@
-//! All hosts on one switch: the star of most papers' examples.
+//! All hosts on one switch: the star that most papers use in examples.
 
 use super::{DELAY, MAX_PORTS, RATE};
 use crate::{LinkSpec, Node, Topology, TopologyInfo, numbered};
 use bufferlab_params::{Faults, ParamInfo, ParamKind, Params};
 
-/// Registry entry.
+/// Registry entry of the single switch.
 pub(crate) static INFO: TopologyInfo = TopologyInfo {
     name: "single_switch",
     aliases: &[],
@@ -23,13 +23,13 @@ const PARAMS: &[ParamInfo] = &[
         ParamKind::RATE,
         "`rate`",
         "\"100 Gb/s\"",
-        "Rate from the hosts to the switch, where it differs: with fast uplinks bursts reach the switch at the rate \
-         of their source, and only its ports are slow.",
+        "Rate from the hosts to the switch, if it differs. With fast uplinks, bursts arrive at the rate of their \
+         source and only the switch's ports are slow.",
     ),
     ParamInfo::required("delay", ParamKind::DELAY, DELAY, "Propagation delay of every link, one way."),
 ];
 
-/// Host i is on port i.
+/// Builds the star; host i is on port i.
 fn build(params: &mut Params) -> Result<Topology, Faults> {
     let (hosts, rate, delay) = (params.small_count("hosts"), params.rate("rate"), params.time("delay"));
     let uplink_rate = params.given_rate("uplink_rate").unwrap_or(rate);
