@@ -5,6 +5,7 @@
 mod circles;
 mod functions;
 mod meaning;
+mod pages;
 mod references;
 
 use crate::{metadata, output, read, root};
@@ -150,6 +151,7 @@ fn in_file(path: &str, known: &Known<'_>) -> Vec<String> {
         problems.extend(known.dangling(path, &text));
     }
     if path.ends_with(".md") {
+        problems.extend(pages::check(path, &text));
         problems
             .extend(links(path, &text, &|target| read(target).ok(), &|target| root().join(target).exists()));
     }
