@@ -72,9 +72,7 @@ fn wrap_line(text: &mut String, line: &str) {
     for (index, word) in words(start.trim_end()).into_iter().enumerate() {
         let length = word.chars().count();
         // A line that begins with one of these would begin a list or a heading.
-        let starts_block = matches!(word, "*" | "-" | "+")
-            || word.starts_with('#')
-            || word.ends_with('.') && word.starts_with(|c: char| c.is_ascii_digit());
+        let starts_block = matches!(word, "*" | "-" | "+" | "1.") || word.starts_with('#');
         if index > 0 && columns + 1 + length > COLUMNS_MAX && !starts_block {
             text.push('\n');
             text.push_str(&" ".repeat(hanging));
