@@ -220,7 +220,7 @@ pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[SaidOfK
     text
 }
 
-/// Share (%) from which on a change has a row of its own on the page.
+/// Share (%) from which on the page has a row for a change.
 const SHARE_MIN: f64 = 10.0;
 
 /// The row that does most, of those with the fewest changes.

@@ -1,4 +1,4 @@
-//! Which pages are longer than a reader can use?
+//! Limits of the words of a page and of the rows of a table.
 //!
 //! A generated page grows with every entry of a registry. A long table belongs into a CSV file, and
 //! its page summarises it.
