@@ -38,9 +38,9 @@ def burst_tolerance(
     same_priority: bool = False,
     tau: float = 0.95,
 ) -> Derivation:
-    """How large a burst each policy absorbs without loss, and the state of the buffer that it meets.
+    """Largest burst that each policy absorbs without loss, and the buffer's state when the burst arrives.
 
-    Source: ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for a switch of like ports.
+    Source: ABM section 2.3 and Eqs. 5-42, Plasticine Eq. 10, TDT section VI-A, LossPass Eq. 6; for a switch with identical ports.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ def burst_tolerance(
     queues
         Queues of a port.
     congested
-        Ports with congested queues when the burst comes.
+        Ports with congested queues when the burst arrives.
     congested_queues
-        Congested queues on each of them, sharing its rate.
+        Congested queues on each congested port, sharing its rate.
     priorities
-        Priorities over which the congested queues of a port are spread.
+        Number of priorities of the congested queues of a port.
     alpha
         Alpha of the congested queues.
     rate
@@ -67,13 +67,13 @@ def burst_tolerance(
     burst_alpha
         Alpha of the burst.
     burst_ports
-        Ports to which a burst comes, one queue each.
+        Ports that receive a burst, one queue each.
     queues_beside_burst
         Congested queues on the port of the burst.
     same_priority
-        The burst has the priority of the congested queues instead of a priority of its own.
+        The burst has the priority of the congested queues instead of a separate priority.
     tau
-        LossPass: fraction of a full buffer that packets of large flows hold.
+        LossPass: fraction of a full buffer occupied by packets of large flows.
 
     >>> from bufferlab import theory
     >>> answer = theory.burst_tolerance(policy="abm", ports=32, queues=8, congested=4)
@@ -111,7 +111,7 @@ def alpha(
     burst: Quantity | None = None,
     others: Sequence[float] = (0.5,),
 ) -> Derivation:
-    """Which alphas absorb a given burst (Plasticine).
+    """Alphas that absorb a given burst (Plasticine).
 
     Source: Plasticine Eqs. 5-7, 40 and 48-52: tight and as printed, with the power of two on the safe side.
 
@@ -124,9 +124,9 @@ def alpha(
     rate
         Arrival rate of the burst (bits per second).
     duration
-        How long it arrives (seconds).
+        Duration of the burst (seconds).
     burst
-        How much arrives, instead of the duration (bytes).
+        Size of the burst, instead of its duration (bytes).
     others
         The largest alpha of every other priority.
 
@@ -157,14 +157,14 @@ def shares(
     alpha: float | None = None,
     share: float | None = None,
 ) -> Derivation:
-    """Which share of the buffer an alpha gives, and the reverse.
+    """Share of the buffer for an alpha, and alpha for a share.
 
-    Source: ABM Eq. 6, for every factor that switches can be set to.
+    Source: ABM Eq. 6, for every alpha that switches support.
 
     Parameters
     ----------
     buffer
-        Shared buffer, to see sizes instead of percentages (bytes).
+        Shared buffer, to print sizes instead of percentages (bytes).
     queues
         Numbers of equal congested queues.
     alpha
@@ -194,7 +194,7 @@ def guarantees(
     alphas: Sequence[float] = (0.5, 0.5),
     gamma: float = 1.0,
 ) -> Derivation:
-    """What every priority gets at least and at most (ABM).
+    """Minimum and maximum buffer of every priority (ABM).
 
     Source: ABM Theorems 1 and 2, corrected (E-ABM-1) and as printed; Plasticine Eq. 21.
 
@@ -229,7 +229,7 @@ def drain_time(
     alphas: Sequence[float] = (0.5, 0.5),
     congested: int = 1,
 ) -> Derivation:
-    """How long a queue takes to drain at most (ABM).
+    """Longest time that a queue takes to drain (ABM).
 
     Source: ABM Theorem 3, corrected (E-ABM-3) and as printed.
 
@@ -242,7 +242,7 @@ def drain_time(
     alphas
         Alpha of every priority that uses the buffer.
     congested
-        Congested queues of the priority, on as many ports.
+        Congested queues of the priority, each on a different port.
 
     >>> from bufferlab import theory
     >>> answer = theory.drain_time(alphas=(20.0, 0.5), port_rate="25 Gb/s")
@@ -271,7 +271,7 @@ def ecn(
     burst: Quantity | None = None,
     tau: float = 0.95,
 ) -> Derivation:
-    """Where to mark (ECN's K), and which burst that leaves room for.
+    """ECN's marking threshold K, and the burst that it leaves room for.
 
     Source: RFC 8257; ECN*, Wu et al. 2012; LossPass Eqs. 4-6.
 
@@ -288,11 +288,11 @@ def ecn(
     buffer
         Buffer of the port, to see the room for bursts (bytes).
     threshold
-        K that is set (bytes); by default the least for DCTCP.
+        Configured K (bytes); by default the least for DCTCP.
     burst
         Burst to leave room for (bytes).
     tau
-        LossPass: fraction of a full buffer that packets of large flows hold.
+        LossPass: fraction of a full buffer occupied by packets of large flows.
 
     It takes ``threshold`` only together with ``buffer``. It takes ``burst`` only together with ``buffer``.
 
@@ -354,7 +354,7 @@ def headroom(
     lossless_mtu
         SONiC: largest frame of lossless traffic (bytes).
     small_packets
-        SONiC: share of packets of 64 B in lossless traffic, in percent; below 100 xoff is an average, no bound.
+        SONiC: share of packets of 64 B in lossless traffic, in percent; below 100, xoff is an average and not a bound.
     pipeline_latency
         SONiC: latency of the pipeline in KiB, from the switch's ASIC table: the default is an example.
     mac_phy_delay
@@ -412,7 +412,7 @@ def chips(
 ) -> Derivation:
     """Buffer per port and Gb/s of known chips.
 
-    Source: The papers, vendors' documents and a public list of switch buffers; each line of the table says which.
+    Source: The papers, vendors' documents and a public list of switch buffers; each row of the table names its source.
 
     Parameters
     ----------
@@ -421,7 +421,7 @@ def chips(
     port_rate
         Rate of every port (bits per second).
     buffer
-        Its buffer, to place it among the others (bytes).
+        Buffer of your switch, to rank it among the others (bytes).
 
     >>> from bufferlab import theory
     >>> answer = theory.chips(ports=40, buffer="3.84 MB")

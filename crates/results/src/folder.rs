@@ -148,7 +148,10 @@ fn is_barren(folder: &Path, depth: usize) -> bool {
             && if path.is_dir() {
                 is_ours(path)
             } else {
-                name.ends_with(".writing") && Claim::is_lock_file(path)
+                let is_plan_half = whole_of(name).is_some_and(|whole| {
+                    [GROUP_FILE, SWEEP_FILE, SUMS_FILE].contains(&whole)
+                });
+                is_plan_half || name.ends_with(".writing") && Claim::is_lock_file(path)
             };
         if is_leftover {
             true
@@ -189,8 +192,11 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     let inputs = inputs_of_own_manifest(target)
         .or_else(|| files_by_checksums(target))
         .or_else(|| lost_its_manifest(&names).then(Vec::new));
-    let is_own =
-        |name: &&String| is_own_file(name) || inputs.as_ref().is_some_and(|list| list.contains(name));
+    // A killed process leaves the half of a file beside it.
+    let is_own = |name: &&String| {
+        is_own_file(whole_of(name).unwrap_or(name))
+            || inputs.as_ref().is_some_and(|list| list.contains(name))
+    };
     let foreign = names.iter().find(|name| !is_own(name));
     if let Some(found) = foreign.or_else(|| inputs.is_none().then(|| &names[0])) {
         return Err(ResultsError::ForeignFolder { path: target.to_path_buf(), found: found.clone() });

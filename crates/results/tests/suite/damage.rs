@@ -132,6 +132,19 @@ fn a_run_without_its_manifest_is_replaced_by_the_same_command() {
 }
 
 #[test]
+fn a_run_with_the_half_of_a_page_that_a_killed_command_left_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = write(&folder.path().join("run"), 1);
+    fs::write(dir.join(".report.html.2005-0.partial"), "half").unwrap();
+    write(&dir, 2);
+    assert_eq!(RunResult::open(&dir).unwrap().manifest().seed, 2);
+    // The half of a foreign file is a foreign file.
+    fs::write(dir.join(".notes.txt.2005-0.partial"), "mine").unwrap();
+    let refused = bufferlab_results::store_run(&dir, &[("scenario.toml".to_owned(), b"x")]);
+    assert!(matches!(refused, Err(ResultsError::ForeignFolder { .. })), "{refused:?}");
+}
+
+#[test]
 fn a_file_that_cannot_be_written_whole_leaves_the_old_one_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("comparison.json");

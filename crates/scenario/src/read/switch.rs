@@ -173,6 +173,19 @@ pub(super) struct Site<'a> {
     seed: u64,
 }
 
+/// Results shared by the switches of a group: a large network has many equal switches, and a policy
+/// with a large table of flows takes long to build.
+struct Progress {
+    /// Whether a marking rule that never marks is still to be reported.
+    may_warn: bool,
+    /// Whether too little headroom is still to be reported.
+    may_warn_of_headroom: bool,
+    /// Shapes and parameters that the policy accepts, and whether it pauses senders there.
+    fitting: Vec<(SwitchShape, Vec<(String, ParamValue)>, bool)>,
+    /// The classifier, once it is checked.
+    classifier: Option<Option<ClassifierSpec>>,
+}
+
 /// The checks that need packets and ports, and the specification of every switch.
 pub(crate) fn finish(
     context: &Context,
@@ -197,13 +210,11 @@ pub(crate) fn finish(
     let mut specs: Vec<Option<SwitchSpec>> = vec![None; site.names.len()];
     for group in groups {
         check_uncharged(context, group, transports);
-        let (mut may_warn, mut may_warn_of_headroom) = (true, true);
+        let mut progress =
+            Progress { may_warn: true, may_warn_of_headroom: true, fitting: Vec::new(), classifier: None };
         for &switch in &group.switches {
             // What is wrong with one switch of a group is probably wrong with all of them.
-            let Some(spec) = group.spec(&site, switch as usize, (&mut may_warn, &mut may_warn_of_headroom))
-            else {
-                break;
-            };
+            let Some(spec) = group.spec(&site, switch as usize, &mut progress) else { break };
             specs[switch as usize] = Some(spec);
         }
     }
@@ -232,7 +243,7 @@ impl Group {
         &self,
         site: &Site<'_>,
         switch: usize,
-        (may_warn, may_warn_of_headroom): (&mut bool, &mut bool),
+        progress: &mut Progress,
     ) -> Option<SwitchSpec> {
         let (context, name) = (site.context, &site.names[switch]);
         let rates: Vec<_> = site.ports[switch].iter().map(|port| port.rate).collect();
@@ -254,32 +265,54 @@ impl Group {
         for ports in PortSpread::new(ports, usize::from(hardware.spec.slices)).ranges() {
             let shape = self.shape(site, hardware, pfc.as_ref(), chip, &rates[ports]);
             if let Some(ecn) = &self.ecn {
-                match ecn.check(context, name, &shape, buffer_bytes, *may_warn) {
+                match ecn.check(context, name, &shape, buffer_bytes, progress.may_warn) {
                     Checked::Unfit => return None,
-                    checked => *may_warn &= checked == Checked::Marks,
+                    checked => progress.may_warn &= checked == Checked::Marks,
                 }
             }
-            pauses |= self.check_policy(context, name, policy, hardware, &shape)?;
+            let known = progress.fitting.iter().find(|(of, params, _)| *of == shape && *params == policy.values());
+            pauses |= match known {
+                Some((_, _, pauses)) => *pauses,
+                None => {
+                    let pauses = self.check_policy(context, name, policy, hardware, &shape)?;
+                    progress.fitting.push((shape, policy.values(), pauses));
+                    pauses
+                }
+            };
         }
         let pfc = match pfc {
             None => None,
             Some(choice) => Some(self.pfc_spec(context, choice, policy, hardware, pauses, ports)?),
         };
-        if let (Some(cables), true, true) = (&cables, pauses, *may_warn_of_headroom) {
-            *may_warn_of_headroom = !headroom::warn(context, &self.path, name, policy, cables, ports);
+        if let (Some(cables), true, true) = (&cables, pauses, progress.may_warn_of_headroom) {
+            progress.may_warn_of_headroom = !headroom::warn(context, &self.path, name, policy, cables, ports);
         }
         Some(SwitchSpec {
             buffer_bytes,
             queues_per_port: self.queues_per_port,
             policy: policy.info.name.to_owned(),
             policy_params: policy.values(),
-            classifier: self.classifier_spec(context, name)?,
+            classifier: self.classifier_once(context, name, progress)?,
             scheduler: self.scheduler.clone()?,
             ecn: self.ecn.as_ref().map(|ecn| ecn.spec.clone()),
             uncharged_bytes: uncharged,
             hardware: hardware.spec,
             pfc,
         })
+    }
+
+    /// The classifier of its switches, checked at the first one: it depends on nothing that differs
+    /// between the switches of a group.
+    fn classifier_once(
+        &self,
+        context: &Context,
+        name: &str,
+        progress: &mut Progress,
+    ) -> Option<Option<ClassifierSpec>> {
+        if progress.classifier.is_none() {
+            progress.classifier = Some(self.classifier_spec(context, name)?);
+        }
+        progress.classifier.clone()
     }
 
     /// Its switches by their headroom, where that was computed, each with the table that gives them

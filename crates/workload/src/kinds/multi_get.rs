@@ -162,7 +162,11 @@ impl MultiGets {
                 let fault = Fault::new("fan_in", message, format!("expected at most {available}"));
                 Err(fault.help("a client does not ask itself; name more `servers`, or lower `fan_in`").into())
             }
-            Err(other) => Err(Fault::of_error("kind", &other.to_string(), "this workload").into()),
+            Err(other) => {
+                let fault = Fault::of_error("kind", &other.to_string(), "this workload");
+                let help = "name a server that is not the only client, and give `threads`, `items` and `item` of at least 1";
+                Err(fault.help(help).into())
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use bufferlab_units::BitRate;
 use std::ops::Range;
 
 /// Properties of the switch that a policy sees when it is built.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SwitchShape {
     /// The shared buffer B (bytes), without the reserves of queues and ports.
     pub capacity: u64,
