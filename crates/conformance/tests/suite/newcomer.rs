@@ -1,7 +1,7 @@
 //! Do the walk-throughs in CONTRIBUTING.md work, followed to the letter?
 //!
 //! Every section `## Add a …` with steps is followed, all of them in one copy of the repository, so
-//! that it is built once. Five instructions, each a bold line of its own with a fenced block below
+//! that it is built once. Five instructions, each a bold paragraph with a fenced block below
 //! it, are what a reader sees and what this test does:
 //!
 //! ```text
@@ -137,13 +137,21 @@ fn walk_throughs(page: &str) -> Result<Vec<WalkThrough>, String> {
                     None if steps.is_empty() => {}
                     None => return Err(format!("line {number}: a block without an instruction")),
                 }
-            } else if line.starts_with("**") {
-                let what = instruction(line).ok_or(format!("line {number}: no instruction: {line}"))?;
-                pending = Some((number, what));
-            } else if !line.is_empty() && pending.is_some() {
-                return Err(format!("line {number}: the instruction above has no block"));
-            } else if !line.is_empty() && promise.is_empty() {
-                promise = line.split_once(". ").map_or(line, |(sentence, _)| sentence).to_owned();
+            } else if !line.is_empty() {
+                let mut text = line.to_owned();
+                let is_text =
+                    |line: &str| !(line.is_empty() || line.starts_with("```") || line.starts_with("## "));
+                while let Some((_, line)) = lines.next_if(|(_, line)| is_text(line)) {
+                    text = format!("{text} {}", line.trim_start());
+                }
+                if text.starts_with("**") {
+                    let what = instruction(&text).ok_or(format!("line {number}: no instruction: {text}"))?;
+                    pending = Some((number, what));
+                } else if pending.is_some() {
+                    return Err(format!("line {number}: the instruction above has no block"));
+                } else if promise.is_empty() {
+                    promise = text.split_once(". ").map_or(&*text, |(sentence, _)| sentence).to_owned();
+                }
             }
         }
         if pending.is_some() {
@@ -486,7 +494,8 @@ fn a_walk_through_that_cannot_be_followed_is_refused() {
         ("**Run:**".to_owned(), "\"Add a toy\" ends with an instruction"),
         ("**Run it:**\n```sh\ntrue\n```".to_owned(), "line 3: no instruction: **Run it:**"),
         (format!("{run}```sh\ntrue\n```"), "line 7: a block without an instruction"),
-        ("**Run:**\ntext\n```sh\ntrue\n```".to_owned(), "line 4: the instruction above has no block"),
+        ("**Run:**\ntext\n```sh\ntrue\n```".to_owned(), "line 3: no instruction: **Run:** text"),
+        ("**Run:**\n\ntext\n```sh\ntrue\n```".to_owned(), "line 5: the instruction above has no block"),
         ("**Run:**\n```sh\ntrue".to_owned(), "line 4: a block without an end"),
     ] {
         assert_eq!(page(&body), Err(message.to_owned()));
