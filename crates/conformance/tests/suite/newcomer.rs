@@ -1,8 +1,8 @@
-//! Do the walk-throughs in CONTRIBUTING.md work, followed to the letter?
+//! Do the walk-throughs in `docs/extend` work, followed to the letter?
 //!
-//! Every section `## Add a …` with steps is followed, all of them in one copy of the repository, so
-//! that it is built once. Five instructions, each a bold paragraph with a fenced block below
-//! it, are what a reader sees and what this test does:
+//! The test follows every page with the title `# Add a …`, all of them in one copy of the
+//! repository, so that it is built once. A page has five kinds of instructions, each a bold
+//! paragraph with a fenced block below it:
 //!
 //! ```text
 //! **Create `path`:**                                  the file is new and the block is its content
@@ -13,8 +13,8 @@
 //!                                                     the block fails and prints `text`, which names what was added
 //! ```
 //!
-//! The first sentence of a section says how much is added, and is counted: source files, lines in
-//! the registry, files of vectors, pages, scenarios.
+//! The first sentence of a page says how much it adds, and the test counts it: source files, lines
+//! in the registry, files of vectors, pages, scenarios.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -75,10 +75,12 @@ enum Instruction {
 /// An instruction with its block and its line in the page.
 type Step = (usize, Instruction, String);
 
-/// A section with steps.
+/// A page with steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WalkThrough {
-    /// "a policy".
+    /// Path of the page, from the root.
+    page: String,
+    /// The title without "Add": "a policy".
     subject: String,
     /// The first sentence.
     promise: String,
@@ -115,53 +117,48 @@ fn instruction(line: &str) -> Option<Instruction> {
     Some(Instruction::Insert { path: owned(path), below: owned(below) })
 }
 
-/// Every section `## Add a …` that has steps.
-fn walk_throughs(page: &str) -> Result<Vec<WalkThrough>, String> {
+/// The walk-through of a page; `None` if the title is not `# Add …`.
+fn walk_through(path: &str, page: &str) -> Result<Option<WalkThrough>, String> {
     let mut lines = page.lines().enumerate().map(|(index, line)| (index + 1, line)).peekable();
-    let mut found = Vec::new();
-    while let Some((_, line)) = lines.next() {
-        let Some(subject) = line.strip_prefix("## Add ") else { continue };
-        let (mut steps, mut pending, mut promise) = (Vec::new(), None, String::new());
-        while let Some((number, line)) = lines.next_if(|(_, line)| !line.starts_with("## ")) {
-            if line.starts_with("```") {
-                let mut block = String::new();
-                loop {
-                    match lines.next().ok_or(format!("line {number}: a block without an end"))? {
-                        (_, "```") => break,
-                        (_, text) => block.extend([text, "\n"]),
-                    }
-                }
-                // A section without steps may show what it likes.
-                match pending.take() {
-                    Some((at, what)) => steps.push((at, what, block)),
-                    None if steps.is_empty() => {}
-                    None => return Err(format!("line {number}: a block without an instruction")),
-                }
-            } else if !line.is_empty() {
-                let mut text = line.to_owned();
-                let is_text =
-                    |line: &str| !(line.is_empty() || line.starts_with("```") || line.starts_with("## "));
-                while let Some((_, line)) = lines.next_if(|(_, line)| is_text(line)) {
-                    text = format!("{text} {}", line.trim_start());
-                }
-                if text.starts_with("**") {
-                    let what = instruction(&text).ok_or(format!("line {number}: no instruction: {text}"))?;
-                    pending = Some((number, what));
-                } else if pending.is_some() {
-                    return Err(format!("line {number}: the instruction above has no block"));
-                } else if promise.is_empty() {
-                    promise = text.split_once(". ").map_or(&*text, |(sentence, _)| sentence).to_owned();
+    let Some(subject) = lines.next().and_then(|(_, title)| title.strip_prefix("# Add ")) else {
+        return Ok(None);
+    };
+    let (mut steps, mut pending, mut promise) = (Vec::new(), None, String::new());
+    while let Some((number, line)) = lines.next() {
+        if line.starts_with("```") {
+            let mut block = String::new();
+            loop {
+                match lines.next().ok_or(format!("line {number}: a block without an end"))? {
+                    (_, "```") => break,
+                    (_, text) => block.extend([text, "\n"]),
                 }
             }
-        }
-        if pending.is_some() {
-            return Err(format!("\"Add {subject}\" ends with an instruction"));
-        }
-        if !steps.is_empty() {
-            found.push(WalkThrough { subject: subject.to_owned(), promise, steps });
+            let (at, what) =
+                pending.take().ok_or(format!("line {number}: a block without an instruction"))?;
+            steps.push((at, what, block));
+        } else if !line.is_empty() && !line.starts_with('#') {
+            let mut text = line.to_owned();
+            let is_text = |line: &str| !(line.is_empty() || line.starts_with("```") || line.starts_with('#'));
+            while let Some((_, line)) = lines.next_if(|(_, line)| is_text(line)) {
+                text = format!("{text} {}", line.trim_start());
+            }
+            if text.starts_with("**") {
+                let what = instruction(&text).ok_or(format!("line {number}: no instruction: {text}"))?;
+                pending = Some((number, what));
+            } else if pending.is_some() {
+                return Err(format!("line {number}: the instruction above has no block"));
+            } else if promise.is_empty() {
+                promise = text.split_once(". ").map_or(&*text, |(sentence, _)| sentence).to_owned();
+            }
         }
     }
-    if found.is_empty() { Err("there is no walk-through".to_owned()) } else { Ok(found) }
+    if pending.is_some() {
+        return Err("the page ends with an instruction".to_owned());
+    }
+    if steps.is_empty() {
+        return Err("the page has no steps".to_owned());
+    }
+    Ok(Some(WalkThrough { page: path.to_owned(), subject: subject.to_owned(), promise, steps }))
 }
 
 /// What a walk-through adds.
@@ -350,8 +347,10 @@ impl Copy {
     /// Applies every step that changes files.
     fn new(walks: &[WalkThrough]) -> Self {
         let mut files = repository();
-        for (line, what, block) in walks.iter().flat_map(|walk| &walk.steps) {
-            apply(&mut files, what, block).unwrap_or_else(|why| panic!("CONTRIBUTING.md:{line}: {why}"));
+        for walk in walks {
+            for (line, what, block) in &walk.steps {
+                apply(&mut files, what, block).unwrap_or_else(|why| panic!("{}:{line}: {why}", walk.page));
+            }
         }
         files.entry(".cargo/config.toml".to_owned()).or_default().extend(QUICK_BUILD.bytes());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
@@ -382,19 +381,19 @@ impl Copy {
     /// Runs what all walk-throughs want to be run, each command once; the output.
     fn run(&self, walks: &[WalkThrough]) -> String {
         let (mut done, mut output) = (Vec::new(), String::new());
-        for (at, _, block) in
-            walks.iter().flat_map(|walk| &walk.steps).filter(|step| step.1 == Instruction::Run)
-        {
-            for command in block.lines() {
-                if done.contains(&command) {
-                    continue;
+        for walk in walks {
+            for (at, _, block) in walk.steps.iter().filter(|step| step.1 == Instruction::Run) {
+                for command in block.lines() {
+                    if done.contains(&command) {
+                        continue;
+                    }
+                    done.push(command);
+                    let start = std::time::Instant::now();
+                    let (succeeded, text) = self.shell(command);
+                    assert!(succeeded, "{}:{at}: this fails:\n{command}\n{text}", walk.page);
+                    eprintln!("{:6.1} s  {command}", start.elapsed().as_secs_f64());
+                    output += &text;
                 }
-                done.push(command);
-                let start = std::time::Instant::now();
-                let (succeeded, text) = self.shell(command);
-                assert!(succeeded, "CONTRIBUTING.md:{at}: this fails:\n{command}\n{text}");
-                eprintln!("{:6.1} s  {command}", start.elapsed().as_secs_f64());
-                output += &text;
             }
         }
         output
@@ -402,19 +401,19 @@ impl Copy {
 
     /// A mistake in what was added is found, and said to be one of that thing.
     fn check_mistakes(&self, walk: &WalkThrough) {
-        let mut count = 0;
+        let (page, mut count) = (&walk.page, 0);
         for (at, what, block) in &walk.steps {
             let Instruction::Mistake { path, new, old, says } = what else { continue };
             let is_named = says.replace('-', "_").contains(&walk.name());
-            assert!(is_named, "CONTRIBUTING.md:{at}: \"{says}\" does not name {}", walk.name());
+            assert!(is_named, "{page}:{at}: \"{says}\" does not name {}", walk.name());
             let right = self.read(path);
-            assert_eq!(right.matches(old.as_str()).count(), 1, "CONTRIBUTING.md:{at}: {old} in {path}");
+            assert_eq!(right.matches(old.as_str()).count(), 1, "{page}:{at}: {old} in {path}");
             std::fs::write(self.path(path), right.replace(old.as_str(), new)).expect("writable");
             let start = std::time::Instant::now();
             let (succeeded, text) = self.shell(block);
             std::fs::write(self.path(path), right).expect("writable");
-            assert!(!succeeded, "CONTRIBUTING.md:{at}: the mistake is not found:\n{block}\n{text}");
-            assert!(text.contains(says), "CONTRIBUTING.md:{at}: {block} does not say {says}:\n{text}");
+            assert!(!succeeded, "{page}:{at}: the mistake is not found:\n{block}\n{text}");
+            assert!(text.contains(says), "{page}:{at}: {block} does not say {says}:\n{text}");
             eprintln!("{:6.1} s  mistake in {path}", start.elapsed().as_secs_f64());
             count += 1;
         }
@@ -422,20 +421,41 @@ impl Copy {
     }
 }
 
-/// What CONTRIBUTING.md has today; more are followed without a change here.
-const SUBJECTS: &[&str] =
-    &["a policy", "a congestion control", "a calculator", "a workload", "a topology", "a column", "a metric"];
+/// The pages of `docs/extend` in the order in which they are followed; other walk-throughs follow
+/// them.
+const PAGES: &[&str] = &[
+    "policy",
+    "congestion-control",
+    "marking-rule",
+    "calculator",
+    "workload",
+    "topology",
+    "column",
+    "metric",
+];
 
-fn page() -> Vec<WalkThrough> {
-    let page = std::fs::read_to_string(root().join("CONTRIBUTING.md")).expect("the page exists");
-    walk_throughs(&page).unwrap_or_else(|why| panic!("CONTRIBUTING.md: {why}"))
+/// Every walk-through in `docs/extend`.
+fn walk_throughs() -> Vec<WalkThrough> {
+    let folder = std::fs::read_dir(root().join("docs/extend")).expect("the folder exists");
+    let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<_> = names.filter_map(|name| name.strip_suffix(".md").map(str::to_owned)).collect();
+    names.sort_by_key(|name| {
+        (PAGES.iter().position(|page| page == name).unwrap_or(PAGES.len()), name.clone())
+    });
+    let walk = |name: &String| {
+        let path = format!("docs/extend/{name}.md");
+        let page = std::fs::read_to_string(root().join(&path)).expect("readable");
+        walk_through(&path, &page).unwrap_or_else(|why| panic!("{path}: {why}"))
+    };
+    names.iter().filter_map(walk).collect()
 }
 
 #[test]
 fn a_walk_through_adds_what_its_first_sentence_says() {
-    let walks = page();
-    for subject in SUBJECTS {
-        assert!(walks.iter().any(|walk| walk.subject == *subject), "\"Add {subject}\" has no steps");
+    let walks = walk_throughs();
+    for name in PAGES {
+        let page = format!("docs/extend/{name}.md");
+        assert!(walks.iter().any(|walk| walk.page == page), "{page} has no steps");
     }
     for walk in walks {
         let tally = walk.tally();
@@ -453,22 +473,23 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
 
 #[test]
 fn the_walk_throughs_work() {
-    let walks = page();
+    let walks = walk_throughs();
     let copy = Copy::new(&walks);
     let output = copy.run(&walks);
-    for (line, what, block) in walks.iter().flat_map(|walk| &walk.steps) {
+    let steps = walks.iter().flat_map(|walk| walk.steps.iter().map(|step| (&walk.page, step)));
+    for (page, (line, what, block)) in steps {
         match what {
-            // The source is as good as ours: no warning, nothing to format.
+            // The source is as good as the rest: no warning, nothing to format.
             Instruction::Create { path } if path.ends_with(".rs") => {
                 let is_blamed = output.contains(&format!("{path}:"));
                 assert!(!is_blamed, "the compiler has something to say of {path}:\n{output}");
                 assert_eq!(copy.read(path), *block, "cargo fmt changes {path}");
             }
-            // The registry knows it, and what is derived from the registry shows it.
+            // The registry knows it, and everything derived from the registry shows it.
             Instruction::Expect { path } => {
                 let text = copy.read(path);
                 for part in block.lines() {
-                    assert!(text.contains(part), "CONTRIBUTING.md:{line}: {path} does not contain {part}");
+                    assert!(text.contains(part), "{page}:{line}: {path} does not contain {part}");
                 }
             }
             _ => {}
@@ -480,18 +501,18 @@ fn the_walk_throughs_work() {
 
 #[test]
 fn a_walk_through_that_cannot_be_followed_is_refused() {
-    let page = |body: &str| walk_throughs(&format!("# Title\n## Add a toy\n{body}\n## Next\n**Nothing**\n"));
-    let steps = |body: &str| page(body).map(|mut walks| walks.remove(0).steps);
+    let page = |body: &str| walk_through("a.md", &format!("# Add a toy\n\n{body}\n## Next\n"));
     let good =
-        "A toy is easy. Text.\n\n**In `a.rs`, below the line `mod x;`, add:**\n\n```rust\nmod y;\n```\n";
+        "A toy is easy. Text.\n\n**In `a.rs`, below the line `mod x;`,\nadd:**\n\n```rust\nmod y;\n```\n";
     let insert = Instruction::Insert { path: "a.rs".to_owned(), below: "mod x;".to_owned() };
-    assert_eq!(steps(good), Ok(vec![(5, insert, "mod y;\n".to_owned())]));
-    assert_eq!(page(good).expect("good")[0].promise, "A toy is easy");
+    let walk = page(good).expect("good").expect("a walk-through");
+    assert_eq!(walk.steps, [(5, insert, "mod y;\n".to_owned())]);
+    assert_eq!((walk.subject.as_str(), walk.promise.as_str()), ("a toy", "A toy is easy"));
     let run = "**Run:**\n```sh\ntrue\n```\n";
     for (body, message) in [
-        ("".to_owned(), "there is no walk-through"),
-        ("```sh\ntrue\n```".to_owned(), "there is no walk-through"),
-        ("**Run:**".to_owned(), "\"Add a toy\" ends with an instruction"),
+        ("".to_owned(), "the page has no steps"),
+        ("```sh\ntrue\n```".to_owned(), "line 3: a block without an instruction"),
+        ("**Run:**".to_owned(), "the page ends with an instruction"),
         ("**Run it:**\n```sh\ntrue\n```".to_owned(), "line 3: no instruction: **Run it:**"),
         (format!("{run}```sh\ntrue\n```"), "line 7: a block without an instruction"),
         ("**Run:**\ntext\n```sh\ntrue\n```".to_owned(), "line 3: no instruction: **Run:** text"),
@@ -500,7 +521,7 @@ fn a_walk_through_that_cannot_be_followed_is_refused() {
     ] {
         assert_eq!(page(&body), Err(message.to_owned()));
     }
-    assert!(walk_throughs("# Title\n").is_err());
+    assert_eq!(walk_through("a.md", "# Title\n\n**Nothing**\n"), Ok(None));
 }
 
 #[test]
@@ -525,7 +546,7 @@ fn what_is_added_is_counted_without_comments() {
         step(insert, "    /// Text.\n    toy: u64,\n"),
         step(create(&["testdata", "toy.toml"].join("/")), ""),
     ];
-    let walk = WalkThrough { subject: String::new(), promise: String::new(), steps };
+    let walk = WalkThrough { page: String::new(), subject: String::new(), promise: String::new(), steps };
     let tally = Tally { sources: 1, lines: 1, vectors: 1, ..Tally::default() };
     assert_eq!((walk.tally(), walk.name().as_str()), (tally, "toy_thing"));
     let said: Vec<_> =

@@ -1,7 +1,7 @@
 //! The policies of bufferlab, a file each, and the list of them.
 //!
 //! To add one, write a file in `schemes/` and add its module and its `INFO` here
-//! (`CONTRIBUTING.md`). A program's own policies stay in the program: [`crate::register_policy`].
+//! (`docs/extend/policy.md`). A program's own policies stay in the program: [`crate::register_policy`].
 
 mod abm;
 mod abm_dt;

@@ -1,7 +1,7 @@
 //! Is the ledger fresh, and does everything that checks a statement name one?
 //!
 //! `cargo xtask generate reproduce` writes the derived files: `claims/tests.csv` from the comments
-//! of the tests, and `docs/evidence/reproduction.md` and the counts in the README from the three
+//! of the tests, and `docs/evidence/reproduction.md` from the three
 //! tables in `claims/`.
 
 use bufferlab_core::Profile;
@@ -363,7 +363,7 @@ fn the_charts_of_the_papers_scale_are_todays() {
 }
 
 #[test]
-fn the_page_and_the_readme_show_the_ledger() {
+fn the_page_shows_the_ledger() {
     let ledger = ledger();
     let (summary, rows) = (ledger.summary_markdown(), ledger.rows_markdown());
     let figures =
@@ -371,7 +371,6 @@ fn the_page_and_the_readme_show_the_ledger() {
     assert_all([
         checked("docs/evidence/reproduction.md", "ledger", &format!("{summary}\n{rows}")),
         checked("docs/evidence/reproduction.md", "figures", &figures),
-        checked("README.md", "ledger", &summary),
     ]);
 }
 
@@ -416,10 +415,10 @@ fn the_page_of_readings_shows_the_recorded_ablations() {
 }
 
 #[test]
-fn the_experiment_in_the_guide_can_be_loaded() {
-    let guide = fs::read_to_string(root().join("docs/start/guide.md")).expect("the guide is there");
+fn the_experiment_on_the_page_of_studies_can_be_loaded() {
+    let page = fs::read_to_string(root().join("docs/how-to/study.md")).expect("the page is there");
     let block =
-        guide.split("```toml\n").find(|block| block.contains("[[claim]]")).expect("it has an experiment");
+        page.split("```toml\n").find(|block| block.contains("[[claim]]")).expect("it has an experiment");
     let text = block.split("```").next().unwrap_or_default();
     let path = root().join("experiments/abm").join("incast.toml");
     let experiment = bufferlab_reproduce::Experiment::from_text(&path, "shallow/incast", text);
