@@ -10,7 +10,7 @@ pub use self::parts::Parts;
 use crate::{read, root};
 use bufferlab_core::POLICIES;
 use bufferlab_metrics::{Column, ColumnKind, Table};
-use bufferlab_pages::with_block;
+use bufferlab_pages::{with_block, wrapped};
 use bufferlab_transport::CONGESTION_CONTROLS;
 use std::fmt::Write;
 
@@ -27,9 +27,9 @@ struct Block {
 const BLOCKS: &[Block] = &[
     Block {
         path: "docs/reference/scenarios.md",
-        begin: "<!-- begin generated -->\n",
-        end: "<!-- end generated -->\n",
-        text: || Ok(bufferlab_scenario::reference()),
+        begin: "<!-- keys: begin; cargo xtask generate -->\n",
+        end: "<!-- keys: end -->\n",
+        text: || Ok(bufferlab_scenario::key_index() + "\n"),
     },
     Block {
         path: "docs/reference/experiments.md",
@@ -44,7 +44,7 @@ const BLOCKS: &[Block] = &[
         text: scenario_index,
     },
     Block {
-        path: "docs/reference/theory.md",
+        path: "docs/reference/calculators.md",
         begin: "<!-- calculators: begin; cargo xtask generate -->\n",
         end: "<!-- calculators: end -->\n",
         text: || Ok(calculators::reference()),
@@ -53,14 +53,19 @@ const BLOCKS: &[Block] = &[
 
 /// The files that are derived as a whole: path relative to the root, content.
 fn files() -> Vec<(&'static str, String)> {
-    vec![
+    let mut files = vec![
         ("docs/reference/scenario.schema.json", schema(bufferlab_scenario::json_schema())),
         ("docs/reference/experiment.schema.json", schema(bufferlab_experiment::json_schema())),
         ("docs/reference/policies/README.md", policy_index()),
         ("docs/reference/tables.md", tables()),
         ("python/bufferlab/_calculators.py", calculators::python()),
         ("python/bufferlab/_names.py", python_names()),
-    ]
+    ];
+    files.extend(bufferlab_scenario::REFERENCE_PAGES.iter().map(|page| (page.path, page.text())));
+    for (_, text) in files.iter_mut().filter(|(path, _)| path.ends_with(".md")) {
+        *text = wrapped(text);
+    }
+    files
 }
 
 /// Writes everything that is derived from the registries, and the documents of `parts`.
@@ -110,7 +115,7 @@ pub fn derived() -> Result<Vec<(&'static str, String)>, String> {
                 pages.len() - 1
             }
         };
-        let page = with_block(&pages[index].1, begin, end, &format!("\n{}", text()?));
+        let page = with_block(&pages[index].1, begin, end, &wrapped(&format!("\n{}", text()?)));
         pages[index].1 = page.ok_or_else(|| format!("{path}: the line {begin:?} or {end:?} is missing"))?;
     }
     Ok([files(), pages].concat())
@@ -152,6 +157,10 @@ fn policy_index() -> String {
         <!-- generated from the registry by `cargo xtask generate` -->\n\n\
         `bufferlab policy show NAME` prints the same and the parameters. How to add one: \
         [Add a policy](../../extend/policy.md).\n\n\
+        Every policy passes the common suite (`crates/conformance`): it stays within the buffer, conserves \
+        packets, keeps the ledger right after every operation, is deterministic and work conserving, admits up \
+        to its threshold and not beyond, and refuses packets larger than the buffer. The suite plays all scripts \
+        of six operations over a buffer of three packets, and random switches of 1–32 ports × 1–8 queues.\n\n\
         | name | policy | what it does | work per decision |\n|---|---|---|---|\n"
         .to_owned();
     for info in POLICIES {

@@ -5,6 +5,7 @@
 mod circles;
 mod functions;
 mod meaning;
+mod pages;
 mod references;
 
 use crate::{metadata, output, read, root};
@@ -42,6 +43,7 @@ const MAKES_UP: &[&str] = &[
     "xtask/src/prose/rules.rs",
     "xtask/src/prose/text.rs",
     "xtask/src/tidy.rs",
+    "xtask/src/tidy/pages.rs",
     "xtask/src/tidy/references.rs",
 ];
 
@@ -150,6 +152,7 @@ fn in_file(path: &str, known: &Known<'_>) -> Vec<String> {
         problems.extend(known.dangling(path, &text));
     }
     if path.ends_with(".md") {
+        problems.extend(pages::check(path, &text));
         problems
             .extend(links(path, &text, &|target| read(target).ok(), &|target| root().join(target).exists()));
     }

@@ -1,5 +1,5 @@
-//! Statements of papers, each checked by a test that carries its number, and the page that lists
-//! what was found.
+//! Statements of papers, each checked by a test that carries its number, and the tables that list
+//! the findings.
 //!
 //! [`claims!`](crate::claims!) declares a list: for every claim a test, and an entry that states
 //! what the paper says, which verdict the repository publishes, and how it is checked. A claim that
@@ -25,13 +25,13 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As on the page.
+    /// The word of the table.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
-            Self::Fails => "**fails**",
-            Self::Refuted => "**refuted**",
+            Self::Fails => "fails",
+            Self::Refuted => "refuted",
             Self::Vacuous => "says nothing",
         }
     }
@@ -88,28 +88,33 @@ impl Claim {
         );
     }
 
-    /// Its line of the page's table.
-    fn row(&self) -> String {
-        let cell = |text: &str| text.replace('|', "\\|");
-        let found = (self.check)().figure;
-        format!("| {} | {} | {} | {} |\n", self.id, self.verdict.name(), cell(self.paper), cell(&found))
+    /// The row of the table: [`COLUMNS`].
+    fn row(&self) -> [String; COLUMNS.len()] {
+        [self.id.to_owned(), self.verdict.name().to_owned(), self.paper.to_owned(), (self.check)().figure]
     }
 }
 
-/// Compares the block between `<!-- claims NAME: begin -->` and `<!-- claims NAME: end -->` with
-/// what the checks find. `page` is relative to the root of the repository.
+/// Columns of a table of findings.
+const COLUMNS: [&str; 4] = ["claim", "verdict", "paper", "here"];
+
+/// Compares the table `name` in `claims/findings` with what the checks find. The ledger takes its
+/// figures from these tables.
 ///
 /// # Panics
-/// If the page has no such block, cannot be read, or is stale.
-pub fn assert_page(page: &str, name: &str, claims: &[Claim]) {
-    check_page(&bufferlab_pages::root(), page, name, claims).unwrap_or_else(|stale| panic!("{stale}"));
+/// If the table is missing or stale.
+pub fn assert_findings(name: &str, claims: &[Claim]) {
+    check_findings(&bufferlab_pages::root(), name, claims).unwrap_or_else(|stale| panic!("{stale}"));
 }
 
-fn check_page(root: &Path, page: &str, name: &str, claims: &[Claim]) -> Result<(), String> {
-    let markers = (format!("<!-- claims {name}: begin -->"), format!("<!-- claims {name}: end -->"));
-    let rows: String = claims.iter().map(Claim::row).collect();
-    let text = format!("\n\n| claim | verdict | paper | here |\n|---|---|---|---|\n{rows}\n");
-    Pending { path: page.to_owned(), markers: Some(markers), text }.check(root)
+fn check_findings(root: &Path, name: &str, claims: &[Claim]) -> Result<(), String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let header = COLUMNS.map(str::to_owned);
+    for row in std::iter::once(header).chain(claims.iter().map(Claim::row)) {
+        writer.write_record(row).map_err(|error| error.to_string())?;
+    }
+    let bytes = writer.into_inner().map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
+    Pending { path: format!("claims/findings/{name}.csv"), markers: None, text }.check(root)
 }
 
 /// Declares claims and a test for each.
@@ -172,20 +177,18 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "published as \"**fails**\"")]
+    #[should_panic(expected = "published as \"fails\"")]
     fn a_claim_that_ceases_to_fail_is_noticed() {
         claim(Verdict::Fails, missed).assert();
         claim(Verdict::Fails, met).assert();
     }
 
     #[test]
-    fn a_stale_page_is_noticed() {
+    fn a_stale_table_is_noticed() {
         let folder = std::env::temp_dir().join(format!("bufferlab-claims-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("writable");
-        let page = folder.join("page.md");
-        std::fs::write(&page, "<!-- claims x: begin -->old<!-- claims x: end -->").expect("writable");
         let claims = [claim(Verdict::Holds, met)];
-        let check = |claims: &[Claim]| check_page(&folder, "page.md", "x", claims);
+        let check = |claims: &[Claim]| check_findings(&folder, "x", claims);
         assert!(check(&claims).is_err_and(|stale| stale.contains("stale")));
         for pending in bufferlab_pages::take(&folder).expect("readable") {
             pending.apply(&folder).expect("writable");
@@ -197,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_a_row_whatever_it_says() {
-        assert_eq!(claim(Verdict::Refuted, met).row(), "| X-1 | **refuted** | 1 \\| 2 | 1 |\n");
+    fn a_row_names_the_claim_its_verdict_the_paper_and_the_figure() {
+        assert_eq!(claim(Verdict::Refuted, met).row(), ["X-1", "refuted", "1 | 2", "1"]);
     }
 }

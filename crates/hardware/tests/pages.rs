@@ -15,8 +15,8 @@ fn checked(page: &str, name: &str, wanted: &str) -> Result<(), String> {
 fn the_page_of_circuits_has_every_size() {
     let circuits = circuits().unwrap_or_else(|error| panic!("{error}"));
     assert_all([
-        checked("circuits.md", "comparisons", &comparisons_markdown(&circuits)),
-        checked("circuits.md", "hardware", &cost_markdown(&circuits)),
+        checked("internals/circuits.md", "comparisons", &comparisons_markdown(&circuits)),
+        checked("internals/circuits.md", "hardware", &cost_markdown(&circuits)),
     ]);
 }
 
@@ -33,7 +33,7 @@ fn the_page_of_a_policy_has_its_circuits() {
         };
         let list: Vec<String> = own.iter().map(|circuit| told(circuit).trim_end().to_owned()).collect();
         checked(
-            &format!("policies/{policy}.md"),
+            &format!("reference/policies/{policy}.md"),
             "hardware",
             &format!("{}\n\n{}", list.join("\n"), cost_markdown(&own)),
         )

@@ -20,6 +20,9 @@ pub struct Pending {
     pub text: String,
 }
 
+/// Columns of a line of prose in a page.
+const COLUMNS_MAX: usize = 100;
+
 /// Folder of the texts that wait, relative to the root.
 const FOLDER: &str = "target/pages";
 /// Separates the fields of a pending text: no page contains it.
@@ -39,15 +42,80 @@ pub fn with_block(page: &str, begin: &str, end: &str, block: &str) -> Option<Str
     Some(format!("{before}{begin}{block}{end}{after}"))
 }
 
+/// `page` with paragraphs and items of lists wrapped at 100 columns. Tables, headings, code and
+/// images keep their lines; a `code span` is never divided.
+#[must_use]
+pub fn wrapped(page: &str) -> String {
+    let mut text = String::with_capacity(page.len());
+    let mut in_code = false;
+    for line in page.split_inclusive('\n') {
+        let start = line.trim_start();
+        in_code ^= start.starts_with("```");
+        let is_kept = in_code
+            || line.starts_with("    ")
+            || ["|", "#", "<", "!["].iter().any(|mark| start.starts_with(mark));
+        if is_kept || line.trim_end().chars().count() <= COLUMNS_MAX {
+            text.push_str(line);
+        } else {
+            wrap_line(&mut text, line);
+        }
+    }
+    text
+}
+
+fn wrap_line(text: &mut String, line: &str) {
+    let start = line.trim_start();
+    let indent = line.len() - start.len();
+    let hanging = if start.starts_with("* ") || start.starts_with("- ") { indent + 2 } else { indent };
+    let mut columns = indent;
+    text.push_str(&line[..indent]);
+    for (index, word) in words(start.trim_end()).into_iter().enumerate() {
+        let length = word.chars().count();
+        // A line that begins with one of these would begin a list or a heading.
+        let starts_block = matches!(word, "*" | "-" | "+" | "1.") || word.starts_with('#');
+        if index > 0 && columns + 1 + length > COLUMNS_MAX && !starts_block {
+            text.push('\n');
+            text.push_str(&" ".repeat(hanging));
+            columns = hanging;
+        } else if index > 0 {
+            text.push(' ');
+            columns += 1;
+        }
+        text.push_str(word);
+        columns += length;
+    }
+    if line.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+/// The parts of a line between spaces that are in no code span.
+fn words(line: &str) -> Vec<&str> {
+    let (mut words, mut begin, mut in_code) = (Vec::new(), 0, false);
+    for (at, letter) in line.char_indices() {
+        match letter {
+            '`' => in_code = !in_code,
+            ' ' if !in_code => {
+                words.push(&line[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    words.push(&line[begin..]);
+    words
+}
+
 impl Pending {
     /// The whole page as it should be.
     ///
     /// # Errors
     /// If the page cannot be read or lacks a marker.
     pub fn fresh(&self, root: &Path) -> Result<String, String> {
-        let Some((begin, end)) = &self.markers else { return Ok(self.text.clone()) };
+        let text = if self.path.ends_with(".md") { wrapped(&self.text) } else { self.text.clone() };
+        let Some((begin, end)) = &self.markers else { return Ok(text) };
         let page = fs::read_to_string(root.join(&self.path)).map_err(|error| self.fault(error))?;
-        with_block(&page, begin, end, &self.text)
+        with_block(&page, begin, end, &text)
             .ok_or_else(|| self.fault(format!("expected the markers {begin:?} and {end:?}")))
     }
 
@@ -184,6 +252,18 @@ mod tests {
         assert_eq!(fs::read_to_string(&page).expect("readable"), "a <x>1</x> b\n<y>2</y> c");
         assert_eq!(x.check(root), Ok(()));
         assert_eq!(take(root).expect("readable"), []);
+    }
+
+    #[test]
+    fn prose_is_wrapped_and_tables_code_and_spans_are_not() {
+        let long = "word ".repeat(30);
+        let fixed = format!("# {long}\n| {long} |\n```\n{long}\n```\n![{long}](x.svg)\n");
+        assert_eq!(wrapped(&fixed), fixed);
+        let item = format!("* {}`a span of code` end\n", "word ".repeat(17));
+        assert_eq!(wrapped(&item), format!("* {}\n  `a span of code` end\n", "word ".repeat(17).trim_end()));
+        let text = wrapped(&format!("{long}- {long}"));
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS_MAX + 2), "{text}");
+        assert!(!text.contains("\n- "), "{text}");
     }
 
     #[test]

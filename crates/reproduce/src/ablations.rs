@@ -85,6 +85,12 @@ impl AblationRow {
     fn part(&self) -> Option<f64> {
         self.share.parse().ok()
     }
+
+    /// Whether the page only names the change: it carries less than [`SHARE_MIN`].
+    fn is_small(&self) -> bool {
+        let is_change = !self.changes.is_empty() && self.changes != EVERYTHING;
+        is_change && self.part().is_some_and(|part| part.abs() < SHARE_MIN)
+    }
 }
 
 impl Row for SaidOfKey {
@@ -214,6 +220,9 @@ pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[SaidOfK
     text
 }
 
+/// Share (%) from which on the page has a row for a change.
+const SHARE_MIN: f64 = 10.0;
+
 /// The row that does most, of those with the fewest changes.
 fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
     let changed = rows.iter().filter(|row| !row.changes.is_empty() && row.changes != EVERYTHING);
@@ -235,7 +244,8 @@ fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Cl
         let _ = writeln!(text, "{seeds}, {}, `{}`.", row.date, row.commit);
     }
     text.push_str("\n| what differs | from | to | verdict | measured | share |\n|---|---|---|---|---|--:|\n");
-    for row in rows {
+    let (small, shown): (Vec<&AblationRow>, Vec<_>) = rows.iter().partition(|row| row.is_small());
+    for row in shown {
         let what = match row.changes.as_str() {
             "" => "nothing: the paper's reading".to_owned(),
             EVERYTHING => "everything: the other reading".to_owned(),
@@ -250,6 +260,10 @@ fn section((id, against): (&str, &str), rows: &[&AblationRow], claim: Option<&Cl
             row.verdict,
             cell(&row.measured)
         );
+    }
+    if !small.is_empty() {
+        let names: Vec<_> = small.iter().map(|row| keys(&row.changes)).collect();
+        let _ = writeln!(text, "\nLess than {SHARE_MIN} % each: {}.", names.join(", "));
     }
     text
 }

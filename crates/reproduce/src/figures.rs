@@ -108,10 +108,15 @@ fn numbered(word: &str) -> Option<(u32, Vec<char>)> {
     }
 }
 
+/// The name that experiments have for a paper of the ledger: `abm` for `ABM (SIGCOMM 2022)`.
+#[must_use]
+pub fn name_of(paper: &str) -> String {
+    paper.split(' ').next().unwrap_or_default().to_lowercase()
+}
+
 /// Whether a row's paper is the one that experiments call `name`.
 fn is_of(row: &LedgerRow, name: &str) -> bool {
-    let paper = row.claim.paper.to_lowercase();
-    paper.split(' ').next() == Some(name)
+    name_of(&row.claim.paper) == name
 }
 
 /// The rows of the statements about what an experiment shows, by the place that they name.
@@ -123,15 +128,19 @@ pub fn statements<'a>(ledger: &'a Ledger, paper: &str, shown: &[Place]) -> Vec<&
     ledger.rows.iter().filter(about).collect()
 }
 
-/// Every figure and table of the papers with what stands for it, as a table in Markdown.
+/// Every figure and table of a paper (`abm`) with the experiment that shows it, as a table in
+/// Markdown.
 ///
 /// # Errors
 /// If the table of figures is damaged.
-pub fn figures_markdown(experiments: &[Experiment], ledger: &Ledger) -> Result<String, ReproduceError> {
-    let mut text = String::from(
-        "| paper | figure | shows | here | statements | checked by tests |\n|---|---|---|---|---|---|\n",
-    );
-    for figure in paper_figures()? {
+pub fn figures_markdown(
+    paper: &str,
+    experiments: &[Experiment],
+    ledger: &Ledger,
+) -> Result<String, ReproduceError> {
+    let mut text =
+        String::from("| figure | shows | here | statements | checked by tests |\n|---|---|---|---|---|\n");
+    for figure in paper_figures()?.into_iter().filter(|figure| figure.paper == paper) {
         let shown = places(&figure.figure);
         let names: Vec<_> = showing(experiments, &figure).map(|one| format!("`{}`", one.id)).collect();
         let here = if figure.conceptual.is_empty() {
@@ -142,14 +151,8 @@ pub fn figures_markdown(experiments: &[Experiment], ledger: &Ledger) -> Result<S
         let rows = statements(ledger, &figure.paper, &shown);
         let tests = rows.iter().filter(|row| row.test.is_some()).count();
         // Writing into a string cannot fail.
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {here} | {} | {tests} |",
-            figure.paper,
-            figure.figure,
-            figure.shows,
-            rows.len()
-        );
+        let _ =
+            writeln!(text, "| {} | {} | {here} | {} | {tests} |", figure.figure, figure.shows, rows.len());
     }
     Ok(text)
 }

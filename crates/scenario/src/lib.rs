@@ -10,8 +10,8 @@
 //! Reading by declaration is `bufferlab-document`'s; here is the declaration, and what is judged of
 //! more than one value.
 //!
-//! The format is data ([`json_schema`], [`reference()`]): the reader, the JSON Schema for editors
-//! and the reference in `docs/reference/scenarios.md` come from one list of keys.
+//! The format is data ([`json_schema`], [`REFERENCE_PAGES`]): the reader, the JSON Schema for editors
+//! and the reference in `docs/reference/scenarios` come from one list of keys.
 
 mod format;
 mod headroom;
@@ -41,7 +41,7 @@ pub use load::{
 pub use model::*;
 pub use parameter::{ParameterTextError, format_parameter, parse_parameter};
 pub use read::InputFile;
-pub use reference::reference;
+pub use reference::{REFERENCE_PAGES, ReferencePage, key_index};
 pub use schema::json_schema;
 pub use variant::{A_VARIANT, Variant};
 

@@ -1,4 +1,5 @@
-//! The reference of the format as Markdown, for `docs/reference/scenarios.md`.
+//! The reference of the format as Markdown: the pages in `docs/reference/scenarios` and the index
+//! in `docs/reference/scenarios.md`.
 
 use crate::format::{
     CHANGE, CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, ECN, FAULT, HARDWARE, HOST, OUTPUT, PFC,
@@ -6,44 +7,160 @@ use crate::format::{
     WATCHDOG, WORKLOAD,
 };
 use bufferlab_document::reference::table;
-use bufferlab_params::{Catalog, ParamValue, Profile};
+use bufferlab_document::spec::TableSpec;
+use bufferlab_params::{Catalog, ParamKind, ParamValue, Profile};
 use bufferlab_workload::BUILTIN_SIZES;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Every table, key, unit and default of the format; policies and built-in size distributions.
+/// A page of the reference.
+#[derive(Clone, Copy, Debug)]
+pub struct ReferencePage {
+    /// Path relative to the root of the repository.
+    pub path: &'static str,
+    title: &'static str,
+    intro: &'static str,
+    tables: &'static [&'static TableSpec],
+    registries: &'static [(&'static str, &'static dyn Catalog)],
+    has_sizes: bool,
+}
+
+/// The pages of the reference: every table, key, unit and default of the format. The parameters of
+/// policies are on the policies' own pages.
+pub static REFERENCE_PAGES: &[ReferencePage] = &[
+    ReferencePage {
+        path: "docs/reference/scenarios/run.md",
+        title: "Scenario keys: run, faults and output",
+        intro: "Keys at the top of the file, failures during the run, and what a run records.",
+        tables: &[&ROOT, &FAULT, &OUTPUT],
+        registries: &[],
+        has_sizes: false,
+    },
+    ReferencePage {
+        path: "docs/reference/scenarios/topology.md",
+        title: "Scenario keys: topology",
+        intro: "The network: its kind, changes to single links, and routes.",
+        tables: &[&TOPOLOGY, &CHANGE, &ROUTE],
+        registries: &[],
+        has_sizes: false,
+    },
+    ReferencePage {
+        path: "docs/reference/scenarios/switch.md",
+        title: "Scenario keys: switch",
+        intro: "Buffer, marking, flow control, chip, scheduler and classifier. Every policy has [a page of \
+                its own](../policies/README.md) with its parameters.",
+        tables: &[&SWITCH, &ECN, &PROFILE, &PFC, &WATCHDOG, &HARDWARE, &SCHEDULER_GROUP, &SWITCH_OVERRIDE],
+        registries: &[("Classifiers", CLASSIFIER_CATALOG)],
+        has_sizes: false,
+    },
+    ReferencePage {
+        path: "docs/reference/scenarios/transport.md",
+        title: "Scenario keys: transport and hosts",
+        intro: "Transports, their congestion controls, and the hosts' cards.",
+        tables: &[&TRANSPORT, &HOST],
+        registries: &[("Congestion controls", CONGESTION_CONTROL_CATALOG)],
+        has_sizes: false,
+    },
+    ReferencePage {
+        path: "docs/reference/scenarios/workload.md",
+        title: "Scenario keys: workload",
+        intro: "Traffic: flows, queries, bursts and traces, and the built-in distributions of flow sizes.",
+        tables: &[&WORKLOAD],
+        registries: &[],
+        has_sizes: true,
+    },
+];
+
+impl ReferencePage {
+    /// The whole page.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut sections = String::new();
+        for spec in self.tables {
+            table(&mut sections, spec);
+        }
+        for (title, catalog) in self.registries {
+            entries(&mut sections, title, *catalog);
+        }
+        if self.has_sizes {
+            let _ = writeln!(sections, "### {SIZES}\n\n| name | what | source |\n|---|---|---|");
+            for sizes in BUILTIN_SIZES {
+                let _ = writeln!(sections, "| `{}` | {} | {} |", sizes.name, sizes.summary, sizes.source);
+            }
+        }
+        // Sections of a page of their own are one level higher.
+        let sections = sections.replace("### ", "## ");
+        format!(
+            "# {}\n\n<!-- generated from crates/scenario/src/format and the registries by `cargo xtask generate` -->\n\n\
+             {} [Rules for values, variants and files](../scenarios.md).\n\n{}\n",
+            self.title,
+            self.intro,
+            sections.trim_end()
+        )
+    }
+
+    /// The page as seen from `docs/reference/scenarios.md`.
+    fn link(&self) -> &'static str {
+        self.path.trim_start_matches("docs/reference/")
+    }
+}
+
+const SIZES: &str = "Built-in flow sizes";
+
+/// The tables of the format and their keys, with the page that explains them, as a table in
+/// Markdown.
 #[must_use]
-pub fn reference() -> String {
-    let mut text = String::new();
-    let tables = [
-        &ROOT,
-        &TOPOLOGY,
-        &CHANGE,
-        &ROUTE,
-        &SWITCH,
-        &ECN,
-        &PROFILE,
-        &PFC,
-        &WATCHDOG,
-        &HARDWARE,
-        &SCHEDULER_GROUP,
-        &SWITCH_OVERRIDE,
-        &TRANSPORT,
-        &HOST,
-        &WORKLOAD,
-        &FAULT,
-        &OUTPUT,
-    ];
-    for spec in tables {
-        table(&mut text, spec);
+pub fn key_index() -> String {
+    let mut text = String::from("| table | keys |\n|---|---|\n");
+    for page in REFERENCE_PAGES {
+        for spec in page.tables {
+            row(&mut text, page, spec.title, keys(spec));
+            for below in spec.cards(false).iter().flat_map(|card| card.params) {
+                if let ParamKind::Tables(below) = below.kind {
+                    row(&mut text, page, below.title, below.params.iter().map(|param| param.name).collect());
+                }
+            }
+        }
+        for (title, catalog) in page.registries {
+            row(&mut text, page, title, catalog.cards(false).iter().map(|card| card.name).collect());
+        }
+        if page.has_sizes {
+            row(&mut text, page, SIZES, BUILTIN_SIZES.iter().map(|sizes| sizes.name).collect());
+        }
     }
-    entries(&mut text, "Policies", POLICY_CATALOG);
-    entries(&mut text, "Classifiers", CLASSIFIER_CATALOG);
-    entries(&mut text, "Congestion controls", CONGESTION_CONTROL_CATALOG);
-    let _ = writeln!(text, "### Built-in flow sizes\n\n| name | what | source |\n|---|---|---|");
-    for sizes in BUILTIN_SIZES {
-        let _ = writeln!(text, "| `{}` | {} | {} |", sizes.name, sizes.summary, sizes.source);
-    }
+    let policies = POLICY_CATALOG.cards(false);
+    let policies: Vec<_> =
+        policies.iter().map(|card| format!("[`{0}`](policies/{0}.md)", card.name)).collect();
+    let _ = writeln!(text, "| [Policies](policies/README.md) | {} |", policies.join(", "));
     text
+}
+
+/// A line of [`key_index`].
+fn row(text: &mut String, page: &ReferencePage, title: &str, keys: Vec<&str>) {
+    let anchor: String = title
+        .to_lowercase()
+        .replace(' ', "-")
+        .chars()
+        .filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
+        .collect();
+    let keys: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+    let _ = writeln!(
+        text,
+        "| [{}]({}#{anchor}) | {} |",
+        title.replace(['[', ']'], ""),
+        page.link(),
+        keys.join(", ")
+    );
+}
+
+/// The keys of a table, those of its kinds included, each once.
+fn keys(spec: &TableSpec) -> Vec<&'static str> {
+    let variants = spec.variants.iter().flat_map(|variant| variant.keys);
+    let mut names: Vec<_> = spec.keys.iter().chain(variants).map(|key| key.name).collect();
+    names.extend(spec.cards(false).iter().flat_map(|card| card.params).map(|param| param.name));
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    names
 }
 
 /// The entries of a registry with their parameters.
@@ -89,5 +206,22 @@ fn default(value: &ParamValue) -> String {
         ParamValue::Computed(rule) | ParamValue::Derived(rule, _) => (*rule).to_owned(),
         ParamValue::Optional | ParamValue::OptionalLike(_) => "none".to_owned(),
         value => format!("`{value}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_has_every_key_and_a_page_explains_it() {
+        let index = key_index();
+        for page in REFERENCE_PAGES {
+            let text = page.text();
+            for key in page.tables.iter().flat_map(|spec| keys(spec)) {
+                assert!(index.contains(&format!("`{key}`")), "{key} is not in the index");
+                assert!(text.contains(&format!("`{key}`")) || key == "kind", "{key} is not in {}", page.path);
+            }
+        }
     }
 }

@@ -27,39 +27,37 @@ fn verdict(comparison: &Comparison, row: &Row) -> String {
     match (row.is_within(), comparison.explanation(row)) {
         (true, _) => "yes".to_owned(),
         (false, Some(explained)) => format!("no: {}", explained.name),
-        (false, None) => "**no, unexplained**".to_owned(),
+        (false, None) => "no, unexplained".to_owned(),
     }
 }
 
-/// The measured block: one table per case, then one over single flows.
+fn agreement(case: &str, class: &SizeClass) -> String {
+    match (class.agrees(), explained_size(case, class)) {
+        (true, _) => "yes".to_owned(),
+        (false, Some(name)) => format!("no: {name}"),
+        (false, None) => "no, unexplained".to_owned(),
+    }
+}
+
+/// The measured block: a line per case, then the numbers and medians that do not agree. The CSV
+/// files beside the page have all of them.
 #[must_use]
 pub fn block(comparisons: &[Comparison]) -> String {
-    let mut text = String::new();
-    for comparison in comparisons {
-        let _ = writeln!(text, "\n### {}\n", comparison.case.name);
-        text.push_str("| | bufferlab | ns-3 | difference | expected | within |\n|---|--:|--:|--:|--:|---|\n");
-        for row in &comparison.rows {
-            let _ = writeln!(
-                text,
-                "| {} | {} | {} | {:+.1} % | {:.0} % | {} |",
-                row.metric,
-                value(row.ours),
-                value(row.theirs),
-                100.0 * row.difference(),
-                100.0 * row.tolerance,
-                verdict(comparison, row)
-            );
-        }
-    }
-    text.push_str("\n### Flow by flow\n\n");
-    text.push_str("Completion time of the same flow on both sides; deviation = |ours / theirs − 1|.\n\n");
-    text.push_str("| | flows | median | largest | within 1 % | within 3 % |\n|---|--:|--:|--:|--:|--:|\n");
-    for comparison in comparisons {
-        let scatter = &comparison.scatter;
+    let mut text = String::from("\n### By case\n\n");
+    text.push_str(
+        "| | numbers | within | largest difference | | flows | median deviation | largest | within 1 % | within 3 % |\n\
+         |---|--:|--:|--:|---|--:|--:|--:|--:|--:|\n",
+    );
+    for Comparison { case, rows, scatter, .. } in comparisons {
+        let largest = rows.iter().max_by(|a, b| a.difference().abs().total_cmp(&b.difference().abs()));
         let _ = writeln!(
             text,
-            "| {} | {} | {:.2} % | {:.2} % | {} | {} |",
-            comparison.case.name,
+            "| {} | {} | {} | {} | {} | {} | {:.2} % | {:.2} % | {} | {} |",
+            case.name,
+            rows.len(),
+            rows.iter().filter(|row| row.is_within()).count(),
+            largest.map_or_else(String::new, |row| percent(row.difference())),
+            largest.map_or("", |row| row.metric),
             scatter.flows,
             100.0 * scatter.median,
             100.0 * scatter.largest,
@@ -67,41 +65,121 @@ pub fn block(comparisons: &[Comparison]) -> String {
             scatter.within_three_percent
         );
     }
+    text.push_str("\n### Numbers beyond the expectation\n\n");
+    text.push_str(
+        "| | number | bufferlab | ns-3 | difference | expected | why |\n|---|---|--:|--:|--:|--:|---|\n",
+    );
+    for comparison in comparisons {
+        for row in comparison.rows.iter().filter(|row| !row.is_within()) {
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {:.0} % | {} |",
+                comparison.case.name,
+                row.metric,
+                value(row.ours),
+                value(row.theirs),
+                percent(row.difference()),
+                100.0 * row.tolerance,
+                comparison.explanation(row).map_or("**unexplained**", |explained| explained.name)
+            );
+        }
+    }
     text.push_str(&sizes_block(comparisons));
     text.push('\n');
     text
 }
 
-/// A table over classes of flows and their sizes, those of at least [`by_size::FLOWS_MIN`] flows.
+/// The classes of flows and sizes whose medians do not agree, and how many there are.
 fn sizes_block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### By size\n\n");
+    let all: Vec<_> = sizes(comparisons).collect();
     let _ = writeln!(
         text,
-        "Median of ours / theirs over completion times of single flows, and the ratio of the means. A median agrees within {:.0} %.\n",
-        100.0 * by_size::TOLERANCE
+        "Median of ours / theirs over completion times of single flows, and the ratio of the means. \
+         A median agrees within {:.0} %: {} of {} do, of classes with at least {} flows. The others:\n",
+        100.0 * by_size::TOLERANCE,
+        all.iter().filter(|(_, class)| class.agrees()).count(),
+        all.len(),
+        by_size::FLOWS_MIN
     );
-    text.push_str("| | class | sizes | flows | median | mean | agrees |\n|---|---|---|--:|--:|--:|---|\n");
-    for comparison in comparisons {
-        for class in comparison.by_size.iter().filter(|class| class.flows >= by_size::FLOWS_MIN) {
-            let case = comparison.case.name;
-            let agrees = match (class.agrees(), explained_size(case, class)) {
-                (true, _) => "yes".to_owned(),
-                (false, Some(name)) => format!("no: {name}"),
-                (false, None) => "**no, unexplained**".to_owned(),
-            };
-            let SizeClass { class: name, flows, median_ratio, mean_ratio, .. } = class;
-            let sizes = class.sizes();
-            let _ = writeln!(
-                text,
-                "| {case} | {name} | {sizes} | {flows} | {median_ratio:.3} | {mean_ratio:.3} | {agrees} |"
-            );
-        }
+    text.push_str("| | class | sizes | flows | median | mean | why |\n|---|---|---|--:|--:|--:|---|\n");
+    for (case, class) in all.iter().filter(|(_, class)| !class.agrees()) {
+        let SizeClass { class: name, flows, median_ratio, mean_ratio, .. } = class;
+        let (sizes, why) = (class.sizes(), explained_size(case, class).unwrap_or("**unexplained**"));
+        let _ = writeln!(
+            text,
+            "| {case} | {name} | {sizes} | {flows} | {median_ratio:.3} | {mean_ratio:.3} | {why} |"
+        );
     }
     text
 }
 
-/// The block of ranges: a line per run, then a table of all metrics that do not agree, then one of
-/// all.
+/// Every class of at least [`by_size::FLOWS_MIN`] flows with its case.
+fn sizes(comparisons: &[Comparison]) -> impl Iterator<Item = (&str, &SizeClass)> {
+    let all = comparisons.iter().flat_map(|of| of.by_size.iter().map(|class| (of.case.name, class)));
+    all.filter(|(_, class)| class.flows >= by_size::FLOWS_MIN)
+}
+
+/// The tables beside the page: path relative to the root, content.
+///
+/// # Errors
+/// If a row cannot be written as CSV.
+pub fn tables(
+    comparisons: &[Comparison],
+    ranges: &[Range],
+) -> Result<[(&'static str, String); 3], csv::Error> {
+    let mut numbers =
+        vec![["case", "number", "bufferlab", "ns3", "difference", "expected", "within"].map(str::to_owned)];
+    for comparison in comparisons {
+        numbers.extend(comparison.rows.iter().map(|row| {
+            [
+                comparison.case.name.to_owned(),
+                row.metric.to_owned(),
+                value(row.ours),
+                value(row.theirs),
+                percent(row.difference()),
+                format!("{:.0} %", 100.0 * row.tolerance),
+                verdict(comparison, row),
+            ]
+        }));
+    }
+    let mut classes =
+        vec![["case", "class", "sizes", "flows", "median", "mean", "agrees"].map(str::to_owned)];
+    classes.extend(sizes(comparisons).map(|(case, class)| {
+        [
+            case.to_owned(),
+            class.class.clone(),
+            class.sizes().to_owned(),
+            class.flows.to_string(),
+            format!("{:.3}", class.median_ratio),
+            format!("{:.3}", class.mean_ratio),
+            agreement(case, class),
+        ]
+    }));
+    let mut spans = vec![["run", "metric", "ns3", "bufferlab", "gap"].map(str::to_owned)];
+    spans.extend(ranges.iter().map(|range| {
+        let Spread { run, metric, min, max, .. } = &range.theirs;
+        [run.clone(), metric.clone(), span(*min, *max), span(range.min, range.max), percent(range.gap())]
+    }));
+    Ok([
+        ("docs/evidence/validation/numbers.csv", to_csv(&numbers)?),
+        ("docs/evidence/validation/sizes.csv", to_csv(&classes)?),
+        ("docs/evidence/validation/ranges.csv", to_csv(&spans)?),
+    ])
+}
+
+fn to_csv<const N: usize>(rows: &[[String; N]]) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| writer.write_record(row))?;
+    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn percent(fraction: f64) -> String {
+    format!("{:+.1} %", 100.0 * fraction)
+}
+
+/// The block of ranges: a line per run, then a table of the metrics that do not agree.
 #[must_use]
 pub fn ranges_block(ranges: &[Range]) -> String {
     let runs = ranges.chunk_by(|one, other| one.theirs.run == other.theirs.run);
@@ -123,25 +201,16 @@ pub fn ranges_block(ranges: &[Range]) -> String {
         text,
         "\nOf {pairs} pairs of policies that the artifact separates in a metric by more than 5 %, {right} are in its order here."
     );
-    text.push_str("\nThose that do not:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
+    text.push_str("\nMetrics that do not agree:\n\n| run | metric | ns-3 | bufferlab | gap | why |\n|---|---|--:|--:|--:|---|\n");
     for range in ranges.iter().filter(|range| !range.agrees()) {
         let Spread { run, metric, min, max, .. } = &range.theirs;
         let known = RANGES.iter().find(|known| known.run == run && known.metric == metric);
         let why = known.map_or("**unexplained**", |known| known.why);
         let (theirs, ours) = (span(*min, *max), span(range.min, range.max));
-        let _ = writeln!(
-            text,
-            "| `{run}` | {metric} | {theirs} | {ours} | {:+.1} % | {why} |",
-            100.0 * range.gap()
-        );
+        let _ =
+            writeln!(text, "| `{run}` | {metric} | {theirs} | {ours} | {} | {why} |", percent(range.gap()));
     }
-    text.push_str("\n<details><summary>All ranges</summary>\n\n| run | metric | ns-3 | bufferlab | gap |\n|---|---|--:|--:|--:|\n");
-    for range in ranges {
-        let Spread { run, metric, min, max, .. } = &range.theirs;
-        let (theirs, ours) = (span(*min, *max), span(range.min, range.max));
-        let _ = writeln!(text, "| `{run}` | {metric} | {theirs} | {ours} | {:+.1} % |", 100.0 * range.gap());
-    }
-    text.push_str("\n</details>\n\n");
+    text.push('\n');
     text
 }
 

@@ -119,11 +119,14 @@ fn pauses_agree_within_half_and_in_order_and_incasts_of_eleven_runs_within_fifte
 }
 
 #[test]
-fn the_page_shows_what_is_measured() {
-    let ranges = document::ranges_block(&ranges::compare().expect("the recorded ranges can be read"));
-    let wanted = document::with_blocks(&page(), &document::block(&COMPARISONS), &ranges)
-        .expect("the page has its markers");
-    assert_all([check_file("docs/evidence/validation.md", &wanted)]);
+fn the_page_and_its_tables_show_what_is_measured() {
+    let ranges = ranges::compare().expect("the recorded ranges can be read");
+    let wanted =
+        document::with_blocks(&page(), &document::block(&COMPARISONS), &document::ranges_block(&ranges))
+            .expect("the page has its markers");
+    let tables = document::tables(&COMPARISONS, &ranges).expect("rows are rows");
+    let tables = tables.iter().map(|(path, text)| check_file(path, text));
+    assert_all(tables.chain([check_file("docs/evidence/validation.md", &wanted)]));
 }
 
 #[test]

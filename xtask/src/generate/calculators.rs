@@ -162,13 +162,13 @@ fn rules(info: &CalculatorInfo) -> Option<String> {
     (!rules.is_empty()).then(|| rules.join(" "))
 }
 
-/// The calculators' part of `docs/reference/theory.md`.
+/// The generated part of `docs/reference/calculators.md`.
 pub(super) fn reference() -> String {
     CALCULATORS.built_in().iter().map(|info| section(info)).collect()
 }
 
 fn section(info: &CalculatorInfo) -> String {
-    let mut text = format!("### {}\n\n{} {}", info.name, info.summary, source(info));
+    let mut text = format!("## {}\n\n{} {}", info.name, info.summary, source(info));
     if let Some(rules) = rules(info) {
         let _ = write!(text, " {rules}");
     }
@@ -207,7 +207,7 @@ mod tests {
         for info in CALCULATORS.built_in() {
             assert!(python.contains(&format!("\ndef {}(\n", function(info))), "{}", info.name);
             let section =
-                reference.split("### ").find(|section| section.starts_with(&format!("{}\n", info.name)));
+                reference.split("## ").find(|section| section.starts_with(&format!("{}\n", info.name)));
             let section = section.expect("a section");
             for param in info.params {
                 let option = format!("| `--{}` | ", param.name.replace('_', "-"));

@@ -98,7 +98,7 @@ fn items(page: &str) -> Vec<String> {
 /// Pages cite tests and vectors by name; a renamed one must not leave a dead reference behind.
 #[test]
 fn tests_and_vectors_that_a_page_cites_exist() {
-    let root = folder().join("../..");
+    let root = folder().join("../../..");
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_default();
     let mut cited = 0;
     for info in POLICIES {

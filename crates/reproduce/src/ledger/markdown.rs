@@ -1,6 +1,6 @@
 //! How is the ledger shown in Markdown?
 
-use super::{Evidence, Ledger, LedgerRow, Record};
+use super::{Claim, Evidence, Ledger, LedgerRow, Record};
 use crate::real::repetitions;
 use crate::{RealRecord, Verdict};
 use std::fmt::Write;
@@ -41,6 +41,56 @@ impl Ledger {
         }
         text
     }
+
+    /// The rows of one paper for its page, in Markdown: the evidence for each verdict, and the
+    /// verdicts of other scales, of the artifact's reading and of real packets. `claims/` has the
+    /// rest.
+    #[must_use]
+    pub fn paper_markdown(&self, paper: &str) -> String {
+        let mut text = String::from(
+            "| claim | where | statement | verdict | here | evidence | also |\n|---|---|---|---|---|---|---|\n",
+        );
+        self.rows.iter().filter(|row| row.claim.paper == paper).for_each(|row| text.push_str(&short(row)));
+        text
+    }
+}
+
+/// One row of [`Ledger::paper_markdown`].
+fn short(row: &LedgerRow) -> String {
+    let claim = &row.claim;
+    let (here, evidence) = match row.evidence() {
+        Evidence::Test(test) => (test.measured.clone(), format!("`{}`", test.test)),
+        Evidence::Runs(run) => {
+            let scale = if run.scale == "paper" { ", paper's scale" } else { "" };
+            (measured(run), format!("`{}`, {}{scale}", run.experiment, seeds(run)))
+        }
+        Evidence::None => (String::new(), String::new()),
+    };
+    let beside = row.beside().map(|run| {
+        let reading = if run.is_of_paper() { "" } else { "artifact " };
+        format!("{reading}{}: {}", run.scale, run.verdict)
+    });
+    let real = row.real.as_ref().map(|real| format!("real packets: {}", real.verdict));
+    format!(
+        "| {} | {} | {} | {} | {} | {evidence} | {} |\n",
+        claim.id,
+        cell(&claim.figure_table_section),
+        cell(&claim.statement()),
+        shown(claim, row.evidence().verdict()),
+        cell(&here),
+        beside.chain(real).collect::<Vec<_>>().join("<br>")
+    )
+}
+
+/// A verdict; one on hardware is at best consistent in simulation.
+fn shown(claim: &Claim, verdict: Verdict) -> String {
+    let simulated = claim.is_on_hardware() && verdict.holds();
+    format!("{verdict}{}", if simulated { " (consistent in simulation)" } else { "" })
+}
+
+/// One line without bars.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
 }
 
 /// A row of the table; `<br>` stands between what speaks and what stands beside it.
@@ -63,17 +113,12 @@ fn line(row: &LedgerRow) -> String {
         here.push(measured(run));
         evidence.push(place(run));
     }
-    let shown = |verdict: &Verdict| {
-        let simulated = claim.is_on_hardware() && verdict.holds();
-        format!("{verdict}{}", if simulated { " (consistent in simulation)" } else { "" })
-    };
-    let cell = |text: &str| text.replace('|', "\\|").replace('\n', " ");
     format!(
         "| {} | {} | {} | {} | {} | {} | {} |\n",
         claim.id,
         cell(&claim.figure_table_section),
         cell(&statement),
-        verdicts.iter().map(shown).collect::<Vec<_>>().join("<br>"),
+        verdicts.iter().map(|verdict| shown(claim, *verdict)).collect::<Vec<_>>().join("<br>"),
         cell(&here.join("<br>")),
         evidence.join("<br>"),
         cell(&row.real.as_ref().map_or_else(String::new, real))
@@ -100,9 +145,14 @@ fn measured(run: &Record) -> String {
 
 /// Which runs they were.
 fn place(run: &Record) -> String {
-    let seeds = if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) };
+    let seeds = seeds(run);
     format!(
         "`{}`, {}, profile {}, {seeds}, {}, `{}`",
         run.experiment, run.scale, run.profile, run.date, run.commit
     )
+}
+
+/// How many seeds every point ran with.
+fn seeds(run: &Record) -> String {
+    if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) }
 }

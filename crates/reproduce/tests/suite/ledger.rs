@@ -1,13 +1,13 @@
 //! Is the ledger fresh, and does everything that checks a statement name one?
 //!
 //! `cargo xtask generate reproduce` writes the derived files: `claims/tests.csv` from the comments
-//! of the tests, and `docs/evidence/reproduction.md` from the three
-//! tables in `claims/`.
+//! of the tests, and `docs/evidence/reproduction.md` with a page per paper beside it from the tables
+//! in `claims/`.
 
 use bufferlab_core::Profile;
 use bufferlab_pages::{assert_all, check_block, check_file};
 use bufferlab_report::curve_svg;
-use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, paper_figures, places, showing};
+use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, name_of, paper_figures, places, showing};
 use bufferlab_reproduce::output::panels;
 use bufferlab_reproduce::{
     AblationRow, Estimates, Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, ablations_markdown,
@@ -49,20 +49,22 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// What the pages of claims say was found: the last cell of a row that begins with a number.
-fn found_on_pages() -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    for page in ["claims-open-loop.md", "claims-transports.md", "claims-lossless.md"] {
-        let text = fs::read_to_string(root().join("docs/evidence").join(page)).expect("the page is there");
-        for line in text.lines() {
-            let escaped = line.replace("\\|", "\u{1}");
-            let cells: Vec<_> = escaped.split('|').map(str::trim).collect();
-            if let ["", id, _, _, here, ""] = cells[..] {
-                found.insert(id.to_owned(), here.replace('\u{1}', "|"));
-            }
+/// The figures that tests found, by claim, from the tables in `claims/findings`. Of two tables with
+/// one claim, the last by name counts.
+fn findings() -> BTreeMap<String, String> {
+    let folder = fs::read_dir(root().join("claims/findings")).expect("the tables are there");
+    let mut tables: Vec<_> = folder.map(|entry| entry.expect("readable").path()).collect();
+    tables.sort();
+    let mut findings = BTreeMap::new();
+    for table in tables {
+        let mut rows = csv::Reader::from_path(&table).expect("a table");
+        for row in rows.deserialize() {
+            let (id, _, _, here): (String, String, String, String) =
+                row.expect("claim, verdict, paper, here");
+            findings.insert(id, here);
         }
     }
-    found
+    findings
 }
 
 /// What tests say of statements.
@@ -92,7 +94,7 @@ fn tests_of_statements() -> Vec<TestEvidence> {
         sources(&entry.expect("readable").path().join("tests"), &mut files);
     }
     files.sort();
-    let (found, known) = (found_on_pages(), ledger());
+    let (found, known) = (findings(), ledger());
     let known: BTreeSet<&str> = known.rows.iter().map(|row| row.claim.id.as_str()).collect();
     let mut evidence = Evidence::default();
     for file in files {
@@ -363,15 +365,19 @@ fn the_charts_of_the_papers_scale_are_todays() {
 }
 
 #[test]
-fn the_page_shows_the_ledger() {
-    let ledger = ledger();
-    let (summary, rows) = (ledger.summary_markdown(), ledger.rows_markdown());
-    let figures =
-        figures_markdown(&registry().experiments, &ledger).unwrap_or_else(|error| panic!("{error}"));
-    assert_all([
-        checked("docs/evidence/reproduction.md", "ledger", &format!("{summary}\n{rows}")),
-        checked("docs/evidence/reproduction.md", "figures", &figures),
-    ]);
+fn the_pages_show_the_ledger() {
+    let (ledger, experiments) = (ledger(), registry().experiments);
+    let summary = ledger.summary_markdown();
+    let mut checks = vec![checked("docs/evidence/reproduction.md", "ledger", &summary)];
+    for paper in ledger.papers() {
+        let name = name_of(paper);
+        let page = format!("docs/evidence/reproduction/{name}.md");
+        let figures =
+            figures_markdown(&name, &experiments, &ledger).unwrap_or_else(|error| panic!("{error}"));
+        checks.push(checked(&page, "figures", &figures));
+        checks.push(checked(&page, "ledger", &ledger.paper_markdown(paper)));
+    }
+    assert_all(checks);
 }
 
 fn testbeds() -> Registry {

@@ -4,9 +4,3 @@
 mod losspass;
 mod run;
 mod tdt;
-
-use bufferlab_conformance::claims::{Claim, assert_page};
-
-fn assert_block(name: &str, claims: &[Claim]) {
-    assert_page("docs/evidence/claims-transports.md", name, claims);
-}

@@ -3,7 +3,7 @@
 
 use super::run::{Run, run};
 use bufferlab_conformance::claims;
-use bufferlab_conformance::claims::Finding;
+use bufferlab_conformance::claims::{Finding, assert_findings};
 
 /// The whole port buffer of 84 packets as marking threshold, in one queue for all.
 const MARKS_AT_THE_END: &[(&str, &str)] = &[
@@ -26,6 +26,6 @@ claims! {
 }
 
 #[test]
-fn the_page_says_what_was_found() {
-    super::assert_block("losspass-transports", CLAIMS);
+fn the_recorded_findings_are_todays() {
+    assert_findings("losspass-transports", CLAIMS);
 }

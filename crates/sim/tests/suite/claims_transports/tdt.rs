@@ -2,7 +2,7 @@
 
 use super::run::{Run, jain, list, run};
 use bufferlab_conformance::claims;
-use bufferlab_conformance::claims::Finding;
+use bufferlab_conformance::claims::{Finding, assert_findings};
 use std::sync::Arc;
 
 fn policy(name: &str) -> String {
@@ -71,6 +71,6 @@ claims! {
 }
 
 #[test]
-fn the_page_says_what_was_found() {
-    super::assert_block("tdt-transports", CLAIMS);
+fn the_recorded_findings_are_todays() {
+    assert_findings("tdt-transports", CLAIMS);
 }
