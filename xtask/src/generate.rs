@@ -38,7 +38,7 @@ const BLOCKS: &[Block] = &[
         text: || Ok(bufferlab_experiment::reference()),
     },
     Block {
-        path: "docs/start/guide.md",
+        path: "docs/reference/scenario-files.md",
         begin: "<!-- scenarios: begin; cargo xtask generate -->\n",
         end: "<!-- scenarios: end -->\n",
         text: scenario_index,
@@ -49,12 +49,7 @@ const BLOCKS: &[Block] = &[
         end: "<!-- calculators: end -->\n",
         text: || Ok(calculators::reference()),
     },
-    Block { path: "docs/start/guide.md", begin: TABLES.0, end: TABLES.1, text: || Ok(table_overview()) },
-    Block { path: "README.md", begin: TABLES.0, end: TABLES.1, text: || Ok(table_names()) },
 ];
-
-/// Around a list of the tables.
-const TABLES: (&str, &str) = ("<!-- tables: begin; cargo xtask generate -->\n", "<!-- tables: end -->\n");
 
 /// The files that are derived as a whole: path relative to the root, content.
 fn files() -> Vec<(&'static str, String)> {
@@ -161,7 +156,7 @@ fn policy_index() -> String {
     let mut text = "# Policies\n\n\
         <!-- generated from the registry by `cargo xtask generate` -->\n\n\
         `bufferlab policy show NAME` prints the same and the parameters. How to add one: \
-        [CONTRIBUTING](../../../CONTRIBUTING.md#add-a-policy).\n\n\
+        [Add a policy](../../extend/policy.md).\n\n\
         Every policy passes the common suite (`crates/conformance`): it stays within the buffer, conserves \
         packets, keeps the ledger right after every operation, is deterministic and work conserving, admits up \
         to its threshold and not beyond, and refuses packets larger than the buffer. The suite plays all scripts \
@@ -211,25 +206,14 @@ fn python_names() -> String {
     )
 }
 
-/// The names of the tables in a sentence.
-fn table_names() -> String {
-    let names: Vec<_> = Table::ALL.iter().map(|table| format!("`{}`", table.name())).collect();
-    format!("There are {} tables: {}.\n\n", names.len(), names.join(", "))
-}
-
-/// The tables with what a row of each is.
+/// The tables with the meaning of a row of each.
 fn table_overview() -> String {
     let mut text = "| table | a row is |\n|---|---|\n".to_owned();
     for table in Table::ALL {
         // Writing into a string cannot fail.
-        let _ = writeln!(
-            text,
-            "| [`{0}`](../reference/tables.md#{0}) | {1} |",
-            table.name(),
-            cell(table.description())
-        );
+        let _ = writeln!(text, "| [`{0}`](#{0}) | {1} |", table.name(), cell(table.description()));
     }
-    text + "\n"
+    text
 }
 
 /// The page with every column of every table.
@@ -242,8 +226,9 @@ fn tables() -> String {
         metadata of the Parquet files.\n\
         * An `optional` column may have empty cells.\n\
         * A `class`, `switch` or `host` is its name, and a `word` is one of a few; both are dictionaries of strings.\n\
-        * Instants count from the start of the run.\n"
-        .to_owned();
+        * Instants count from the start of the run.\n\n"
+        .to_owned()
+        + &table_overview();
     for table in Table::ALL {
         // Writing into a string cannot fail.
         let _ = write!(
@@ -299,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guide_lists_every_scenario() {
+    fn the_page_of_scenario_files_lists_every_scenario() {
         let index = scenario_index().expect("every scenario has a description");
         assert!(
             index.contains("| [`tdt-fig7.toml`](../../scenarios/tdt-fig7.toml) | TDT Fig. 7: "),

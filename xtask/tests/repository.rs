@@ -27,7 +27,7 @@ fn built_with(arguments: &[&str]) -> BTreeSet<String> {
 }
 
 /// Otherwise half of the libraries of others would be built again for the program, the Python
-/// package, the chores, and the walk-throughs of CONTRIBUTING.md.
+/// package, the chores, and the walk-throughs in `docs/extend`.
 #[test]
 fn tests_and_programs_share_what_is_built() {
     let tests = built_with(&["--workspace", "--edges", "normal,build,dev"]);

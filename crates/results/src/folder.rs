@@ -148,9 +148,8 @@ fn is_barren(folder: &Path, depth: usize) -> bool {
             && if path.is_dir() {
                 is_ours(path)
             } else {
-                let is_plan_half = whole_of(name).is_some_and(|whole| {
-                    [GROUP_FILE, SWEEP_FILE, SUMS_FILE].contains(&whole)
-                });
+                let is_plan_half =
+                    whole_of(name).is_some_and(|whole| [GROUP_FILE, SWEEP_FILE, SUMS_FILE].contains(&whole));
                 is_plan_half || name.ends_with(".writing") && Claim::is_lock_file(path)
             };
         if is_leftover {
@@ -194,8 +193,7 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
         .or_else(|| lost_its_manifest(&names).then(Vec::new));
     // A killed process leaves the half of a file beside it.
     let is_own = |name: &&String| {
-        is_own_file(whole_of(name).unwrap_or(name))
-            || inputs.as_ref().is_some_and(|list| list.contains(name))
+        is_own_file(whole_of(name).unwrap_or(name)) || inputs.as_ref().is_some_and(|list| list.contains(name))
     };
     let foreign = names.iter().find(|name| !is_own(name));
     if let Some(found) = foreign.or_else(|| inputs.is_none().then(|| &names[0])) {

@@ -90,7 +90,7 @@ const PARTS: &[Part] = &[
         is_quick: false,
         target: "suite",
         tests: &["ledger::"],
-        writes: "claims/tests.csv, docs/evidence/reproduction.md and reproduction/*.md, docs/evidence/readings.md, docs/evidence/real-packets.md, docs/evidence/paper-scale.md, README.md",
+        writes: "claims/tests.csv, docs/evidence/reproduction.md and reproduction/*.md, docs/evidence/readings.md, docs/evidence/real-packets.md, docs/evidence/paper-scale.md",
     },
 ];
 

@@ -18,7 +18,7 @@ const ENDINGS: &[&str] = &[
     "md", "rs", "toml", "csv", "gz", "py", "pyi", "ipynb", "json", "svg", "png", "html", "css", "js", "yml",
 ];
 
-/// Paths that texts make up: what the walk-throughs of CONTRIBUTING create, and a misspelling that
+/// Paths that texts make up: what the walk-throughs in `docs/extend` create, and a misspelling that
 /// a test answers.
 const MADE_UP: &[&str] = &[
     "crates/core/src/policy/schemes/toy_quota.rs",
@@ -127,8 +127,16 @@ impl<'a> Known<'a> {
     fn found(&self, path: &str, word: &str) -> Option<&'a str> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
-        let pages =
-            ["start", "how-to", "concepts", "reference", "reference/policies", "evidence", "internals"];
+        let pages = [
+            "start",
+            "how-to",
+            "concepts",
+            "reference",
+            "reference/policies",
+            "evidence",
+            "extend",
+            "internals",
+        ];
         let pages = pages.map(|folder| format!("docs/{folder}"));
         let folders = ["", folder, package].into_iter().chain(pages.iter().map(String::as_str));
         folders.into_iter().find_map(|folder| {

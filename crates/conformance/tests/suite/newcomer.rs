@@ -1,8 +1,8 @@
-//! The walk-throughs in CONTRIBUTING.md work, followed to the letter.
+//! Do the walk-throughs in `docs/extend` work, followed to the letter?
 //!
-//! The test follows every section `## Add a …` that has steps, all in one copy of the repository,
-//! which is built once. There are five instructions, each a bold paragraph with a fenced block
-//! below it:
+//! The test follows every page with the title `# Add a …`, all of them in one copy of the
+//! repository, so that it is built once. A page has five kinds of instructions, each a bold
+//! paragraph with a fenced block below it:
 //!
 //! ```text
 //! **Create `path`:**                                  the file is new and the block is its content
@@ -13,15 +13,16 @@
 //!                                                     the block fails and prints `text`, which names what was added
 //! ```
 //!
-//! The first sentence of a section states how much is added: source files, lines in the registry,
-//! files of vectors, pages, scenarios. The test counts them.
+//! The first sentence of a page says how much it adds, and the test counts it: source files, lines
+//! in the registry, files of vectors, pages, scenarios.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Build profile of the copy, without debug information, since most of it is built more often than
-/// run. Third-party libraries keep the workspace's profile, so that existing builds can be copied.
+/// The copy's own profile: nobody debugs it, and most of it is built more often than it runs.
+/// Nothing here concerns the libraries of others: they are built as in the workspace, so that they
+/// can be taken from there.
 const QUICK_BUILD: &str = r#"
 [profile.dev]
 debug = false
@@ -59,7 +60,7 @@ opt-level = 2
 opt-level = 0
 "#;
 
-/// Content of files by path, relative to the root.
+/// Path relative to the root, content.
 type Files = BTreeMap<String, Vec<u8>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,15 +72,17 @@ enum Instruction {
     Mistake { path: String, new: String, old: String, says: String },
 }
 
-/// Line number in the page, instruction and block.
+/// An instruction with its block and its line in the page.
 type Step = (usize, Instruction, String);
 
-/// A section with steps.
+/// A page with steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct WalkThrough {
-    /// The addition, such as "a policy".
+    /// Path of the page, from the root.
+    page: String,
+    /// The title without "Add": "a policy".
     subject: String,
-    /// First sentence of the section.
+    /// The first sentence.
     promise: String,
     steps: Vec<Step>,
 }
@@ -100,7 +103,7 @@ fn instruction(line: &str) -> Option<Instruction> {
         let (path, rest) = rest.split_once("` write `")?;
         let (new, rest) = rest.split_once("` for `")?;
         let (old, says) = rest.split_once("`; it says ")?;
-        // The text is enclosed in backticks.
+        // A text with backticks stands between two of them.
         let says = says.trim_matches(['`', ' ']);
         return Some(Instruction::Mistake {
             path: owned(path),
@@ -114,60 +117,55 @@ fn instruction(line: &str) -> Option<Instruction> {
     Some(Instruction::Insert { path: owned(path), below: owned(below) })
 }
 
-/// Reads every section `## Add a …` that has steps.
-fn walk_throughs(page: &str) -> Result<Vec<WalkThrough>, String> {
+/// The walk-through of a page; `None` if the title is not `# Add …`.
+fn walk_through(path: &str, page: &str) -> Result<Option<WalkThrough>, String> {
     let mut lines = page.lines().enumerate().map(|(index, line)| (index + 1, line)).peekable();
-    let mut found = Vec::new();
-    while let Some((_, line)) = lines.next() {
-        let Some(subject) = line.strip_prefix("## Add ") else { continue };
-        let (mut steps, mut pending, mut promise) = (Vec::new(), None, String::new());
-        while let Some((number, line)) = lines.next_if(|(_, line)| !line.starts_with("## ")) {
-            if line.starts_with("```") {
-                let mut block = String::new();
-                loop {
-                    match lines.next().ok_or(format!("line {number}: a block without an end"))? {
-                        (_, "```") => break,
-                        (_, text) => block.extend([text, "\n"]),
-                    }
-                }
-                // A section without steps may show any block.
-                match pending.take() {
-                    Some((at, what)) => steps.push((at, what, block)),
-                    None if steps.is_empty() => {}
-                    None => return Err(format!("line {number}: a block without an instruction")),
-                }
-            } else if !line.is_empty() {
-                let mut text = line.to_owned();
-                let is_text =
-                    |line: &str| !(line.is_empty() || line.starts_with("```") || line.starts_with("## "));
-                while let Some((_, line)) = lines.next_if(|(_, line)| is_text(line)) {
-                    text = format!("{text} {}", line.trim_start());
-                }
-                if text.starts_with("**") {
-                    let what = instruction(&text).ok_or(format!("line {number}: no instruction: {text}"))?;
-                    pending = Some((number, what));
-                } else if pending.is_some() {
-                    return Err(format!("line {number}: the instruction above has no block"));
-                } else if promise.is_empty() {
-                    promise = text.split_once(". ").map_or(&*text, |(sentence, _)| sentence).to_owned();
+    let Some(subject) = lines.next().and_then(|(_, title)| title.strip_prefix("# Add ")) else {
+        return Ok(None);
+    };
+    let (mut steps, mut pending, mut promise) = (Vec::new(), None, String::new());
+    while let Some((number, line)) = lines.next() {
+        if line.starts_with("```") {
+            let mut block = String::new();
+            loop {
+                match lines.next().ok_or(format!("line {number}: a block without an end"))? {
+                    (_, "```") => break,
+                    (_, text) => block.extend([text, "\n"]),
                 }
             }
-        }
-        if pending.is_some() {
-            return Err(format!("\"Add {subject}\" ends with an instruction"));
-        }
-        if !steps.is_empty() {
-            found.push(WalkThrough { subject: subject.to_owned(), promise, steps });
+            let (at, what) =
+                pending.take().ok_or(format!("line {number}: a block without an instruction"))?;
+            steps.push((at, what, block));
+        } else if !line.is_empty() && !line.starts_with('#') {
+            let mut text = line.to_owned();
+            let is_text = |line: &str| !(line.is_empty() || line.starts_with("```") || line.starts_with('#'));
+            while let Some((_, line)) = lines.next_if(|(_, line)| is_text(line)) {
+                text = format!("{text} {}", line.trim_start());
+            }
+            if text.starts_with("**") {
+                let what = instruction(&text).ok_or(format!("line {number}: no instruction: {text}"))?;
+                pending = Some((number, what));
+            } else if pending.is_some() {
+                return Err(format!("line {number}: the instruction above has no block"));
+            } else if promise.is_empty() {
+                promise = text.split_once(". ").map_or(&*text, |(sentence, _)| sentence).to_owned();
+            }
         }
     }
-    if found.is_empty() { Err("there is no walk-through".to_owned()) } else { Ok(found) }
+    if pending.is_some() {
+        return Err("the page ends with an instruction".to_owned());
+    }
+    if steps.is_empty() {
+        return Err("the page has no steps".to_owned());
+    }
+    Ok(Some(WalkThrough { page: path.to_owned(), subject: subject.to_owned(), promise, steps }))
 }
 
-/// Number of additions of a walk-through.
+/// What a walk-through adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     sources: usize,
-    /// Lines added to existing sources, without comments.
+    /// Lines added to existing sources, comments not counted.
     lines: usize,
     vectors: usize,
     pages: usize,
@@ -193,7 +191,8 @@ impl WalkThrough {
         tally
     }
 
-    /// Name of the addition in the sources: the file's name, or that of the first field.
+    /// What the thing that is added is called in sources: the file's name, or that of the first
+    /// field.
     fn name(&self) -> String {
         let created = self.steps.iter().find_map(|(_, what, _)| match what {
             Instruction::Create { path } => path.strip_suffix(".rs")?.rsplit('/').next(),
@@ -210,8 +209,8 @@ impl WalkThrough {
     }
 }
 
-/// Numbers and words in a sentence about additions: "one source file", "two lines". A kind that is
-/// not added has the bare word.
+/// "one source file", "two lines": how a sentence says what is added; of what is not added, the
+/// word alone.
 fn in_words(tally: &Tally) -> Vec<(usize, String)> {
     let some = |count: usize, one: &str, many: &str| {
         let words = match count {
@@ -256,8 +255,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Reads the files of a clone with all local changes, except this test, which the copy does not
-/// need.
+/// What a clone would hold if everything here were committed, but for this test: the copy need not
+/// copy itself.
 fn repository() -> Files {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(arguments).current_dir(root()).output().expect("git runs");
@@ -273,15 +272,16 @@ fn repository() -> Files {
     files
 }
 
-/// Makes `folder` contain exactly `files`. Equal files keep their times, so that cargo rebuilds
-/// little.
+/// Makes `folder` hold exactly `files`. What is equal already stays untouched, so that cargo builds
+/// little the next time.
 fn synchronise(folder: &Path, files: &Files) {
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {
         for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
             let name = entry.path().strip_prefix(folder).expect("below").to_string_lossy().into_owned();
             if entry.path().is_dir() {
-                // Remove empty folders: the workspace treats every folder of `crates/` as a crate.
+                // An empty folder is no harmless rest: the workspace takes every folder of
+                // `crates/` for a crate.
                 let inside = format!("{name}/");
                 match files.range(inside.clone()..).next() {
                     Some((path, _)) if path.starts_with(&inside) => waiting.push(entry.path()),
@@ -301,8 +301,9 @@ fn synchronise(folder: &Path, files: &Files) {
     }
 }
 
-/// Copies third-party libraries, already built for this test, into the target folder of the copy.
-/// Cargo compares versions, features and profile, and rebuilds those that do not fit.
+/// Copies the libraries of others, built for this test already, to where the copy of the repository
+/// would build them again. Cargo compares versions, features and profile: what does not fit is
+/// built there after all.
 fn take_libraries(to: &Path) {
     let program = std::env::current_exe().expect("this test");
     let from = program.ancestors().nth(2).expect("a test lies in deps/");
@@ -324,8 +325,7 @@ fn take_libraries(to: &Path) {
             .filter(|name| !to.join(part).join(name).exists())
             .map(|name| from.join(part).join(name))
             .collect();
-        // Keep modification times, since cargo rebuilds from sources that are newer than their
-        // output.
+        // With their times: cargo takes what is younger than what was built from it for a change.
         for some in missing.chunks(100) {
             let copied = Command::new("cp").arg("-a").args(some).arg(to.join(part)).status();
             assert!(
@@ -338,7 +338,7 @@ fn take_libraries(to: &Path) {
     }
 }
 
-/// A copy of the repository after all walk-throughs.
+/// The repository after all walk-throughs.
 struct Copy {
     folder: PathBuf,
 }
@@ -347,8 +347,10 @@ impl Copy {
     /// Applies every step that changes files.
     fn new(walks: &[WalkThrough]) -> Self {
         let mut files = repository();
-        for (line, what, block) in walks.iter().flat_map(|walk| &walk.steps) {
-            apply(&mut files, what, block).unwrap_or_else(|why| panic!("CONTRIBUTING.md:{line}: {why}"));
+        for walk in walks {
+            for (line, what, block) in &walk.steps {
+                apply(&mut files, what, block).unwrap_or_else(|why| panic!("{}:{line}: {why}", walk.page));
+            }
         }
         files.entry(".cargo/config.toml".to_owned()).or_default().extend(QUICK_BUILD.bytes());
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("newcomer");
@@ -366,7 +368,7 @@ impl Copy {
         String::from_utf8_lossy(&content).into_owned()
     }
 
-    /// Runs `script` at the root, without network. Returns its output and whether it succeeded.
+    /// Runs `script` at the root, without network; its output, and whether it succeeded.
     fn shell(&self, script: &str) -> (bool, String) {
         let mut command = Command::new("sh");
         command.args(["-ec", script]).current_dir(self.folder.join("repository"));
@@ -376,43 +378,42 @@ impl Copy {
         (result.status.success(), String::from_utf8_lossy(&output).into_owned())
     }
 
-    /// Runs the commands of all walk-throughs, each once, and returns the output.
+    /// Runs what all walk-throughs want to be run, each command once; the output.
     fn run(&self, walks: &[WalkThrough]) -> String {
         let (mut done, mut output) = (Vec::new(), String::new());
-        for (at, _, block) in
-            walks.iter().flat_map(|walk| &walk.steps).filter(|step| step.1 == Instruction::Run)
-        {
-            for command in block.lines() {
-                if done.contains(&command) {
-                    continue;
+        for walk in walks {
+            for (at, _, block) in walk.steps.iter().filter(|step| step.1 == Instruction::Run) {
+                for command in block.lines() {
+                    if done.contains(&command) {
+                        continue;
+                    }
+                    done.push(command);
+                    let start = std::time::Instant::now();
+                    let (succeeded, text) = self.shell(command);
+                    assert!(succeeded, "{}:{at}: this fails:\n{command}\n{text}", walk.page);
+                    eprintln!("{:6.1} s  {command}", start.elapsed().as_secs_f64());
+                    output += &text;
                 }
-                done.push(command);
-                let start = std::time::Instant::now();
-                let (succeeded, text) = self.shell(command);
-                assert!(succeeded, "CONTRIBUTING.md:{at}: this fails:\n{command}\n{text}");
-                eprintln!("{:6.1} s  {command}", start.elapsed().as_secs_f64());
-                output += &text;
             }
         }
         output
     }
 
-    /// Checks that each mistake in the addition is detected, and that the message names the
-    /// addition.
+    /// A mistake in what was added is found, and said to be one of that thing.
     fn check_mistakes(&self, walk: &WalkThrough) {
-        let mut count = 0;
+        let (page, mut count) = (&walk.page, 0);
         for (at, what, block) in &walk.steps {
             let Instruction::Mistake { path, new, old, says } = what else { continue };
             let is_named = says.replace('-', "_").contains(&walk.name());
-            assert!(is_named, "CONTRIBUTING.md:{at}: \"{says}\" does not name {}", walk.name());
+            assert!(is_named, "{page}:{at}: \"{says}\" does not name {}", walk.name());
             let right = self.read(path);
-            assert_eq!(right.matches(old.as_str()).count(), 1, "CONTRIBUTING.md:{at}: {old} in {path}");
+            assert_eq!(right.matches(old.as_str()).count(), 1, "{page}:{at}: {old} in {path}");
             std::fs::write(self.path(path), right.replace(old.as_str(), new)).expect("writable");
             let start = std::time::Instant::now();
             let (succeeded, text) = self.shell(block);
             std::fs::write(self.path(path), right).expect("writable");
-            assert!(!succeeded, "CONTRIBUTING.md:{at}: the mistake is not found:\n{block}\n{text}");
-            assert!(text.contains(says), "CONTRIBUTING.md:{at}: {block} does not say {says}:\n{text}");
+            assert!(!succeeded, "{page}:{at}: the mistake is not found:\n{block}\n{text}");
+            assert!(text.contains(says), "{page}:{at}: {block} does not say {says}:\n{text}");
             eprintln!("{:6.1} s  mistake in {path}", start.elapsed().as_secs_f64());
             count += 1;
         }
@@ -420,20 +421,41 @@ impl Copy {
     }
 }
 
-/// Sections of CONTRIBUTING.md; new ones are tested without a change here.
-const SUBJECTS: &[&str] =
-    &["a policy", "a congestion control", "a calculator", "a workload", "a topology", "a column", "a metric"];
+/// The pages of `docs/extend` in the order in which they are followed; other walk-throughs follow
+/// them.
+const PAGES: &[&str] = &[
+    "policy",
+    "congestion-control",
+    "marking-rule",
+    "calculator",
+    "workload",
+    "topology",
+    "column",
+    "metric",
+];
 
-fn page() -> Vec<WalkThrough> {
-    let page = std::fs::read_to_string(root().join("CONTRIBUTING.md")).expect("the page exists");
-    walk_throughs(&page).unwrap_or_else(|why| panic!("CONTRIBUTING.md: {why}"))
+/// Every walk-through in `docs/extend`.
+fn walk_throughs() -> Vec<WalkThrough> {
+    let folder = std::fs::read_dir(root().join("docs/extend")).expect("the folder exists");
+    let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<_> = names.filter_map(|name| name.strip_suffix(".md").map(str::to_owned)).collect();
+    names.sort_by_key(|name| {
+        (PAGES.iter().position(|page| page == name).unwrap_or(PAGES.len()), name.clone())
+    });
+    let walk = |name: &String| {
+        let path = format!("docs/extend/{name}.md");
+        let page = std::fs::read_to_string(root().join(&path)).expect("readable");
+        walk_through(&path, &page).unwrap_or_else(|why| panic!("{path}: {why}"))
+    };
+    names.iter().filter_map(walk).collect()
 }
 
 #[test]
 fn a_walk_through_adds_what_its_first_sentence_says() {
-    let walks = page();
-    for subject in SUBJECTS {
-        assert!(walks.iter().any(|walk| walk.subject == *subject), "\"Add {subject}\" has no steps");
+    let walks = walk_throughs();
+    for name in PAGES {
+        let page = format!("docs/extend/{name}.md");
+        assert!(walks.iter().any(|walk| walk.page == page), "{page} has no steps");
     }
     for walk in walks {
         let tally = walk.tally();
@@ -441,8 +463,8 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
             let is_said = walk.promise.contains(&words);
             assert_eq!(is_said, count > 0, "\"{}\" adds {tally:?}; \"{words}\"", walk.promise);
         }
-        // The theory crate knows no packets, so the replay of an answer is in a second file of
-        // another crate.
+        // The theory knows nothing of packets: how an answer is replayed stands in another crate,
+        // beside the answer's own file.
         let files = if walk.subject == "a calculator" { 2 } else { 1 };
         let is_little = tally.sources <= files && tally.lines <= 2 * files;
         assert!(is_little, "{}: {tally:?} is too much work", walk.subject);
@@ -451,45 +473,46 @@ fn a_walk_through_adds_what_its_first_sentence_says() {
 
 #[test]
 fn the_walk_throughs_work() {
-    let walks = page();
+    let walks = walk_throughs();
     let copy = Copy::new(&walks);
     let output = copy.run(&walks);
-    for (line, what, block) in walks.iter().flat_map(|walk| &walk.steps) {
+    let steps = walks.iter().flat_map(|walk| walk.steps.iter().map(|step| (&walk.page, step)));
+    for (page, (line, what, block)) in steps {
         match what {
-            // The source meets our standards: no warning, and nothing to format.
+            // The source is as good as the rest: no warning, nothing to format.
             Instruction::Create { path } if path.ends_with(".rs") => {
                 let is_blamed = output.contains(&format!("{path}:"));
                 assert!(!is_blamed, "the compiler has something to say of {path}:\n{output}");
                 assert_eq!(copy.read(path), *block, "cargo fmt changes {path}");
             }
-            // The registry and everything derived from it show the addition.
+            // The registry knows it, and everything derived from the registry shows it.
             Instruction::Expect { path } => {
                 let text = copy.read(path);
                 for part in block.lines() {
-                    assert!(text.contains(part), "CONTRIBUTING.md:{line}: {path} does not contain {part}");
+                    assert!(text.contains(part), "{page}:{line}: {path} does not contain {part}");
                 }
             }
             _ => {}
         }
     }
-    // Start with the last: a mistake must not break earlier walk-throughs that it depends on.
+    // The last one first: what depends on others is broken before they are.
     walks.iter().rev().for_each(|walk| copy.check_mistakes(walk));
 }
 
 #[test]
 fn a_walk_through_that_cannot_be_followed_is_refused() {
-    let page = |body: &str| walk_throughs(&format!("# Title\n## Add a toy\n{body}\n## Next\n**Nothing**\n"));
-    let steps = |body: &str| page(body).map(|mut walks| walks.remove(0).steps);
+    let page = |body: &str| walk_through("a.md", &format!("# Add a toy\n\n{body}\n## Next\n"));
     let good =
-        "A toy is easy. Text.\n\n**In `a.rs`, below the line `mod x;`, add:**\n\n```rust\nmod y;\n```\n";
+        "A toy is easy. Text.\n\n**In `a.rs`, below the line `mod x;`,\nadd:**\n\n```rust\nmod y;\n```\n";
     let insert = Instruction::Insert { path: "a.rs".to_owned(), below: "mod x;".to_owned() };
-    assert_eq!(steps(good), Ok(vec![(5, insert, "mod y;\n".to_owned())]));
-    assert_eq!(page(good).expect("good")[0].promise, "A toy is easy");
+    let walk = page(good).expect("good").expect("a walk-through");
+    assert_eq!(walk.steps, [(5, insert, "mod y;\n".to_owned())]);
+    assert_eq!((walk.subject.as_str(), walk.promise.as_str()), ("a toy", "A toy is easy"));
     let run = "**Run:**\n```sh\ntrue\n```\n";
     for (body, message) in [
-        ("".to_owned(), "there is no walk-through"),
-        ("```sh\ntrue\n```".to_owned(), "there is no walk-through"),
-        ("**Run:**".to_owned(), "\"Add a toy\" ends with an instruction"),
+        ("".to_owned(), "the page has no steps"),
+        ("```sh\ntrue\n```".to_owned(), "line 3: a block without an instruction"),
+        ("**Run:**".to_owned(), "the page ends with an instruction"),
         ("**Run it:**\n```sh\ntrue\n```".to_owned(), "line 3: no instruction: **Run it:**"),
         (format!("{run}```sh\ntrue\n```"), "line 7: a block without an instruction"),
         ("**Run:**\ntext\n```sh\ntrue\n```".to_owned(), "line 3: no instruction: **Run:** text"),
@@ -498,7 +521,7 @@ fn a_walk_through_that_cannot_be_followed_is_refused() {
     ] {
         assert_eq!(page(&body), Err(message.to_owned()));
     }
-    assert!(walk_throughs("# Title\n").is_err());
+    assert_eq!(walk_through("a.md", "# Title\n\n**Nothing**\n"), Ok(None));
 }
 
 #[test]
@@ -523,7 +546,7 @@ fn what_is_added_is_counted_without_comments() {
         step(insert, "    /// Text.\n    toy: u64,\n"),
         step(create(&["testdata", "toy.toml"].join("/")), ""),
     ];
-    let walk = WalkThrough { subject: String::new(), promise: String::new(), steps };
+    let walk = WalkThrough { page: String::new(), subject: String::new(), promise: String::new(), steps };
     let tally = Tally { sources: 1, lines: 1, vectors: 1, ..Tally::default() };
     assert_eq!((walk.tally(), walk.name().as_str()), (tally, "toy_thing"));
     let said: Vec<_> =

@@ -1,7 +1,7 @@
 //! The built-in policies, a file each, and their list.
 //!
 //! To add one, write a file in `schemes/` and add its module and its `INFO` here
-//! (`CONTRIBUTING.md`). Custom policies of a program stay in the program:
+//! (`docs/extend/policy.md`). Custom policies of a program stay in the program:
 //! [`crate::register_policy`].
 
 mod abm;

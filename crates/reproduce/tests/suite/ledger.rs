@@ -1,8 +1,8 @@
 //! The ledger is up to date, and everything that checks a statement names one.
 //!
 //! `cargo xtask generate reproduce` writes the derived files: `claims/tests.csv` from the comments
-//! of the tests, and `docs/evidence/reproduction.md`, a page per paper beside it, and the counts in
-//! the README from the tables in `claims/`.
+//! of the tests, and `docs/evidence/reproduction.md` with a page per paper beside it from the tables
+//! in `claims/`.
 
 use bufferlab_core::Profile;
 use bufferlab_pages::{assert_all, check_block, check_file};
@@ -365,13 +365,10 @@ fn the_charts_of_the_papers_scale_are_todays() {
 }
 
 #[test]
-fn the_pages_and_the_readme_show_the_ledger() {
+fn the_pages_show_the_ledger() {
     let (ledger, experiments) = (ledger(), registry().experiments);
     let summary = ledger.summary_markdown();
-    let mut checks = vec![
-        checked("docs/evidence/reproduction.md", "ledger", &summary),
-        checked("README.md", "ledger", &summary),
-    ];
+    let mut checks = vec![checked("docs/evidence/reproduction.md", "ledger", &summary)];
     for paper in ledger.papers() {
         let name = name_of(paper);
         let page = format!("docs/evidence/reproduction/{name}.md");
@@ -424,10 +421,10 @@ fn the_page_of_readings_shows_the_recorded_ablations() {
 }
 
 #[test]
-fn the_experiment_in_the_guide_can_be_loaded() {
-    let guide = fs::read_to_string(root().join("docs/start/guide.md")).expect("the guide is there");
+fn the_experiment_on_the_page_of_studies_can_be_loaded() {
+    let page = fs::read_to_string(root().join("docs/how-to/study.md")).expect("the page is there");
     let block =
-        guide.split("```toml\n").find(|block| block.contains("[[claim]]")).expect("it has an experiment");
+        page.split("```toml\n").find(|block| block.contains("[[claim]]")).expect("it has an experiment");
     let text = block.split("```").next().unwrap_or_default();
     let path = root().join("experiments/abm").join("incast.toml");
     let experiment = bufferlab_reproduce::Experiment::from_text(&path, "shallow/incast", text);

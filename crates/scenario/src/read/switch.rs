@@ -239,12 +239,7 @@ impl Group {
 
     /// What one of its switches is; `None` if something is wrong. Warnings come once for a group:
     /// of a rule that never marks, and of too little headroom.
-    fn spec(
-        &self,
-        site: &Site<'_>,
-        switch: usize,
-        progress: &mut Progress,
-    ) -> Option<SwitchSpec> {
+    fn spec(&self, site: &Site<'_>, switch: usize, progress: &mut Progress) -> Option<SwitchSpec> {
         let (context, name) = (site.context, &site.names[switch]);
         let rates: Vec<_> = site.ports[switch].iter().map(|port| port.rate).collect();
         let uncharged = self.uncharged.map_or(0, |(bytes, _)| bytes);
@@ -270,7 +265,8 @@ impl Group {
                     checked => progress.may_warn &= checked == Checked::Marks,
                 }
             }
-            let known = progress.fitting.iter().find(|(of, params, _)| *of == shape && *params == policy.values());
+            let known =
+                progress.fitting.iter().find(|(of, params, _)| *of == shape && *params == policy.values());
             pauses |= match known {
                 Some((_, _, pauses)) => *pauses,
                 None => {
