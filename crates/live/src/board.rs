@@ -25,7 +25,7 @@ pub struct PortTitle {
 pub enum Quit {
     /// It ends the switch.
     Switch,
-    /// It leaves the view; what is watched goes on.
+    /// Quit; the switch keeps running.
     View,
 }
 
@@ -45,13 +45,13 @@ pub struct Title {
 /// A key that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// The display stands still, or goes on.
+    /// Pause or resume the display.
     Pause,
     /// The next port.
     Next,
     /// The one before.
     Previous,
-    /// So many further.
+    /// Move the selection by this many ports.
     Page(i32),
     /// The first port.
     First,

@@ -5,6 +5,9 @@
 
 /// Words of a page below `docs/`, tables included.
 const WORDS_MAX: usize = 6_000;
+/// Words of the pages that everybody reads first.
+const FIRST_PAGES: &[(&str, usize)] =
+    &[("README.md", 900), ("ARCHITECTURE.md", 1_500), ("CONTRIBUTING.md", 900)];
 /// Rows of a table, without its header.
 const ROWS_MAX: usize = 200;
 
@@ -28,7 +31,8 @@ pub(super) fn check(path: &str, text: &str) -> Vec<String> {
 
 /// The limit of a page, if it has one.
 fn words_max(path: &str) -> Option<usize> {
-    path.starts_with("docs/").then_some(WORDS_MAX)
+    let first = FIRST_PAGES.iter().find(|(page, _)| *page == path).map(|(_, max)| *max);
+    first.or(path.starts_with("docs/").then_some(WORDS_MAX))
 }
 
 /// Tables with their first lines and their numbers of rows.
@@ -57,6 +61,10 @@ mod tests {
         let found = check("docs/a.md", &words(WORDS_MAX + 1));
         assert_eq!(found, ["docs/a.md: 6001 words, more than 6000; hint: divide or shorten it"]);
         assert_eq!(check("claims/a.md", &words(WORDS_MAX + 1)), [""; 0]);
+        for (page, max) in FIRST_PAGES {
+            assert_eq!(check(page, &words(*max)), [""; 0]);
+            assert_eq!(check(page, &words(max + 1)).len(), 1, "{page}");
+        }
         let table =
             |rows: usize| format!("# A\n\n| a |\n|---|\n{}\n| b |\n|---|\n| 1 |\n", "| 1 |\n".repeat(rows));
         assert_eq!(check("b.md", &table(ROWS_MAX)), [""; 0]);

@@ -109,8 +109,13 @@ fn difference(
         }
     };
     if let Some(change) = tail.and_then(|tail| tail.change) {
-        let Amount { size, interval, .. } = Amount::of_one(metric, &change);
-        text = format!("{}; at the 99th percentile {size}{interval}.", text.trim_end_matches('.'));
+        let Amount { size, interval, is_multiple } = Amount::of_one(metric, &change);
+        let when = match (is_multiple, lower) {
+            (true, _) => "",
+            (false, true) => " sooner",
+            (false, false) => " later",
+        };
+        text = format!("{}; at the 99th percentile {size}{when}{interval}.", text.trim_end_matches('.'));
     }
     if group.iter().all(|look| look.is_minor(metric)) {
         text.push_str(" Both are below 0.1 %.");
@@ -216,7 +221,7 @@ fn multiple(metric: &Metric, change: f64) -> String {
 
 /// `1.9`, `16`.
 fn times(factor: f64) -> String {
-    if factor >= 9.95 { format::number(factor.round()) } else { format!("{factor:.1}") }
+    if factor >= 9.95 { format::count(factor.round() as u64) } else { format!("{factor:.1}") }
 }
 
 /// The sentence of a metric with places for names.
