@@ -180,7 +180,8 @@ impl Change {
     #[must_use]
     pub fn in_words(&self) -> String {
         let mean = format::change(self.mean);
-        let (Some(low), Some(high)) = (self.low, self.high) else { return mean };
+        // A scheme that has none of it in any seed leaves no doubt about the size of its change.
+        let (Some(low), Some(high), true) = (self.low, self.high, self.mean > -1.0) else { return mean };
         let [below, above] = [self.mean - low, high - self.mean].map(|part| format::tenth(part * 100.0));
         if below == above { format!("{mean} ±{below}") } else { format!("{mean} −{below}/+{above}") }
     }

@@ -123,7 +123,7 @@ fn the_page_has_every_section_and_refers_to_nothing_outside() {
     let order: Vec<&str> =
         html.split("<h2 id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     // A section with one chart is in a line that has space for it.
-    let charts = ["glance", "sizes", "distribution", "queries", "buffer", "buffer-time"];
+    let charts = ["glance", "sizes", "distribution", "queries", "buffer-time", "buffer"];
     assert_eq!(order, [&charts[..], &["comparison", "losses", "links", "runs"]].concat());
     let caveats = html.find("Before you trust these numbers").expect("caveats");
     let finding = html.find("aria-label=\"Finding\"").expect("a finding");

@@ -209,6 +209,7 @@ fn the_page_of_limits_is_as_declared() {
 const OTHERS: &[&str] = &[
     // Of drawings, reports and terminals.
     "WIDTH_MAX",
+    "COLUMNS_MAX",
     "NAME_MAX",
     "VALUES_MAX",
     "STATES_MAX",

@@ -34,7 +34,7 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
     desk.succeed(&by_hand);
     let read = |path: &str| std::fs::read(desk.path(path)).expect("it is there");
     assert!(read("out/dt-alpha=0.25/seed-2/flows.parquet") == read("hand/flows.parquet"));
-    // Paired: the interval of a change is that of the differences by seed.
+    // Paired: the interval of a change is that of the logarithm of the ratio of the means, by seed.
     let comparison = json(&desk, "out/comparison.json");
     assert_eq!(comparison["policies"], serde_json::json!(["dt(alpha=0.25)", "high"]));
     let metrics = comparison["metrics"].as_array().expect("a list");
@@ -45,14 +45,17 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
     };
     let (first, second) = (values(0), values(1));
     let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
-    let differences: Vec<f64> = first.iter().zip(&second).map(|(a, b)| b - a).collect();
-    let change = mean(&differences) / mean(&first);
-    let spread = differences.iter().map(|d| (d - mean(&differences)).powi(2)).sum::<f64>() / 2.0;
-    // Student's t for two degrees of freedom; the report's table has five digits.
-    let half = 4.302_652_7 * (spread / 3.0).sqrt() / mean(&first);
+    let ratio = mean(&second) / mean(&first);
+    let deviations: Vec<f64> =
+        first.iter().zip(&second).map(|(a, b)| b / mean(&second) - a / mean(&first)).collect();
+    let spread = deviations.iter().map(|d| d.powi(2)).sum::<f64>() / 2.0;
+    // Student's t for two degrees of freedom.
+    let factor = (4.302_652_7 * (spread / 3.0).sqrt()).exp();
     let shown = &peak["cells"][1]["change"];
-    assert!((shown["mean"].as_f64().expect("a number") - change).abs() < 1e-9, "{shown} {change}");
-    assert!((shown["half_width"].as_f64().expect("a number") - half).abs() < 1e-5, "{shown} {half}");
+    for (end, expected) in [("mean", ratio), ("low", ratio / factor), ("high", ratio * factor)] {
+        let found = shown[end].as_f64().expect("a number");
+        assert!((found - (expected - 1.0)).abs() < 1e-6, "{end} of {shown}: {expected}");
+    }
     let report = std::fs::read_to_string(desk.path("out/report.html")).expect("it is there");
     assert!(report.contains("<code>high: dt(alpha=4) + buffer=300 KB</code>"));
 }

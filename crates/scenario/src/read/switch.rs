@@ -180,10 +180,18 @@ struct Progress {
     may_warn: bool,
     /// Whether too little headroom is still to be reported.
     may_warn_of_headroom: bool,
-    /// Shapes and parameters that the policy accepts, and whether it pauses senders there.
-    fitting: Vec<(SwitchShape, Vec<(String, ParamValue)>, bool)>,
+    /// Switches that the policy accepts.
+    fitting: Vec<Fitting>,
     /// The classifier, once it is checked.
     classifier: Option<Option<ClassifierSpec>>,
+}
+
+/// A kind of switch that a policy accepts.
+struct Fitting {
+    shape: SwitchShape,
+    params: Vec<(String, ParamValue)>,
+    /// Whether the policy pauses senders there.
+    pauses: bool,
 }
 
 /// The checks that need packets and ports, and the specification of every switch.
@@ -265,13 +273,13 @@ impl Group {
                     checked => progress.may_warn &= checked == Checked::Marks,
                 }
             }
-            let known =
-                progress.fitting.iter().find(|(of, params, _)| *of == shape && *params == policy.values());
+            let params = policy.values();
+            let known = progress.fitting.iter().find(|one| one.shape == shape && one.params == params);
             pauses |= match known {
-                Some((_, _, pauses)) => *pauses,
+                Some(one) => one.pauses,
                 None => {
                     let pauses = self.check_policy(context, name, policy, hardware, &shape)?;
-                    progress.fitting.push((shape, policy.values(), pauses));
+                    progress.fitting.push(Fitting { shape, params, pauses });
                     pauses
                 }
             };
