@@ -1,7 +1,7 @@
 //! Which files are derived from the registries and records, and are they fresh?
 //!
 //! Whole files and blocks inside written pages are made here where the registries know their text.
-//! The texts that only tests of other crates know come from [`parts`].
+//! The texts that only tests of other crates know come from `parts`.
 
 mod calculators;
 mod parts;
