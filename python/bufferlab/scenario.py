@@ -322,7 +322,7 @@ def _demand(path: Path) -> None:
     help = "the path is relative to the current folder; bufferlab.scenarios() has the scenarios that come with the package, by name"
     if near is not None:
         help = f'did you mean "{near}"? {help[0].upper()}{help[1:]}'
-    raise ScenarioError._of([("there is no such file", "", str(path), None, help)])
+    raise ScenarioError._of([("there is no such file", "", str(path), None, help, None)])
 
 
 def schema() -> dict[str, Any]:
