@@ -72,6 +72,11 @@ def _is_text(value: object) -> bool:
     return True
 
 
+def metric_id(id: str) -> str:
+    """The current id of a metric, which may have another one in an earlier version."""
+    return _bufferlab.metric_id(id) if _is_text(id) else id
+
+
 def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 1) -> int:
     """A whole number, also of NumPy; no truth value."""
     expected = f"a whole number, {least} or more" if most >= (1 << 32) - 1 else f"a whole number from {least} to {most}"

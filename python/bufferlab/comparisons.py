@@ -168,9 +168,9 @@ class Comparison:
 
     def __getitem__(self, metric: str) -> dict[str, Cell]:
         """A metric by its stable name: a cell per policy."""
-        if not (isinstance(metric, str) and _bufferlab.metric_id(metric) in self._cells):
+        if not (isinstance(metric, str) and _arguments.metric_id(metric) in self._cells):
             raise _arguments.unknown("metric", "metric", metric, self._cells)
-        return self._cells[_bufferlab.metric_id(metric)]
+        return self._cells[_arguments.metric_id(metric)]
 
     def run(self, policy: str, seed: int) -> Run:
         """One of its runs.

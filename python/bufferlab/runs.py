@@ -63,10 +63,10 @@ class Summary(Mapping[str, "float | None"]):
     def __getitem__(self, id: str) -> float | None:
         if id not in self:
             raise _arguments.unknown("id", "metric", id, self._values)
-        return self._values[_bufferlab.metric_id(id)]
+        return self._values[_arguments.metric_id(id)]
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and _bufferlab.metric_id(id) in self._values
+        return isinstance(id, str) and _arguments.metric_id(id) in self._values
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -92,9 +92,9 @@ def metric_called(argument: str, id: str, metrics: Iterable[Metric]) -> Metric:
         If there is none.
     """
     known = {metric.id: metric for metric in metrics}
-    if not (isinstance(id, str) and _bufferlab.metric_id(id) in known):
+    if not (isinstance(id, str) and _arguments.metric_id(id) in known):
         raise _arguments.unknown(argument, "metric", id, known)
-    return known[_bufferlab.metric_id(id)]
+    return known[_arguments.metric_id(id)]
 
 
 class Run:

@@ -150,6 +150,7 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
         "Derivation": derivation,
         "Difference": switch.diff(switch),
         "Estimate": bufferlab.Estimate(2, 1.0, 0.5),
+        "Change": bufferlab.Change(2, -0.5, -0.6, -0.4),
         "Experiment": bufferlab.Experiment("a", "b", "c", ("d",)),
         "Explanation": switch.explain(),
         "Figure": panel,
