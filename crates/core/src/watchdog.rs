@@ -1,6 +1,6 @@
 //! The PFC watchdog, which detects the start and the end of a pause storm.
 //!
-//! It follows SONiC, with the detection rules of two vendors (SONiC's design document and
+//! The watchdog is SONiC's, with the detection rules of two vendors (SONiC's design document and
 //! `sonic-swss`). A switch polls each of its lossless egress queues at fixed intervals and compares
 //! the queue's counters with those of the previous poll. A storm begins when a rule is true in
 //! every poll for the detection time. It ends when no pause frame has arrived, and no pause was in

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 /// One error or warning about a document.
 ///
-/// Its [`Diagnostic`] carries the source text and spans, so that a graphical handler can draw the
-/// line.
+/// The [`Diagnostic`] of a problem carries the source text and spans, so that a graphical handler
+/// can draw the line.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub(crate) severity: Severity,

@@ -100,7 +100,7 @@ impl Checked {
 ///
 /// `new` are the planned runs. They replace runs of the same scenario, and any runs if `replace` is
 /// set. `load` loads the scenario that an existing run should have, given its folder name and seed.
-/// It returns `None` for names that this program does not know.
+/// `load` returns `None` for names that this program does not know.
 ///
 /// # Errors
 /// If `out` contains other files than such runs and their report, or runs of other content without
@@ -277,7 +277,7 @@ fn seed_of(name: &str) -> Option<u64> {
 
 /// Lists entries by name; none if the folder does not exist. Skips hidden entries, which are
 /// unfinished runs.
-fn visible(folder: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
+pub(crate) fn visible(folder: &Path) -> Result<Vec<(String, PathBuf)>, ResultsError> {
     let failed = |source| ResultsError::Io { action: "read", path: folder.to_path_buf(), source };
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -19,8 +19,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::fs;
-use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -330,22 +328,8 @@ fn description(request: &SweepRequest) -> String {
 
 /// Rejects a folder with files that no sweep wrote.
 fn refuse_other_files(out: &Path) -> Result<(), PlanError> {
-    // Hidden files are unfinished runs. A sweep killed before its first run leaves nothing else.
-    let hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
-    let unreadable = |error: io::Error| {
-        PlanError::refused(
-            format!("{}: cannot read: {error}", out.display()),
-            "choose another folder with --out",
-        )
-    };
-    let entries = match fs::read_dir(out) {
-        // What is no folder is refused when the folder is made.
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(());
-        }
-        entries => entries.map_err(unreadable)?.collect::<io::Result<Vec<_>>>().map_err(unreadable)?,
-    };
-    let occupied = entries.iter().any(|entry| !hidden(entry));
+    // A sweep killed before its first run leaves hidden files only.
+    let occupied = !group::visible(out)?.is_empty();
     if occupied && !out.join(SWEEP_FILE).is_file() {
         return Err(PlanError::refused(
             format!("{} is not empty and does not hold a sweep", out.display()),

@@ -51,9 +51,9 @@ impl Bench {
         Self::with(model, packet_bytes, "sonic-dt", params(model))
     }
 
-    /// The same memory under Active Buffer Management with this alpha, for comparison: thresholds
-    /// by congested queues and an equal share of the port for each of its own. Counts of congested
-    /// queues follow time ([`Self::wait`]).
+    /// The chip's memory under Active Buffer Management with this alpha, for comparison. Thresholds
+    /// follow the number of congested queues, and each queue of a port has an equal share of the
+    /// port's rate. Counts of congested queues are updated as time passes ([`Self::wait`]).
     ///
     /// # Errors
     /// As [`Self::new`].

@@ -24,11 +24,11 @@ const QUANTA: f64 = 65_535.0 * 512.0;
 /// What the sender does with a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
-    /// The sender obeys pauses. Packets stored are the pause point; those that leave before it
-    /// resumes are the resume point.
+    /// The sender obeys pauses. The stored packets are the pause point. The packets that leave
+    /// before the sender resumes are the resume point.
     Obeys,
-    /// It does not. Packets stored before one is lost, and that one, are the point of the first
-    /// loss.
+    /// The sender ignores pauses. The packets stored before the first loss, plus the lost one, are
+    /// the point of the first loss.
     Ignores,
 }
 

@@ -30,8 +30,8 @@ pub(crate) fn calculate(py: Python<'_>, name: &str, values: &Bound<'_, PyDict>) 
     info.calculate(&given).map(plain).map_err(|error| refused(py, info, &error))
 }
 
-/// The same question, put to packets: what was compared, what was left out and why, and all of it
-/// as text.
+/// Replays a calculation with packets. Returns the compared values, the values left out with the
+/// reasons, and all of it as text.
 #[pyfunction]
 pub(crate) fn replay(
     py: Python<'_>,

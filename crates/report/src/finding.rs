@@ -26,7 +26,7 @@ use serde::Serialize;
 const LEVEL: f64 = 0.05;
 /// Relative changes below this are displayed as zero.
 const TOLD: f64 = 0.000_5;
-/// Percentages below this matter to nobody: sentences about them come last.
+/// Percentages below this are negligible: sentences about them come last.
 const MINOR_PERCENT: f64 = 0.1;
 
 /// Kind of a sentence.
@@ -128,8 +128,8 @@ pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     words::sentences(comparison, &judged, &looks)
 }
 
-/// The metrics of findings and ranked tables, the one that ranks schemes first: outcomes with a good
-/// direction. Which ones does not depend on the results.
+/// The metrics of findings and ranked tables, the one that ranks schemes first: outcomes with a
+/// good direction. Which ones does not depend on the results.
 #[must_use]
 pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
     let mut found: Vec<(u8, &MetricComparison)> = comparison

@@ -103,11 +103,7 @@ impl Estimate {
             return None;
         }
         let mean = values.iter().sum::<f64>() / n as f64;
-        let half_width = (n > 1).then(|| {
-            let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-            let deviation = (squares / (n - 1) as f64).sqrt();
-            student_t_975(n as u64 - 1) * deviation / (n as f64).sqrt()
-        });
+        let half_width = (n > 1).then(|| student_t_975(n as u64 - 1) * standard_error(values));
         Some(Self { seeds: n as u64, mean, half_width })
     }
 

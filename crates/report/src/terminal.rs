@@ -267,7 +267,7 @@ fn explain(out: &mut String, comparison: &Comparison) {
         ),
         _ => format!(
             "Mean over {seeds} seeds ± half of its 95 % confidence interval; second line: change against {}, paired \
-             by seed, ± percentage points; * the interval leaves out zero.",
+             by seed, with the distances to the ends of its interval in percentage points; * the interval leaves out zero.",
             comparison.baseline()
         ),
     };

@@ -1,10 +1,11 @@
 //! The ledger: a verdict on every statement of the papers, from tests and recorded runs.
 //!
-//! It combines four tables in `claims/`. `claims.csv` has the statements and their criteria.
-//! `tests.csv` names the tests that check statements in every CI run; `cargo xtask generate` writes
-//! it from the tests' comments. `verdicts.csv` has the results of `bufferlab reproduce --record`:
-//! one record per statement, scale and profile, with seeds, commit and date. `real-packets.csv` has
-//! the results with real packets, which are shown beside a verdict and never change it.
+//! The ledger combines four tables in `claims/`. `claims.csv` has the statements and their
+//! criteria. `tests.csv` names the tests that check statements in every CI run; `cargo xtask
+//! generate` writes it from the tests' comments. `verdicts.csv` has the results of `bufferlab
+//! reproduce --record`: one record per statement, scale and profile, with seeds, commit and date.
+//! `real-packets.csv` has the results with real packets, which are shown beside a verdict and never
+//! change it.
 //!
 //! [`LedgerRow::evidence`] alone selects the source of a row's verdict.
 

@@ -191,7 +191,7 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     let inputs = inputs_of_own_manifest(target)
         .or_else(|| files_by_checksums(target))
         .or_else(|| lost_its_manifest(&names).then(Vec::new));
-    // A killed process leaves the half of a file beside it.
+    // A killed process leaves a partial copy of a file beside the file.
     let is_own = |name: &&String| {
         is_own_file(whole_of(name).unwrap_or(name)) || inputs.as_ref().is_some_and(|list| list.contains(name))
     };

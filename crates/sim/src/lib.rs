@@ -25,9 +25,9 @@
 //! | `observe` | rows | nothing: it only reads |
 //! | `parts` | one run on several threads | whole simulations, one per thread |
 //!
-//! These are exact: serialization at integer picoseconds, propagation, and the order of
-//! simultaneous events (see `world/calendar.rs`). A packet occupies a switch's buffer from its last
-//! bit's arrival until its transmission starts (store and forward).
+//! The simulation is exact in three respects: serialization at integer picoseconds, propagation,
+//! and the order of simultaneous events (see `world/calendar.rs`). A packet occupies a switch's
+//! buffer from its last bit's arrival until its transmission starts (store and forward).
 
 mod build;
 mod demand;

@@ -1,5 +1,5 @@
-//! The same command leaves the same bytes: with any number of jobs, from the stored scenario, with
-//! every check on.
+//! A repeated command leaves the same bytes: with any number of jobs, from the stored scenario, and
+//! with every check on.
 
 use crate::support::Desk;
 use std::collections::BTreeMap;

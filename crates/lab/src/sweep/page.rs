@@ -10,8 +10,8 @@ use bufferlab_report::{
 use std::collections::BTreeSet;
 
 /// Explains to readers how the sentences of the finding are tested.
-const JUDGEMENT: &str = "A difference is told only where Student's paired test over the seeds of a point says so after Holm's correction for \
-    everything that was looked at, at all points together. What is said of the baseline is what its means were, without a claim beyond these runs.";
+const JUDGEMENT: &str = "A difference is stated only if Student's paired test over the seeds of a point finds it significant, after \
+    Holm's correction for all comparisons at all points. Sentences about the baseline describe these runs and claim no more.";
 
 /// Pairs the points with readable names.
 pub(super) fn named<'a>(

@@ -45,7 +45,7 @@ fn a_difference_is_told_with_its_paired_interval() {
     let found =
         comparison(vec![queries(&[&[19.0, 21.0, 20.0], &[10.0, 10.0, 10.0]]), losses(&[ZEROS, ZEROS])]);
     let told = texts(&found, SentenceKind::Difference);
-    assert_eq!(told, ["p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3 times)."]);
+    assert_eq!(told, ["p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3)."]);
     let open = texts(&found, SentenceKind::Open);
     assert_eq!(
         open,
@@ -101,7 +101,7 @@ fn a_scheme_without_two_common_seeds_is_not_looked_at() {
     let mut found = comparison(vec![queries(&[values, &[10.0; 3], &[10.0; 3]])]);
     found.metrics[0].cells[2].values = vec![None, None, Some(10.0)];
     let told = texts(&found, SentenceKind::Difference);
-    assert_eq!(told, ["p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3 times)."]);
+    assert_eq!(told, ["p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3)."]);
     let open = texts(&found, SentenceKind::Open);
     assert!(
         open[0].contains("One comparison was looked at: mean QCT of web queries, where two seeds"),
@@ -138,9 +138,9 @@ fn what_has_more_than_doubled_is_told_in_times() {
     let values = [of(20.0, 1.0), of(110.0, -1.0)];
     let values: Vec<&[f64]> = values.iter().map(<[f64; 4]>::as_slice).collect();
     let told = texts(&comparison(vec![queries(&values)]), SentenceKind::Difference);
-    assert_eq!(told, ["p1 takes 5.5 times as long as p0 to answer web queries (5.3 to 5.6 times)."]);
+    assert_eq!(told, ["p1 takes 5.5 times as long as p0 to answer web queries (5.3 to 5.6)."]);
     let told = texts(&comparison(vec![losses(&values)]), SentenceKind::Difference);
-    assert_eq!(told, ["p1 loses 5.5 times as many packets as p0 (5.3 to 5.6 times)."]);
+    assert_eq!(told, ["p1 loses 5.5 times as many packets as p0 (5.3 to 5.6)."]);
 }
 
 #[test]
@@ -151,21 +151,36 @@ fn a_tail_that_changes_as_the_mean_does_shares_its_sentence() {
     assert_eq!(
         told(tail(&[10.0; 3])),
         [
-            "p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3 times); at the 99th percentile 4.0 times (3.5 to 4.5 times)."
+            "p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3); at the 99th percentile 4.0 times (3.5 to 4.5)."
         ]
     );
     // In the other direction it has one of its own.
     assert_eq!(
         told(tail(&[80.0; 3])),
         [
-            "p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3 times).",
-            "At the 99th percentile, p1 takes 2.0 times as long as p0 to answer web queries (1.8 to 2.3 times)."
+            "p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3).",
+            "At the 99th percentile, p1 takes 2.0 times as long as p0 to answer web queries (1.8 to 2.3)."
         ]
     );
 }
 
 #[test]
-fn differences_between_levels_that_matter_to_nobody_come_last() {
+fn a_tail_has_its_own_sentence_where_the_means_share_one() {
+    let values: [&[f64]; 4] = [&[19.0, 21.0, 20.0], &[10.0; 3], &[11.0; 3], &[20.0; 3]];
+    let tails: [&[f64]; 4] = [&[38.0, 42.0, 40.0], &[10.0; 3], &[40.0; 3], &[40.0; 3]];
+    let found = comparison(vec![queries(&values), row("class.web.qct_p99_ms", &tails)]);
+    let told = texts(&found, SentenceKind::Difference);
+    assert_eq!(
+        told,
+        [
+            "p1 and p2 answer web queries 1.8–2.0 times as fast as p0.",
+            "At the 99th percentile, p1 answers web queries 4.0 times as fast as p0 (3.5 to 4.5)."
+        ]
+    );
+}
+
+#[test]
+fn differences_between_negligible_levels_come_last() {
     let lost = losses(&[&[0.006, 0.007, 0.008], &[0.001, 0.001, 0.001]]);
     let jain = row("ports.jain", &[&[0.5, 0.51, 0.52], &[0.3, 0.32, 0.31]]);
     let told = texts(&comparison(vec![lost, jain]), SentenceKind::Difference);

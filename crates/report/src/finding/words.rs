@@ -1,6 +1,6 @@
 //! Wording of findings.
 
-use super::{Look, Sentence, SentenceKind, pairs};
+use super::{Look, MINOR_PERCENT, Sentence, SentenceKind, pairs};
 use crate::compare::{Comparison, MetricComparison};
 use crate::format;
 use crate::metric::{Better, LOST_LOSSLESS, LOST_PERCENT, Metric, PAUSED, Unit, Wording, fill};
@@ -40,14 +40,16 @@ fn open(text: String) -> Sentence {
     Sentence { kind: SentenceKind::Open, text }
 }
 
-/// One sentence per difference, or per metric and direction where there are many schemes. Those
-/// about levels that matter to nobody come last.
+/// One sentence per difference, or per metric and direction where there are many schemes. Sentences
+/// about negligible levels come last.
 fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[Look]) -> Vec<Sentence> {
     let (mut list, mut minor) = (Vec::new(), Vec::new());
     for (at, row) in judged.iter().enumerate() {
         let good = if row.metric.better == Better::Lower { -1.0 } else { 1.0 };
         let tail_at = judged.iter().position(|other| row.metric.has_tail(&other.metric));
         let mean_at = judged.iter().position(|other| other.metric.has_tail(&row.metric));
+        // Schemes share a sentence where many of them differ in one direction.
+        let is_grouped = |schemes: usize| comparison.policies.len() > SINGLY && schemes > 1;
         let holding = |at: usize, side: f64| {
             looks
                 .iter()
@@ -57,17 +59,21 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
         for side in [good, -good] {
             let mut found: Vec<&Look> = holding(at, side).collect();
             found.sort_by(|a, b| b.difference.mean.abs().total_cmp(&a.difference.mean.abs()));
-            let grouped = comparison.policies.len() > SINGLY && found.len() > 1;
+            let grouped = is_grouped(found.len());
             let groups: Vec<&[&Look]> =
                 if grouped { vec![&found[..]] } else { found.chunks(1).collect::<Vec<_>>() };
             for group in groups {
-                let same_scheme = |look: &&Look| !grouped && look.policy == group[0].policy;
+                // The difference of the scheme's mean or tail, where it has a sentence of one
+                // scheme.
+                let counterpart = |other: usize| {
+                    let is_alone = !grouped && !is_grouped(holding(other, side).count());
+                    holding(other, side).find(|look| is_alone && look.policy == group[0].policy)
+                };
                 // A tail that changes as its mean does is part of the sentence about the mean.
-                if !grouped && mean_at.is_some_and(|mean| holding(mean, side).any(|look| same_scheme(&look)))
-                {
+                if mean_at.and_then(counterpart).is_some() {
                     continue;
                 }
-                let tail = tail_at.and_then(|tail| holding(tail, side).find(same_scheme));
+                let tail = tail_at.and_then(counterpart);
                 let text = difference(comparison, row, group, side < 0.0, tail);
                 let is_minor = group.iter().all(|look| look.is_minor(&row.metric));
                 let sentence = Sentence { kind: SentenceKind::Difference, text };
@@ -79,8 +85,8 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
     list
 }
 
-/// `abm answers incast queries 1.9 times as fast as dt (1.6 to 2.3 times).` With `tail`: the 99th
-/// percentile, too.
+/// Sentence about one difference: `abm answers incast queries 1.9 times as fast as dt (1.6 to
+/// 2.3).` `tail` adds the change of the 99th percentile.
 fn difference(
     comparison: &Comparison,
     row: &MetricComparison,
@@ -118,7 +124,7 @@ fn difference(
         text = format!("{}; at the 99th percentile {size}{when}{interval}.", text.trim_end_matches('.'));
     }
     if group.iter().all(|look| look.is_minor(metric)) {
-        text.push_str(" Both are below 0.1 %.");
+        text.push_str(&format!(" Both are below {MINOR_PERCENT} %."));
     }
     text.replace("{names}", &names).replace("{baseline}", baseline)
 }
@@ -164,7 +170,7 @@ fn gone(metric: &Metric, level: &str) -> String {
 pub(super) struct Amount {
     /// "48 %", or "6.5 times".
     size: String,
-    /// " (43 to 52 %)", or " (6.1 to 6.9 times)"; empty for several schemes.
+    /// " (43 to 52 %)", or " (6.1 to 6.9)" of a multiple; empty for several schemes.
     interval: String,
     /// Told as a multiple.
     is_multiple: bool,
@@ -180,8 +186,8 @@ impl Amount {
             .map(|(low, high)| if change.mean < 0.0 { [high, low] } else { [low, high] });
         let size =
             |change: f64| if is_multiple { multiple(metric, change) } else { percent(change.abs() * 100.0) };
-        let unit = if is_multiple { "times" } else { "%" };
-        let interval = ends.map(|[from, to]| format!(" ({} to {} {unit})", size(from), size(to)));
+        let (unit, behind) = if is_multiple { ("times", "") } else { ("%", " %") };
+        let interval = ends.map(|[from, to]| format!(" ({} to {}{behind})", size(from), size(to)));
         Self {
             size: format!("{} {unit}", size(change.mean)),
             interval: interval.unwrap_or_default(),
@@ -203,8 +209,8 @@ impl Amount {
     }
 }
 
-/// Whether a change is told as a multiple: what has more than doubled, and speeds from one and a half
-/// times on.
+/// Whether a change is told as a multiple: what has more than doubled, and speeds from one and a
+/// half times on.
 fn is_multiple(metric: &Metric, change: f64) -> bool {
     let least = if metric.kind.wording == Wording::Ends { FASTER } else { 2.0 };
     factor(metric, change) >= least

@@ -12,12 +12,12 @@ use crate::terminal::estimate_text;
 use maud::{Markup, html};
 
 /// Explanation of how reliable a sentence of the findings is.
-const JUDGEMENT: &str = "A difference is told only where Student's paired test over the seeds says so after Holm's \
-    correction for everything that was looked at: if no scheme differed, any sentence of this kind would stand here on \
-    at most one page in twenty. The interval behind a number is that of this difference alone (95 %, percentage points). \
-    Which metrics are judged does not depend on the results: of completion times the mean, of short flows' slowdowns the \
-    p99; losses, pauses, unfinished flows. Losses and pauses are told as they were in these runs, without a claim \
-    beyond them. With few seeds the test rests on the assumption that differences are about normally distributed.";
+const JUDGEMENT: &str = "A difference is stated only if Student's paired test over the seeds finds it significant, after \
+    Holm's correction for all comparisons of the page. If no scheme differed, at most one page in twenty would state a \
+    difference. The test is of the logarithm of the ratio of two means, and the range in brackets is the 95 % interval of \
+    that ratio alone. Which metrics are judged does not depend on the results: mean and p99 of query completion times, \
+    slowdowns of flows, losses, pauses and unfinished flows. Losses and pauses describe these runs and claim no more. \
+    With few seeds the test assumes that the logarithms are about normally distributed.";
 
 /// The first screen: findings on the left, facts of the runs on the right.
 pub(super) fn screen(report: &Report, caveats: Option<&Markup>, what: &Markup) -> Markup {

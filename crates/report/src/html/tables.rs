@@ -28,7 +28,7 @@ pub(super) fn comparison(report: &Report) -> Markup {
             }
             @if several {
                 " Below it, the change against " (comparison.baseline()) ", paired by seed"
-                @if comparison.seeds.len() > 1 { " (± percentage points): ✓ better, ✗ worse, * different, ≈ the interval holds zero; each interval alone, not corrected for their number" }
+                @if comparison.seeds.len() > 1 { " with the distances to the ends of its interval in percentage points: ✓ better, ✗ worse, * different, ≈ the interval includes zero; each interval alone, not corrected for their number" }
                 "."
             }
             " FCT is the flow completion time, its slowdown the ratio to the ideal in an empty network; QCT is that of a whole query."

@@ -305,8 +305,8 @@ impl Group {
         })
     }
 
-    /// The classifier of its switches, checked at the first one: it depends on nothing that differs
-    /// between the switches of a group.
+    /// The classifier of the group's switches, checked at the first switch. A classifier depends on
+    /// nothing that differs between the switches of a group.
     fn classifier_once(
         &self,
         context: &Context,
@@ -319,8 +319,8 @@ impl Group {
         progress.classifier.clone()
     }
 
-    /// Its switches by their headroom, where that was computed, each with the table that gives them
-    /// this headroom.
+    /// Switches of the group by computed headroom, each part with the table that gives this
+    /// headroom. Without a computed headroom, all switches are one part.
     fn parts(&self, specs: Option<&[SwitchSpec]>) -> Vec<(Vec<u32>, OutTable)> {
         let whole = || vec![(self.switches.clone(), self.resolved.clone())];
         let (Some(specs), Some(policy)) = (specs, &self.policy) else { return whole() };
