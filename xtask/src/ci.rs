@@ -3,7 +3,7 @@
 //! `.ci/run` and a developer call the same steps, so a failure there can be repeated here. `tidy`
 //! and `generate --check` are no steps of their own: they run as tests.
 
-use crate::hardware;
+use crate::rtl;
 use crate::instructions;
 use crate::python::{self, Build};
 use crate::site;
@@ -28,7 +28,7 @@ pub const STEPS: &[Step] = &[
     Step { name: "test", run: || passed(test()) },
     Step { name: "dctcp", run: dctcp },
     Step { name: "fuzz", run: || passed(fuzz_step()) },
-    Step { name: "circuits", run: hardware::check },
+    Step { name: "circuits", run: rtl::check },
     Step { name: "doc", run: || passed(doc()) },
     Step { name: "smoke", run: || passed(smoke(Build::Dev)) },
     Step { name: "count", run: instructions::gate },

@@ -4,7 +4,7 @@
 //! * [`ci`]: what must pass before a change lands, as a whole or step by step;
 //! * [`dist`]: the program and the wheel, compiled with the profile of a training run;
 //! * [`generate`]: files that are derived from the registries, and whether they are fresh;
-//! * [`hardware`]: whether the circuits answer as the policies do, and what they cost;
+//! * [`rtl`]: whether the circuits answer as the policies do, and what they cost;
 //! * [`instructions`]: how many instructions a packet-hop takes, and whether they are as many as
 //!   recorded;
 //! * [`mutants`]: whether the tests notice when the code is wrong;
@@ -22,7 +22,7 @@ pub mod ci;
 pub mod commits;
 pub mod dist;
 pub mod generate;
-pub mod hardware;
+pub mod rtl;
 pub mod instructions;
 pub mod mutants;
 pub mod prose;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use xtask::generate::Parts;
 use xtask::{
-    bench, ci, commits, dist, generate, hardware, instructions, mutants, prose, python, same_tables, tidy,
+    bench, ci, commits, dist, generate, instructions, mutants, prose, python, rtl, same_tables, tidy,
 };
 
 const USAGE: &str = "\
@@ -35,7 +35,7 @@ cargo xtask soak [--budget 2h] [--seed N] [--resume]
                                  all searches, faults and kills in turn, with fresh seeds; a table of cases and findings in target/soak
 cargo xtask headroom-search [NETWORKS [SEED]]
                                  try to lose a lossless packet with the model's headroom (1000, 1; docs/concepts/lossless.md)
-cargo xtask hardware [STEP] [--quick] [CIRCUIT...]
+cargo xtask rtl [STEP] [--quick] [CIRCUIT...]
                                  circuits against the policies: lint, cosim, prove, mutants, cost, depth (docs/internals/circuits.md)
 cargo xtask site                 the documentation as a site, in target/site/html: search, menu, gallery; every link is checked
 cargo xtask commit-message FILE  whether the message of a commit keeps the rules; a hook: git config core.hooksPath .githooks
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
         ["headroom-search", networks, seed] => headroom_search(networks, seed),
         ["fuzz", _, ..] => ci::fuzz("search", &arguments[1..]),
         ["soak", ref options @ ..] => ci::soak(options),
-        ["hardware", ref arguments @ ..] => hardware::run(arguments),
+        ["rtl", ref arguments @ ..] => rtl::run(arguments),
         ["tidy"] => tidy::check(),
         ["commit-message", file] => commits::check_message(file),
         ["prose", "--record"] => prose::record(),

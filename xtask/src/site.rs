@@ -20,7 +20,7 @@ const SOURCES: &[&str] = &[
     "claims",
     "scenarios",
     "experiments",
-    "hardware",
+    "rtl",
     "xtask/instructions.toml",
 ];
 

@@ -43,7 +43,7 @@ fn tests_and_programs_share_what_is_built() {
         let apart: Vec<_> = program.difference(&tests).collect();
         assert!(
             apart.is_empty(),
-            "{package} is built with other features than the tests: {apart:#?}; hint: add what is missing to crates/workspace-hack/Cargo.toml"
+            "{package} is built with other features than the tests: {apart:#?}; hint: add what is missing to dev/workspace-hack/Cargo.toml"
         );
     }
 }

@@ -25,6 +25,8 @@ mod explain;
 mod figure;
 mod interrupt;
 mod limits;
+#[cfg(target_os = "linux")]
+mod live;
 mod manual;
 mod policy;
 mod progress;

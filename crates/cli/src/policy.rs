@@ -2,7 +2,7 @@
 
 use crate::print;
 use bufferlab_core::{ParamInfo, PolicyInfo, policies};
-use bufferlab_hardware::{Circuit, CircuitCost, HEADS, of_policy};
+use bufferlab_rtl::{Circuit, CircuitCost, HEADS, of_policy};
 use miette::IntoDiagnostic;
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;

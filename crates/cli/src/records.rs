@@ -248,8 +248,8 @@ struct DifferenceRecord {
 }
 
 /// `switch --verify --json`, `switch --synthetic --json`.
-pub(crate) fn parity(comparison: &bufferlab_parity::Comparison) -> miette::Result<()> {
-    let difference = |one: &bufferlab_parity::Difference| DifferenceRecord {
+pub(crate) fn parity(comparison: &bufferlab_testbed::parity::Comparison) -> miette::Result<()> {
+    let difference = |one: &bufferlab_testbed::parity::Difference| DifferenceRecord {
         packet: one.packet,
         what: one.what.to_owned(),
         switch: one.switch.clone(),

@@ -133,7 +133,7 @@ mod real {
     use crate::watching;
     use bufferlab_core::find_policy;
     use bufferlab_lab::{Destination, Job, execute_one, prepare_group};
-    use bufferlab_live::Quit;
+    use crate::live::Quit;
     use bufferlab_report::Report;
     use bufferlab_results::Claim;
     use bufferlab_switch::CaptureWriter;

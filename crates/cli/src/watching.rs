@@ -3,7 +3,7 @@
 use crate::args::WatchArgs;
 use crate::{interrupt, say};
 use anstream::{AutoStream, ColorChoice};
-use bufferlab_live::{PortTitle, Quit, Title, check_terminal, show};
+use crate::live::{PortTitle, Quit, Title, check_terminal, show};
 use bufferlab_switch::{CaptureReport, CaptureWriter, SwitchFile, Watch};
 use miette::miette;
 use std::io;

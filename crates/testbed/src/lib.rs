@@ -26,6 +26,7 @@ mod error;
 mod lab;
 mod machine;
 mod outcome;
+pub mod parity;
 mod plan;
 #[cfg(target_os = "linux")]
 mod programs;

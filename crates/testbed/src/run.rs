@@ -5,7 +5,7 @@ use crate::lab::{SWITCH, build, destroy, join_network};
 use crate::plan::Plan;
 use crate::{drive, programs, tables};
 use bufferlab_lab::run_head;
-use bufferlab_parity::{Comparison, verify};
+use crate::parity::{Comparison, verify};
 use bufferlab_results::{REAL_PACKETS, RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::Applications;
 use bufferlab_switch::{

@@ -37,7 +37,7 @@ const PARTS: &[Part] = &[
         writes: "docs/reference/metrics.md",
     },
     Part {
-        name: "hardware",
+        name: "rtl",
         is_quick: true,
         target: "pages",
         tests: &[],
@@ -82,7 +82,7 @@ const PARTS: &[Part] = &[
         name: "sim",
         is_quick: false,
         target: "suite",
-        tests: &["the_recorded_findings", "hardware::each_"],
+        tests: &["the_recorded_findings", "rtl::each_"],
         writes: "claims/findings, docs/concepts/chips.md",
     },
     Part {
@@ -196,7 +196,7 @@ mod tests {
         let names = |parts: Parts<'_>| -> Vec<_> {
             parts.chosen().expect("they exist").into_iter().map(|part| part.name).collect()
         };
-        assert_eq!(names(Parts::Quick), ["conformance", "report", "hardware"]);
+        assert_eq!(names(Parts::Quick), ["conformance", "report", "rtl"]);
         assert_eq!(names(Parts::Of(&["conformance"])), ["conformance", "conformance"]);
         assert_eq!(names(Parts::All).len(), PARTS.len());
         let refused = Parts::Of(&["cli", "core"]).chosen().err().expect("core has none");
@@ -211,7 +211,7 @@ mod tests {
     fn every_crate_that_compares_documents_is_a_part() {
         let mut comparing = BTreeSet::new();
         for path in crate::tidy::files().expect("git lists them") {
-            let Some((name, _)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once('/')) else {
+            let Some((name, _)) = crate::tidy::in_crate(&path) else {
                 continue;
             };
             if !path.ends_with(".rs") || name == "pages" {

@@ -48,7 +48,7 @@ pub(super) fn problems(sources: &[(&str, String)], known: &[(&str, &[&str])]) ->
             ((*name).to_owned(), modules.iter().map(|module| (*module).to_owned()).collect())
         })
         .collect();
-    let shown = |(name, modules): &(String, Vec<String>)| format!("crates/{name}: {}", modules.join(", "));
+    let shown = |(name, modules): &(String, Vec<String>)| format!("{name}: {}", modules.join(", "));
     let new = found.difference(&known).map(|circle| {
         format!("{}: these modules import each other; hint: move a name to the lower one", shown(circle))
     });
@@ -62,7 +62,8 @@ pub(super) fn problems(sources: &[(&str, String)], known: &[(&str, &[&str])]) ->
 fn graphs(sources: &[(&str, String)]) -> BTreeMap<String, Graph> {
     let mut graphs: BTreeMap<String, Graph> = BTreeMap::new();
     for (path, text) in sources {
-        let Some((name, file)) = path.strip_prefix("crates/").and_then(|rest| rest.split_once("/src/"))
+        let member = super::in_crate(path);
+        let Some((name, file)) = member.and_then(|(name, rest)| Some((name, rest.strip_prefix("src/")?)))
         else {
             continue;
         };
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn a_circle_through_a_folder_is_found_and_a_test_or_comment_makes_none() {
         let found = problems_of_x(&[]);
-        assert!(found.len() == 1 && found[0].starts_with("crates/x: a, b, c: these modules"), "{found:?}");
+        assert!(found.len() == 1 && found[0].starts_with("x: a, b, c: these modules"), "{found:?}");
         assert_eq!(problems_of_x(&[("x", &["a", "b", "c"])]), [""; 0]);
     }
 
@@ -179,6 +180,6 @@ mod tests {
     fn an_entry_of_a_circle_that_is_gone_is_found() {
         let known: &[(&str, &[&str])] = &[("x", &["a", "b", "c"]), ("x", &["a", "d"])];
         let found = problems_of_x(known);
-        assert!(found.len() == 1 && found[0].starts_with("crates/x: a, d: no such circle"), "{found:?}");
+        assert!(found.len() == 1 && found[0].starts_with("x: a, d: no such circle"), "{found:?}");
     }
 }

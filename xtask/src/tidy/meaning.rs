@@ -37,13 +37,13 @@ pub(super) struct Allowed {
 /// Every file with such a call.
 pub(super) const ALLOWED: &[Allowed] = &[
     Allowed { path: "crates/cli/src/theory_args.rs", reason: "a placeholder of the help, only to be read" },
-    Allowed { path: "crates/fuzz/src/compose.rs", reason: "settings that it wrote as `key=value` itself" },
+    Allowed { path: "dev/fuzz/src/compose.rs", reason: "settings that it wrote as `key=value` itself" },
     Allowed {
         path: "crates/reproduce/src/experiment.rs",
         reason: "an experiment's id is its path, PAPER/FIGURE; `paper()` is the only place that takes it apart",
     },
     Allowed { path: "crates/sonic/src/silicon/predict.rs", reason: "names of profiles are SONiC's format" },
-    Allowed { path: "crates/validation/src/ranges.rs", reason: "names of runs are the artifact's format" },
+    Allowed { path: "dev/validation/src/ranges.rs", reason: "names of runs are the artifact's format" },
 ];
 
 /// Files of `sources` (path and text) that read meaning from text, but for those in `allowed`; and

@@ -1,6 +1,8 @@
 //! What becomes of a scenario, without building it.
 #![cfg(target_os = "linux")]
 
+mod parity;
+
 use bufferlab_scenario::load_text;
 use bufferlab_testbed::{DEMO, Plan};
 use std::path::Path;

@@ -75,7 +75,7 @@ const PARAMS: &[ParamInfo] = &[
         default: ParamValue::word(AlphaSteps::Exact.word()),
         artifact_default: None,
         doc: "Supported factors alpha gamma / n of the free space: a circuit that shifts supports only \
-              powers of two (`hardware/rtl/abm_threshold.sv`).",
+              powers of two (`rtl/src/abm_threshold.sv`).",
     },
 ];
 

@@ -1,0 +1,237 @@
+//! What the screen shows: the last snapshots, what was chosen, and a minute of history.
+
+use bufferlab_switch::{PortSnapshot, QueueSnapshot, Snapshot};
+use bufferlab_units::{BitRate, Time};
+use std::collections::VecDeque;
+
+/// Over which time rates are taken.
+const WINDOW: Time = Time::from_ms(1_000);
+/// Snapshots of a column of the history: half a second.
+pub(crate) const COLUMN: usize = 5;
+/// Columns that are remembered: two minutes.
+const COLUMNS: usize = 240;
+
+/// A port as it is called.
+#[derive(Clone, Debug)]
+pub(crate) struct PortTitle {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its rate.
+    pub(crate) rate: BitRate,
+}
+
+/// What the key q does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quit {
+    /// It ends the switch.
+    Switch,
+    /// Quit; the switch keeps running.
+    View,
+}
+
+/// What does not change while it is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Title {
+    /// What is watched: switch, policy, seed.
+    pub(crate) text: String,
+    /// Its ports.
+    pub(crate) ports: Vec<PortTitle>,
+    /// What the key q does.
+    pub(crate) quit: Quit,
+    /// Whether there may be colours.
+    pub(crate) colour: bool,
+}
+
+/// A key that means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// Pause or resume the display.
+    Pause,
+    /// The next port.
+    Next,
+    /// The one before.
+    Previous,
+    /// Move the selection by this many ports.
+    Page(i32),
+    /// The first port.
+    First,
+    /// The last one.
+    Last,
+    /// All queues, or the fullest of each port.
+    Queues,
+    /// Ports in their order, or by the most that a queue of theirs held lately.
+    Sort,
+    /// The history of the fullest queue, or of the chosen port's.
+    Follow,
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Place of its queue.
+    pub(crate) queue: usize,
+    /// Whether it is the first of its port.
+    pub(crate) is_first: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Board {
+    pub(crate) title: Title,
+    /// Of the last second, the newest last.
+    recent: VecDeque<Snapshot>,
+    /// By queue: peaks of the columns, the newest last.
+    history: Vec<VecDeque<u64>>,
+    /// Snapshots of the newest column.
+    in_column: usize,
+    pub(crate) is_paused: bool,
+    pub(crate) chosen: usize,
+    /// `None`: all queues if they are few.
+    all_queues: Option<bool>,
+    pub(crate) by_bytes: bool,
+    pub(crate) follows_chosen: bool,
+}
+
+impl Board {
+    /// Shows nothing yet.
+    #[must_use]
+    pub(crate) fn new(title: Title) -> Self {
+        Self {
+            title,
+            recent: VecDeque::new(),
+            history: Vec::new(),
+            in_column: 0,
+            is_paused: false,
+            chosen: 0,
+            all_queues: None,
+            by_bytes: false,
+            follows_chosen: false,
+        }
+    }
+
+    /// Takes the switch's last snapshot; not while it is paused, nor one that it has already.
+    /// Answers whether there is something new to draw.
+    pub(crate) fn update(&mut self, snapshot: Snapshot) -> bool {
+        if self.is_paused || self.recent.back().is_some_and(|last| last.at >= snapshot.at) {
+            return false;
+        }
+        self.history.resize_with(snapshot.queues.len(), VecDeque::new);
+        let begins = self.in_column == 0;
+        self.in_column = (self.in_column + 1) % COLUMN;
+        for (history, queue) in self.history.iter_mut().zip(&snapshot.queues) {
+            match history.back_mut().filter(|_| !begins) {
+                Some(last) => *last = (*last).max(queue.peak),
+                None => history.push_back(queue.peak),
+            }
+            if history.len() > COLUMNS {
+                history.pop_front();
+            }
+        }
+        self.recent.push_back(snapshot);
+        let newest = self.recent.back().map_or(Time::ZERO, |last| last.at);
+        // After a pause the one before it stays: two make a rate.
+        while self.recent.len() > 2
+            && self.recent.get(1).is_some_and(|one| newest.saturating_sub(one.at) >= WINDOW)
+        {
+            self.recent.pop_front();
+        }
+        true
+    }
+
+    /// Does what `key` says.
+    pub(crate) fn press(&mut self, key: Key) {
+        let last = self.title.ports.len().saturating_sub(1);
+        let order = self.order();
+        let place = order.iter().position(|&port| port == self.chosen).unwrap_or(0);
+        let at = |place: usize| order.get(place.min(last)).copied().unwrap_or(0);
+        match key {
+            Key::Pause => self.is_paused = !self.is_paused,
+            Key::Next => self.chosen = at(if place == last { 0 } else { place + 1 }),
+            Key::Previous => self.chosen = at(place.checked_sub(1).unwrap_or(last)),
+            Key::Page(ports) => self.chosen = at(place.saturating_add_signed(ports as isize)),
+            Key::First => self.chosen = at(0),
+            Key::Last => self.chosen = at(last),
+            Key::Queues => self.all_queues = Some(!self.shows_all_queues()),
+            Key::Sort => {
+                self.by_bytes = !self.by_bytes;
+                self.chosen = self.order().first().copied().unwrap_or(0);
+            }
+            Key::Follow => self.follows_chosen = !self.follows_chosen,
+        }
+    }
+
+    /// The newest snapshot.
+    pub(crate) fn latest(&self) -> Option<&Snapshot> {
+        self.recent.back()
+    }
+
+    pub(crate) fn queue(&self, index: usize) -> Option<&QueueSnapshot> {
+        self.latest()?.queues.get(index)
+    }
+
+    /// How fast a count grows (1/s).
+    pub(crate) fn rate(&self, value: impl Fn(&Snapshot) -> u64) -> f64 {
+        let (Some(first), Some(last)) = (self.recent.front(), self.recent.back()) else { return 0.0 };
+        let seconds = last.at.saturating_sub(first.at).as_secs_f64();
+        if seconds == 0.0 { 0.0 } else { value(last).saturating_sub(value(first)) as f64 / seconds }
+    }
+
+    pub(crate) fn port_rate(&self, port: usize, value: impl Fn(&PortSnapshot) -> u64) -> f64 {
+        self.rate(|snapshot| snapshot.ports.get(port).map_or(0, &value))
+    }
+
+    pub(crate) fn queue_rate(&self, queue: usize, value: impl Fn(&QueueSnapshot) -> u64) -> f64 {
+        self.rate(|snapshot| snapshot.queues.get(queue).map_or(0, &value))
+    }
+
+    fn shows_all_queues(&self) -> bool {
+        let queues = self.latest().map_or(0, |latest| latest.queues.len());
+        self.all_queues.unwrap_or(queues <= 16)
+    }
+
+    /// Peaks of the columns of a queue, the newest last.
+    pub(crate) fn history(&self, queue: usize) -> impl ExactSizeIterator<Item = u64> {
+        self.history[queue].iter().copied()
+    }
+
+    /// The queue whose history is shown: the one that held the most in what is remembered.
+    pub(crate) fn fullest(&self) -> Option<usize> {
+        let latest = self.latest()?;
+        let wanted = (0..latest.queues.len())
+            .filter(|&queue| !self.follows_chosen || usize::from(latest.queues[queue].port) == self.chosen);
+        // Of equal ones the first.
+        wanted.rev().max_by_key(|&queue| (self.history(queue).max(), latest.queues[queue].counters.arrived))
+    }
+
+    /// Ports as they stand in the table.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<_> = (0..self.title.ports.len()).collect();
+        if let Some(latest) = self.latest().filter(|_| self.by_bytes) {
+            // Of the last two minutes: what is held now would make the lines jump.
+            let mut peaks = vec![0; order.len()];
+            for (index, queue) in latest.queues.iter().enumerate() {
+                let peak = &mut peaks[usize::from(queue.port)];
+                *peak = self.history(index).max().unwrap_or(0).max(*peak);
+            }
+            order.sort_by_key(|&port| std::cmp::Reverse(peaks[port]));
+        }
+        order
+    }
+
+    /// The lines of the table.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let Some(latest) = self.latest() else { return Vec::new() };
+        let mut rows = Vec::new();
+        for port in self.order() {
+            let queues =
+                (0..latest.queues.len()).filter(|&queue| usize::from(latest.queues[queue].port) == port);
+            if self.shows_all_queues() {
+                rows.extend(queues.enumerate().map(|(index, queue)| Row { queue, is_first: index == 0 }));
+            } else {
+                let fullest = queues.rev().max_by_key(|&queue| latest.queues[queue].bytes);
+                rows.extend(fullest.map(|queue| Row { queue, is_first: true }));
+            }
+        }
+        rows
+    }
+}

@@ -1,0 +1,142 @@
+//! The terminal: taken over while the view is shown, and given back however that ends.
+
+use super::board::{Board, Key, Quit, Title};
+use super::draw::draw;
+use bufferlab_switch::Watch;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long a key or a new snapshot may wait.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Why there is nothing to be shown on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoTerminal {
+    /// It goes elsewhere.
+    #[error("standard output is no terminal")]
+    Output,
+    /// Keys come from elsewhere.
+    #[error("standard input is no terminal")]
+    Input,
+    /// A terminal that cannot move its cursor.
+    #[error("this terminal cannot show it (TERM=dumb)")]
+    Dumb,
+}
+
+/// Whether the view can be shown here.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn check_terminal() -> Result<(), NoTerminal> {
+    if !io::stdout().is_terminal() {
+        return Err(NoTerminal::Output);
+    }
+    if !io::stdin().is_terminal() {
+        return Err(NoTerminal::Input);
+    }
+    if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        return Err(NoTerminal::Dumb);
+    }
+    Ok(())
+}
+
+/// Gives the terminal back.
+struct Restore;
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+/// Shows what `watch` is given until `ended` or `stop`, or until somebody leaves; sets `stop` where
+/// the switch is to end: at Ctrl-C, and at q if that is its meaning. Signals are the caller's: one
+/// that sets `stop` leaves the terminal as it was.
+///
+/// A panic anywhere in the program gives the terminal back, too, before its message is printed.
+///
+/// # Errors
+/// If the terminal cannot be written or read.
+pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) -> io::Result<()> {
+    let quit = title.quit;
+    let mut board = Board::new(title);
+    // Before it is taken over, which may fail half way.
+    let _restore = Restore;
+    let mut terminal = ratatui::try_init()?;
+    let mut is_stale = true;
+    while !ended.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed) {
+        is_stale |= watch.latest().is_some_and(|snapshot| board.update(snapshot));
+        if is_stale {
+            terminal.draw(|frame| draw(&board, frame))?;
+            is_stale = false;
+        }
+        if !event::poll(PATIENCE)? {
+            continue;
+        }
+        is_stale = true;
+        match event::read()? {
+            Event::Key(key) if key.kind != KeyEventKind::Release => match meaning(key) {
+                Some(Meaning::Board(key)) => board.press(key),
+                Some(Meaning::Leave) => {
+                    stop.fetch_or(quit == Quit::Switch, Ordering::Relaxed);
+                    break;
+                }
+                Some(Meaning::Stop) => {
+                    stop.store(true, Ordering::Relaxed);
+                    break;
+                }
+                None => {}
+            },
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What a key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    Board(Key),
+    /// q.
+    Leave,
+    /// Ctrl-C, which is a key like others while the terminal is taken over.
+    Stop,
+}
+
+fn meaning(key: KeyEvent) -> Option<Meaning> {
+    let board = |key| Some(Meaning::Board(key));
+    match key.code {
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Meaning::Stop),
+        KeyCode::Char('q') | KeyCode::Esc => Some(Meaning::Leave),
+        KeyCode::Char('p' | ' ') => board(Key::Pause),
+        KeyCode::Down | KeyCode::Tab | KeyCode::Right | KeyCode::Char('j') => board(Key::Next),
+        KeyCode::Up | KeyCode::BackTab | KeyCode::Left | KeyCode::Char('k') => board(Key::Previous),
+        KeyCode::PageDown => board(Key::Page(10)),
+        KeyCode::PageUp => board(Key::Page(-10)),
+        KeyCode::Home | KeyCode::Char('g') => board(Key::First),
+        KeyCode::End | KeyCode::Char('G') => board(Key::Last),
+        KeyCode::Char('a') => board(Key::Queues),
+        KeyCode::Char('s') => board(Key::Sort),
+        KeyCode::Char('f') => board(Key::Follow),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_mean_what_the_help_says() {
+        let key = |code| meaning(KeyEvent::new(code, KeyModifiers::NONE));
+        assert_eq!(key(KeyCode::Char('q')), Some(Meaning::Leave));
+        assert_eq!(key(KeyCode::Char('p')), Some(Meaning::Board(Key::Pause)));
+        assert_eq!(key(KeyCode::Down), Some(Meaning::Board(Key::Next)));
+        assert_eq!(key(KeyCode::Tab), key(KeyCode::Down));
+        assert_eq!(key(KeyCode::Char('c')), None, "Ctrl belongs to it");
+        let ctrl_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        assert_eq!(meaning(ctrl_c), Some(Meaning::Stop));
+    }
+}

@@ -1,0 +1,366 @@
+//! Registry of the circuits that implement policies, with their measured cost.
+//!
+//! `rtl/circuits.toml` lists the circuits. `rtl/results` has, per circuit, the synthesis
+//! results of each size, the number of operations compared with the policy, and the proofs. The
+//! program embeds these tables. `policy show`, the policy pages and the ledger of the papers'
+//! statements all read them from here.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Write;
+
+const CIRCUITS: &str = include_str!("../../../rtl/circuits.toml");
+const COST: &str = include_str!("../../../rtl/results/cost.csv");
+const DEPTH: &str = include_str!("../../../rtl/results/depth.csv");
+const COMPARED: &str = include_str!("../../../rtl/results/cosim.csv");
+const PROOFS: &str = include_str!("../../../rtl/results/proofs.csv");
+
+/// Error for an unreadable table of `rtl/`.
+#[derive(Debug, thiserror::Error)]
+pub enum HardwareError {
+    /// The list of circuits cannot be read.
+    #[error("rtl/circuits.toml: {0}")]
+    Circuits(#[from] toml::de::Error),
+    /// A table of results cannot be read.
+    #[error("rtl/results/{table}: {source}")]
+    Results {
+        /// Name of the table's file.
+        table: &'static str,
+        /// The error of the CSV reader.
+        source: csv::Error,
+    },
+}
+
+/// A circuit that makes the decisions of a policy.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Circuit {
+    /// Name of the circuit, such as `abm-shift`.
+    pub name: String,
+    /// Top module; cost is measured on it unless the circuit has a separate `cost_top`.
+    pub top: String,
+    /// Description in a few words.
+    pub about: String,
+    /// The registered policy that the circuit implements; `None` for a part or a circuit for
+    /// contrast.
+    pub policy: Option<String>,
+    /// The scheme name that `bufferlab-circuits` uses for the policy; `None` for a circuit for
+    /// contrast.
+    pub scheme: Option<String>,
+    /// Clocks from a packet's arrival to the circuit's answer.
+    pub clocks: u32,
+    /// Clocks between the starts of two operations (arrivals or departures).
+    pub clocks_per_operation: u32,
+    /// Rounded values, and how far the answer may differ from the policy's.
+    #[serde(default)]
+    pub rounding: String,
+    /// Cost by size; joined from `cost.csv`, not part of the list.
+    #[serde(skip)]
+    pub costs: Vec<CircuitCost>,
+    /// Comparisons with the policy; joined from `cosim.csv`, not part of the list.
+    #[serde(skip)]
+    pub comparisons: Vec<Comparison>,
+    /// Proofs about the circuit; joined from `proofs.csv`, not part of the list.
+    #[serde(skip)]
+    pub proofs: Vec<Proof>,
+}
+
+/// A set of operations replayed to a circuit and to its policy: a row of
+/// `rtl/results/cosim.csv`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Comparison {
+    /// Name of the circuit.
+    pub circuit: String,
+    /// Source of the operations: golden `vectors`, `random`, or a simulated `run`.
+    pub source: String,
+    /// Number of arrivals, departures and control events.
+    pub operations: u64,
+    /// Number of arrivals.
+    pub packets: u64,
+    /// Clocks that the circuit needed.
+    pub clocks: u64,
+    /// Outputs that differ from the policy's.
+    pub differences: u64,
+    /// Remarks: vector cases that were skipped, answers changed by rounding.
+    pub notes: String,
+    /// First digits of the SHA-256 of the operations with the policy's answers.
+    pub sheet_sha256: String,
+}
+
+/// A proof: a row of `rtl/results/proofs.csv`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct Proof {
+    /// Name of the circuit.
+    pub circuit: String,
+    /// Kind of proof. `prove`: properties that hold by induction; `cover`: traces that exist.
+    pub mode: String,
+    /// Outcome: `holds` or `reached`.
+    pub result: String,
+}
+
+/// Cost of a circuit at one size: a row of `rtl/results/cost.csv`.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct CircuitCost {
+    /// Name of the circuit.
+    pub circuit: String,
+    /// Number of ports.
+    pub ports: u32,
+    /// Queues per port.
+    pub queues: u32,
+    /// Four-input lookup tables of an ECP5, including those used for memories and carries.
+    pub lut4: u64,
+    /// Flip-flops of an ECP5.
+    pub flip_flops: u64,
+    /// Block memories of 18 Kb.
+    pub block_memories: u64,
+    /// Multipliers of 18 x 18 bits.
+    pub multipliers: u64,
+    /// Clock frequency that the slowest path between registers allows, after routing (MHz). `None`
+    /// if the circuit does not fit the device or was not placed.
+    pub clock_mhz: Option<f64>,
+    /// Millions of packets per second. A packet takes two operations, its arrival and its
+    /// departure.
+    pub million_packets_per_s: Option<f64>,
+    /// Date of the measurement.
+    pub date: String,
+    /// Commit that was measured.
+    pub commit: String,
+    /// Cost in generic gates; `None` while the table is being read.
+    #[serde(skip)]
+    pub gates: Option<CircuitDepth>,
+}
+
+/// A circuit at one size, in two-input gates and multiplexers, without memories: a row of
+/// `rtl/results/depth.csv`. The number of gates and the depth depend on whether the mapping
+/// optimises area or delay.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+pub struct CircuitDepth {
+    /// Name of the circuit.
+    pub circuit: String,
+    /// Number of ports.
+    pub ports: u32,
+    /// Queues per port.
+    pub queues: u32,
+    /// Gates of the mapping that optimises area.
+    pub gates_area: u64,
+    /// Longest path (gates) of the mapping that optimises area.
+    pub depth_area: u64,
+    /// Gates of the mapping that optimises delay; `None` if this size was not mapped for delay.
+    pub gates_delay: Option<u64>,
+    /// Longest path (gates) of the mapping that optimises delay.
+    pub depth_delay: Option<u64>,
+    /// Bits of memory.
+    pub memory_bits: Option<u64>,
+    /// Version of yosys.
+    pub yosys: String,
+    /// Date of the mapping.
+    pub date: String,
+}
+
+/// Returns every circuit, in the order of the list.
+///
+/// # Errors
+/// If one of the tables cannot be read.
+pub fn circuits() -> Result<Vec<Circuit>, HardwareError> {
+    #[derive(Deserialize)]
+    struct List {
+        circuit: Vec<Circuit>,
+    }
+    let mut circuits = toml::from_str::<List>(CIRCUITS)?.circuit;
+    let (mut costs, comparisons) =
+        (rows::<CircuitCost>("cost.csv", COST)?, rows::<Comparison>("cosim.csv", COMPARED)?);
+    for depth in rows::<CircuitDepth>("depth.csv", DEPTH)? {
+        let key = (&depth.circuit, depth.ports, depth.queues);
+        if let Some(cost) = costs.iter_mut().find(|cost| (&cost.circuit, cost.ports, cost.queues) == key) {
+            cost.gates = Some(depth);
+        }
+    }
+    let proofs = rows::<Proof>("proofs.csv", PROOFS)?;
+    for circuit in &mut circuits {
+        let own = |name: &String| *name == circuit.name;
+        circuit.costs = costs.iter().filter(|row| own(&row.circuit)).cloned().collect();
+        circuit.comparisons = comparisons.iter().filter(|row| own(&row.circuit)).cloned().collect();
+        circuit.proofs = proofs.iter().filter(|row| own(&row.circuit)).cloned().collect();
+    }
+    Ok(circuits)
+}
+
+fn rows<T: DeserializeOwned>(table: &'static str, text: &str) -> Result<Vec<T>, HardwareError> {
+    let rows = csv::Reader::from_reader(text.as_bytes()).into_deserialize().collect::<Result<_, _>>();
+    rows.map_err(|source| HardwareError::Results { table, source })
+}
+
+/// Returns the circuit called `name`.
+///
+/// # Errors
+/// As [`circuits()`].
+pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
+    Ok(circuits()?.into_iter().find(|circuit| circuit.name == name))
+}
+
+/// Returns the circuits of a policy. A policy may have several: an exact and an approximate one, or
+/// one for a part beside one for the whole.
+///
+/// # Errors
+/// As [`circuits()`].
+pub fn of_policy(policy: &str) -> Result<Vec<Circuit>, HardwareError> {
+    Ok(circuits()?.into_iter().filter(|circuit| circuit.policy.as_deref() == Some(policy)).collect())
+}
+
+impl Circuit {
+    /// Describes the latency, the rate and the rounding in one or two sentences.
+    #[must_use]
+    pub fn timing(&self) -> String {
+        let clocks = |count: u32| if count == 1 { "One clock".to_owned() } else { format!("{count} clocks") };
+        let every = if self.clocks_per_operation == 1 {
+            "every clock".to_owned()
+        } else {
+            format!("every {}", clocks(self.clocks_per_operation))
+        };
+        let mut text = format!("{} from a packet to its answer, an operation {every}.", clocks(self.clocks));
+        if !self.rounding.is_empty() {
+            let _ = write!(text, " {}", self.rounding);
+        }
+        text
+    }
+}
+
+impl Circuit {
+    /// Number of compared operations, and number of those that differ from the policy.
+    #[must_use]
+    pub fn compared(&self) -> (u64, u64) {
+        let sum = |of: fn(&Comparison) -> u64| self.comparisons.iter().map(of).sum();
+        (sum(|row| row.operations), sum(|row| row.differences))
+    }
+
+    /// Whether a property of the circuit is proved by induction.
+    #[must_use]
+    pub fn is_proved(&self) -> bool {
+        self.proofs.iter().any(|proof| proof.mode == "prove" && proof.result == "holds")
+    }
+
+    /// The evidence for the circuit as a sentence; empty if the circuit was not compared.
+    #[must_use]
+    pub fn evidence(&self) -> String {
+        let (operations, differences) = self.compared();
+        if operations == 0 {
+            return String::new();
+        }
+        let proved = if self.is_proved() { "; properties proved by induction" } else { "" };
+        format!("Compared with the policy: {operations} operations, {differences} differences{proved}.")
+    }
+}
+
+impl CircuitCost {
+    /// The cells of a table row, in the order of [`HEADS`].
+    #[must_use]
+    pub fn cells(&self) -> [String; 11] {
+        let gates = |of: fn(&CircuitDepth) -> Option<u64>| {
+            self.gates.as_ref().and_then(of).map_or_else(|| "–".to_owned(), |count| count.to_string())
+        };
+        let some = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| value.to_string());
+        [
+            format!("{} × {}", self.ports, self.queues),
+            self.lut4.to_string(),
+            self.flip_flops.to_string(),
+            self.block_memories.to_string(),
+            self.multipliers.to_string(),
+            some(self.clock_mhz),
+            some(self.million_packets_per_s),
+            gates(|gates| Some(gates.gates_area)),
+            gates(|gates| Some(gates.depth_area)),
+            gates(|gates| gates.gates_delay),
+            gates(|gates| gates.depth_delay),
+        ]
+    }
+}
+
+/// Column headings of [`CircuitCost::cells`].
+pub const HEADS: [&str; 11] = [
+    "ports × queues",
+    "LUT4",
+    "flip-flops",
+    "block memories",
+    "multipliers",
+    "clock (MHz)",
+    "million packets/s",
+    "gates by area",
+    "depth by area",
+    "gates by delay",
+    "depth by delay",
+];
+
+/// Formats the comparisons with the policies as a Markdown table, one row per circuit.
+#[must_use]
+pub fn comparisons_markdown(circuits: &[Circuit]) -> String {
+    let mut text = String::from(
+        "| circuit | vectors | random operations | packets of a run | differences | notes |\n|---|--:|--:|--:|--:|---|\n",
+    );
+    for circuit in circuits.iter().filter(|circuit| !circuit.comparisons.is_empty()) {
+        let of = |source: &str, part: fn(&Comparison) -> u64| {
+            let row = circuit.comparisons.iter().find(|row| row.source == source);
+            row.map_or_else(String::new, |row| part(row).to_string())
+        };
+        let noted = circuit.comparisons.iter().filter(|row| !row.notes.is_empty());
+        let notes: Vec<_> = noted.map(|row| format!("{}: {}", row.source, row.notes)).collect();
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {} | {} |",
+            circuit.name,
+            of("vectors", |row| row.operations),
+            of("random", |row| row.operations),
+            of("run", |row| row.packets),
+            circuit.compared().1,
+            notes.join("; ")
+        );
+    }
+    text
+}
+
+/// Formats the cost as a Markdown table, one row per circuit and size.
+#[must_use]
+pub fn cost_markdown(circuits: &[Circuit]) -> String {
+    let mut text = format!("| circuit | {} |\n|---|{}\n", HEADS.join(" | "), "--:|".repeat(HEADS.len()));
+    for circuit in circuits {
+        for cost in &circuit.costs {
+            let _ = writeln!(text, "| `{}` | {} |", circuit.name, cost.cells().join(" | "));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_circuit_was_measured_at_every_size_of_the_list() {
+        #[derive(Deserialize)]
+        struct Sizes {
+            circuit: Vec<Named>,
+        }
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+            sizes: Vec<(u32, u32)>,
+        }
+        let listed = toml::from_str::<Sizes>(CIRCUITS).unwrap_or_else(|error| panic!("{error}")).circuit;
+        let circuits = circuits().unwrap_or_else(|error| panic!("{error}"));
+        for (circuit, listed) in circuits.iter().zip(listed) {
+            let measured: Vec<_> = circuit.costs.iter().map(|cost| (cost.ports, cost.queues)).collect();
+            assert_eq!(measured, listed.sizes, "{}: run `cargo xtask rtl cost {0}`", listed.name);
+            let is_mapped = circuit.costs.iter().all(|cost| cost.gates.is_some());
+            assert!(is_mapped, "{}: run `cargo xtask rtl depth {0}`", listed.name);
+        }
+    }
+
+    #[test]
+    fn a_circuit_says_when_it_answers() {
+        let losspass = of_policy("losspass").unwrap_or_else(|error| panic!("{error}"));
+        assert!(
+            losspass[0]
+                .timing()
+                .starts_with("5 clocks from a packet to its answer, an operation every 5 clocks.")
+        );
+        assert!(of_policy("cs").unwrap_or_else(|error| panic!("{error}")).is_empty());
+    }
+}

@@ -1,0 +1,41 @@
+//! Paths of the vector files, and how to load them.
+
+use bufferlab_conformance::vectors::VectorFile;
+use std::path::{Path, PathBuf};
+
+/// Folder of a kind of vectors.
+pub(crate) fn folder(kind: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(kind)
+}
+
+/// Path of a vector file.
+pub(crate) fn path(kind: &str, name: &str) -> PathBuf {
+    folder(kind).join(format!("{name}.toml"))
+}
+
+/// Names of the vector files of a kind, in alphabetical order.
+pub(crate) fn files(kind: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(folder(kind)).expect("the folder exists");
+    let mut names: Vec<_> = entries
+        .map(|entry| {
+            let path = entry.expect("readable").path();
+            assert!(path.extension().is_some_and(|extension| extension == "toml"), "{}", path.display());
+            path.file_stem().expect("a name").to_string_lossy().into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// Loads a file of cases for a switch.
+pub(crate) fn load(kind: &str, name: &str) -> VectorFile {
+    let file = format!("testdata/{kind}/{name}.toml");
+    let text = std::fs::read_to_string(path(kind, name))
+        .unwrap_or_else(|error| panic!("\"{name}\" has no vectors: {file}: {error}"));
+    VectorFile::parse(&file, &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns a circuit of `rtl/`.
+pub(crate) fn circuit(name: &str) -> bufferlab_rtl::Circuit {
+    bufferlab_rtl::circuit(name).unwrap_or_else(|error| panic!("{error}")).expect("it is listed")
+}
