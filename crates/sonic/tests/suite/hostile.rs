@@ -1,4 +1,4 @@
-//! Files that nobody should write: each gets a clear refusal, and none of them much memory.
+//! Damaged and malicious files: each gets a clear refusal and uses little memory.
 
 use crate::support::{FILES, example};
 use bufferlab_sonic::{BYTES_MAX, KEYS_MAX, Reader, diff, explain, lint, read, silicon};
@@ -107,7 +107,7 @@ fn keys_that_name_a_hundred_million_queues_are_refused_one_by_one() {
     }
 }
 
-/// A generator for mistakes (Knuth's linear congruential one): the same ones at every run.
+/// A generator for mistakes (Knuth's linear congruential generator): every run makes the same ones.
 struct Dice(u64);
 
 impl Dice {
