@@ -122,7 +122,7 @@ pub fn unquoted(text: &str, start: usize) -> Result<Vec<Seen>, Mistake> {
                 if opened.map(closing) != Some(c) {
                     let message = match opened {
                         Some(opened) => format!("expected `{}`, found `{c}`", closing(opened)),
-                        None => format!("`{c}` closes no bracket"),
+                        None => format!("`{c}` does not close a bracket"),
                     };
                     return Err(Mistake::new(
                         text,
@@ -198,8 +198,8 @@ pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[Seen]) -> Result<
     };
     let behind = Part::of(text, close + 1..range.end);
     if !behind.text.is_empty() {
-        let help = "a variant goes on with ` + path=value`";
-        return Err(Mistake::new(text, behind.range(), "nothing is expected behind the bracket", help));
+        let help = "a variant continues with ` + path=value`";
+        return Err(Mistake::new(text, behind.range(), "nothing is expected after the bracket", help));
     }
     let commas = within().filter(|(_, c, depth)| *c == ',' && *depth == 1).map(|(at, ..)| *at);
     let inner = Part::of(text, open + 1..close);
@@ -230,7 +230,8 @@ pub fn assignment<'a>(text: &'a str, part: Part<'a>, example: &str) -> Result<As
     match split {
         Some(split) if !split.key.text.is_empty() && !split.value.text.is_empty() => Ok(split),
         _ => {
-            let message = if part.text.is_empty() { "nothing stands here" } else { "this is no key=value" };
+            let message =
+                if part.text.is_empty() { "there is nothing here" } else { "this is not key=value" };
             Err(Mistake::new(
                 text,
                 range,
@@ -282,7 +283,7 @@ mod tests {
     #[test]
     fn a_mistake_is_shown_under_the_text() {
         let mistake = call("dt(a=1, alpha)").expect_err("it is wrong");
-        let shown = "this is no key=value\n  dt(a=1, alpha)\n          ^^^^^\n\
+        let shown = "this is not key=value\n  dt(a=1, alpha)\n          ^^^^^\n\
                      expected a key, = and a value, such as alpha=0.5";
         assert_eq!(mistake.to_string(), shown);
     }

@@ -149,7 +149,7 @@ impl Context {
         let mut owners = others().filter(has);
         let owner = owners.next()?;
         // If several tables have the key, none can be recommended.
-        owners.next().is_none().then(|| format!("`{key}` belongs into {}", owner.title))
+        owners.next().is_none().then(|| format!("`{key}` belongs in {}", owner.title))
     }
 
     /// The new spelling of `key` of the table called `title`, if the key has moved.
@@ -345,7 +345,7 @@ fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
         severity,
         key: String::new(),
         message: format!("{left_out} {what} more are not shown"),
-        help: Some("mend those above first: many of the others may have the same cause".to_owned()),
+        help: Some("fix those above first: many of the others may have the same cause".to_owned()),
         source: None,
         labels: Vec::new(),
         stands_for: left_out,

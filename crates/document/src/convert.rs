@@ -27,7 +27,7 @@ pub fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Complaint>
                 format!("the text has a hidden character, U+{:04X}", u32::from(character)),
                 "expected text that is shown as it is",
             )
-            .help("leave it out: control characters and marks of writing direction change how a terminal or page shows what stands around them")),
+            .help("leave it out: control characters and marks of writing direction change how a terminal or page shows the text around them")),
         },
         _ => Err(wrong_kind(item, spec)),
     }

@@ -37,7 +37,7 @@ fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
     if let Some((key, value)) = line.split_once('=') {
         let value = value.split('#').next().unwrap_or_default().trim();
         if !value.is_empty() && !value.starts_with(['"', '\'', '[', '{']) {
-            return format!("quantities and words stand in quotes: {} = \"{value}\"", key.trim());
+            return format!("write quantities and words in quotes: {} = \"{value}\"", key.trim());
         }
     }
     format!("the {document} is TOML (https://toml.io): lines of key = value, below headers such as [name]")
@@ -84,7 +84,7 @@ pub fn document(source: impl Read) -> io::Result<String> {
     source.take(DOCUMENT.most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > DOCUMENT.most {
         return Err(io::Error::other(format!(
-            "it has more than {} bytes, which no document needs",
+            "it has more than {} bytes, the limit for documents",
             DOCUMENT.most
         )));
     }

@@ -200,7 +200,7 @@ impl Converter<'_> {
                 Ok(name) if name.is_empty() || name.contains(['*', '?', '/']) => {
                     let message = format!("\"{name}\" cannot be a node's name");
                     let complaint = Complaint::new(message, "expected a name without *, ? and /");
-                    let help = "those characters stand for patterns and for cable numbers elsewhere";
+                    let help = "patterns and cable numbers use these characters";
                     return self.refuse(path, element.origin, complaint.help(help));
                 }
                 Ok(name) => names.push(name.to_owned()),

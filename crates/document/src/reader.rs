@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
             }
             let path = join(&self.path, &entry.key);
             let complaint = if let Some(now) = self.context.moved(self.spec.title, &entry.key) {
-                Complaint::new("this key has moved", "parameters stand with what they belong to")
+                Complaint::new("this key has moved", "parameters belong to the entry that uses them")
                     .help(format!("write {now}"))
             } else if let (Some(other), Some(kind)) = (self.kind_with(&entry.key), self.kind) {
                 Complaint::new(

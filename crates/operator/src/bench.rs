@@ -202,7 +202,7 @@ fn build(
 ) -> Result<Switch<Box<dyn Policy>>, OperatorError> {
     config.build(policy, params).map_err(|error| {
         OperatorError::new(
-            format!("the configuration makes no switch: {error}"),
+            format!("the configuration cannot be simulated: {error}"),
             "check sizes of pools, headroom and reserves: `bufferlab sonic lint` does",
         )
     })

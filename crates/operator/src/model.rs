@@ -243,7 +243,7 @@ fn port_alpha(config: &Config, chip: &Chip, ports: &[Port], notes: &mut Vec<Stri
         [Some(exponent)] => Some(2f64.powi(i32::from(*exponent))),
         _ => {
             notes.push(
-                "Limits of ports in their pool differ; they are parts of their groups' alphas: exact for a lone group."
+                "Limits of ports in their pool differ, so the alphas of their groups include them: exact for a lone group."
                     .to_owned(),
             );
             None

@@ -185,7 +185,7 @@ impl Executor {
         let answer = match serde_json::from_str::<Request>(line) {
             Ok(request) => self.answer(&request),
             Err(error) => Answer::wrong(format!(
-                "no request: {error}; expected {{\"op\": \"prepare\" | \"check\" | \"persist\" | \"drain\" | \
+                "not a request: {error}; expected {{\"op\": \"prepare\" | \"check\" | \"persist\" | \"drain\" | \
                  \"send\" | \"release\" | \"paused\" | \"ports\", ...}} on one line"
             )),
         };
@@ -262,7 +262,7 @@ impl Executor {
         if let Some(other) = dst_port_b {
             self.between(src_port, other)?;
             if probe != Probe::PfcXon || other == dst_port {
-                return Err("`dst_port_b` is a third port, and of pfc_xon only".to_owned());
+                return Err("`dst_port_b` must be a third port, and is only for pfc_xon".to_owned());
             }
         }
         of_packets(value)?;

@@ -251,7 +251,7 @@ impl Store {
             return Err(Trouble::Refused(String::from_utf8_lossy(message).trim_end().to_owned()));
         }
         redis::parse_redis_value(&bytes)
-            .map_err(|error| Trouble::Nonsense(format!("an answer that is none: {error}")))
+            .map_err(|error| Trouble::Nonsense(format!("an invalid answer: {error}")))
     }
 
     /// Asks a question. After a break of the connection, which the server may have closed

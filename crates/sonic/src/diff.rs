@@ -337,11 +337,11 @@ fn limits(before: &Limit, after: &Limit) -> Option<Change> {
             format!("a full {} now means {} instead of {}", after.name, after.then, before.then)
         }
         (Some(old), Some(new)) if new < old => {
-            format!("alone it comes to {} B less before a {}: shorter bursts fit", old - new, after.then)
+            format!("alone it reaches {} B less before a {}: shorter bursts fit", old - new, after.then)
         }
         (Some(old), Some(new)) if new > old => {
             format!(
-                "alone it comes to {} B more before a {}: longer bursts fit, and less is left for others",
+                "alone it reaches {} B more before a {}: longer bursts fit, and less is left for others",
                 new - old,
                 after.then
             )

@@ -101,7 +101,8 @@ fn row_of(words: &[&str], place: &Place) -> Result<LookupRow, String> {
         [offset] => Some(bytes(offset)?),
         _ => return Err(format!("{count} columns; {expected}")),
     };
-    let cable_metres = metres(cable).ok_or_else(|| format!("\"{}\" is no cable", printable(cable)))?;
+    let cable_metres =
+        metres(cable).ok_or_else(|| format!("\"{}\" is not a cable length", printable(cable)))?;
     let threshold =
         threshold.parse::<i64>().ok().filter(|threshold| threshold.unsigned_abs() <= SIZE_MAX).ok_or_else(
             || format!("\"{}\" is neither an exponent of alpha nor bytes", printable(threshold)),
@@ -124,7 +125,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 fn below(text: &str, max: u64, unit: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| *number <= max);
-    number.ok_or_else(|| format!("\"{}\" is no whole number up to {max} ({unit})", printable(text)))
+    number.ok_or_else(|| format!("\"{}\" is not a whole number up to {max} ({unit})", printable(text)))
 }
 
 /// Columns of `port_config.ini` if no comment names them.

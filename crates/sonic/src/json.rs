@@ -111,7 +111,7 @@ impl<'t> Document<'t> {
         if let Some(twice) = sorted.windows(2).find(|two| two[0].0 == two[1].0) {
             let (first, second) = (self.line(twice[0].1), self.line(twice[1].1));
             let name = printable(&twice[0].0);
-            let message = format!("{}: \"{name}\" stands twice, first in line {first}", printable(what));
+            let message = format!("{}: \"{name}\" appears twice, first in line {first}", printable(what));
             let help = "keep one of them: programs disagree which one counts";
             return Err(Refusal::new(self.file, second, message, help));
         }

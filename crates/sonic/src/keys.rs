@@ -115,7 +115,7 @@ pub fn indices(text: &str, max: u8) -> Result<Vec<u8>, String> {
         match (number(first), number(last)) {
             (Some(first), Some(last)) if first <= last => found.extend(first..=last),
             (Some(_), Some(_)) => return Err(format!("the range \"{}\" goes down", printable(part))),
-            _ => return Err(format!("\"{}\" is no number or range from 0 to {max}", printable(part))),
+            _ => return Err(format!("\"{}\" is not a number or range from 0 to {max}", printable(part))),
         }
         if found.len() > 4 * usize::from(INDEX_MAX) {
             return Err(format!("\"{}\" names numbers again and again", printable(text)));

@@ -190,7 +190,7 @@ pub fn table(config: &Config, device: &str, name: Option<&str>) -> Result<Table,
     };
     let inputs = found.ok_or_else(|| {
         let message =
-            format!("\"{}\" is no NVIDIA switch with known inputs", printable(name.unwrap_or(device)));
+            format!("\"{}\" is not an NVIDIA switch with known inputs", printable(name.unwrap_or(device)));
         error(message, format!("choose one with --chip: {}", names()))
     })?;
     if config.lookup.is_empty() {

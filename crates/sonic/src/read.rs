@@ -46,7 +46,7 @@ impl Reader {
                 None => {
                     let help = "give config_db.json, rendered buffer or QoS parts, pg_profile_lookup.ini, \
                         port_config.ini, or output of `show buffer configuration`";
-                    return Err(Refusal::new(name, 0, "no kind of file that is known", help));
+                    return Err(Refusal::new(name, 0, "unknown kind of file", help));
                 }
             }
         }

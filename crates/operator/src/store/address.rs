@@ -34,8 +34,11 @@ impl Address {
         let Ok(info) = url.as_str().into_connection_info() else {
             // The library's message may repeat parts of the address.
             let secure = ["rediss://", "valkeys://"].iter().any(|scheme| text.starts_with(scheme));
-            let message =
-                if secure { "TLS is not supported: use a tunnel" } else { "this is no address of a Redis" };
+            let message = if secure {
+                "TLS is not supported: use a tunnel"
+            } else {
+                "this is not the address of a Redis server"
+            };
             return Self { shown, target: Err(message.to_owned()), user: None, password: None };
         };
         let redis = info.redis_settings();

@@ -113,7 +113,7 @@ impl Waiting<'_> {
             buffer.extend_from_slice(&chunk[..count]);
             if frame.advance(&buffer, self.limits).map_err(Trouble::Nonsense)? {
                 if frame.at < buffer.len() {
-                    return Err(Trouble::Nonsense("it says more than it was asked".to_owned()));
+                    return Err(Trouble::Nonsense("it sends more than one answer".to_owned()));
                 }
                 return Ok(buffer);
             }
@@ -153,7 +153,7 @@ impl Frame {
                         let whole = end + 2 + bytes + 2;
                         let Some(bulk) = rest.get(..whole) else { return Ok(false) };
                         if !bulk.ends_with(b"\r\n") {
-                            return Err("a string that is longer than it says".to_owned());
+                            return Err("a string that is longer than its length".to_owned());
                         }
                         whole
                     }
@@ -255,7 +255,7 @@ mod tests {
             (">2\r\n", "begins with byte 62"),
             ("%1\r\n", "begins with byte 37"),
             ("\r\n", "begins with byte 13"),
-            ("$1\r\nab\r\n", "longer than it says"),
+            ("$1\r\nab\r\n", "longer than its length"),
         ] {
             assert!(frame(answer.as_bytes()).is_err_and(|error| error.contains(why)), "{answer:?}");
         }

@@ -67,7 +67,7 @@ impl Store {
                 }
             }
         }
-        let message = format!("{key} is written again and again by somebody else");
+        let message = format!("another program keeps writing {key}");
         Err(SwapError { error: self.error(database, message), uncertain: false })
     }
 

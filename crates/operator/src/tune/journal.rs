@@ -93,7 +93,7 @@ impl Journal {
     /// If the bytes are not a journal of this version.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let journal: Self = serde_json::from_slice(bytes)
-            .map_err(|error| format!("no journal that says which switch it is of: {error}"))?;
+            .map_err(|error| format!("not a journal with its switch: {error}"))?;
         if (journal.format.as_str(), journal.version) != (FORMAT, VERSION) {
             return Err(format!("version {} of \"{}\", expected {VERSION}", journal.version, journal.format));
         }
@@ -184,7 +184,7 @@ impl Keeper for JournalFile {
             file => file?,
         };
         if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is no file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut io::Read::take(file, BYTES_MAX + 1), &mut bytes)?;

@@ -85,7 +85,7 @@ pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<Event>,
     let wrong = |message: String| {
         OperatorError::new(
             format!("{name}: {message}"),
-            "it says what was configured before an earlier run that was killed: set these values by hand and delete it, or \
+            "it has the configured values from before an earlier run that was killed: set them by hand and delete it, or \
              choose another file with --journal",
         )
     };

@@ -76,7 +76,7 @@ fn an_answer_without_an_end_is_refused_before_it_is_in_memory() {
         (
             "more than asked",
             without_end("", b"*2\r\n$1\r\n0\r\n*0\r\n:1\r\n".to_vec()),
-            "more than it was asked",
+            "more than one answer",
         ),
     ] {
         let (message, time) = said(&address);

@@ -169,7 +169,7 @@ fn requests_that_make_no_sense_are_answered_with_what_is_wrong() {
     let mut executor = Executor::new(&model(&config, "trident3"), 64).expect("it fits");
     for (request, part) in [
         (json!({"op": "jump"}), "unknown variant"),
-        (json!(["check"]), "no request"),
+        (json!(["check"]), "not a request"),
         (json!({"op": "prepare", "src_port": 0, "dst_port": 9}), "no port 9"),
         (json!({"op": "prepare", "src_port": 2, "dst_port": 2}), "to itself"),
         (

@@ -114,7 +114,7 @@ pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings)
             findings.add(
                 &detection.place,
                 format!(
-                    "{port}: a storm is {} ms, but the watchdog looks every {} ms only",
+                    "{port}: a storm is {} ms, but the watchdog polls only every {} ms",
                     detection.value, poll.value
                 ),
                 format!("\"detection_time\": \"{}\" or more", poll.value),

@@ -83,7 +83,7 @@ fn cables(entry: &mut Entry<'_>, config: &mut Config) {
                 config.cables.insert(Port::new(name), Placed { value, place });
             }
             None => {
-                let message = format!("\"{}\" is no length", crate::place::printable(text));
+                let message = format!("\"{}\" is not a length", crate::place::printable(text));
                 entry.refuse(place, message, "write metres, such as 40m");
             }
         }
