@@ -486,7 +486,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The entries of a table whose keys the file chooses, in the order of the file; empty if the
+    /// The entries of a table whose keys the file chooses, in the order of the file. Empty if the
     /// key is absent or not a table.
     pub fn entries(&mut self, key: &'static str) -> &'a [Entry] {
         let spec = self.spec_of(key);

@@ -1,6 +1,6 @@
-//! Operators' questions about a SONiC configuration: its behaviour under their traffic, the effect
-//! of another alpha or policy, and the packets at which the simulated chip pauses, drops and
-//! resumes.
+//! Answers operators' questions about a SONiC configuration. What does it do under their traffic?
+//! What would another alpha or policy do? At which packets does the simulated chip pause, drop and
+//! resume?
 //!
 //! `bufferlab-sonic` interprets a configuration and does not depend on the simulator. This crate
 //! turns it into a switch that runs.

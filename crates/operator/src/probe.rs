@@ -85,7 +85,7 @@ pub enum Request {
         /// Priority.
         pg: u8,
     },
-    /// Keeps packets of a group in the switch whenever it is emptied, so that a tester can fill one
+    /// Keeps packets of a group in the switch whenever it is emptied. A tester can thus fill one
     /// group of a pool after the other. A second request for the same group and ports replaces the
     /// first one.
     Persist {

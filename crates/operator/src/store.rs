@@ -283,8 +283,8 @@ impl Store {
     /// Keys of hashes that match a pattern and satisfy `wanted`, sorted.
     ///
     /// # Errors
-    /// If there is no answer, more keys than a configuration has, a key that is too long or not
-    /// UTF-8, or the scan does not end.
+    /// If there is no answer, or the scan does not end. If there are more keys than a configuration
+    /// has, or a key is too long or not UTF-8.
     pub fn keys(
         &mut self,
         database: Database,

@@ -1,6 +1,6 @@
-//! ABM's control plane on a switch with Dynamic Thresholds. The alpha of every profile follows the
-//! number of its congested queues and their drain rates (ABM, SIGCOMM 2022, section 4.4), within
-//! powers of two and bounds.
+//! ABM's control plane on a switch with Dynamic Thresholds (ABM, SIGCOMM 2022, section 4.4). The
+//! alpha of every profile follows the number of its congested queues and their drain rates. It is a
+//! power of two within bounds.
 //!
 //! [`Tuner`] decides, without a clock or a database. [`Daemon`] reads counters and writes
 //! `dynamic_th`.
@@ -271,8 +271,9 @@ impl Seen {
         Self { congested, drain, threshold }
     }
 
-    /// Target exponent by ABM: alpha of a lone queue at line rate, divided by the number of
-    /// congested queues and scaled by their drain rate, rounded down to a power of two.
+    /// Target exponent by ABM: the alpha of a lone queue at line rate is divided by the number of
+    /// congested queues and multiplied by their drain rate. The result is rounded down to a power
+    /// of two.
     fn target(&self, (least, largest): (i8, i8)) -> i8 {
         let factor = self.drain / self.congested.max(1) as f64;
         // Rounding must not move a whole power of two below itself.

@@ -270,8 +270,8 @@ impl Maker<'_> {
         }))
     }
 
-    /// Ports and groups with the profile in the slice of `from`, without the blocked port: all
-    /// groups of a port, then those of the next port.
+    /// Ports and groups with the profile in the slice of `from`, without the blocked port. All
+    /// groups of a port come before those of the next port.
     fn members(&self, point: &GroupPoint, from: u16, to: u16) -> Vec<(u16, u8)> {
         let spread = bufferlab_core::PortSpread::new(self.model.ports.len(), self.model.slices as usize);
         let slice = |port: u16| spread.slice_of(usize::from(port));

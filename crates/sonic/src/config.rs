@@ -316,9 +316,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// The way in which lossless profiles are computed. Unless the device entry names it, it is
-    /// dynamic if a group asks for a computed profile, or if its parameters are set and there are
-    /// no rows.
+    /// The way in which lossless profiles are computed, if the device entry names it. Otherwise it
+    /// is dynamic if a group asks for a computed profile, or if its parameters are set without
+    /// rows.
     #[must_use]
     pub fn model(&self) -> Model {
         if let Some(model) = &self.device.model {

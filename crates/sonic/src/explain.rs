@@ -1,5 +1,5 @@
-//! Explains a configuration: the memory, and for every kind of port and every traffic class the way
-//! of a packet with each limit that can bind.
+//! Explains a configuration: the memory, and the way of a packet for every kind of port and every
+//! traffic class. The way has each limit that can bind.
 
 mod text;
 mod ways;

@@ -20,7 +20,7 @@ use std::fmt;
 
 pub use output::{json, sarif, text};
 
-/// How serious a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -53,7 +53,7 @@ pub struct Rule {
     pub name: &'static str,
     /// Default severity of the rule's findings.
     pub severity: Severity,
-    /// Why the rule matters.
+    /// Reason for the rule.
     pub reason: &'static str,
     /// Issue or paper.
     pub source: &'static str,
@@ -120,7 +120,7 @@ pub struct Options {
     pub round_trip_us: Option<f64>,
 }
 
-/// Why a check cannot run.
+/// The reason why a check cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LintError {

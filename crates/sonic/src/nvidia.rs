@@ -1,10 +1,10 @@
 //! Headroom of NVIDIA switches: compares every row of `pg_profile_lookup.ini` with the calculation
 //! of SONiC's dynamic model.
 //!
-//! The calculation also reads the state of a running switch, which is not in the file: cell, MAC
-//! and PHY delay, MTU and share of small packets of lossless traffic. The inputs below reproduce
-//! published rows. `docs/evidence/silicon.md` has the number of these rows, and explains the
-//! others.
+//! The calculation also reads the state of a running switch: cell, MAC and PHY delay, MTU and share
+//! of small packets of lossless traffic. The file does not have these values. The inputs below
+//! reproduce published rows. `docs/evidence/silicon.md` has the number of these rows, and explains
+//! the others.
 
 use crate::config::{self, Config, LookupRow, Threshold};
 use crate::keys::Port as PortName;

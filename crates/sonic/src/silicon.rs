@@ -18,7 +18,7 @@ pub use text::text;
 
 use crate::config::Config;
 
-/// Why a prediction is impossible.
+/// The reason why a prediction is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PredictError {

@@ -15,7 +15,7 @@ pub struct Limits {
     pub time: Duration,
     /// Length of an answer (bytes).
     pub bytes: usize,
-    /// Number of elements of an answer, at all depths.
+    /// Number of elements of an answer, at every depth.
     pub elements: usize,
     /// Depth of lists within lists.
     pub nesting: usize,

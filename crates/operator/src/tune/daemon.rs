@@ -107,7 +107,7 @@ impl Daemon {
         &self.tuner
     }
 
-    /// Whether there were so many consecutive faults that the caller must revert and stop.
+    /// Whether the consecutive faults reach their limit, so that the caller must revert and stop.
     #[must_use]
     pub fn must_end(&self) -> bool {
         self.faults.in_a_row() >= self.tuner.settings().faults_max

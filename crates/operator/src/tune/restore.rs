@@ -29,8 +29,8 @@ pub(super) struct Wanted<'a> {
     pub(super) configured: i8,
     /// Values that the tuner wrote, or may have written.
     pub(super) ours: &'a BTreeSet<i8>,
-    /// Whether a write of ours may still be delayed. Writing the configured value makes it void,
-    /// even if the profile has the configured value already.
+    /// Whether a write of the tuner may still be delayed. Writing the configured value makes it
+    /// void, even if the profile has the configured value already.
     pub(super) uncertain: bool,
 }
 

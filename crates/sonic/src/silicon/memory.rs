@@ -192,9 +192,9 @@ fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, Stri
     }
 }
 
-/// Whether the `size` of lossless groups includes private headroom: the pool has no shared headroom
-/// (`xoff`), and the `size` of a profile or row is at least its `xoff`. Such a file subtracts the
-/// minimums of queues from no pool.
+/// Whether the `size` of lossless groups includes private headroom. Then the pool has no shared
+/// headroom (`xoff`), and the `size` of a profile or row is at least its `xoff`. Such a file
+/// subtracts the minimums of queues from no pool.
 fn has_private_headroom(config: &Config, chip: &Chip) -> bool {
     let within = |size: u64, xoff: u64| xoff > 0 && size >= xoff;
     let value = |field: &Option<crate::place::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);

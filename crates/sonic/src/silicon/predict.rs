@@ -219,8 +219,8 @@ pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
 }
 
 /// Shared cells at which a group pauses: the first s that reaches α (S - s). A limit below α = 1 is
-/// a right shift, so it is rounded down to whole cells: ⌊(S + 1) / (2^k + 1)⌋ for α = 2^-k. With α
-/// of 1 and more, measured chips pause at ⌊α S / (1 + α)⌋.
+/// a right shift, which rounds down to whole cells. With α = 2^-k that is ⌊(S + 1) / (2^k + 1)⌋.
+/// With α of 1 and more, measured chips pause at ⌊α S / (1 + α)⌋.
 pub(crate) fn pause_share(exponent: i8, shared: u64) -> u64 {
     share(exponent, shared.saturating_add(u64::from(exponent < 0)))
 }
