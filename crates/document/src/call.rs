@@ -159,7 +159,7 @@ const fn closing(opening: char) -> char {
 /// Splits a text at the commas that are outside brackets and quotes.
 ///
 /// # Errors
-/// As [`unquoted`].
+/// See [`unquoted`].
 pub fn between_commas(text: &str) -> Result<Vec<Part<'_>>, Mistake> {
     let seen = unquoted(text, 0)?;
     let commas = seen.iter().filter(|(_, c, depth)| *c == ',' && *depth == 0).map(|(at, ..)| *at);
@@ -188,7 +188,7 @@ pub fn call(text: &str) -> Result<Call<'_>, Mistake> {
 /// Parses a part of a text as [`call`] does; `seen` is the result of [`unquoted`] for the text.
 ///
 /// # Errors
-/// As [`call`].
+/// See [`call`].
 pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[Seen]) -> Result<Call<'a>, Mistake> {
     let within = || seen.iter().filter(|(at, ..)| range.contains(at));
     let bracket =

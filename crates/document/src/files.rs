@@ -94,7 +94,7 @@ pub fn document(source: impl Read) -> io::Result<String> {
 /// Reads the text of a regular file that is not larger than a document may be.
 ///
 /// # Errors
-/// As [`read_document`], and if it is not a regular file.
+/// See [`read_document`]. Also if the file is not a regular file.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let content = read_at_most(path, DOCUMENT.most)?;
     String::from_utf8(content).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))

@@ -28,7 +28,7 @@ impl Setting {
     /// A setting with a value in the notation of command lines.
     ///
     /// # Errors
-    /// As [`command_line_value`].
+    /// See [`command_line_value`].
     pub fn of_text(key: &str, text: &str) -> Result<Self, String> {
         Ok(Self::new(key, command_line_value(text, Origin::BUILT_IN)?.value))
     }
