@@ -1,21 +1,21 @@
-//! A name with parameters in one line, `dt(alpha=0.5, cap=20 KB)`, taken apart; every part knows
-//! where it stands.
+//! Splits a name with parameters on one line, such as `dt(alpha=0.5, cap=20 KB)`, into parts that
+//! know their place in the text.
 
 use bufferlab_units::is_hidden;
 use std::fmt;
 use std::ops::Range;
 
-/// A part of a text, without blanks around it.
+/// A part of a text, trimmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'a> {
-    /// The part.
+    /// The trimmed text.
     pub text: &'a str,
-    /// Where it begins (bytes of the whole text).
+    /// First byte in the whole text.
     pub start: usize,
 }
 
 impl<'a> Part<'a> {
-    /// The part of `whole` in `range`, without blanks around it.
+    /// The part of `whole` in `range`, trimmed.
     #[must_use]
     pub fn of(whole: &'a str, range: Range<usize>) -> Self {
         let text = &whole[range.clone()];
@@ -23,7 +23,7 @@ impl<'a> Part<'a> {
         Self { text: text.trim(), start: range.start + blanks }
     }
 
-    /// Its bytes of the whole text.
+    /// Range of the part (bytes of the whole text).
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         self.start..self.start + self.text.len()
@@ -39,36 +39,36 @@ pub struct Assignment<'a> {
     pub value: Part<'a>,
 }
 
-/// A name and the parameters in the brackets behind it; without brackets there are none.
+/// A name and the parameters in brackets after it; without brackets the list is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
     /// The name; may be empty.
     pub name: Part<'a>,
-    /// The parameters in their order.
+    /// The parameters, in the order of the text.
     pub parameters: Vec<Assignment<'a>>,
 }
 
-/// Why a text cannot be taken apart, and where.
+/// The reason and the place why a text cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The whole text.
     pub text: String,
-    /// The place (bytes).
+    /// The wrong part (bytes of the text).
     pub at: Range<usize>,
-    /// What is wrong there.
+    /// The headline.
     pub message: String,
-    /// What to do; may be empty.
+    /// Advice; may be empty.
     pub help: String,
 }
 
 impl Mistake {
-    /// Something is wrong in `text` at `at`.
+    /// A mistake in `text` at `at`.
     #[must_use]
     pub fn new(text: &str, at: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { text: text.to_owned(), at, message: message.into(), help: help.into() }
     }
 
-    /// The place as people count it: characters, from 1.
+    /// The place as people count: characters, from 1.
     #[must_use]
     pub fn character(&self) -> usize {
         self.text[..self.at.start].chars().count() + 1
@@ -87,14 +87,15 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-/// A character that is not in quotes: its place, itself, and the brackets around it.
+/// A character outside quotes: its byte offset, the character, and the number of brackets around
+/// it.
 type Seen = (usize, char, usize);
 
-/// The characters of `text` from `start` on that are not in quotes. A bracket counts as outside of
-/// itself.
+/// The characters of `text` from byte `start` on that are not in quotes. A bracket does not count
+/// as inside itself.
 ///
 /// # Errors
-/// If a bracket or a quote is not closed, or a bracket closes another one than it should.
+/// If a bracket or a quote is not closed, or a closing bracket does not match the open one.
 pub fn unquoted(text: &str, start: usize) -> Result<Vec<Seen>, Mistake> {
     let mut seen = Vec::new();
     let mut open: Vec<(usize, char)> = Vec::new();
@@ -121,7 +122,7 @@ pub fn unquoted(text: &str, start: usize) -> Result<Vec<Seen>, Mistake> {
                 if opened.map(closing) != Some(c) {
                     let message = match opened {
                         Some(opened) => format!("expected `{}`, found `{c}`", closing(opened)),
-                        None => format!("`{c}` closes no bracket"),
+                        None => format!("`{c}` does not close a bracket"),
                     };
                     return Err(Mistake::new(
                         text,
@@ -155,10 +156,10 @@ const fn closing(opening: char) -> char {
     }
 }
 
-/// The parts of a text between the commas that are in no bracket and no quotes.
+/// Splits a text at the commas that are outside brackets and quotes.
 ///
 /// # Errors
-/// As [`unquoted`].
+/// See [`unquoted`].
 pub fn between_commas(text: &str) -> Result<Vec<Part<'_>>, Mistake> {
     let seen = unquoted(text, 0)?;
     let commas = seen.iter().filter(|(_, c, depth)| *c == ',' && *depth == 0).map(|(at, ..)| *at);
@@ -175,19 +176,19 @@ fn parts(text: &str, range: Range<usize>, separators: impl Iterator<Item = usize
     all
 }
 
-/// Takes `name(key=value, …)` apart.
+/// Parses `name(key=value, …)`.
 ///
 /// # Errors
-/// If brackets or quotes do not match, something follows the bracket, or a parameter is no
+/// If brackets or quotes do not match, text follows the closing bracket, or a parameter is not
 /// `key=value`.
 pub fn call(text: &str) -> Result<Call<'_>, Mistake> {
     call_in(text, 0..text.len(), &unquoted(text, 0)?)
 }
 
-/// The same of a part of a text, of which [`unquoted`] has answered `seen`.
+/// Parses a part of a text as [`call`] does; `seen` is the result of [`unquoted`] for the text.
 ///
 /// # Errors
-/// As [`call`].
+/// See [`call`].
 pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[Seen]) -> Result<Call<'a>, Mistake> {
     let within = || seen.iter().filter(|(at, ..)| range.contains(at));
     let bracket =
@@ -197,8 +198,8 @@ pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[Seen]) -> Result<
     };
     let behind = Part::of(text, close + 1..range.end);
     if !behind.text.is_empty() {
-        let help = "a variant goes on with ` + path=value`";
-        return Err(Mistake::new(text, behind.range(), "nothing is expected behind the bracket", help));
+        let help = "a variant continues with ` + path=value`";
+        return Err(Mistake::new(text, behind.range(), "nothing is expected after the bracket", help));
     }
     let commas = within().filter(|(_, c, depth)| *c == ',' && *depth == 1).map(|(at, ..)| *at);
     let inner = Part::of(text, open + 1..close);
@@ -216,10 +217,10 @@ pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[Seen]) -> Result<
     Ok(Call { name: Part::of(text, range.start..open), parameters })
 }
 
-/// Takes `key=value` apart, the first `=` being the one that counts.
+/// Splits `key=value` at the first `=`.
 ///
 /// # Errors
-/// If there is no `=`, or nothing before or behind it.
+/// If there is no `=`, or the key or the value is empty.
 pub fn assignment<'a>(text: &'a str, part: Part<'a>, example: &str) -> Result<Assignment<'a>, Mistake> {
     let range = part.range();
     let split = part.text.find('=').map(|at| part.start + at).map(|at| Assignment {
@@ -229,7 +230,8 @@ pub fn assignment<'a>(text: &'a str, part: Part<'a>, example: &str) -> Result<As
     match split {
         Some(split) if !split.key.text.is_empty() && !split.value.text.is_empty() => Ok(split),
         _ => {
-            let message = if part.text.is_empty() { "nothing stands here" } else { "this is no key=value" };
+            let message =
+                if part.text.is_empty() { "there is nothing here" } else { "this is not key=value" };
             Err(Mistake::new(
                 text,
                 range,
@@ -281,7 +283,7 @@ mod tests {
     #[test]
     fn a_mistake_is_shown_under_the_text() {
         let mistake = call("dt(a=1, alpha)").expect_err("it is wrong");
-        let shown = "this is no key=value\n  dt(a=1, alpha)\n          ^^^^^\n\
+        let shown = "this is not key=value\n  dt(a=1, alpha)\n          ^^^^^\n\
                      expected a key, = and a value, such as alpha=0.5";
         assert_eq!(mistake.to_string(), shown);
     }

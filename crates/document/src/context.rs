@@ -1,4 +1,4 @@
-//! Where problems are collected while a document is read, and the sources that they point into.
+//! Collects the problems found while a document is read, with the sources that they point into.
 
 use crate::problem::{LoadError, Problem};
 use crate::spec::TableSpec;
@@ -14,58 +14,58 @@ use std::sync::Arc;
 /// A text that values come from: a file, or one value of the command line.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// As shown in messages.
+    /// Name in messages.
     name: Arc<str>,
     text: Arc<str>,
-    /// Paths in it are relative to this folder.
+    /// Folder to which paths in the text are relative.
     folder: Arc<Path>,
 }
 
 impl Source {
-    /// As shown in messages: a path, or what stands for one.
+    /// Name in messages: a path, or a description such as "set on the command line".
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// A key of an old spelling.
+/// A key that has moved to another spelling or table.
 #[derive(Clone, Copy, Debug)]
 pub struct MovedKey {
     /// The title of its table: `[[transport]]`.
     pub table: &'static str,
-    /// The key as it was written.
+    /// The old key.
     pub key: &'static str,
-    /// How the same is written now, as an example.
+    /// The new spelling, as an example.
     pub now: &'static str,
 }
 
-/// Sources, and what has been found wrong so far.
+/// The sources of a document, and the problems found so far.
 #[derive(Debug)]
 pub struct Context {
     document: &'static str,
     moved: &'static [MovedKey],
-    /// Every table of the document, for keys that were written into another one.
+    /// Every table of the document, to find the table that an unknown key belongs to.
     tables: &'static [&'static TableSpec],
     sources: Vec<Source>,
     found: RefCell<Found>,
 }
 
-/// Errors, and as many warnings, that are kept; whoever has mended these asks again.
+/// Most errors, and most warnings, that are kept; the rest is only counted.
 const MOST_KEPT: usize = 200;
 
-/// What has been found wrong.
+/// The problems found so far.
 #[derive(Debug)]
 struct Found {
     problems: Vec<(Origin, Problem)>,
-    /// What has been said where: a switch's table is read once for every set of overrides, and each
-    /// thing is said once.
+    /// Messages recorded so far, by place. A switch's table is read once for every set of
+    /// overrides, but each message is recorded once.
     said: BTreeSet<(Origin, String)>,
     errors: usize,
     warnings: usize,
 }
 
-/// How much had been found wrong at some time.
+/// A point in time, as the number of problems recorded before it.
 #[must_use]
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
@@ -73,39 +73,39 @@ pub struct Mark {
     errors: usize,
 }
 
-/// A problem in the making.
+/// A problem without its key and place.
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct Complaint {
     /// The headline, without the key.
     pub message: String,
-    /// What stands at the place in the file.
+    /// Text at the place in the file.
     pub label: String,
-    /// What to do about it.
+    /// Advice.
     pub help: Option<String>,
     /// Other places in the same source.
     pub also: Vec<(Origin, String)>,
 }
 
 impl Complaint {
-    /// `message` is the headline, `label` stands at the place in the file.
+    /// `message` is the headline, `label` is shown at the place in the file.
     pub fn new(message: impl Into<String>, label: impl Into<String>) -> Self {
         Self { message: message.into(), label: label.into(), help: None, also: Vec::new() }
     }
 
-    /// With advice.
+    /// Adds advice.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// With advice, if there is any.
+    /// Adds advice, if there is any.
     pub fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = help.or(self.help);
         self
     }
 
-    /// With another place in the same source.
+    /// Adds another place in the same source.
     pub fn also(mut self, origin: Origin, label: impl Into<String>) -> Self {
         self.also.push((origin, label.into()));
         self
@@ -113,29 +113,28 @@ impl Complaint {
 }
 
 impl Context {
-    /// Of a kind of document, as messages call it: "scenario".
+    /// A context for a kind of document, as messages call it: "scenario".
     #[must_use]
     pub const fn new(document: &'static str) -> Self {
         Self { document, moved: &[], tables: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }
     }
 
-    /// With keys that are written in another way now: an unknown key that is one of them is
-    /// answered with the new way.
+    /// Sets the moved keys. An unknown key that is one of them gets the new spelling as advice.
     #[must_use]
     pub const fn with_moved_keys(mut self, moved: &'static [MovedKey]) -> Self {
         self.moved = moved;
         self
     }
 
-    /// With the tables of the document: an unknown key that belongs to another table is answered
-    /// with that table.
+    /// Sets the tables of the document. An unknown key that belongs to another table gets that
+    /// table as advice.
     #[must_use]
     pub const fn with_tables(mut self, tables: &'static [&'static TableSpec]) -> Self {
         self.tables = tables;
         self
     }
 
-    /// Where an unknown `key` of the table called `title` belongs, as advice.
+    /// Advice for an unknown `key` of the table called `title`: the table that it belongs to.
     #[must_use]
     pub fn elsewhere(&self, title: &str, key: &str) -> Option<String> {
         let others = || self.tables.iter().filter(|table| table.title != title);
@@ -149,35 +148,35 @@ impl Context {
         };
         let mut owners = others().filter(has);
         let owner = owners.next()?;
-        // A key that several tables have says nothing.
-        owners.next().is_none().then(|| format!("`{key}` belongs into {}", owner.title))
+        // If several tables have the key, none can be recommended.
+        owners.next().is_none().then(|| format!("`{key}` belongs in {}", owner.title))
     }
 
-    /// How `key` of the table called `title` is written now, if that has changed.
+    /// The new spelling of `key` of the table called `title`, if the key has moved.
     #[must_use]
     pub fn moved(&self, title: &str, key: &str) -> Option<&'static str> {
         self.moved.iter().find(|moved| moved.table == title && moved.key == key).map(|moved| moved.now)
     }
 
-    /// What messages call the document.
+    /// Kind of the document, as messages call it: "scenario".
     #[must_use]
     pub const fn document(&self) -> &'static str {
         self.document
     }
 
-    /// Adds a source and answers its index.
+    /// Adds a source and returns its index.
     pub fn add_source(&mut self, name: &str, text: &str, folder: &Path) -> u32 {
         self.sources.push(Source { name: name.into(), text: text.into(), folder: folder.into() });
         (self.sources.len() - 1) as u32
     }
 
-    /// The source that `origin` stands in; `None` for what is written nowhere.
+    /// The source of `origin`; `None` for a value that is not in any source.
     #[must_use]
     pub fn source_of(&self, origin: Origin) -> Option<&Source> {
         self.sources.get(origin.source as usize)
     }
 
-    /// Adds a source of another context, if it is new here, and answers its index.
+    /// Adds a source of another context, unless it is known already, and returns its index.
     pub fn adopt(&mut self, source: &Source) -> u32 {
         let known = self.sources.iter().position(|known| Arc::ptr_eq(&known.text, &source.text));
         known.unwrap_or_else(|| {
@@ -192,8 +191,8 @@ impl Context {
         self.sources.get(origin.source as usize).map_or(Path::new(""), |source| &source.folder)
     }
 
-    /// Records an error in a file that the document refers to: `origin` is where it does, `line`
-    /// (from 1) is where the mistake stands.
+    /// Records an error in a file that the document refers to. `origin` is the reference in the
+    /// document, `line` (from 1) is the faulty line of the file.
     pub fn error_in_file(
         &self,
         key: &str,
@@ -227,7 +226,7 @@ impl Context {
         self.record((Severity::Error, None), key, origin, complaint);
     }
 
-    /// Records an error about a name of this kind (`policy`) that nothing has.
+    /// Records an error about an unknown name of the given kind (`policy`).
     pub fn unknown(&self, kind: &'static str, key: &str, origin: Origin, complaint: Complaint) {
         self.record((Severity::Error, Some(kind)), key, origin, complaint);
     }
@@ -251,7 +250,7 @@ impl Context {
         let mut labels = Vec::new();
         let mut drawn = None;
         if let Some(source) = source {
-            // Of a line that is too long to be drawn only what is near the mistake is.
+            // A line that is too long to draw is cut to the part near the mistake.
             let (text, start, length) = excerpt(&source.text, origin).map_or_else(
                 || {
                     let length = origin.end.saturating_sub(origin.start);
@@ -277,7 +276,7 @@ impl Context {
         self.found.borrow_mut().keep(origin, problem);
     }
 
-    /// What has been found so far.
+    /// A mark of the problems recorded so far.
     pub fn mark(&self) -> Mark {
         let found = self.found.borrow();
         Mark { problems: found.problems.len(), errors: found.errors }
@@ -298,8 +297,8 @@ impl Context {
         }
     }
 
-    /// All problems, errors and warnings apart, each ordered by source and place. Of very many the
-    /// first are there, and how many more there are.
+    /// All problems as errors and warnings, each ordered by source and place. If there are too
+    /// many, a last entry gives the number of those left out.
     #[must_use]
     pub fn into_problems(self) -> (Vec<Problem>, Vec<Problem>) {
         let Found { mut problems, errors, warnings, .. } = self.found.into_inner();
@@ -312,7 +311,7 @@ impl Context {
         (kept_errors, kept_warnings)
     }
 
-    /// The errors as the reason why the document called `name` does not load.
+    /// The errors, as the reason why the document called `name` does not load.
     #[must_use]
     pub fn into_error(self, name: &str) -> LoadError {
         LoadError::new(name, self.into_problems().0)
@@ -339,14 +338,14 @@ impl Found {
     }
 }
 
-/// What is said of those that are not kept.
+/// The problem that replaces those that are not kept.
 fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
     let left_out = count.checked_sub(MOST_KEPT).filter(|&left_out| left_out > 0)?;
     Some(Problem {
         severity,
         key: String::new(),
         message: format!("{left_out} {what} more are not shown"),
-        help: Some("mend those above first: many of the others may have the same cause".to_owned()),
+        help: Some("fix those above first: many of the others may have the same cause".to_owned()),
         source: None,
         labels: Vec::new(),
         stands_for: left_out,
@@ -354,12 +353,12 @@ fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
     })
 }
 
-/// Bytes of a line that are drawn with a mistake; longer ones are cut to this length around it.
+/// Longest line that is drawn whole (bytes); longer lines are cut to a tenth of this around the
+/// mistake.
 const LINE_DRAWN_MAX: usize = 1_000;
 
-/// If the line of `origin` is too long: the part of it around the mistake, behind as many empty
-/// lines as stand before it (so that the line's number is right), and where the mistake starts in
-/// that text and how long it is.
+/// An excerpt of the line of `origin`, if the line is too long: text, start of the mistake and
+/// length of the mistake (bytes). Empty lines before the excerpt keep the line number right.
 fn excerpt(text: &str, origin: Origin) -> Option<(String, usize, usize)> {
     let (start, end) = (origin.start.min(text.len()), origin.end.min(text.len()));
     let first = text[..start].rfind('\n').map_or(0, |at| at + 1);

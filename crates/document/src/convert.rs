@@ -1,5 +1,5 @@
-//! One value of the file as the type that its key asks for, or a complaint that says what was
-//! expected.
+//! Converts a value of the file to the type that its key needs, or returns a complaint with what
+//! was expected.
 
 use crate::context::{Complaint, quoted_list, suggestion};
 use crate::quantity::{self, Dimension, QuantityError};
@@ -8,7 +8,7 @@ use crate::tree::{Item, Value};
 use bufferlab_params::Choice;
 use bufferlab_units::is_hidden;
 
-/// The complaint that `item` is not of the kind that `spec` asks for.
+/// The complaint that `item` does not have the kind that `spec` asks for.
 pub fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {
     let found = item.value.kind_in_words();
     Complaint::new(format!("expected {}, found {found}", spec.kind.expected()), format!("this is {found}"))
@@ -18,7 +18,7 @@ pub fn wrong_kind(item: &Item, spec: &Wanted<'_>) -> Complaint {
 /// A string.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not a string, or contains a hidden character.
 pub fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Complaint> {
     match &item.value {
         Value::String(text) => match text.chars().find(|&c| is_hidden(c) && c != '\n' && c != '\t') {
@@ -27,16 +27,16 @@ pub fn text<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a str, Complaint>
                 format!("the text has a hidden character, U+{:04X}", u32::from(character)),
                 "expected text that is shown as it is",
             )
-            .help("leave it out: control characters and marks of writing direction change how a terminal or page shows what stands around them")),
+            .help("leave it out: control characters and marks of writing direction change how a terminal or page shows the text around them")),
         },
         _ => Err(wrong_kind(item, spec)),
     }
 }
 
-/// A quantity in its base unit.
+/// A quantity in the base unit of its dimension.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not a quantity of this dimension.
 pub fn quantity(item: &Item, spec: &Wanted<'_>, dimension: Dimension) -> Result<u64, Complaint> {
     let what = dimension.article();
     let label = format!("expected {what} with its unit");
@@ -102,7 +102,7 @@ fn unknown_unit(unit: &str, dimension: Dimension, complaint: Complaint) -> Compl
 /// A size within bounds.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not a size, or is out of bounds.
 pub fn size(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
     let bytes = quantity(item, spec, Dimension::Size)?;
     let shown = quantity::format_size;
@@ -123,10 +123,10 @@ pub fn size(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, C
     Ok(bytes)
 }
 
-/// A time; zero only where it means something.
+/// A time; zero only where `zero` allows it.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not a time, or is zero although `zero` is false.
 pub fn time(item: &Item, spec: &Wanted<'_>, zero: bool) -> Result<u64, Complaint> {
     match quantity(item, spec, Dimension::Time)? {
         0 if !zero => Err(Complaint::new("the time is zero", "expected a time above 0")
@@ -138,7 +138,7 @@ pub fn time(item: &Item, spec: &Wanted<'_>, zero: bool) -> Result<u64, Complaint
 /// A rate above 0.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not a rate above 0.
 pub fn rate(item: &Item, spec: &Wanted<'_>) -> Result<u64, Complaint> {
     match quantity(item, spec, Dimension::Rate)? {
         0 => Err(Complaint::new("the rate is zero", "expected a rate above 0").help(
@@ -151,7 +151,7 @@ pub fn rate(item: &Item, spec: &Wanted<'_>) -> Result<u64, Complaint> {
 /// A whole number within bounds.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not a whole number, or is out of bounds.
 pub fn count(item: &Item, spec: &Wanted<'_>, min: u64, max: u64) -> Result<u64, Complaint> {
     let Value::Integer(number) = item.value else {
         return Err(wrong_kind(item, spec));
@@ -187,7 +187,7 @@ pub fn number(item: &Item) -> Option<f64> {
 /// A ratio within bounds.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not a number, or is out of bounds.
 pub fn ratio(item: &Item, spec: &Wanted<'_>, min: f64, max: f64, open: bool) -> Result<f64, Complaint> {
     let number = number(item).ok_or_else(|| wrong_kind(item, spec))?;
     if number > max || number < min || (open && number <= min) {
@@ -208,7 +208,7 @@ pub fn ratio(item: &Item, spec: &Wanted<'_>, min: f64, max: f64, open: bool) -> 
 /// `true` or `false`.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not a boolean.
 pub fn flag(item: &Item, spec: &Wanted<'_>) -> Result<bool, Complaint> {
     match item.value {
         Value::Boolean(flag) => Ok(flag),
@@ -219,7 +219,7 @@ pub fn flag(item: &Item, spec: &Wanted<'_>) -> Result<bool, Complaint> {
 /// A value of an enumeration.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not one of the enumeration's words.
 ///
 /// # Panics
 /// If the key is declared with the words of another enumeration.
@@ -233,7 +233,7 @@ pub fn choice<T: Choice>(item: &Item, spec: &Wanted<'_>) -> Result<T, Complaint>
 /// One of the known words.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not one of the words.
 pub fn word(item: &Item, spec: &Wanted<'_>, words: &[&'static str]) -> Result<&'static str, Complaint> {
     let written = text(item, spec)?;
     if let Some(word) = words.iter().find(|word| **word == written) {
@@ -255,7 +255,7 @@ pub fn word(item: &Item, spec: &Wanted<'_>, words: &[&'static str]) -> Result<&'
 /// The elements of a list.
 ///
 /// # Errors
-/// If it is something else.
+/// If the item is not a list.
 pub fn elements<'a>(item: &'a Item, spec: &Wanted<'_>) -> Result<&'a [Item], Complaint> {
     match &item.value {
         Value::Array(list) => Ok(list),

@@ -1,4 +1,4 @@
-//! Files of documents: what the file system says, and what may have been meant.
+//! Reads the files of documents, and explains errors of the file system.
 
 use crate::context::{Complaint, Context, suggestion};
 use crate::limits::{DOCUMENT, FILE};
@@ -7,8 +7,8 @@ use std::io::Read;
 use std::path::Path;
 use std::{fs, io};
 
-/// Parses the text of a document as a new source of `context`; its paths are relative to the folder
-/// of `path`. `None`: the context knows the error.
+/// Parses the text of a document as a new source of `context`. Paths in it are relative to the
+/// folder of `path`. Returns `None` after recording an error in the context.
 pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let source = context.add_source(&path.display().to_string(), text, folder);
@@ -16,7 +16,7 @@ pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
         Ok(root) => Some(root),
         Err(errors) => {
             for (message, origin) in errors.into_iter().take(1) {
-                // The parser goes on about which kind of string it wanted.
+                // The parser also names the kind of string that it expected, which does not help.
                 let message = message.trim_end_matches(", expected literal string");
                 let complaint = Complaint::new(format!("not valid TOML: {message}"), "here");
                 let help = syntax_help(context.document(), text, origin);
@@ -27,7 +27,7 @@ pub fn parse(context: &mut Context, path: &Path, text: &str) -> Option<Item> {
     }
 }
 
-/// The commonest slips have answers of their own.
+/// Advice for a syntax error; the most common ones have specific advice.
 fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
     let start = text[..origin.start.min(text.len())].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default().trim();
@@ -37,14 +37,14 @@ fn syntax_help(document: &str, text: &str, origin: Origin) -> String {
     if let Some((key, value)) = line.split_once('=') {
         let value = value.split('#').next().unwrap_or_default().trim();
         if !value.is_empty() && !value.starts_with(['"', '\'', '[', '{']) {
-            return format!("quantities and words stand in quotes: {} = \"{value}\"", key.trim());
+            return format!("write quantities and words in quotes: {} = \"{value}\"", key.trim());
         }
     }
     format!("the {document} is TOML (https://toml.io): lines of key = value, below headers such as [name]")
 }
 
-/// The content of a file that a document refers to. Nobody has looked at what it is: what is no
-/// regular file may never end (a device), or never begin (a FIFO that nobody writes into).
+/// Reads a file that a document refers to. Other things than regular files are refused, because
+/// reading a device or a FIFO may never end.
 ///
 /// # Errors
 /// If it is not a regular file, has more bytes than [`FILE`] allows, or cannot be read.
@@ -52,7 +52,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_at_most(path, FILE.most)
 }
 
-/// The same with a limit of the caller's own (bytes).
+/// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
 /// If it is not a regular file, has more bytes than `most`, or cannot be read.
@@ -67,7 +67,7 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// The text of a document. It may be a pipe, which has no length of its own.
+/// Reads the text of a document. The path may be a pipe, whose length is unknown before it ends.
 ///
 /// # Errors
 /// If there is no such file, it has more bytes than [`DOCUMENT`] allows, or is not UTF-8.
@@ -75,32 +75,32 @@ pub fn read_document(path: &Path) -> io::Result<String> {
     document(fs::File::open(path)?)
 }
 
-/// The text of a document, from wherever it comes.
+/// Reads the text of a document from any source.
 ///
 /// # Errors
-/// As [`read_document`].
+/// If the text has more bytes than [`DOCUMENT`] allows, or is not UTF-8, or cannot be read.
 pub fn document(source: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     source.take(DOCUMENT.most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > DOCUMENT.most {
         return Err(io::Error::other(format!(
-            "it has more than {} bytes, which no document needs",
+            "it has more than {} bytes, the limit for documents",
             DOCUMENT.most
         )));
     }
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// The text of a regular file of the size of a document.
+/// Reads the text of a regular file that is not larger than a document may be.
 ///
 /// # Errors
-/// As [`read_document`], and if it is not a regular file.
+/// See [`read_document`]. Also if the file is not a regular file.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let content = read_at_most(path, DOCUMENT.most)?;
     String::from_utf8(content).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// What the file system says, for people.
+/// A file system error in words.
 #[must_use]
 pub fn reason(error: &std::io::Error) -> String {
     match error.kind() {
@@ -112,7 +112,7 @@ pub fn reason(error: &std::io::Error) -> String {
     }
 }
 
-/// A file in the same folder whose name resembles that of `path`.
+/// A file in the same folder with a similar name.
 #[must_use]
 pub fn nearby_file(path: &Path) -> Option<String> {
     let wanted = path.file_name()?.to_string_lossy().into_owned();

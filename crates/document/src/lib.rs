@@ -1,4 +1,5 @@
-//! TOML documents by declaration: what may be written is data, and everything else follows from it.
+//! TOML documents by declaration: a format is data, and reading, schema and reference follow from
+//! it.
 //!
 //! ```text
 //!   file.toml ─► tree ──► reader ──► your value          spec ─► schema     JSON Schema for editors
@@ -8,10 +9,10 @@
 //!                        context ──► LoadError: every mistake, with file, line, key and advice
 //! ```
 //!
-//! A format is a set of [`spec::TableSpec`]: tables, their keys, and of every key its kind, range,
-//! default and explanation. A [`reader::Reader`] opens one table by its declaration, refuses
-//! unknown keys, converts what was written and fills in what was not. Mistakes are collected in a
-//! [`context::Context`], so that one pass shows all of them. The [`schema`] and the
+//! A format is a set of [`spec::TableSpec`]: tables, their keys, and the kind, range, default and
+//! explanation of each key. A [`reader::Reader`] opens one table by its declaration, refuses
+//! unknown keys, converts the values and fills in the defaults. A [`context::Context`] collects the
+//! mistakes, so that one pass shows all of them. The [`schema`] and the
 //! [`reference`](mod@reference) are generated from the same declarations.
 
 pub mod call;

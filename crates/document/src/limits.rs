@@ -1,4 +1,4 @@
-//! How large may documents and the files be that they refer to?
+//! Limits of the size of documents and of the files that they refer to.
 
 use crate::params::MAX_NODES;
 use bufferlab_params::Limit;
@@ -12,7 +12,7 @@ pub const DOCUMENT: Limit = Limit {
     effect: "refused when it is loaded",
 };
 
-/// Bytes of a file that a document refers to: it is held in memory and kept beside the results.
+/// Bytes of a file that a document refers to: it is kept in memory and beside the results.
 pub const FILE: Limit = Limit {
     name: "bytes of a file that a scenario refers to",
     most: 1_000_000_000,
@@ -21,7 +21,7 @@ pub const FILE: Limit = Limit {
     effect: "refused when the scenario is loaded",
 };
 
-/// Nodes of a graph that a number or a list names.
+/// Nodes of a graph, given by a number or a list of names.
 pub const NODES: Limit = Limit {
     name: "named nodes",
     most: MAX_NODES,

@@ -1,5 +1,5 @@
-//! Parameters of registered entries: from keys of a table to [`Params`], back to text, and faults
-//! to their places.
+//! Converts parameters of registered entries: keys of a table to [`Params`], [`Params`] to text,
+//! and faults to their places.
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
@@ -16,17 +16,17 @@ use bufferlab_params::{
 use bufferlab_units::{BitRate, Time};
 use std::path::Path;
 
-/// More nodes than this do not fit a machine's memory.
+/// Nodes that fit a machine's memory.
 pub(crate) const MAX_NODES: u64 = 1 << 20;
 
 /// Keeps the files that a document refers to.
 pub trait Files {
-    /// Keeps a file and answers the name by which the resolved document refers to it.
+    /// Keeps a file and returns the name by which the resolved document refers to it.
     fn keep(&self, path: &Path, content: &[u8]) -> String;
 }
 
 /// The parameters of the entry that the table's `kind` names, with the defaults of `profile`.
-/// `None` when one is wrong or missing.
+/// `None` if a parameter is wrong or missing.
 pub fn params_of_kind(reader: &Reader<'_>, profile: Profile, files: &dyn Files) -> Option<Params> {
     let infos = reader.params();
     let missing = |info: &ParamInfo, example: &str| reader.report_missing(info.name, example, info.doc);
@@ -35,7 +35,7 @@ pub fn params_of_kind(reader: &Reader<'_>, profile: Profile, files: &dyn Files) 
     Some(complete(infos, profile, &given))
 }
 
-/// What was written, by parameter.
+/// Values from the document, by parameter.
 type Given = Vec<(String, ParamValue)>;
 
 fn complete(infos: &'static [ParamInfo], profile: Profile, given: &Given) -> Params {
@@ -43,14 +43,14 @@ fn complete(infos: &'static [ParamInfo], profile: Profile, given: &Given) -> Par
         .expect("every value was checked, and none that is required is missing")
 }
 
-/// Turns items into values; what is wrong with them is recorded.
+/// Converts items to values and records their mistakes.
 struct Converter<'a> {
     context: &'a Context,
     files: &'a dyn Files,
 }
 
 impl Converter<'_> {
-    /// What was written for any of `infos`.
+    /// The values of those `infos` that the document sets; `None` if one is wrong or missing.
     fn given<'i>(
         &self,
         infos: &'static [ParamInfo],
@@ -74,7 +74,7 @@ impl Converter<'_> {
         complete.then_some(given)
     }
 
-    /// One value.
+    /// The value of one parameter.
     fn value(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
         match info.kind {
             ParamKind::Tables(below) => self.tables(path, item, info, below),
@@ -99,7 +99,7 @@ impl Converter<'_> {
             .map_or_else(|complaint| self.refuse(path, item.origin, complaint), Some)
     }
 
-    /// A list of tables, each with parameters of its own.
+    /// A list of tables with parameters.
     fn tables(
         &self,
         path: &str,
@@ -153,7 +153,7 @@ impl Converter<'_> {
         (!self.context.failed_since(mark)).then(|| complete(below.params, Profile::Paper, &given))
     }
 
-    /// Answers the keys that were probably meant.
+    /// Records unknown keys and returns the known keys that they were probably meant to be.
     fn refuse_unknown_keys(
         &self,
         path: &str,
@@ -178,7 +178,7 @@ impl Converter<'_> {
         misspelled
     }
 
-    /// So many nodes, or their names.
+    /// A number of nodes, or a list of their names.
     fn nodes(&self, path: &str, item: &Item, info: &'static ParamInfo, prefix: &str) -> Option<ParamValue> {
         let example = info.example();
         let wanted = wanted(info, &example);
@@ -200,7 +200,7 @@ impl Converter<'_> {
                 Ok(name) if name.is_empty() || name.contains(['*', '?', '/']) => {
                     let message = format!("\"{name}\" cannot be a node's name");
                     let complaint = Complaint::new(message, "expected a name without *, ? and /");
-                    let help = "those characters stand for patterns and for cable numbers elsewhere";
+                    let help = "patterns and cable numbers use these characters";
                     return self.refuse(path, element.origin, complaint.help(help));
                 }
                 Ok(name) => names.push(name.to_owned()),
@@ -244,8 +244,8 @@ impl Converter<'_> {
         Some(ParamValue::Pairs(pairs))
     }
 
-    /// A file: a path is relative to the document that says it; on the command line, to the current
-    /// folder.
+    /// A file. Its path is relative to the document, or to the current folder if it was set on the
+    /// command line.
     fn file(&self, key: &str, item: &Item, written: &str) -> Option<ParamValue> {
         let path = self.context.folder_of(item.origin).join(written);
         match files::read(&path) {
@@ -305,10 +305,10 @@ fn wanted<'a>(info: &'static ParamInfo, example: &'a str) -> Wanted<'a> {
     Wanted { name: info.name, kind: plain(info.kind), example }
 }
 
-/// One value without places below it.
+/// Converts the value of a parameter that is neither a list of profiles nor of tables.
 ///
 /// # Errors
-/// If it is not of the parameter's kind, or outside of its domain.
+/// If the item is not of the parameter's kind, or outside its domain.
 ///
 /// # Panics
 /// If the parameter is a list of profiles or of tables.
@@ -323,7 +323,7 @@ pub fn parameter(item: &Item, info: &'static ParamInfo) -> Result<ParamValue, Co
     Ok(value)
 }
 
-/// A value of one of the kinds that parameters have.
+/// Converts a value of one of the kinds that parameters have.
 fn plain_value(item: &Item, wanted: &Wanted<'_>) -> Result<ParamValue, Complaint> {
     Ok(match wanted.kind {
         Kind::Ratio { min, max, open } => ParamValue::Ratio(convert::ratio(item, wanted, min, max, open)?),
@@ -373,17 +373,17 @@ fn plain_value(item: &Item, wanted: &Wanted<'_>) -> Result<ParamValue, Complaint
     })
 }
 
-/// The format's kind for a parameter's.
+/// The format's kind for a parameter's kind.
 fn plain(kind: ParamKind) -> Kind {
     Kind::for_parameter(kind).expect("profiles are read by the format that declares them")
 }
 
-/// A value as the file would write it.
+/// An example value in the file's notation.
 fn example(info: &ParamInfo) -> String {
     if info.default.is_absent() { info.example() } else { write(&info.default) }
 }
 
-/// A value as the file would write it, exactly.
+/// A value in the file's notation, without loss.
 #[must_use]
 pub fn write(value: &ParamValue) -> String {
     match value {
@@ -419,7 +419,7 @@ fn present(params: &Params) -> impl Iterator<Item = (&'static str, &ParamValue)>
     params.iter().filter(|(_, value)| !value.is_absent())
 }
 
-/// Writes parameters down in the resolved table.
+/// Writes parameters to the resolved table.
 pub fn write_all(out: &mut OutTable, params: &Params) {
     for (name, value) in present(params) {
         match value {
@@ -437,7 +437,7 @@ pub fn write_all(out: &mut OutTable, params: &Params) {
     }
 }
 
-/// Records what an entry found wrong with its parameters.
+/// Records the faults that an entry found in its parameters.
 pub fn report(reader: &Reader<'_>, params: &Params, faults: Faults) {
     for fault in faults.0 {
         let file = fault.line.and_then(|_| match params.value(fault.place.param) {
@@ -455,7 +455,7 @@ pub fn report(reader: &Reader<'_>, params: &Params, faults: Faults) {
     }
 }
 
-/// Records what an entry found suspicious.
+/// Records the warnings of an entry about its parameters.
 pub fn warn(reader: &Reader<'_>, warnings: Vec<Fault>) {
     for warning in warnings {
         let (path, origin, complaint) = located(reader, warning);
@@ -472,8 +472,8 @@ fn located(reader: &Reader<'_>, fault: Fault) -> (String, Origin, Complaint) {
     (path, origin, complaint)
 }
 
-/// Where `place` was written: its key and its origin. What was not written stands where what is
-/// around it does.
+/// Key and origin of `place`. A value that the document does not set has the origin of the table or
+/// list around it.
 fn find(reader: &Reader<'_>, place: Place) -> (String, Origin) {
     let mut path = reader.path(place.param);
     let Some(item) = reader.item(place.param) else { return (path, reader.origin) };

@@ -1,4 +1,4 @@
-//! What is wrong with a document, where, and what to do: the errors and warnings that users read.
+//! Errors and warnings about a document, with the place and advice, as users read them.
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, Severity, SourceCode};
 use std::fmt;
@@ -16,43 +16,44 @@ pub struct Problem {
     pub(crate) help: Option<String>,
     pub(crate) source: Option<NamedSource<Arc<str>>>,
     pub(crate) labels: Vec<LabeledSpan>,
-    /// How many problems it is: one, or all that are not told one by one.
+    /// Number of problems that this entry represents: 1, or all those that are not listed
+    /// separately.
     pub(crate) stands_for: usize,
     pub(crate) unknown: Option<&'static str>,
 }
 
 impl Problem {
-    /// The dotted key (`switch.policy`, `workload.0.load`); empty where no key is at fault.
+    /// The dotted key (`switch.policy`, `workload.0.load`); empty if no key is at fault.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// What is wrong, without the key.
+    /// The headline, without the key.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// Advice.
     #[must_use]
     pub fn help_text(&self) -> Option<&str> {
         self.help.as_deref()
     }
 
-    /// The kind of the name that nothing has (`policy`), where that is what is wrong.
+    /// The kind of the unknown name (`policy`), if the problem is an unknown name.
     #[must_use]
     pub const fn unknown(&self) -> Option<&'static str> {
         self.unknown
     }
 
-    /// Whether the document can be used nevertheless.
+    /// Whether the document can be used despite the problem.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         self.severity == Severity::Warning
     }
 
-    /// The file that it is about (or the words "set on the command line").
+    /// The file of the problem, or "set on the command line".
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         self.source.as_ref().map(NamedSource::name)
@@ -68,7 +69,7 @@ impl Problem {
 }
 
 impl Problem {
-    /// File, line, key, message and advice in one line, where there is no room to draw the place.
+    /// File, line, key, message and advice on one line, for output that cannot draw the place.
     #[must_use]
     pub fn in_one_line(&self) -> String {
         let place = match (self.file(), self.line()) {
@@ -112,7 +113,7 @@ impl Diagnostic for Problem {
     }
 }
 
-/// Why a document does not load: everything that could be found in one pass, ordered by place.
+/// The reason why a document does not load: all errors of one pass, ordered by place.
 #[derive(Clone, Debug)]
 pub struct LoadError {
     document: String,
@@ -123,7 +124,7 @@ impl LoadError {
     /// The errors of the document called `document` (its path).
     ///
     /// # Panics
-    /// If there is no error: what does not load has a reason.
+    /// If `problems` is empty.
     #[must_use]
     pub fn new(document: &str, problems: Vec<Problem>) -> Self {
         assert!(!problems.is_empty(), "a document that does not load comes with a reason");
@@ -136,13 +137,13 @@ impl LoadError {
         &self.problems
     }
 
-    /// Every error in one line of its own, where there is no room to draw the places.
+    /// Every error on a separate line, for output that cannot draw the places.
     #[must_use]
     pub fn in_lines(&self) -> String {
         self.problems.iter().map(Problem::in_one_line).collect::<Vec<_>>().join("\n")
     }
 
-    /// Errors in all, with those that are not told one by one.
+    /// Number of errors, including those that are not listed separately.
     fn count(&self) -> usize {
         self.problems.iter().map(|problem| problem.stands_for).sum()
     }

@@ -1,5 +1,5 @@
-//! Reads one table of the file by the format's description of it: refuses unknown keys, converts
-//! what is there, fills in what is not, and writes down the resolved value of every key.
+//! Reads one table of the file by its declaration: refuses unknown keys, converts values, fills in
+//! defaults, and writes the resolved value of every key.
 
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
@@ -14,24 +14,23 @@ use std::borrow::Cow;
 
 /// A table that is being read.
 ///
-/// Getters answer `None` when the key is absent without a default, or when its value is wrong (then
-/// the problem has been recorded). The key must be declared in the format with the kind that is
-/// asked for.
+/// Getters return `None` if the key is absent without a default, or if its value is wrong (then the
+/// problem has been recorded). The format must declare the key with the kind of the getter.
 pub struct Reader<'a> {
-    /// Where problems go.
+    /// Records the problems.
     pub context: &'a Context,
     spec: &'static TableSpec,
     kind: Option<&'static str>,
-    /// The entry that `kind` names, where it is one of a registry.
+    /// The registry entry that `kind` names, if the table has a registry.
     entry: Option<Card>,
     path: String,
     table: Option<&'a Table>,
-    /// Where the table stands.
+    /// Place of the table.
     pub origin: Origin,
-    /// What the resolved document will say.
+    /// The resolved table.
     pub out: OutTable,
     asked: Vec<&'static str>,
-    /// Keys that an unknown key was probably meant to be: they are not called missing as well.
+    /// Known keys that an unknown key was probably meant to be. They are not reported as missing.
     misspelled: Vec<String>,
 }
 
@@ -42,8 +41,8 @@ pub fn join(path: &str, key: &str) -> String {
 }
 
 impl<'a> Reader<'a> {
-    /// Opens `item` (absent: an empty table) as a table of `spec`. `None` when it is not a table,
-    /// or its `kind` is missing or unknown.
+    /// Opens `item` as a table of `spec`; an absent item is an empty table. Returns `None` if the
+    /// item is not a table, or its `kind` is missing or unknown.
     pub fn open(
         context: &'a Context,
         spec: &'static TableSpec,
@@ -86,7 +85,7 @@ impl<'a> Reader<'a> {
         Some(reader)
     }
 
-    /// Which of `kinds` the table is.
+    /// Index of the table's kind in `kinds`.
     fn read_kind(&self, kinds: &[&'static str], is: impl Fn(usize, &str) -> bool) -> Option<usize> {
         let names = || kinds.iter().copied();
         let Some(item) = self.item("kind") else {
@@ -134,8 +133,7 @@ impl<'a> Reader<'a> {
     fn refuse_unknown_keys(&mut self) {
         let Some(table) = self.table else { return };
         let known = self.known_keys();
-        // Whoever mistyped a key sees those that can be written; which kind it is stands there
-        // already.
+        // The advice lists the keys that the user can add; `kind` is set already.
         let list = known.iter().copied().filter(|key| *key != "kind").collect::<Vec<_>>().join(", ");
         for entry in &table.entries {
             let tag = entry.key == "kind" && self.kind.is_some();
@@ -144,7 +142,7 @@ impl<'a> Reader<'a> {
             }
             let path = join(&self.path, &entry.key);
             let complaint = if let Some(now) = self.context.moved(self.spec.title, &entry.key) {
-                Complaint::new("this key has moved", "parameters stand with what they belong to")
+                Complaint::new("this key has moved", "parameters belong to the entry that uses them")
                     .help(format!("write {now}"))
             } else if let (Some(other), Some(kind)) = (self.kind_with(&entry.key), self.kind) {
                 Complaint::new(
@@ -181,17 +179,17 @@ impl<'a> Reader<'a> {
         self.kind.expect("the format declares kinds for this table")
     }
 
-    /// The dotted path of one of its keys.
+    /// The dotted path of a key of this table.
     pub fn path(&self, key: &str) -> String {
         join(&self.path, key)
     }
 
-    /// What was written for `key`.
+    /// The value of `key` in the document, without its default.
     pub fn item(&self, key: &str) -> Option<&'a Item> {
         self.table.and_then(|table| table.get(key))
     }
 
-    /// Whether `key` was written.
+    /// Whether the document sets `key`.
     pub fn has(&self, key: &str) -> bool {
         self.item(key).is_some()
     }
@@ -204,7 +202,7 @@ impl<'a> Reader<'a> {
         self.entry.expect("the format declares a registry for this table").params
     }
 
-    /// Where `key` was written; where its table stands if it was not.
+    /// Place of `key`, or of its table if `key` is absent.
     pub fn place(&self, key: &str) -> Origin {
         self.item(key).map_or(self.origin, |item| item.origin)
     }
@@ -230,7 +228,8 @@ impl<'a> Reader<'a> {
             .unwrap_or_else(|| panic!("{} does not declare {key}", spec.title))
     }
 
-    /// What was written for `key`, or its default; an error if it is required and absent.
+    /// The value of `key` in the document, or its default. Records an error if the key is required
+    /// and absent.
     pub fn value_of(&mut self, key: &'static str) -> Option<Cow<'a, Item>> {
         let spec = self.spec_of(key);
         if let Some(item) = self.item(key) {
@@ -246,7 +245,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Records that `key` is missing, unless another key was probably meant to be it.
+    /// Records that `key` is missing, unless an unknown key was probably meant to be it.
     pub fn report_missing(&self, key: &str, example: &str, doc: &str) {
         if self.misspelled.iter().any(|near| near == key) {
             return;
@@ -260,7 +259,7 @@ impl<'a> Reader<'a> {
         self.context.error(&self.path(key), self.origin, complaint);
     }
 
-    /// The general getter: converts what is there and writes the resolved form down.
+    /// The general getter: converts the value and writes its resolved form.
     pub fn read<T>(
         &mut self,
         key: &'static str,
@@ -324,7 +323,7 @@ impl<'a> Reader<'a> {
         self.size(key).map(|bytes| u32::try_from(bytes).expect("the format bounds it"))
     }
 
-    /// The same with a computed default.
+    /// A size that is declared to fit 32 bits, with a computed default.
     pub fn small_size_or(&mut self, key: &'static str, computed: u32) -> u32 {
         let value = self.small_size(key).unwrap_or(computed);
         self.out.set(key, quote(&format_size(value.into())));
@@ -401,7 +400,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The same with a computed default.
+    /// A word as an enumeration, with a computed default.
     pub fn choice_or<T: Choice>(&mut self, key: &'static str, computed: T) -> T {
         let value = self.choice(key).unwrap_or(computed);
         self.out.set(key, quote(value.word()));
@@ -465,7 +464,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The elements of a list of values; empty if it is absent or something else.
+    /// The elements of a list of values; empty if the key is absent or not a list.
     pub fn values(&mut self, key: &'static str) -> &'a [Item] {
         let spec = self.spec_of(key);
         match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.wanted()))) {
@@ -487,8 +486,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is written in a table whose keys the file chooses, in its order; empty if it is absent
-    /// or something else.
+    /// The entries of a table whose keys the file chooses, in the order of the file. Empty if the
+    /// key is absent or not a table.
     pub fn entries(&mut self, key: &'static str) -> &'a [Entry] {
         let spec = self.spec_of(key);
         match self.item(key).map(|item| (&item.value, convert::wrong_kind(item, &spec.wanted()))) {
@@ -504,7 +503,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Keys of another document that this one sets, in the order in which they are written.
+    /// Keys of another document that this one sets, in the order of the file.
     pub fn settings(&mut self, key: &'static str) -> Vec<Setting> {
         let entries = self.entries(key).iter();
         let setting = |entry: &Entry| {
@@ -535,7 +534,7 @@ impl<'a> Reader<'a> {
         Reader::open(self.context, below, self.path(key), self.item(key))
     }
 
-    /// The tables of a list; those that cannot be opened are left out (their problem is recorded).
+    /// The tables of a list, without those that cannot be opened (their problem is recorded).
     pub fn tables(&mut self, key: &'static str) -> Vec<Reader<'a>> {
         let spec = self.spec_of(key);
         let Kind::Tables(below) = spec.kind else { unreachable!("{key} is declared as a list of tables") };
@@ -562,31 +561,31 @@ impl<'a> Reader<'a> {
         list.iter().enumerate().filter_map(open).collect()
     }
 
-    /// Writes down the resolved form of a table below this one.
+    /// Writes the resolved form of a table below this one.
     pub fn put(&mut self, key: &'static str, table: OutTable) {
         self.out.put(key, OutValue::Table(table));
     }
 
-    /// Writes down the resolved form of a list of tables.
+    /// Writes the resolved form of a list of tables.
     pub fn put_all(&mut self, key: &'static str, tables: Vec<OutTable>) {
         if !tables.is_empty() {
             self.out.put(key, OutValue::Tables(tables));
         }
     }
 
-    /// Ends reading: the resolved table, in the order of the format. Every declared key must have
-    /// been asked for.
+    /// Ends reading and returns the resolved table, in the order of the format. The caller must
+    /// have read every declared key.
     pub fn finish(mut self) -> OutTable {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
         let order = self.known_keys();
-        // `kind` is not declared and stays first.
+        // `kind` is not declared and comes first.
         self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
         self.out
     }
 }
 
-/// A default of the format as a value.
+/// A default of the format, parsed.
 fn default_item(text: &str) -> Item {
     let document = format!("value = {text}");
     let parsed =
@@ -602,7 +601,7 @@ fn keys_in_words(spec: &TableSpec, kind: Option<&str>) -> String {
     names.join(", ")
 }
 
-/// The known key that means what `written` means elsewhere.
+/// The known key that has the meaning which `written` has elsewhere.
 fn synonym(written: &str, known: &[&str]) -> Option<String> {
     const MEANT: &[(&str, &str)] = &[
         ("name", "class"),

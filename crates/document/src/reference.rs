@@ -5,7 +5,7 @@ use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
 use std::fmt::Write;
 
 /// Appends a section about a table: its keys with their kinds, defaults and explanations, and the
-/// tables that its parameters are lists of.
+/// tables that its parameters contain.
 pub fn table(text: &mut String, spec: &TableSpec) {
     heading(text, spec.title, spec.doc);
     let keys: Vec<_> = spec.keys.iter().filter(|key| !matches!(key.kind, Kind::Tag(_))).collect();
@@ -34,7 +34,7 @@ fn heading(text: &mut String, title: &str, doc: &str) {
     let _ = writeln!(text, "### {}{}\n\n{doc}\n", title[..1].to_uppercase(), &title[1..]);
 }
 
-/// A key or a parameter, as a line of a table.
+/// A key or a parameter, as a row of the table.
 struct Row {
     name: &'static str,
     kind: Kind,

@@ -26,7 +26,7 @@ impl OutTable {
         self.put(key, OutValue::Text(text.into()));
     }
 
-    /// Puts a value in the place of `key`, at the end if it is new.
+    /// Replaces the value of `key`, or appends it if it is new.
     pub fn put(&mut self, key: &str, value: OutValue) {
         match self.entries.iter_mut().find(|entry| entry.0 == key) {
             Some(entry) => entry.1 = value,
@@ -34,28 +34,28 @@ impl OutTable {
         }
     }
 
-    /// Leaves `key` out.
+    /// Removes `key`.
     pub fn remove(&mut self, key: &str) {
         self.entries.retain(|entry| entry.0 != key);
     }
 
-    /// Adds all of `other`.
+    /// Sets all entries of `other`.
     pub fn extend(&mut self, other: &Self) {
         for (key, value) in &other.entries {
             self.put(key, value.clone());
         }
     }
 
-    /// Leaves out what would reach through when `over` is laid on top of it
-    /// ([`merge`](crate::tree::merge)), although `over` does not have it. Answers whether anything
-    /// went.
+    /// Removes entries that `over` lacks and does not replace, as they would survive a
+    /// [`merge`](crate::tree::merge) of `over` on top of this table. Returns whether anything was
+    /// removed.
     pub fn keep_common(&mut self, rules: &Merging, over: &Self) -> bool {
         let mut went = false;
         self.entries.retain_mut(|(key, value)| {
             let kept = match (&mut *value, over.get(key)) {
                 (OutValue::Table(below), Some(OutValue::Table(above))) => {
                     let tag = if rules.named.contains(&key.as_str()) { "name" } else { "kind" };
-                    // Another kind starts afresh.
+                    // A table of another kind replaces this one.
                     if below.text(tag) == above.text(tag) || above.text(tag).is_none() {
                         went |= below.keep_common(rules, above);
                     }
@@ -83,12 +83,12 @@ impl OutTable {
         }
     }
 
-    /// Orders the keys by their places.
+    /// Sorts the keys by `place`.
     pub fn sort_by_key(&mut self, place: impl Fn(&str) -> usize) {
         self.entries.sort_by_key(|entry| place(&entry.0));
     }
 
-    /// The document, this table being its root.
+    /// The document with this table as its root.
     #[must_use]
     pub fn document(&self) -> String {
         let mut text = String::new();
@@ -141,13 +141,13 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// A TOML float: it reads back as the same bits.
+/// A TOML float that parses to the same bits.
 #[must_use]
 pub fn float(number: f64) -> String {
     format!("{number:?}")
 }
 
-/// A value as it would be written, on one line.
+/// A value in TOML, on one line.
 #[must_use]
 pub fn write(value: &Value) -> String {
     match value {
@@ -155,7 +155,7 @@ pub fn write(value: &Value) -> String {
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => float(*number),
         Value::Boolean(flag) => flag.to_string(),
-        // Documents have no dates: whoever reads the value refuses it.
+        // Documents have no dates: the reader of the value refuses it.
         Value::Datetime => "a date".to_owned(),
         Value::Array(items) => list(items.iter().map(|item| write(&item.value))),
         Value::Table(table) => {

@@ -11,28 +11,29 @@ use serde_json::{Map, Value, json};
 pub struct Borrowed {
     /// The table.
     pub table: &'static TableSpec,
-    /// Whose keys it accepts.
+    /// The table whose keys are accepted.
     pub from: &'static TableSpec,
 }
 
-/// Makes schemas (draft 2020-12) of tables.
+/// Generates schemas (JSON Schema draft 2020-12) of tables.
 ///
-/// Entries of registries are large and stand in several places: a [`Kind::Entry`] refers to
-/// `#/$defs/` and the catalog's kind, and whoever writes the document down puts their schema there.
+/// Entries of registries are large and are used in several places. A [`Kind::Entry`] therefore
+/// refers to `#/$defs/` and the catalog's kind. The caller that writes the document adds the
+/// definition there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Schema {
     /// Tables that borrow keys.
     pub borrowed: &'static [Borrowed],
 }
 
-/// Where the schema of a catalog's entries stands in `$defs`.
+/// Key in `$defs` of the schema of a catalog's entries.
 #[must_use]
 pub fn definition(kind: &str) -> String {
     kind.replace(' ', "_")
 }
 
 impl Schema {
-    /// A table; `complete`: with the keys that it must have.
+    /// The schema of a table; `complete`: with the required keys.
     #[must_use]
     pub fn table(&self, spec: &'static TableSpec, complete: bool) -> Value {
         let kinds: Vec<_> = match spec.catalog() {
@@ -48,7 +49,7 @@ impl Schema {
         json!({ "description": spec.doc, "anyOf": kinds })
     }
 
-    /// The table for one entry of a registry.
+    /// The schema of a table for one entry of a registry.
     fn card(&self, spec: &'static TableSpec, card: &Card, complete: bool) -> Value {
         let mut schema = self.object(spec, None, complete);
         schema["description"] = json!(card.summary);
@@ -76,7 +77,7 @@ impl Schema {
         }
     }
 
-    /// A table of parameters.
+    /// The schema of a table of parameters.
     fn param_table(&self, info: &'static TableInfo) -> Value {
         let mut schema = json!({
             "type": "object",
@@ -126,7 +127,7 @@ impl Schema {
         schema
     }
 
-    /// A value.
+    /// The schema of a value.
     #[must_use]
     pub fn value(&self, kind: &Kind, complete: bool) -> Value {
         let quantity = |dimension: Dimension| json!({ "type": "string", "pattern": dimension.pattern() });
@@ -197,7 +198,7 @@ impl Schema {
         }
     }
 
-    /// A value of which the file chooses the kind or the keys.
+    /// The schema of a value whose kind or keys the file chooses.
     fn free_value(&self, kind: &Kind, complete: bool) -> Value {
         match *kind {
             Kind::Values { or } => {

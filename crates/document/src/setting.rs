@@ -1,5 +1,5 @@
-//! Keys of one document that another one sets: an experiment changes a scenario. A mistake in such
-//! a value is shown where it was written.
+//! A key of another document that this document sets, as an experiment changes a scenario. A
+//! mistake in such a value is shown at its place in this document.
 
 use crate::context::Source;
 use crate::tree::{Item, Origin, Value, parse};
@@ -9,31 +9,31 @@ use crate::tree::{Item, Origin, Value, parse};
 pub struct Setting {
     /// The key: `switch.policy`, `workload.web_search.load`.
     pub key: String,
-    /// Where the key was written.
+    /// Place of the key.
     pub key_origin: Origin,
     /// The value.
     pub item: Item,
-    /// The text that both stand in; `None`: a program has set it.
+    /// The source of key and value; `None` if a program has set them.
     pub source: Option<Source>,
 }
 
 impl Setting {
-    /// A value that stands in no file.
+    /// A setting that is not in a file.
     #[must_use]
     pub fn new(key: &str, value: Value) -> Self {
         let item = Item { value, origin: Origin::BUILT_IN };
         Self { key: key.to_owned(), key_origin: Origin::BUILT_IN, item, source: None }
     }
 
-    /// A value as command lines have it.
+    /// A setting with a value in the notation of command lines.
     ///
     /// # Errors
-    /// As [`command_line_value`].
+    /// See [`command_line_value`].
     pub fn of_text(key: &str, text: &str) -> Result<Self, String> {
         Ok(Self::new(key, command_line_value(text, Origin::BUILT_IN)?.value))
     }
 
-    /// Whether one of the two keys is the other one, or contains it.
+    /// Whether the keys are equal, or one contains the other.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let within =
@@ -42,10 +42,10 @@ impl Setting {
     }
 }
 
-/// A TOML value, or a bare word as a string.
+/// Parses a TOML value; a bare word is a string.
 ///
 /// # Errors
-/// What is wrong with a list, a table or a text in quotes that is not TOML.
+/// The syntax error of a list, a table or a quoted text that is not TOML.
 pub fn command_line_value(text: &str, origin: Origin) -> Result<Item, String> {
     let document = format!("value = {text}");
     let bare = || Ok(Item { value: Value::String(text.to_owned()), origin });

@@ -1,7 +1,7 @@
-//! A format as data: every table, key, kind, default and explanation.
+//! A format as data: tables, keys, kinds, defaults and explanations.
 //!
-//! The reader looks keys up here (and so knows which ones exist), the JSON Schema and the reference
-//! are generated from here, so the three cannot drift apart.
+//! The reader looks keys up here, and the JSON Schema and the reference are generated from here, so
+//! the three cannot drift apart.
 
 use bufferlab_params::{Card, Catalog, ParamKind, TableInfo, Word};
 use bufferlab_units::Time;
@@ -11,60 +11,60 @@ use bufferlab_units::Time;
 pub struct TableSpec {
     /// Heading in the reference: `[switch]`.
     pub title: &'static str,
-    /// What it is for.
+    /// Purpose of the table.
     pub doc: &'static str,
-    /// Keys that it always accepts. One of them may be `kind` with [`Kind::Tag`]: then the entry's
-    /// parameters are keys, too.
+    /// Keys that the table always accepts. One of them may be `kind` with [`Kind::Tag`]: then the
+    /// entry's parameters are keys, too.
     pub keys: &'static [KeySpec],
     /// Keys that depend on the table's `kind`.
     pub variants: &'static [Variant],
 }
 
-/// What `kind` may be, and the keys that come with it.
+/// A value of `kind`, and the keys that only this kind has.
 #[derive(Debug)]
 pub struct Variant {
-    /// The word.
+    /// Value of `kind`.
     pub kind: &'static str,
-    /// What it is for.
+    /// Purpose of the kind.
     pub doc: &'static str,
-    /// Its keys.
+    /// Keys that only this kind has.
     pub keys: &'static [KeySpec],
 }
 
 /// One key.
 #[derive(Debug)]
 pub struct KeySpec {
-    /// As it is written.
+    /// Name in the file.
     pub name: &'static str,
-    /// What its value may be.
+    /// Kind of the value.
     pub kind: Kind,
     /// Whether it must be written.
     pub presence: Presence,
-    /// A value as it would be written, in TOML.
+    /// An example value, in TOML.
     pub example: &'static str,
-    /// What it does; where its default comes from.
+    /// Effect of the key, and the source of its default.
     pub doc: &'static str,
 }
 
-/// A key that must be written.
+/// Declares a key that must be written.
 #[must_use]
 pub const fn required(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Required, example, doc }
 }
 
-/// A key that may be left out.
+/// Declares a key that may be left out.
 #[must_use]
 pub const fn optional(name: &'static str, kind: Kind, example: &'static str, doc: &'static str) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Optional, example, doc }
 }
 
-/// A key that has this value, if it is left out.
+/// Declares a key with a fixed default.
 #[must_use]
 pub const fn default(name: &'static str, kind: Kind, value: &'static str, doc: &'static str) -> KeySpec {
     KeySpec { name, kind, presence: Presence::Default(value), example: value, doc }
 }
 
-/// A key whose value follows from a rule, if it is left out.
+/// Declares a key whose default follows from a rule.
 #[must_use]
 pub const fn computed(
     name: &'static str,
@@ -76,27 +76,27 @@ pub const fn computed(
     KeySpec { name, kind, presence: Presence::Computed(rule), example, doc }
 }
 
-/// Whether a key must be written, and what holds otherwise.
+/// Whether a key must be written, and its default.
 #[derive(Clone, Copy, Debug)]
 pub enum Presence {
     /// Must be written.
     Required,
-    /// May be left out: then it says nothing.
+    /// May be left out, without a default.
     Optional,
-    /// This TOML value when left out.
+    /// Has this default (TOML).
     Default(&'static str),
-    /// When left out, a rule decides, here in words.
+    /// Has a default that follows from a rule, given in words.
     Computed(&'static str),
 }
 
-/// What a value may be.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Any string.
     Text,
     /// A time with its unit.
     Time {
-        /// Whether 0 is one.
+        /// Whether 0 is allowed.
         zero: bool,
     },
     /// A size with its unit.
@@ -126,7 +126,7 @@ pub enum Kind {
         min: f64,
         /// Largest.
         max: f64,
-        /// Whether it must lie above `min`.
+        /// Whether `min` itself is excluded.
         open: bool,
     },
     /// One ratio, or a list with one per priority.
@@ -150,7 +150,7 @@ pub enum Kind {
     Entry(&'static dyn Catalog),
     /// A whole number of at least 1, or one of a few words.
     CountOrWord {
-        /// What is counted: "segments".
+        /// Noun for the count: "segments".
         of: &'static str,
         /// The words.
         words: &'static [&'static str],
@@ -159,7 +159,7 @@ pub enum Kind {
     WordOrTables {
         /// The words.
         words: &'static [Word],
-        /// What the tables are: "groups".
+        /// Noun for the tables: "groups".
         of: &'static str,
         /// One of the tables.
         table: &'static TableSpec,
@@ -172,9 +172,9 @@ pub enum Kind {
     ParamTables(&'static TableInfo),
     /// A string or a list of strings.
     Texts,
-    /// How many, or a list of their names.
+    /// A number of things, or a list of their names.
     CountOrNames {
-        /// What is counted: "nodes".
+        /// Noun for the things: "nodes".
         of: &'static str,
     },
     /// A list of whole numbers.
@@ -186,28 +186,28 @@ pub enum Kind {
     },
     /// A list of pairs of names.
     Pairs {
-        /// What they name: "hosts".
+        /// Noun for the names: "hosts".
         of: &'static str,
     },
     /// A list of one value or more (parameters).
     List(&'static ParamKind),
     /// A list of sizes, each at least 1 B.
     Sizes,
-    /// A list of texts, numbers, `true` and `false`; or of tables, where they are declared.
+    /// A list of texts, numbers, `true` and `false`; or also of tables, if they are declared.
     Values {
         /// One of the tables.
         or: Option<&'static TableSpec>,
     },
     /// A table of dotted keys of another document and their values: [`crate::setting::Setting`].
     Settings {
-        /// Which document: "scenario".
+        /// Kind of the other document: "scenario".
         of: &'static str,
     },
-    /// A table of names that the file chooses, and what each stands for.
+    /// A table whose keys are names that the file chooses, and their values.
     Named(&'static Self),
     /// A string, or one of a few tables that differ by their keys.
     TextOr {
-        /// What the string is: "the id of a metric of the summary".
+        /// Meaning of the string: "the id of a metric of the summary".
         text: &'static str,
         /// The tables.
         tables: &'static [&'static TableSpec],
@@ -216,19 +216,19 @@ pub enum Kind {
     Intervals,
 }
 
-/// What a value is asked to be, for conversions and their messages.
+/// The expected value of a key, for conversions and their messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     /// The key.
     pub name: &'a str,
-    /// What its value may be.
+    /// Kind of the value.
     pub kind: Kind,
-    /// A value as it would be written.
+    /// An example value.
     pub example: &'a str,
 }
 
 impl KeySpec {
-    /// What the value is asked to be.
+    /// The expected value of the key.
     #[must_use]
     pub const fn wanted(&self) -> Wanted<'static> {
         Wanted { name: self.name, kind: self.kind, example: self.example }
@@ -236,8 +236,7 @@ impl KeySpec {
 }
 
 impl Kind {
-    /// The kind of a parameter's value; `None` for profiles, which are tables that a format
-    /// declares.
+    /// The kind of a parameter's value; `None` for profiles, which are tables declared by a format.
     #[must_use]
     pub fn for_parameter(kind: ParamKind) -> Option<Self> {
         Some(match kind {
@@ -263,7 +262,7 @@ impl Kind {
         })
     }
 
-    /// "a size such as", for messages.
+    /// The expectation in words, for messages: "a size".
     #[must_use]
     pub fn expected(&self) -> String {
         match *self {
@@ -343,7 +342,8 @@ impl TableSpec {
         })
     }
 
-    /// What `kind` may be, where a registry says it; `own`: also what a program has registered.
+    /// The entries that `kind` may name, if the table has a registry; `own`: with those that a
+    /// program has registered.
     #[must_use]
     pub fn cards(&self, own: bool) -> Vec<Card> {
         self.catalog().map_or_else(Vec::new, |catalog| catalog.cards(own))

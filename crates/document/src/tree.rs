@@ -1,4 +1,4 @@
-//! A document as written: values that remember where they were written, and how one file extends
+//! A document as written, with the place of every value, and the rules by which one file extends
 //! another.
 
 use crate::call::call;
@@ -6,7 +6,7 @@ use crate::setting::command_line_value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Where something was written.
+/// Place of a key or value in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     /// Index into the sources; [`Origin::BUILT_IN`] has none.
@@ -18,7 +18,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// A default: written nowhere.
+    /// Place of a default, which is in no source.
     pub const BUILT_IN: Self = Self { source: u32::MAX, start: 0, end: 0 };
 
     fn of<T>(source: u32, spanned: &Spanned<T>) -> Self {
@@ -29,24 +29,25 @@ impl Origin {
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// What was written.
+    /// The value.
     pub value: Value,
-    /// Where.
+    /// Place of the value.
     pub origin: Origin,
 }
 
-/// What TOML can say.
+/// A TOML value.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// Text in quotes.
     String(String),
-    /// Wide enough for any number that TOML tools accept; out of range is kept as the largest.
+    /// Wide enough for any number that TOML tools accept; a number out of range becomes the
+    /// largest.
     Integer(i128),
     /// A number with a point or an exponent.
     Float(f64),
     /// `true` or `false`.
     Boolean(bool),
-    /// TOML has dates; our documents do not.
+    /// TOML has dates, but our documents do not.
     Datetime,
     /// A list.
     Array(Vec<Item>),
@@ -55,7 +56,7 @@ pub enum Value {
 }
 
 impl Item {
-    /// The same, all of it standing in the source of that index.
+    /// The item with all its places moved to the source of the given index.
     #[must_use]
     pub fn in_source(mut self, source: u32) -> Self {
         self.move_to(source);
@@ -78,7 +79,7 @@ impl Item {
 }
 
 impl Value {
-    /// "a string", "a whole number" …
+    /// The kind in words: "a string", "a whole number" …
     #[must_use]
     pub const fn kind_in_words(&self) -> &'static str {
         match self {
@@ -93,21 +94,21 @@ impl Value {
     }
 }
 
-/// Keys in the order in which they were written.
+/// Keys and values in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// As they were written.
+    /// The entries, in the order of the file.
     pub entries: Vec<Entry>,
 }
 
 /// One `key = value`.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key, one part of a dotted one.
+    /// One part of a dotted key.
     pub key: String,
-    /// Where the key stands.
+    /// Place of the key.
     pub key_origin: Origin,
-    /// What it was set to.
+    /// The value.
     pub item: Item,
 }
 
@@ -118,12 +119,12 @@ impl Table {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.item)
     }
 
-    /// The value of `key`, to be changed.
+    /// The value of `key`, mutable.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Item> {
         self.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.item)
     }
 
-    /// Takes `key` out.
+    /// Removes `key` and returns its entry.
     pub fn remove(&mut self, key: &str) -> Option<Entry> {
         let index = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(index))
@@ -140,10 +141,10 @@ impl Table {
 /// A syntax error: message and byte range.
 pub type SyntaxError = (String, Origin);
 
-/// Parses one TOML document; `source` is the index of its text.
+/// Parses one TOML document; `source` is its index.
 ///
 /// # Errors
-/// Syntax errors, in the order in which they were found.
+/// The syntax errors, in the order in which the parser found them.
 pub fn parse(source: u32, text: &str) -> Result<Item, Vec<SyntaxError>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
@@ -185,20 +186,20 @@ fn item(source: u32, written: &Spanned<DeValue<'_>>) -> Item {
     Item { value, origin: Origin::of(source, written) }
 }
 
-/// What else to know of a format when one document extends another.
+/// Rules of a format for a document that extends another.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Merging {
-    /// Of each group, writing one key says that the others no longer hold.
+    /// Groups of alternative keys: setting one key of a group removes the others.
     pub alternatives: &'static [&'static [&'static str]],
-    /// Keys whose value is a name, or a table with `name` and the parameters of what is called so.
+    /// Keys whose value is a name, or a table with `name` and the parameters of the named entry.
     pub named: &'static [&'static str],
 }
 
 /// Lays `over` on top of `base`: tables are merged key by key, everything else is replaced.
 ///
-/// A table that chooses another kind (`kind`, and `name` below [`Merging::named`]) starts afresh:
-/// the parameters of the old kind would mean nothing to the new one. What has a name may be written
-/// as its name alone.
+/// A table that chooses another kind (`kind`, or `name` below [`Merging::named`]) replaces the old
+/// table, because the old parameters mean nothing to the new kind. A named entry may be written as
+/// its name alone.
 pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
     let named = rules.named.contains(&key);
     if named {
@@ -233,8 +234,8 @@ pub fn merge(rules: &Merging, key: &str, base: &mut Item, over: Item) {
 /// `policy = "abm"` means `policy = { name = "abm" }`, and `"dt(alpha=0.5)"` means `{ name = "dt",
 /// alpha = 0.5 }`.
 ///
-/// What cannot be taken apart so is a name: there is none like it, as whoever looks for it will
-/// say.
+/// A text that cannot be parsed becomes the name. No entry has such a name, so looking it up
+/// reports the mistake.
 pub fn expand_name(item: &mut Item) {
     let Value::String(written) = &item.value else { return };
     let origin = item.origin;
@@ -243,7 +244,7 @@ pub fn expand_name(item: &mut Item) {
     item.value = Value::Table(Table { entries });
 }
 
-/// The table that `dt(alpha=0.5)` stands for; all of it stands at `origin`.
+/// The table that `dt(alpha=0.5)` means, with `origin` as the place of everything.
 fn in_brackets(written: &str, origin: Origin) -> Option<Vec<Entry>> {
     if !written.ends_with(')') {
         return None;

@@ -1,5 +1,5 @@
-//! The simulated chip on a test bench: packets go in one by one, ports are blocked or release
-//! packets, and pauses are read, as a qualification does with a real switch.
+//! The simulated chip on a test bench. Packets enter one by one, ports are blocked or release
+//! packets, and pauses are read, as in the qualification of a real switch.
 
 use crate::OperatorError;
 use crate::model::{Limit, Model, PRIORITIES};
@@ -10,10 +10,10 @@ use bufferlab_core::{
 use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeSet;
 
-/// The largest frame that a bench sends (bytes).
+/// Largest frame that a bench sends (bytes).
 pub const PACKET_MAX: u64 = 16_384;
 
-/// Who is paused.
+/// The ingress queues whose senders are paused.
 #[derive(Debug, Default)]
 struct Told(BTreeSet<IngressId>);
 
@@ -29,7 +29,7 @@ impl Observer for Told {
     }
 }
 
-/// A switch whose ports send nothing until they are asked to.
+/// A switch whose ports send only on request.
 #[derive(Debug)]
 pub struct Bench {
     config: SwitchConfig,
@@ -38,25 +38,25 @@ pub struct Bench {
     told: Told,
     policy: &'static str,
     now: Time,
-    /// Of a packet (bytes).
+    /// Size of the packets (bytes).
     size: u32,
 }
 
 impl Bench {
-    /// The switch of a model; all packets have `packet_bytes`.
+    /// The switch of a model, with packets of `packet_bytes`.
     ///
     /// # Errors
-    /// A packet that is none, or a memory that has no room for what is set aside.
+    /// If the packet size is out of range, or the memory has no room for headroom and reserves.
     pub fn new(model: &Model, packet_bytes: u64) -> Result<Self, OperatorError> {
         Self::with(model, packet_bytes, "sonic-dt", params(model))
     }
 
     /// The chip's memory under Active Buffer Management with this alpha, for comparison. Thresholds
     /// follow the number of congested queues, and each queue of a port has an equal share of the
-    /// port's rate. Counts of congested queues are updated as time passes ([`Self::wait`]).
+    /// port's rate. [`Self::wait`] updates the counts of congested queues.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// See [`Self::new`].
     pub fn of_abm(model: &Model, packet_bytes: u64, alpha: f64) -> Result<Self, OperatorError> {
         let mut params = params(model);
         params.retain(|(name, _)| name != "profiles");
@@ -102,7 +102,7 @@ impl Bench {
     /// Empties the switch.
     ///
     /// # Errors
-    /// None but those of [`Self::new`].
+    /// See [`Self::new`].
     pub fn reset(&mut self) -> Result<(), OperatorError> {
         self.switch = build(&self.config, self.policy, &self.params)?;
         self.told = Told::default();
@@ -116,7 +116,8 @@ impl Bench {
         self.config.port_rates.len()
     }
 
-    /// Lets time pass, in which nothing is sent: what a policy counts at intervals is counted.
+    /// Advances the time without sending, so that a policy updates the counts that it makes at
+    /// intervals.
     pub fn wait(&mut self, time: Time) {
         let until = self.now + time;
         while let Some(due) = self.switch.poll_timeout().filter(|due| *due <= until) {
@@ -126,7 +127,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// A packet from a port to a blocked one; whether it is stored.
+    /// Sends a packet from a port to a blocked port; returns whether it is stored.
     pub fn send(&mut self, from: u16, to: u16, priority: u8) -> bool {
         let packet =
             Packet { size: self.size, ingress_port: from, egress_port: to, priority, ..Packet::default() };
@@ -139,15 +140,15 @@ impl Bench {
         self.told.0.contains(&ingress(port, priority))
     }
 
-    /// Lets a port send so many packets; answers how many there were.
+    /// Lets a port send at most `packets`; returns the number sent.
     pub fn release(&mut self, port: u16, packets: u64) -> u64 {
         (0..packets)
             .take_while(|_| self.switch.poll_transmit(self.now, port, &mut self.told).is_some())
             .count() as u64
     }
 
-    /// Sends until the sender is paused; answers the number of the packet that pauses it, `None` if
-    /// one is lost first.
+    /// Sends until the sender is paused. Returns the number of the packet that causes the pause, or
+    /// `None` if a packet is lost before.
     pub fn fill_to_pause(&mut self, from: u16, to: u16, priority: u8) -> Option<u64> {
         let mut sent = 0;
         while !self.is_paused(from, priority) {
@@ -160,13 +161,13 @@ impl Bench {
         Some(sent)
     }
 
-    /// Bytes of a group in headroom.
+    /// Bytes of a group that are in headroom.
     #[must_use]
     pub fn headroom_bytes(&self, port: u16, priority: u8) -> u64 {
         self.switch.buffer().ingress_headroom_bytes(ingress(port, priority))
     }
 
-    /// Sends until a packet is lost; answers how many were stored.
+    /// Sends until a packet is lost; returns the number of stored packets.
     pub fn fill_to_loss(&mut self, from: u16, to: u16, priority: u8) -> u64 {
         let mut stored = 0;
         while self.send(from, to, priority) {
@@ -175,8 +176,8 @@ impl Bench {
         stored
     }
 
-    /// Releases packets one by one until the sender may go on; answers how many; `None` if the port
-    /// is empty first.
+    /// Releases packets one by one until the sender resumes. Returns their number, or `None` if the
+    /// port is empty before.
     pub fn release_to_resume(&mut self, port: u16, from: u16, priority: u8) -> Option<u64> {
         let mut released = 0;
         while self.is_paused(from, priority) {
@@ -201,7 +202,7 @@ fn build(
 ) -> Result<Switch<Box<dyn Policy>>, OperatorError> {
     config.build(policy, params).map_err(|error| {
         OperatorError::new(
-            format!("the configuration makes no switch: {error}"),
+            format!("the configuration cannot be simulated: {error}"),
             "check sizes of pools, headroom and reserves: `bufferlab sonic lint` does",
         )
     })

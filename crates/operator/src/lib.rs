@@ -1,13 +1,14 @@
-//! What operators ask of a SONiC configuration: how it behaves under their traffic, what another
-//! alpha or policy would do, and at which packet the simulated chip pauses, drops and resumes.
+//! Answers operators' questions about a SONiC configuration. What does it do under their traffic?
+//! What would another alpha or policy do? At which packets does the simulated chip pause, drop and
+//! resume?
 //!
-//! `bufferlab-sonic` says what a configuration means and knows no simulator; here it becomes a
-//! switch that runs.
+//! `bufferlab-sonic` interprets a configuration and does not depend on the simulator. This crate
+//! turns it into a switch that runs.
 //!
-//! * [`Model`]: the memory of a chip with a configuration in the terms of the simulated switch.
-//! * [`scenario()`]: a scenario file of it in a [`Network`], under a chosen [`Traffic`].
+//! * [`Model`]: the memory of a chip with a configuration, in the terms of the simulated switch.
+//! * [`scenario()`]: the scenario file of a model in a [`Network`], under a chosen [`Traffic`].
 //! * [`WhatIf`]: variants of alpha and policy, compared by pairs, with a recommendation.
-//! * [`Qualification`]: the same points by runs of the simulator.
+//! * [`Qualification`]: the points of [`Vectors`] by runs of the simulator.
 //! * [`probe`]: the bench behind a protocol of lines, for testers that search thresholds.
 //! * [`store`]: the databases of a running switch. [`tune`]: alphas that follow its counters.
 //! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
@@ -37,13 +38,13 @@ pub use what_if::WhatIf;
 
 use bufferlab_sonic::silicon::PredictError;
 
-/// Why something cannot be done with a configuration.
+/// The reason why an operation is impossible with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct OperatorError {
-    /// What is wrong.
+    /// Error message.
     pub message: String,
-    /// What to do.
+    /// Advice.
     pub help: String,
 }
 

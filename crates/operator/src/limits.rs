@@ -1,4 +1,4 @@
-//! How much may the database of a switch answer?
+//! Limits of the answers of a switch's database.
 
 use crate::store::{KEY_MAX, Limits, VALUE_MAX};
 use bufferlab_params::Limit;

@@ -1,7 +1,7 @@
-//! The memory of a chip with a configuration, as the simulated switch knows it: pools, headroom,
-//! limits by port and priority.
+//! The memory of a chip with a configuration, in the terms of the simulated switch: pools,
+//! headroom, limits by port and priority.
 //!
-//! A chip with slices is a switch with slices by ingress port; its family is one of
+//! A chip with slices becomes a switch with slices by ingress port, with a family of
 //! `[switch.hardware]`.
 
 use crate::OperatorError;
@@ -15,46 +15,46 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Priorities of a port.
 pub const PRIORITIES: usize = 8;
-/// Speed of a port where no file says it (Mb/s).
+/// Default speed of a port (Mb/s).
 const SPEED_MBPS: u64 = 100_000;
-/// Cable of a port where no file says it (metres).
+/// Default cable of a port (metres).
 const CABLE_METRES: f64 = 5.0;
-/// The largest egress lossy pool that the simulated switch takes, as a multiple of the ingress
-/// pool.
+/// Largest egress lossy pool that the simulated switch accepts, as a multiple of the ingress pool.
 const LOSSY_POOL_MAX: f64 = 64.0;
 
 /// A limit in the units of the simulated switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// Times what is free.
+    /// Multiple of the free memory.
     Alpha(f64),
-    /// At most (bytes).
+    /// Fixed limit (bytes).
     Bytes(u64),
 }
 
 /// A lossless priority group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupModel {
-    /// Profile that it comes from.
+    /// Profile of the group.
     pub profile: String,
     /// Reserve (bytes, whole cells).
     pub reserve: u64,
-    /// Where it pauses.
+    /// Limit at which the group pauses.
     pub limit: Limit,
-    /// Headroom beyond (bytes, whole cells).
+    /// Headroom beyond the limit (bytes, whole cells).
     pub headroom: u64,
-    /// Resumes at this length at the latest (bytes).
+    /// Resume at this occupancy at the latest (bytes).
     pub xon: u64,
-    /// Resumes so far below what the chip counts from (bytes, whole cells).
+    /// Distance of the resume point below the chip's reference point (bytes, whole cells).
     pub xon_offset: u64,
 }
 
 /// A lossy queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueueModel {
-    /// Where it loses packets.
+    /// Limit at which the queue loses packets.
     pub limit: Limit,
-    /// Minimum (bytes, whole cells), where the chip takes it from what ingress queues share.
+    /// Minimum (bytes, whole cells), if the chip subtracts it from the memory shared by ingress
+    /// queues.
     pub minimum: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct PortModel {
     pub groups: BTreeMap<u8, GroupModel>,
     /// Lossy queues by priority.
     pub lossy: BTreeMap<u8, QueueModel>,
-    /// Static limits of lossless queues by priority (bytes), where they are below the pool.
+    /// Static limits of lossless queues by priority (bytes), if they are below the pool.
     pub lossless_queues: BTreeMap<u8, u64>,
 }
 
@@ -80,31 +80,31 @@ pub struct PortModel {
 pub struct Model {
     /// Chip.
     pub chip: &'static Chip,
-    /// Bytes of a cell; 1: bytes.
+    /// Size of a cell (bytes); 1 if the chip counts bytes.
     pub cell: u64,
-    /// What is shared, in all slices together (bytes).
+    /// Shared memory of all slices together (bytes).
     pub shared: u64,
-    /// Headroom pool, of all slices together (bytes); 0: every group has its own.
+    /// Headroom pool of all slices together (bytes); 0 if every group has private headroom.
     pub headroom_pool: u64,
-    /// Egress lossy pool as a multiple of what is shared.
+    /// Egress lossy pool as a multiple of the shared memory.
     pub lossy_pool: f64,
-    /// Parts of the memory by ingress port.
+    /// Number of parts of the memory, by ingress port.
     pub slices: u64,
-    /// Alpha of ports within the ingress pool, on chips with two levels.
+    /// Alpha of ports in the ingress pool, on chips with two levels.
     pub port_alpha: Option<f64>,
     /// Ports in the order of their numbers.
     pub ports: Vec<PortModel>,
     /// Lossless priorities.
     pub lossless: BTreeSet<u8>,
-    /// What was simplified, in sentences.
+    /// Simplifications of the model, in sentences.
     pub notes: Vec<String>,
 }
 
 impl Model {
-    /// The switch that a configuration makes of a chip.
+    /// The switch that results from a configuration on a chip.
     ///
     /// # Errors
-    /// What is missing: pools with sizes, ports, a place for a packet.
+    /// If pools have no sizes, there are fewer than two ports, or no packet fits.
     pub fn new(config: &Config, chip: &'static Chip) -> Result<Self, OperatorError> {
         let memory = Memory::new(config, chip)?;
         let prediction = predict(config, chip, 64)?;
@@ -139,11 +139,11 @@ impl Model {
         })
     }
 
-    /// What the chip does otherwise than the ideal switch.
+    /// Differences between the chip and the ideal switch.
     #[must_use]
     pub fn hardware(&self) -> Hardware {
         let facts = self.chip.family.map(ChipFamily::facts);
-        // A chip that is not known is taken to account as those do whose cells are known.
+        // An unknown chip is assumed to account like the chips with known cells.
         let minimums = facts.is_none_or(|facts| facts.queue_minimums_in_every_slice);
         Hardware {
             cell_bytes: self.cell as u32,
@@ -158,8 +158,8 @@ impl Model {
         }
     }
 
-    /// The most that `of` comes to in a slice, times their number: every slice is as large as the
-    /// largest.
+    /// Sum of `of` over the groups of the slice with the largest sum, times the number of slices:
+    /// all slices have the same size.
     fn of_all_slices(&self, of: impl Fn(&GroupModel) -> u64) -> u64 {
         let slices = PortSpread::new(self.ports.len(), self.slices as usize).ranges();
         let of_slice =
@@ -167,7 +167,7 @@ impl Model {
         slices.map(|ports| of_slice(&self.ports[ports])).max().unwrap_or(0) * self.slices
     }
 
-    /// Bytes of all reserves: of lossless groups, and of lossy queues in every slice.
+    /// Memory of all reserves (bytes): of lossless groups, and of lossy queues in every slice.
     #[must_use]
     pub fn reserves(&self) -> u64 {
         let queues = self.ports.iter().flat_map(|port| self.lossy_queues(port));
@@ -175,7 +175,7 @@ impl Model {
         self.of_all_slices(|group| group.reserve) + minimums * self.slices
     }
 
-    /// Queues of a port for packets that nobody pauses.
+    /// Queues of a port for packets that are never paused.
     pub(crate) fn lossy_queues<'a>(
         &'a self,
         port: &'a PortModel,
@@ -184,8 +184,8 @@ impl Model {
         lossy.map(|(priority, queue)| (*priority, *queue))
     }
 
-    /// Headroom of all groups, or the pool that they share (bytes). Without lossless groups nobody
-    /// could use it.
+    /// Headroom of all groups, or their shared pool (bytes). It is 0 without lossless groups,
+    /// because no packet could use it.
     #[must_use]
     pub fn headroom(&self) -> u64 {
         if self.lossless.is_empty() {
@@ -197,13 +197,13 @@ impl Model {
         self.of_all_slices(|group| group.headroom)
     }
 
-    /// The memory: what is shared, headroom and reserves (bytes).
+    /// The whole memory: shared memory, headroom and reserves (bytes).
     #[must_use]
     pub fn buffer(&self) -> u64 {
         self.shared + self.headroom() + self.reserves()
     }
 
-    /// Numbers of the ports that are lossless, where not all are.
+    /// Numbers of the lossless ports, unless all ports are lossless.
     #[must_use]
     pub fn some_ports(&self) -> Option<Vec<usize>> {
         let lossless: Vec<usize> =
@@ -212,12 +212,12 @@ impl Model {
     }
 }
 
-/// What every model simplifies, in sentences.
+/// Simplifications of every model, in sentences.
 fn notes(chip: &Chip) -> Vec<String> {
     let mut notes = Vec::new();
     if chip.slices > 1 {
         notes.push(format!(
-            "Which ports are of which of the {} slices is not in the configuration: consecutive ones are taken.",
+            "The configuration does not assign ports to the {} slices: consecutive ports are taken.",
             chip.slices
         ));
     }
@@ -225,8 +225,8 @@ fn notes(chip: &Chip) -> Vec<String> {
     notes
 }
 
-/// Alpha of ports within the pool, on chips with two levels, where all ports with groups have the
-/// same; else a part of their groups' alphas stands for it.
+/// Alpha of ports in the pool, on chips with two levels, if all ports with groups have the same.
+/// Otherwise the alphas of their groups include it.
 fn port_alpha(config: &Config, chip: &Chip, ports: &[Port], notes: &mut Vec<String>) -> Option<f64> {
     if !matches!(chip.rule, Rule::TwoLevels) {
         return None;
@@ -243,7 +243,7 @@ fn port_alpha(config: &Config, chip: &Chip, ports: &[Port], notes: &mut Vec<Stri
         [Some(exponent)] => Some(2f64.powi(i32::from(*exponent))),
         _ => {
             notes.push(
-                "Limits of ports in their pool differ; they are parts of their groups' alphas: exact for a lone group."
+                "Limits of ports in their pool differ, so the alphas of their groups include them: exact for a lone group."
                     .to_owned(),
             );
             None
@@ -251,7 +251,8 @@ fn port_alpha(config: &Config, chip: &Chip, ports: &[Port], notes: &mut Vec<Stri
     }
 }
 
-/// A port with some lossless priorities has all of them: the simulated switch knows one set.
+/// Gives a port with some lossless priorities all of them, because the simulated switch has one
+/// set.
 fn complete(ports: &mut [PortModel], lossless: &BTreeSet<u8>, notes: &mut Vec<String>) {
     let mut completed = Vec::new();
     for port in ports {
@@ -272,8 +273,8 @@ fn complete(ports: &mut [PortModel], lossless: &BTreeSet<u8>, notes: &mut Vec<St
     }
 }
 
-/// The egress lossy pool as a multiple of what ingress queues share. Half a byte more than the pool
-/// has: fixed-point rounding of the ratio must not cost the last byte.
+/// The egress lossy pool as a multiple of the memory shared by ingress queues. Half a byte is
+/// added, so that the fixed-point rounding of the ratio does not cost the last byte.
 fn lossy_pool(config: &Config, prediction: &Prediction, memory: &Memory, slices: u64) -> f64 {
     let predicted = prediction.queues.iter().map(|queue| queue.shared).max();
     let written = || {
@@ -289,14 +290,14 @@ fn lossy_pool(config: &Config, prediction: &Prediction, memory: &Memory, slices:
     (bytes / (memory.shared * memory.chip.cell) as f64).clamp(1e-3, LOSSY_POOL_MAX)
 }
 
-/// What ports are built from.
+/// Builds ports.
 struct Build<'a> {
     config: &'a Config,
     chip: &'static Chip,
-    /// Of a slice (bytes).
+    /// Shared memory of a slice (bytes).
     shared: u64,
     cell: u64,
-    /// One alpha holds for all ports.
+    /// Whether all ports have the same alpha.
     one_port_alpha: bool,
 }
 
@@ -335,8 +336,8 @@ impl Build<'_> {
         model
     }
 
-    /// A group's limit, within that of its port where the chip has two levels: with `a_p a_q / (1 +
-    /// a_q)` one level gives a lone group what two give it.
+    /// Limit of a group, within the limit of its port on a chip with two levels. With alpha `a_p
+    /// a_q / (1 + a_q)`, one level gives a lone group the same memory as two levels.
     fn group_limit(&self, port: &Port, profile: &Profile) -> Limit {
         let own = self.limit(profile);
         let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
@@ -368,10 +369,10 @@ impl Build<'_> {
 
     fn limit(&self, profile: &Profile) -> Limit {
         match profile.threshold.as_ref().map(|threshold| threshold.value) {
-            // The ends of the range are "nothing" and "everything" on some chips, and large or
-            // small enough on all.
+            // The smallest and largest exponents mean "nothing" and "everything" on some chips; as
+            // powers of two they are small and large enough on all chips.
             Some(Threshold::Dynamic(exponent)) => Limit::Alpha(2f64.powi(i32::from(exponent))),
-            // A group is in one slice, however large its limit.
+            // A group is in one slice, so its limit cannot exceed the slice.
             Some(Threshold::Static(bytes)) => Limit::Bytes(bytes.clamp(self.cell, self.shared)),
             None => Limit::Bytes(self.shared),
         }

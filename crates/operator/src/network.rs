@@ -1,18 +1,19 @@
-//! The network around a configuration: a host behind every port, or a leaf–spine of such switches.
+//! The network around a configuration: a host behind every port, or a leaf–spine network of such
+//! switches.
 
 use crate::OperatorError;
 use crate::model::{Model, PortModel};
 use crate::scenario::{METRES_PER_SECOND, quoted};
 use std::fmt::Write as _;
 
-/// Which network the switch stands in.
+/// The network that the switch is part of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Network {
     /// One switch with a host behind every port.
     #[default]
     Star,
-    /// Leaves and half as many spines, all of them this switch: the first half of a leaf's ports
-    /// has hosts, the others go evenly to the spines, whose ports are all in use.
+    /// Leaves, and half as many spines, all with this switch. The first half of a leaf's ports has
+    /// hosts, the others are divided evenly among the spines. All ports of a spine are in use.
     LeafSpine {
         /// Number of leaves, even.
         leaves: usize,
@@ -20,10 +21,10 @@ pub enum Network {
 }
 
 impl Network {
-    /// Whether a model fits it.
+    /// Checks that a model fits the network.
     ///
     /// # Errors
-    /// A number of leaves that leaves ports over, or ports of several speeds.
+    /// If a number of leaves leaves ports unused, or if ports have several speeds.
     pub fn check(self, model: &Model) -> Result<(), OperatorError> {
         let Self::LeafSpine { leaves } = self else { return Ok(()) };
         let ports = model.ports.len();
@@ -51,7 +52,7 @@ impl Network {
         Ok(())
     }
 
-    /// Ports with a host behind them, of all switches.
+    /// Ports with hosts, of all switches.
     pub(crate) fn host_ports(self, model: &Model) -> impl Iterator<Item = &PortModel> {
         let (times, number) = match self {
             Self::Star => (1, model.ports.len()),
@@ -60,7 +61,7 @@ impl Network {
         (0..times).flat_map(move |_| &model.ports[..number])
     }
 
-    /// Times that a packet crosses as many links as in a star, at most.
+    /// Largest number of links that a packet crosses, divided by that of a star.
     pub(crate) const fn ways(self) -> f64 {
         match self {
             Self::Star => 1.0,
@@ -68,7 +69,7 @@ impl Network {
         }
     }
 
-    /// What is simplified, in sentences.
+    /// The simplification by the network, in a sentence.
     pub(crate) fn note(self) -> Option<String> {
         let Self::LeafSpine { leaves } = self else { return None };
         Some(format!(
@@ -78,7 +79,7 @@ impl Network {
         ))
     }
 
-    /// `[topology]`.
+    /// Appends `[topology]`.
     pub(crate) fn toml(self, text: &mut String, model: &Model) {
         match self {
             Self::Star => star(text, model),
@@ -113,8 +114,9 @@ fn star(text: &mut String, model: &Model) {
     text.push_str("]\n\n");
 }
 
-/// A switch's ports follow the order of its links: on leaves hosts first, on spines leaf by leaf.
-/// So a port's number is that of the configuration on every switch.
+/// Appends a leaf–spine topology. A switch's ports follow the order of its links: hosts first on
+/// leaves, and leaf by leaf on spines. Therefore a port has the number of the configuration on
+/// every switch.
 fn leaf_spine(text: &mut String, model: &Model, leaves: usize) {
     let (down, up) = model.ports.split_at(model.ports.len() / 2);
     let spines = leaves / 2;
@@ -134,7 +136,7 @@ fn leaf_spine(text: &mut String, model: &Model, leaves: usize) {
         }
         for (number, port) in up.iter().enumerate() {
             let (spine, far) = (number / each, &model.ports[leaf * each + number % each]);
-            // A longer cable than a port is configured for would need more headroom than it has.
+            // A cable that is longer than configured would need more headroom than the port has.
             let metres = port.cable_metres.min(far.cable_metres);
             link(text, (&named("leaf", leaf), &named("spine", spine)), port.speed_mbps, metres);
         }

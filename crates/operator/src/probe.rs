@@ -1,5 +1,5 @@
-//! A chip that answers probes: requests and answers as JSON, one a line, with the meaning that
-//! executors have in sonic-mgmt's MMU probing (`prepare`, `check`).
+//! A chip that answers probes. Requests and answers are JSON, one per line, with the meaning of the
+//! executors in sonic-mgmt's MMU probing (`prepare`, `check`).
 //!
 //! ```text
 //! {"op": "prepare", "src_port": 0, "dst_port": 1}
@@ -12,10 +12,10 @@ use crate::bench::Bench;
 use crate::model::{Model, PRIORITIES};
 use serde::{Deserialize, Serialize};
 
-/// So many packets in one request: more than any memory holds of the smallest.
+/// Largest number of packets in one request: more than any memory can store of the smallest.
 const PACKETS_MAX: u64 = 10_000_000;
 
-/// What a probe looks for.
+/// The event that a probe looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Probe {
@@ -25,10 +25,10 @@ pub enum Probe {
     IngressDrop,
     /// A packet of a lossy queue is lost.
     EgressDrop,
-    /// The sender goes on, after `value` packets have left. The buffer is filled to the pause
-    /// before.
+    /// The sender resumes after `value` packets have left. The probe first fills the buffer until
+    /// the pause.
     PfcXon,
-    /// A packet is lost because the headroom pool is full: groups before it stay filled
+    /// A packet is lost because the headroom pool is full. Groups filled before stay filled
     /// (`drain_buffer` is false).
     HeadroomPool,
 }
@@ -37,34 +37,34 @@ pub enum Probe {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// Empties the switch, but for what is kept, and blocks the ports.
+    /// Empties the switch except for persistent packets, and blocks the ports.
     Prepare {
-        /// Where packets come from.
+        /// Port that packets come from.
         src_port: u16,
-        /// Where they go, and stay.
+        /// Blocked port that packets go to.
         dst_port: u16,
     },
-    /// Sends packets and looks.
+    /// Sends packets and looks for an event.
     Check {
-        /// For what.
+        /// The event.
         probe: Probe,
-        /// Where packets come from.
+        /// Port that packets come from.
         src_port: u16,
-        /// Where they go.
+        /// Port that packets go to.
         dst_port: u16,
-        /// Packets to send; of `pfc_xon` those that leave.
+        /// Number of packets to send; with `pfc_xon`, the number of packets that leave.
         value: u64,
-        /// Of `pfc_xon`: `dst_port` gets `value` packets and lets them go, and this port the
-        /// others, which stay. Without it all are for `dst_port`.
+        /// Second destination of `pfc_xon`: `dst_port` gets `value` packets and releases them, this
+        /// port gets the others and stores them. Without it, all packets go to `dst_port`.
         #[serde(default)]
         dst_port_b: Option<u16>,
-        /// So many times, which must agree. The model does not waver.
+        /// Number of repetitions, whose results must agree. Those of the model always do.
         #[serde(default = "once")]
         attempts: u32,
-        /// Whether the switch is emptied before, but for what is kept.
+        /// Whether the switch is emptied before the check, except for persistent packets.
         #[serde(default = "yes")]
         drain_buffer: bool,
-        /// Number of the step, for records.
+        /// Number of the step; ignored.
         #[serde(default)]
         iteration: u64,
         /// Priority group.
@@ -74,47 +74,47 @@ pub enum Request {
         #[serde(default)]
         queue: Option<u8>,
     },
-    /// Sends packets and answers how many were stored.
+    /// Sends packets and answers with the number that was stored.
     Send {
-        /// Where packets come from.
+        /// Port that packets come from.
         src_port: u16,
-        /// Where they go.
+        /// Port that packets go to.
         dst_port: u16,
-        /// How many.
+        /// Number of packets.
         value: u64,
         /// Priority.
         pg: u8,
     },
-    /// Keeps so many packets of a group in the switch whenever it is emptied: how a tester goes
-    /// from group to group of a pool. A second request for the same group and ports replaces the
+    /// Keeps packets of a group in the switch whenever it is emptied. A tester can thus fill one
+    /// group of a pool after the other. A second request for the same group and ports replaces the
     /// first one.
     Persist {
-        /// Where packets come from.
+        /// Port that packets come from.
         src_port: u16,
-        /// Where they go, and stay.
+        /// Blocked port that packets go to.
         dst_port: u16,
-        /// How many.
+        /// Number of packets.
         value: u64,
         /// Priority group.
         pg: u8,
     },
-    /// Empties the switch, and nothing is kept any more.
+    /// Empties the switch, and forgets persistent packets.
     Drain,
     /// Lets a port send packets.
     Release {
         /// The port.
         dst_port: u16,
-        /// How many at most.
+        /// Largest number of packets.
         value: u64,
     },
-    /// Whether a sender is paused.
+    /// Asks whether a sender is paused.
     Paused {
         /// The port of the sender.
         src_port: u16,
         /// Priority group.
         pg: u8,
     },
-    /// Numbers and names of ports.
+    /// Asks for the names of the ports.
     Ports,
 }
 
@@ -126,15 +126,15 @@ const fn yes() -> bool {
     true
 }
 
-/// An answer. What has no meaning for a request is absent.
+/// An answer. Fields without a meaning for the request are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Answer {
-    /// Whether the request was carried out.
+    /// Whether the request was executed.
     pub success: bool,
-    /// Whether what was looked for was seen.
+    /// Whether the event of the probe happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detected: Option<bool>,
-    /// Packets that were stored, or left.
+    /// Number of packets that were stored, or that left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<u64>,
     /// Whether the sender is paused.
@@ -143,7 +143,7 @@ pub struct Answer {
     /// Names of the ports, in the order of their numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<Vec<String>>,
-    /// What was wrong with the request.
+    /// The mistake in the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -164,7 +164,7 @@ pub struct Executor {
     bench: Bench,
     names: Vec<String>,
     lossless: Vec<u8>,
-    /// What every emptied switch gets at once: source, destination, priority, packets.
+    /// Persistent packets: source, destination, priority, number.
     kept: Vec<(u16, u16, u8, u64)>,
 }
 
@@ -179,13 +179,13 @@ impl Executor {
         Ok(Self { bench: Bench::new(model, packet_bytes)?, names, lossless, kept: Vec::new() })
     }
 
-    /// Answers a line; a line that is no request is answered, too.
+    /// Answers a line. A line that is not a request gets an error as its answer.
     #[must_use]
     pub fn answer_line(&mut self, line: &str) -> String {
         let answer = match serde_json::from_str::<Request>(line) {
             Ok(request) => self.answer(&request),
             Err(error) => Answer::wrong(format!(
-                "no request: {error}; expected {{\"op\": \"prepare\" | \"check\" | \"persist\" | \"drain\" | \
+                "not a request: {error}; expected {{\"op\": \"prepare\" | \"check\" | \"persist\" | \"drain\" | \
                  \"send\" | \"release\" | \"paused\" | \"ports\", ...}} on one line"
             )),
         };
@@ -262,7 +262,7 @@ impl Executor {
         if let Some(other) = dst_port_b {
             self.between(src_port, other)?;
             if probe != Probe::PfcXon || other == dst_port {
-                return Err("`dst_port_b` is a third port, and of pfc_xon only".to_owned());
+                return Err("`dst_port_b` must be a third port, and is only for pfc_xon".to_owned());
             }
         }
         of_packets(value)?;
@@ -284,7 +284,7 @@ impl Executor {
         Ok(first)
     }
 
-    /// The group or queue that a probe is about.
+    /// The group or queue of a probe.
     fn priority(&self, probe: Probe, given: Option<u8>) -> Result<u8, String> {
         let lossless = probe != Probe::EgressDrop;
         let first = || self.lossless.first().copied();
@@ -312,8 +312,8 @@ impl Executor {
         value: u64,
     ) -> Result<bool, String> {
         match probe {
-            // A chip repeats its pauses, so the counter grows while the sender is paused, whoever
-            // paused it.
+            // A chip repeats its pauses, so the tester's counter grows while the sender is paused,
+            // whatever caused the pause.
             Probe::PfcXoff => {
                 self.send(from, to, priority, value);
                 Ok(self.bench.is_paused(from, priority))
@@ -324,7 +324,7 @@ impl Executor {
             Probe::PfcXon => {
                 if holder.is_some() {
                     self.send(from, to, priority, value.saturating_sub(1));
-                    // More than the pause needs: the tester's fill has no place for them.
+                    // These packets alone cause the pause, so the tester's fill would have no room.
                     if self.bench.is_paused(from, priority) {
                         return Ok(false);
                     }
@@ -341,12 +341,12 @@ impl Executor {
         }
     }
 
-    /// Sends; answers how many were stored.
+    /// Sends packets; returns the number that was stored.
     fn send(&mut self, from: u16, to: u16, priority: u8, packets: u64) -> u64 {
         (0..packets).filter(|_| self.bench.send(from, to, priority)).count() as u64
     }
 
-    /// Empties the switch, and fills in what is kept.
+    /// Empties the switch, and sends the persistent packets.
     fn reset(&mut self) -> Result<(), String> {
         self.bench.reset().map_err(|error| error.message)?;
         for (from, to, priority, packets) in self.kept.clone() {

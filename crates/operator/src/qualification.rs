@@ -1,8 +1,8 @@
-//! A qualification run as scenarios: a blocked port, one sender, and what a tester counts.
+//! A qualification run as scenarios: a blocked port, one sender, and the counts of a tester.
 //!
-//! The blocked port is one whose neighbour storms it with pauses. The sender sends packets so
-//! slowly that a pause reaches it before the next one, so every packet that the switch takes is one
-//! that the tester counts.
+//! The neighbour of the blocked port sends it a storm of pauses. The sender sends so slowly that a
+//! pause arrives before its next packet. Therefore the tester counts every packet that the switch
+//! stores.
 
 use crate::OperatorError;
 use crate::model::Model;
@@ -12,16 +12,16 @@ use crate::vectors::GroupVector;
 use bufferlab_sonic::Config;
 use std::fmt::Write as _;
 
-/// Headers of a packet that is sent open loop (bytes).
+/// Headers of a packet sent without feedback (bytes).
 const HEADER: u64 = 54;
-/// Between two packets, beyond the way there and back (seconds).
+/// Time between two packets beyond the round trip on the cable (seconds).
 const SPARE: f64 = 2e-6;
-/// The sender goes on for so many packets after the last point.
+/// Packets that the sender sends after the last point.
 const MORE: u64 = 50;
-/// A pause lasts so many quanta of 512 bits at most.
+/// Longest duration of a pause (bits on the line): 65,535 quanta of 512 bits.
 const QUANTA: f64 = 65_535.0 * 512.0;
 
-/// What the sender does with a pause.
+/// Reaction of the sender to a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
     /// The sender obeys pauses. The stored packets are the pause point. The packets that leave
@@ -32,31 +32,33 @@ pub enum Sender {
     Ignores,
 }
 
-/// A run of qualification, and what is needed to read it.
+/// A qualification run, with the data needed to evaluate it.
 #[derive(Clone, Debug)]
 pub struct Qualification {
     /// The scenario file.
     pub text: String,
-    /// Names of the host that sends and of the one behind the blocked port: those of their ports.
+    /// Names of the sending host and of the host behind the blocked port; they are those of the
+    /// ports.
     pub hosts: [String; 2],
     /// Number of the blocked port.
     pub blocked: u16,
     /// The group.
     pub priority: u8,
-    /// How long a packet takes on the link of the blocked port (seconds).
+    /// Time that a packet takes on the link of the blocked port (seconds).
     pub serialization: f64,
-    /// When the first packet is sent, and the time between two (seconds).
+    /// Time of the first packet, and time between two packets (seconds).
     pub first_and_gap: (f64, f64),
-    /// From the decision that the sender may go on until it does (seconds): the frame, and the
-    /// cable.
+    /// Time from the switch's decision to resume until the sender resumes (seconds): the pause
+    /// frame and the cable.
     pub way_of_a_frame: f64,
 }
 
 impl Qualification {
-    /// The scenario of a vector, for packets of `packet_bytes` (more than 54, which is a header).
+    /// The scenario of a vector, for packets of `packet_bytes`, which must be larger than a header
+    /// of 54 B.
     ///
     /// # Errors
-    /// A port that the model does not have, or packets that are smaller than a header.
+    /// If the model lacks a port of the vector, or the packets are not larger than a header.
     pub fn new(
         config: &Config,
         model: &Model,
@@ -82,9 +84,9 @@ impl Qualification {
         let gap = 2.0 * way + SPARE;
         let filled = (vector.loss.formula + MORE) as f64 * gap;
         let drained = vector.loss.formula as f64 * packet_bytes as f64 * 8.0 / bits(target);
-        // The switch, too, takes so long until it heeds the storm: packets come later than that.
+        // The switch obeys the storm after the same time, so the packets start later.
         let (start, storm, duration, reaction) = match sender {
-            // The last pause of the storm ends by itself.
+            // The last pause of the storm expires.
             Sender::Obeys => (SPARE, filled, filled + QUANTA / bits(target) + drained + 1e-3, 0.0),
             Sender::Ignores => (2.0 * filled, 4.0 * filled, 3.0 * filled, filled),
         };
@@ -124,7 +126,7 @@ impl Qualification {
     }
 }
 
-/// What the run is to show, as comments.
+/// The expected result of the run, as comments.
 fn heading(
     model: &Model,
     vector: &GroupVector,
@@ -145,7 +147,7 @@ fn heading(
     )
 }
 
-/// A transport that sends packets with such gaps (seconds), and a workload without its bursts.
+/// A transport that sends packets with this gap (seconds), and a workload without its bursts.
 fn packets(packet_bytes: u64, gap: f64, priority: u8) -> String {
     let (rate, payload) = (packet_bytes as f64 * 8.0 / gap, packet_bytes - HEADER);
     format!(

@@ -1,4 +1,4 @@
-//! A scenario file of a configuration: its ports and cables, its buffer, and some traffic.
+//! The scenario file of a configuration: ports and cables, buffer, and traffic.
 
 use crate::OperatorError;
 use crate::model::{GroupModel, Limit, Model, PRIORITIES};
@@ -13,17 +13,17 @@ use std::fmt::Write as _;
 /// A dotted key of a scenario, and its value as TOML.
 pub(crate) type Change = (&'static str, String);
 
-/// Light in a cable (metres per second), as SONiC's own calculation has it.
+/// Speed of light in a cable (metres per second), as in SONiC's calculation.
 pub(crate) const METRES_PER_SECOND: f64 = 198e6;
 /// Pause quanta are 512 bit times (bits).
 const QUANTUM_BITS: f64 = 512.0;
-/// What every peer of a speed without a tabulated response is taken to still send (quanta).
+/// Assumed response time of a peer at a speed without a tabulated value (quanta).
 const QUANTA: f64 = 394.0;
 
-/// A scenario file of a configuration under some traffic.
+/// Writes the scenario file of a configuration under some traffic.
 ///
 /// # Errors
-/// Traffic that does not fit the switch.
+/// If the traffic does not fit the switch.
 pub fn scenario(
     name: &str,
     config: &Config,
@@ -59,13 +59,13 @@ fn one_line(text: &str) -> String {
     text.chars().map(|c| if bufferlab_units::is_hidden(c) { ' ' } else { c }).collect()
 }
 
-/// A string of TOML.
+/// A TOML string on one line.
 pub(crate) fn quoted(text: &str) -> String {
     let escaped = one_line(text).replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{escaped}\"")
 }
 
-/// The queue of lossy packets: that of DSCP 0, else the first lossy one.
+/// The queue of lossy packets: the queue of DSCP 0 if it is lossy, otherwise the first lossy queue.
 fn lossy_queue(config: &Config, model: &Model) -> u8 {
     let port = model.ports.first().map(|port| Port::new(&port.name));
     let by_dscp = port.and_then(|port| {
@@ -78,7 +78,7 @@ fn lossy_queue(config: &Config, model: &Model) -> u8 {
     by_dscp.filter(is_lossy).or(known).unwrap_or_else(|| (0..PRIORITIES as u8).find(is_lossy).unwrap_or(0))
 }
 
-/// The switch, whose neighbours obey a pause after so many picoseconds.
+/// Appends the switch; its neighbours obey a pause after `reaction_ps` (picoseconds).
 pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking: &Marking, reaction_ps: u64) {
     let _ = writeln!(
         text,
@@ -111,7 +111,8 @@ pub(crate) fn switch(text: &mut String, config: &Config, model: &Model, marking:
     text.push_str(&marking.toml());
 }
 
-/// `[switch.hardware]`: the family of the chip, or what an unknown one is taken for.
+/// The value of `[switch.hardware]`: the family of the chip, or the assumptions about an unknown
+/// chip.
 fn hardware(model: &Model) -> String {
     if model.chip.family.is_some() {
         return format!("{{ family = {} }}", quoted(model.chip.name));
@@ -124,7 +125,7 @@ fn hardware(model: &Model) -> String {
     )
 }
 
-/// What another configuration of the same switch sets beside its policy.
+/// Keys beside the policy that another configuration of the same switch changes.
 pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
     let mut changes = vec![("switch.buffer", bytes(model.buffer()))];
     let priorities: Vec<_> = model.lossless.iter().collect();
@@ -148,7 +149,7 @@ pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
     changes
 }
 
-/// How long neighbours take to obey (ps): that of the speed of most lossless ports.
+/// Time that neighbours take to obey a pause (ps), at the speed of most lossless ports.
 fn reaction(model: &Model) -> u64 {
     let mut speeds: BTreeMap<u64, usize> = BTreeMap::new();
     for port in model.ports.iter().filter(|port| !port.groups.is_empty()) {
@@ -159,8 +160,8 @@ fn reaction(model: &Model) -> u64 {
     (quanta * QUANTUM_BITS / (speed as f64 * 1e6) * 1e12).round() as u64
 }
 
-/// What a policy needs to know of the model, as keys and TOML values. `limit` may change what a
-/// class of queues (lossless or not) has.
+/// Parameters of a policy that follow from the model, as keys and TOML values. `limit` may change
+/// the limit of a class of queues; its first argument is whether they are lossless.
 #[must_use]
 pub fn policy_parameters(
     model: &Model,
@@ -200,7 +201,8 @@ fn bytes(bytes: u64) -> String {
     format!("\"{bytes} B\"")
 }
 
-/// Alphas by priority for policies that know one list: those of the first port that has one.
+/// Alphas by priority, for policies with one list: those of the first port that has a limit for the
+/// priority.
 fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
     let of = |priority: u8| {
         let lossless = model.lossless.contains(&priority);
@@ -212,7 +214,7 @@ fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
             }
         });
         match found.next().map(|found| limit(lossless, found)) {
-            // One level that gives a lone group what its port's and its own give it.
+            // One level that gives a lone group the same memory as the alphas of port and group.
             Some(Limit::Alpha(alpha)) if lossless => {
                 number(model.port_alpha.map_or(alpha, |of_port| of_port * alpha / (1.0 + alpha)))
             }
@@ -235,7 +237,8 @@ fn threshold(limit: Limit) -> String {
     }
 }
 
-/// Entries with the same content become one with a list of ports (none: all) and priorities.
+/// Joins entries with the same content into one with priorities and a list of ports; without a
+/// list, the entry is for all ports.
 fn gathered(model: &Model, entries: &[(usize, u8, String)], direction: &str) -> Vec<String> {
     let mut contents: Vec<&String> = Vec::new();
     for (_, _, content) in entries {
@@ -320,8 +323,8 @@ fn egress_profiles(model: &Model, policy: &str, limit: &dyn Fn(bool, Limit) -> L
     [gathered(model, &lossy, direction), gathered(model, &lossless, direction)].concat()
 }
 
-/// Groups of the scheduler: strict queues first, the highest number first, then the others by
-/// weight. The same for all ports: that of the first port which has one.
+/// Groups of the scheduler: first the strict queues, with the highest number first, then the others
+/// by weight. All ports have the scheduler of the first port that has one.
 fn scheduler(config: &Config, model: &Model) -> Option<String> {
     let of = |port: &str, queue: u8| {
         let setting = config.queue_settings.get(&(Port::new(port), queue))?;
@@ -348,7 +351,7 @@ fn scheduler(config: &Config, model: &Model) -> Option<String> {
     if let Some(least) = least {
         let queues: Vec<_> = weighted.iter().map(|(queue, _)| *queue).collect();
         let frame = RDMA_FRAME.max(TCP_FRAME);
-        // A round is as short as it can be: the smallest quantum holds one frame.
+        // The smallest quantum is one frame, so that a round is as short as possible.
         let quanta: Vec<_> =
             weighted.iter().map(|(_, weight)| bytes((frame * weight).div_ceil(least))).collect();
         groups.push(format!(
@@ -359,20 +362,20 @@ fn scheduler(config: &Config, model: &Model) -> Option<String> {
     Some(groups.join(", "))
 }
 
-/// Marking by priority: thresholds (bytes) and the probability at the upper one.
+/// Marking by priority: thresholds (bytes) and the probability at the upper threshold.
 pub(crate) struct Marking {
     by_priority: BTreeMap<u8, (u64, u64)>,
     probability: f64,
 }
 
 impl Marking {
-    /// Nothing is marked.
+    /// No marking.
     pub(crate) fn none() -> Self {
         Self { by_priority: BTreeMap::new(), probability: 1.0 }
     }
 
-    /// Of every priority, that of the first port which has some; the probability is that of the
-    /// first lossless one.
+    /// Marking of the first port that has thresholds, for each priority. The probability is that of
+    /// the first lossless priority, or else of the first lossy one.
     fn of(config: &Config, model: &Model) -> Self {
         let mut found = BTreeMap::new();
         let mut probabilities = BTreeMap::new();
@@ -397,8 +400,8 @@ impl Marking {
         Self { by_priority: found, probability }
     }
 
-    /// Thresholds of every priority; those without marks have some, too, because the list has no
-    /// gaps.
+    /// Thresholds of every priority. Priorities without marking have some, too, because the list
+    /// has no gaps.
     fn thresholds(&self) -> Vec<String> {
         let Some((_, last)) = self.by_priority.last_key_value() else { return Vec::new() };
         let of = |queue: u8| {

@@ -1,7 +1,7 @@
-//! The databases of a running switch: Redis, with SONiC's numbers and keys.
+//! The databases of a running switch: Redis, with SONiC's database numbers and keys.
 //!
-//! A server is not trusted: every answer has limits ([`Limits`]) that hold before it is in memory,
-//! and every wait ends, at a signal too. The library packs commands and parses answers.
+//! A server is not trusted. Limits ([`Limits`]) apply to every answer before it is in memory, and
+//! every wait ends, also after a signal. The library packs commands and parses answers.
 
 mod address;
 mod answer;
@@ -26,22 +26,22 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wire::System;
 
-/// Keys that one step of a scan looks at.
+/// Number of keys that one step of a scan examines.
 const STEP: u32 = 1_000;
-/// A value is not longer (bytes).
+/// Longest value (bytes).
 pub(crate) const VALUE_MAX: usize = 1 << 20;
-/// A key is not longer (bytes).
+/// Longest key (bytes).
 pub(crate) const KEY_MAX: usize = 4_096;
-/// Characters of a server's error that are shown.
+/// Longest error of a server that is shown (characters).
 const SHOWN_MAX: usize = 300;
 
-/// So often a question is put where connections break.
+/// Number of attempts to ask a question if connections break.
 const ATTEMPTS: u32 = 3;
 
 /// Databases of SONiC by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Database {
-    /// What daemons ask of the switch: pools and profiles as they run.
+    /// Requests of daemons to the switch: running pools and profiles.
     Appl,
     /// Counters and watermarks.
     Counters,
@@ -52,7 +52,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// Its number.
+    /// Number of the database.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
@@ -63,7 +63,7 @@ impl Database {
         }
     }
 
-    /// Its name.
+    /// Name of the database.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Database {
     }
 }
 
-/// Why a database gave no answer.
+/// The reason why a database gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{address}, {database}: {message}")]
 pub struct StoreError {
@@ -83,14 +83,14 @@ pub struct StoreError {
     pub address: String,
     /// The database.
     pub database: &'static str,
-    /// What went wrong.
+    /// Error message.
     pub message: String,
-    /// Whether somebody asked us to end while we waited.
+    /// Whether a signal ended the wait.
     pub interrupted: bool,
 }
 
 impl StoreError {
-    /// What to do.
+    /// Advice.
     #[must_use]
     pub const fn help(&self) -> &'static str {
         "give HOST:PORT or the path of a socket that the switch's Redis listens on, such as /var/run/redis/redis.sock"
@@ -100,15 +100,14 @@ impl StoreError {
 /// Fields of a hash.
 pub type Fields = BTreeMap<String, String>;
 
-/// A server with SONiC's databases. Connections are made when they are needed, and anew after a
-/// fault.
+/// A server with SONiC's databases. Connections are opened when needed, and again after a fault.
 pub struct Store {
     address: Address,
-    /// Where connections come from; else what is wrong with the address.
+    /// Opens connections; `Err` with the mistake in the address.
     network: Result<Box<dyn Network>, String>,
     limits: Limits,
     open: BTreeMap<Database, Box<dyn Wire>>,
-    /// When all questions have to be answered, by the network's clock.
+    /// Time by which all questions must be answered, on the network's clock.
     deadline: Option<Duration>,
     interrupted: Option<Arc<AtomicBool>>,
 }
@@ -120,8 +119,8 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// A server at `host:port`, at the path of a socket, or at a URL of Redis. Nothing is asked
-    /// yet.
+    /// A server at `host:port`, at the path of a socket, or at a Redis URL. The connection is
+    /// opened later.
     #[must_use]
     pub fn new(address: &str) -> Self {
         let address = Address::new(address);
@@ -137,30 +136,30 @@ impl Store {
         }
     }
 
-    /// A server that is reached in another way than by the system's sockets.
+    /// A server that is reached through `network` instead of the system's sockets.
     #[must_use]
     pub fn over(address: &str, network: Box<dyn Network>) -> Self {
         Self { network: Ok(network), ..Self::new(address) }
     }
 
-    /// Connects to this server with other limits.
+    /// Sets the limits of the server's answers.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Once the flag is set, every question ends at once with an error.
+    /// Sets a flag that ends every question with an error once it is true.
     pub fn interrupt_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.interrupted = flag;
     }
 
-    /// All questions from now on have to be answered within this time, until the next call; without
-    /// one, each has its own.
+    /// Sets the time within which all later questions must be answered, until the next call. With
+    /// `None`, each question has a separate time limit.
     pub fn answer_within(&mut self, time: Option<Duration>) {
         self.deadline = time.zip(self.network.as_ref().ok()).map(|(time, network)| network.now() + time);
     }
 
-    /// What bounds the server's answers.
+    /// Limits of the server's answers.
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits
@@ -172,7 +171,7 @@ impl Store {
         self.address.shown()
     }
 
-    /// A part of file names that no other server has.
+    /// A part of file names that is unique to the server.
     #[must_use]
     pub fn file_name(&self) -> String {
         self.address.file_name()
@@ -182,8 +181,7 @@ impl Store {
         StoreError {
             address: printable(self.address.shown()).into_owned(),
             database: database.name(),
-            // Anything may be in what a server says: escapes of a terminal, or the password that it
-            // was given.
+            // A server's text may contain terminal escapes, or the password that it received.
             message: printable(&self.address.hide(message.as_ref())).into_owned(),
             interrupted: false,
         }
@@ -212,7 +210,7 @@ impl Store {
         self.deadline.zip(self.network.as_ref().ok()).is_some_and(|(end, network)| network.now() >= end)
     }
 
-    /// An open connection to a database, or a new one.
+    /// Takes the open connection to a database, or opens one.
     fn connected(&mut self, database: Database) -> Result<Box<dyn Wire>, Trouble> {
         if let Some(wire) = self.open.remove(&database) {
             return Ok(wire);
@@ -237,7 +235,7 @@ impl Store {
         Ok(wire)
     }
 
-    /// One question and its answer.
+    /// Sends a question and receives its answer.
     fn exchange(&self, wire: &mut dyn Wire, command: &Cmd) -> Result<Value, Trouble> {
         let network = self.network.as_ref().map_err(|message| Trouble::Nonsense(message.clone()))?;
         let own = network.now() + self.limits.time;
@@ -253,12 +251,12 @@ impl Store {
             return Err(Trouble::Refused(String::from_utf8_lossy(message).trim_end().to_owned()));
         }
         redis::parse_redis_value(&bytes)
-            .map_err(|error| Trouble::Nonsense(format!("an answer that is none: {error}")))
+            .map_err(|error| Trouble::Nonsense(format!("an invalid answer: {error}")))
     }
 
-    /// Asks; a connection that fails is given up. One that was there before may have been closed
-    /// meanwhile: then the question is put again over a new one. Every question here may be asked
-    /// twice.
+    /// Asks a question. After a break of the connection, which the server may have closed
+    /// meanwhile, the question is repeated over a new one. All questions of this module may be
+    /// asked twice.
     fn ask(&mut self, database: Database, command: &Cmd) -> Result<Value, StoreError> {
         let mut attempts = 0;
         loop {
@@ -276,17 +274,17 @@ impl Store {
         }
     }
 
-    /// What an answer means.
+    /// Converts an answer.
     fn read<T: FromRedisValue>(&self, database: Database, value: Value) -> Result<T, StoreError> {
         redis::from_redis_value(value)
             .map_err(|error| self.error(database, format!("an unexpected answer: {error}")))
     }
 
-    /// Keys of hashes that match a pattern and are wanted, sorted.
+    /// Keys of hashes that match a pattern and satisfy `wanted`, sorted.
     ///
     /// # Errors
-    /// No answer; more keys than a configuration has; a key that is not UTF-8; a scan without an
-    /// end.
+    /// If there is no answer, or the scan does not end. If there are more keys than a configuration
+    /// has, or a key is too long or not UTF-8.
     pub fn keys(
         &mut self,
         database: Database,
@@ -319,7 +317,7 @@ impl Store {
                 let most = self.limits.dump_bytes;
                 return Err(self.error(database, format!("more than {most} B of keys match {pattern}")));
             }
-            // A scan proceeds with every step, even where it finds nothing.
+            // The cursor of a scan changes with every step, even if the step finds nothing.
             if next == cursor && next != 0 {
                 return Err(
                     self.error(database, format!("the scan of its keys stays at {cursor}: is it a Redis?"))
@@ -327,7 +325,7 @@ impl Store {
             }
             cursor = next;
             if cursor == 0 {
-                // A scan may answer a key twice.
+                // A scan may return a key twice.
                 found.sort_unstable();
                 found.dedup();
                 return Ok(found);
@@ -337,10 +335,10 @@ impl Store {
         Err(self.error(database, message))
     }
 
-    /// Fields of a hash; empty where there is none.
+    /// Fields of a hash; empty if it does not exist.
     ///
     /// # Errors
-    /// No answer; something else than a hash; a value that is not UTF-8, or longer than 1 MiB.
+    /// If there is no answer, the key is not a hash, or a value is not UTF-8 or longer than 1 MiB.
     pub fn fields(&mut self, database: Database, key: &str) -> Result<Fields, StoreError> {
         let answer = self.ask(database, cmd("HGETALL").arg(key))?;
         self.read_fields(database, key, answer)
@@ -362,11 +360,10 @@ impl Store {
         Ok(fields)
     }
 
-    /// Sets a field of a hash, whatever is there. Where something is there that must not be lost,
-    /// see [`Self::swap`].
+    /// Sets a field of a hash unconditionally. Use [`Self::swap`] if a value must not be lost.
     ///
     /// # Errors
-    /// No answer, or a refusal.
+    /// If there is no answer, or the server refuses.
     pub fn set(&mut self, database: Database, key: &str, field: &str, value: &str) -> Result<(), StoreError> {
         let answer = self.ask(database, cmd("HSET").arg(key).arg(field).arg(value))?;
         self.read::<i64>(database, answer).map(|_| ())

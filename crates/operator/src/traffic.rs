@@ -4,23 +4,23 @@
 use crate::{Model, Network, OperatorError};
 use std::fmt::Write as _;
 
-/// Frames of RDMA (bytes): 4 KiB of payload and the headers of RoCE v2.
+/// Frame of RDMA (bytes): 4 KiB of payload and the headers of RoCE v2.
 pub(crate) const RDMA_FRAME: u64 = 4_096 + RDMA_HEADERS;
 /// Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4 (bytes).
 const RDMA_HEADERS: u64 = 62;
-/// Frames of TCP (bytes).
+/// Frame of TCP (bytes).
 pub(crate) const TCP_FRAME: u64 = 1_500;
-/// Packet-hops that one run shall have: one or two seconds of a core.
+/// Target number of packet-hops of a run: one or two seconds on one core.
 const HOPS: f64 = 2.5e6;
-/// A run is not shorter: a few times the largest completion times of short flows (s).
+/// Shortest run (s): a few times the longest completion times of short flows.
 const SHORTEST_SECONDS: f64 = 1e-3;
-/// And not longer (s).
+/// Longest run (s).
 const LONGEST_SECONDS: f64 = 0.5;
 
 /// Kinds of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `fan_in` servers answer a client at once: lossless where the switch has lossless priorities.
+    /// `fan_in` servers answer a client at once; lossless if the switch has lossless priorities.
     Incast,
     /// TCP flows of web search, lossy.
     WebSearch,
@@ -31,7 +31,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds of traffic.
     pub const ALL: [Self; 4] = [Self::Incast, Self::WebSearch, Self::RdmaTcp, Self::Storage];
 
     /// Name on the command line.
@@ -45,14 +45,14 @@ impl Kind {
         }
     }
 
-    /// The kind of this name.
+    /// The kind with this name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether it has lossy traffic, and whether it has lossless traffic where there is a lossless
-    /// priority.
+    /// Whether the kind has lossy traffic, and whether it has lossless traffic if there is a
+    /// lossless priority.
     #[must_use]
     pub const fn has(self) -> (bool, bool) {
         match self {
@@ -63,21 +63,20 @@ impl Kind {
     }
 }
 
-/// What is sent.
+/// Traffic of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
     /// Kind.
     pub kind: Kind,
     /// The network around the switch.
     pub network: Network,
-    /// Offered payload of the background, as a part of the hosts' links.
+    /// Offered payload of the background, as a fraction of the hosts' links.
     pub load: f64,
-    /// Servers that answer at once; none: 32, or all but one.
+    /// Number of servers that answer at once; `None`: 32, or all but one host.
     pub fan_in: Option<usize>,
-    /// Bytes of all answers together; none: a quarter of what is shared.
+    /// Size of all answers together (bytes); `None`: a quarter of the shared memory.
     pub request: Option<u64>,
-    /// Time in which flows start (s); none: as long as a run of about 2.5 million packet-hops
-    /// takes.
+    /// Time in which flows start (s); `None`: the time for about 2.5 million packet-hops.
     pub duration_seconds: Option<f64>,
 }
 
@@ -91,7 +90,7 @@ impl Traffic {
 
 /// The traffic of a model in numbers.
 pub(crate) struct Planned {
-    /// Classes with lossless packets.
+    /// Lossless priority, if the traffic uses one.
     pub(crate) lossless: Option<u8>,
     /// Queue of lossy packets.
     pub(crate) lossy: u8,
@@ -105,7 +104,7 @@ pub(crate) struct Planned {
 
 impl Planned {
     /// # Errors
-    /// A fan-in beyond the ports, a load or a duration that is none.
+    /// If the fan-in exceeds the ports, or load or duration is out of range.
     pub(crate) fn new(model: &Model, traffic: &Traffic, lossy: u8) -> Result<Self, OperatorError> {
         traffic.network.check(model)?;
         let hosts = traffic.network.host_ports(model).count();
@@ -129,14 +128,14 @@ impl Planned {
         let (background, answers) = match traffic.kind {
             Kind::WebSearch => (traffic.load, 0.0),
             Kind::Incast => (0.0, traffic.load),
-            // Reverie's incast is rare beside its background.
+            // In Reverie's mix, incast is rare compared with the background.
             Kind::RdmaTcp => (traffic.load, traffic.load / 8.0),
             Kind::Storage => (traffic.load * 0.75, traffic.load * 0.25),
         };
         let per_host = bytes_per_second / hosts as f64;
         let queries_per_second = (answers * per_host / request as f64).max(1e-3);
-        // In a star a packet crosses two links, and its acknowledgement does (TCP: of every second
-        // one).
+        // In a star, a packet and its acknowledgement cross two links each; TCP acknowledges every
+        // second packet.
         let ways = traffic.network.ways();
         let hops = |load: f64, frame: u64, each: f64| load * bytes_per_second / frame as f64 * each * ways;
         let rdma = lossless.is_some();
@@ -168,7 +167,7 @@ impl Planned {
         })
     }
 
-    /// `[[transport]]` and `[[workload]]`.
+    /// The tables `[[transport]]` and `[[workload]]`.
     pub(crate) fn toml(&self, lossy_marks: bool) -> String {
         let mut text = String::new();
         // Writing into a string cannot fail.

@@ -1,8 +1,8 @@
-//! ABM's control plane on a switch with Dynamic Thresholds: alpha of every profile follows how many
-//! of its queues are congested and how fast they drain (ABM, SIGCOMM 2022, section 4.4), within
-//! powers of two and bounds.
+//! ABM's control plane on a switch with Dynamic Thresholds (ABM, SIGCOMM 2022, section 4.4). The
+//! alpha of every profile follows the number of its congested queues and their drain rates. It is a
+//! power of two within bounds.
 //!
-//! [`Tuner`] decides and knows no clock and no database; [`Daemon`] reads counters and writes
+//! [`Tuner`] decides, without a clock or a database. [`Daemon`] reads counters and writes
 //! `dynamic_th`.
 
 mod counters;
@@ -21,25 +21,26 @@ use bufferlab_sonic::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Exponents that chips have; the ends mean "nothing" or "everything" on some.
+/// Exponents that chips accept; smaller and larger ones mean "nothing" or "everything" on some
+/// chips.
 const EXPONENTS: (i8, i8) = (-7, 7);
-/// A queue that holds so much of its threshold is congested (ABM's share).
+/// Fraction of its threshold above which a queue is congested (from ABM).
 const CONGESTED: f64 = 0.9;
-/// No queue drains slower than an equal share of eight.
+/// Smallest drain rate of a queue: an equal share of eight queues.
 const DRAIN_MIN: f64 = 0.125;
 
-/// What an operator allows.
+/// Limits that an operator sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Steps of the exponent below the configured one.
+    /// Largest number of steps of the exponent below the configured one.
     pub down: u8,
-    /// Steps above.
+    /// Largest number of steps of the exponent above the configured one.
     pub up: u8,
-    /// Intervals from one change of a profile to the next.
+    /// Least number of intervals between two changes of a profile.
     pub hold: u32,
-    /// Faults in a row after which everything is as it was configured.
+    /// Number of consecutive faults after which all profiles are reverted.
     pub faults_max: u32,
-    /// Whether lossless groups are tuned, too: that moves pause points.
+    /// Whether lossless groups are also tuned, which moves pause points.
     pub lossless: bool,
 }
 
@@ -49,14 +50,14 @@ impl Default for Settings {
     }
 }
 
-/// A group or queue that is watched.
+/// A watched group or queue.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Member {
     /// Port.
     pub port: String,
     /// Number of the group or queue.
     pub index: u8,
-    /// Whether it is a priority group.
+    /// Whether the member is a priority group.
     pub group: bool,
 }
 
@@ -65,17 +66,17 @@ pub struct Member {
 pub struct Tracked {
     /// Name.
     pub profile: String,
-    /// Exponent as configured.
+    /// Configured exponent.
     pub original: i8,
-    /// Exponent that the switch has.
+    /// Current exponent of the switch.
     pub applied: i8,
-    /// Least and largest exponent.
+    /// Smallest and largest exponent.
     pub bounds: (i8, i8),
-    /// Pool, and its size (bytes).
+    /// Pool and its size (bytes).
     pub pool: (String, u64),
-    /// Who has the profile.
+    /// Groups and queues with the profile.
     pub members: Vec<Member>,
-    /// Whether somebody else has changed it: then it is left alone.
+    /// Whether another program has changed the profile, so that the tuner leaves it alone.
     pub left_alone: bool,
     since: u32,
 }
@@ -85,11 +86,11 @@ pub struct Tracked {
 pub struct Decision {
     /// Profile.
     pub profile: String,
-    /// Exponent before.
+    /// Exponent before the change.
     pub from: i8,
-    /// And after.
+    /// Exponent after the change.
     pub to: i8,
-    /// Why.
+    /// Reason for the change.
     pub reason: String,
 }
 
@@ -105,10 +106,11 @@ pub struct Tuner {
 }
 
 impl Tuner {
-    /// Profiles of lossy queues with a dynamic limit, and of lossless groups if they are wanted.
+    /// Tracks the profiles of lossy queues with a dynamic limit, and those of lossless groups if
+    /// the settings include them.
     ///
     /// # Errors
-    /// None that could be tuned.
+    /// If no profile can be tuned.
     pub fn new(config: &Config, settings: Settings) -> Result<Self, OperatorError> {
         let mut members: BTreeMap<String, Vec<Member>> = BTreeMap::new();
         for port in config.named_ports() {
@@ -146,16 +148,16 @@ impl Tuner {
         Ok(Self { settings, tracked, speeds: speeds.collect(), before: None })
     }
 
-    /// What the settings say.
+    /// The operator's settings.
     #[must_use]
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What is due after a sample. The first one is only remembered.
+    /// Changes that are due after a sample. The first sample is only stored.
     ///
     /// # Errors
-    /// Numbers that no switch has; the sample is forgotten.
+    /// If the sample has impossible numbers; it is then ignored.
     pub fn decide(&mut self, sample: Sample) -> Result<Vec<Decision>, String> {
         self.plausible(&sample)?;
         let Some(before) = self.before.replace(sample.clone()) else { return Ok(Vec::new()) };
@@ -178,7 +180,7 @@ impl Tuner {
         Ok(due)
     }
 
-    /// A change was made.
+    /// Records that a change was made.
     pub fn applied(&mut self, decision: &Decision) {
         if let Some(tracked) = self.tracked.iter_mut().find(|tracked| tracked.profile == decision.profile) {
             tracked.applied = decision.to;
@@ -186,7 +188,7 @@ impl Tuner {
         }
     }
 
-    /// Counters that no switch has: watermarks above the memory.
+    /// Refuses impossible counters: watermarks far above the pool.
     fn plausible(&self, sample: &Sample) -> Result<(), String> {
         for tracked in &self.tracked {
             let (pool, size) = &tracked.pool;
@@ -206,8 +208,8 @@ impl Tuner {
 }
 
 fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member>) -> Option<Tracked> {
-    // A profile that is made of a row of pg_profile_lookup.ini stands in the database only once the
-    // switch has made it.
+    // A profile made from a row of pg_profile_lookup.ini is in the database only after the switch
+    // has made it.
     let profile = config.profiles.get(name)?;
     let Threshold::Dynamic(original) = profile.threshold.as_ref()?.value else { return None };
     let pool = profile.pool.as_ref().map_or(LOSSLESS_POOL, |pool| pool.value.as_str());
@@ -225,15 +227,15 @@ fn tracked(config: &Config, settings: &Settings, name: &str, members: Vec<Member
         pool: (pool.to_owned(), size),
         members,
         left_alone: false,
-        // The first change may come at once.
+        // The first change need not wait.
         since: u32::MAX,
     })
 }
 
-/// What an interval says about a profile.
+/// Observations of an interval about a profile.
 struct Seen {
     congested: usize,
-    /// Mean drain rate of those, of the line rate.
+    /// Mean drain rate of the congested queues, as a fraction of the line rate.
     drain: f64,
     threshold: f64,
 }
@@ -253,7 +255,7 @@ impl Seen {
         let (mut congested, mut drain) = (0, 0.0);
         for member in &tracked.members {
             let Some((was, is)) = before.members.get(member).zip(after.members.get(member)) else { continue };
-            // Counters that were cleared say nothing about this interval.
+            // Counters that were cleared tell nothing about this interval.
             let dropped = is.dropped.checked_sub(was.dropped).is_some_and(|packets| packets > 0);
             let long = is.watermark > 0 && is.watermark as f64 >= CONGESTED * threshold;
             if !dropped && !long {
@@ -269,11 +271,12 @@ impl Seen {
         Self { congested, drain, threshold }
     }
 
-    /// ABM: alpha of a lone queue at line rate, divided by the congested ones and scaled by their
-    /// drain rate; rounded down to a power of two.
+    /// Target exponent by ABM: the alpha of a lone queue at line rate is divided by the number of
+    /// congested queues and multiplied by their drain rate. The result is rounded down to a power
+    /// of two.
     fn target(&self, (least, largest): (i8, i8)) -> i8 {
         let factor = self.drain / self.congested.max(1) as f64;
-        // A whole power of two must not fall below itself by rounding.
+        // Rounding must not move a whole power of two below itself.
         let steps = (factor.log2() + 1e-9).floor() as i8;
         largest.saturating_add(steps).clamp(least, largest)
     }

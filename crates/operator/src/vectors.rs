@@ -1,5 +1,5 @@
-//! Test vectors for qualification: how many packets on which port pause, lose and resume, by the
-//! rules of the chip and by simulation, packet by packet.
+//! Test vectors for qualification: the packets at which ports pause, lose and resume, by the rules
+//! of the chip and by a packet-level simulation.
 
 mod text;
 mod yaml;
@@ -16,36 +16,36 @@ use bufferlab_sonic::resolve::Resolved;
 use bufferlab_sonic::silicon::{Chip, GroupPoint, Memory, Prediction, predict};
 use serde::Serialize;
 
-/// So many groups fill together in the vectors for several at once.
+/// Numbers of groups that fill at once.
 const TOGETHER: [usize; 3] = [2, 4, 8];
-/// Packets by which rules and simulation may differ: how either rounds.
+/// Difference allowed between rules and simulation because of rounding (packets).
 const APART: u64 = 1;
-/// Sequences are not longer than this.
+/// Longest sequence of groups.
 const SEQUENCE_MAX: usize = 64;
 
-/// A number by the rules of the chip and by simulation (packets).
+/// A number of packets, by the rules of the chip and by simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
     /// By the rules.
     pub formula: u64,
-    /// By simulation; absent where it did not come to it.
+    /// By simulation; absent if the point was not reached.
     pub simulated: Option<u64>,
 }
 
 impl Point {
-    /// How far the two are apart; infinite without a simulated number.
+    /// Difference of the two numbers; infinite without a simulated number.
     #[must_use]
     pub fn apart(&self) -> u64 {
         self.simulated.map_or(u64::MAX, |simulated| simulated.abs_diff(self.formula))
     }
 }
 
-/// Groups that fill in turn, one packet each.
+/// Groups that fill in turn, one packet at a time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Together {
-    /// How many.
+    /// Number of groups.
     pub groups: usize,
-    /// Each pauses with so many; simulated: the last of them.
+    /// Packets at which each group pauses; by simulation, at which the last one pauses.
     pub pause: Point,
 }
 
@@ -58,36 +58,37 @@ pub struct GroupVector {
     pub speed_mbps: Option<u64>,
     /// Cable (metres).
     pub cable_metres: Option<f64>,
-    /// The port that sends, and the one that is blocked.
+    /// The sending port, and the blocked port.
     pub ports: [String; 2],
-    /// Groups of the port, each with a DSCP that leads to it.
+    /// Groups of the port, each with a DSCP that maps to it.
     pub groups: Vec<(u8, u8)>,
     /// Minimum of a group.
     pub minimum: u64,
     /// Packets at which a lone group pauses.
     pub pause: Point,
-    /// The first packet that is lost.
+    /// Number of the first lost packet.
     pub loss: Point,
-    /// Packets below the pause point at which it resumes.
+    /// Packets below the pause point at which the group resumes.
     pub resume: Point,
     /// Pause points of groups that fill one after the other.
     pub sequence: Vec<Point>,
     /// Groups that fill in turn.
     pub together: Vec<Together>,
-    /// Groups that the headroom pool of a slice holds: each `full`, the last one `partial`.
+    /// Groups that the headroom pool of a slice can serve: each with `full` packets, the last one
+    /// with `partial`.
     pub pool: Option<PoolVector>,
 }
 
-/// How a headroom pool fills.
+/// Numbers of a headroom pool.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PoolVector {
-    /// Groups until it is full.
+    /// Groups until the pool is full.
     pub groups: u64,
-    /// Packets beyond the pause of every group but the last.
+    /// Packets after the pause, for every group but the last.
     pub full: u64,
-    /// Those of the last.
+    /// Packets after the pause, for the last group.
     pub partial: u64,
-    /// Sum of all: by the rules, and simulated.
+    /// Sum over all groups.
     pub sum: Point,
 }
 
@@ -96,9 +97,9 @@ pub struct PoolVector {
 pub struct QueueVector {
     /// Profile.
     pub profile: String,
-    /// Queue, and a DSCP that leads to it.
+    /// Queue, and a DSCP that maps to it.
     pub queue: (u8, u8),
-    /// The first packet that is lost.
+    /// Number of the first lost packet.
     pub loss: Point,
 }
 
@@ -109,19 +110,19 @@ pub struct Vectors {
     pub chip: &'static str,
     /// Chip in words.
     pub title: &'static str,
-    /// Bytes of a cell.
+    /// Size of a cell (bytes).
     pub cell_bytes: u64,
     /// Slices of the memory.
     pub slices: u64,
-    /// Size of the packets.
+    /// Size of the packets (bytes).
     pub packet_bytes: u64,
     /// Lossless groups by profile.
     pub groups: Vec<GroupVector>,
     /// Lossy queues by profile.
     pub queues: Vec<QueueVector>,
-    /// What could not be predicted.
+    /// Parts that could not be predicted.
     pub not_predicted: Vec<String>,
-    /// What limits the trust in these numbers, in sentences.
+    /// Limits of these numbers, in sentences.
     pub caveats: Vec<String>,
 }
 
@@ -129,7 +130,7 @@ impl Vectors {
     /// The vectors of a configuration on a chip.
     ///
     /// # Errors
-    /// What [`Model::new`] and [`Bench::new`] lack.
+    /// See [`Model::new`] and [`Bench::new`].
     pub fn new(config: &Config, chip: &'static Chip, packet_bytes: u64) -> Result<Self, OperatorError> {
         let prediction = predict(config, chip, packet_bytes)?;
         let memory = Memory::new(config, chip)?;
@@ -172,7 +173,7 @@ impl Vectors {
             let in_turn = in_turn.map(|(at, point)| (format!("pause of group {}", at + 1), *point));
             let together = group.together.iter();
             let together = together.map(|one| (format!("pause of each of {}", one.groups), one.pause));
-            // A pool that the configuration's groups cannot fill has no simulated sum.
+            // If the configured groups cannot fill a pool, its sum is not simulated.
             let pool = group.pool.map(|pool| ("headroom pool".to_owned(), pool.sum));
             let pool = pool.filter(|(_, sum)| sum.simulated.is_some());
             let all = lone.into_iter().chain(in_turn).chain(together).chain(pool);
@@ -193,8 +194,7 @@ impl Vectors {
             .collect()
     }
 
-    /// The largest distance between rules and simulation of the points of lone groups and queues
-    /// (packets).
+    /// Largest difference between rules and simulation for lone groups and queues (packets).
     #[must_use]
     pub fn apart(&self) -> u64 {
         let groups = self.groups.iter().flat_map(|group| [group.pause, group.loss, group.resume]);
@@ -203,7 +203,7 @@ impl Vectors {
     }
 }
 
-/// A DSCP that becomes a class with `kind` leading to `index`; without maps, the number itself.
+/// A DSCP whose class maps to `index` in the map of this kind; without maps, `index` itself.
 fn dscp(config: &Config, port: &str, kind: MapKind, index: u8) -> u8 {
     let port = Port::new(port);
     let found = config.map(&port, MapKind::DscpToTc).zip(config.map(&port, kind)).and_then(
@@ -241,7 +241,7 @@ impl Maker<'_> {
             return Ok(None);
         };
         let Some(&priority) = point.groups.first() else { return Ok(None) };
-        // Whatever goes to one port comes from others.
+        // A packet must enter through another port than it leaves.
         let last = self.bench.ports() as u16 - 1;
         let to = if from < last { last } else { 0 };
         let [pause, loss, resume] = point.packets;
@@ -270,8 +270,8 @@ impl Maker<'_> {
         }))
     }
 
-    /// Ports and groups with the same profile in the slice of `from`, without the blocked port: two
-    /// groups of a port, then the next port.
+    /// Ports and groups with the profile in the slice of `from`, without the blocked port. All
+    /// groups of a port come before those of the next port.
     fn members(&self, point: &GroupPoint, from: u16, to: u16) -> Vec<(u16, u8)> {
         let spread = bufferlab_core::PortSpread::new(self.model.ports.len(), self.model.slices as usize);
         let slice = |port: u16| spread.slice_of(usize::from(port));
@@ -303,8 +303,8 @@ impl Maker<'_> {
         Ok(points)
     }
 
-    /// k groups that grow alike share the pool alike: each pauses at its minimum and α S / (1 + k
-    /// α).
+    /// Groups that grow alike share the pool equally: each of k groups pauses at its minimum plus α
+    /// S / (1 + k α).
     fn together(
         &mut self,
         point: &GroupPoint,
@@ -350,7 +350,7 @@ impl Maker<'_> {
             return Ok(None);
         };
         let per_packet = self.memory.per_packet(self.prediction.packet_bytes);
-        // Whole packets: what they leave of a group's headroom is there for the last group.
+        // Packets are whole: the rest of each group's headroom remains for the last group.
         let full = pool.full / per_packet;
         let partial = (pool.cells / per_packet).saturating_sub((pool.groups - 1) * full).min(full);
         let formula = (pool.groups - 1) * full + partial;
@@ -358,8 +358,8 @@ impl Maker<'_> {
         let simulated = if groups <= members.len() {
             self.bench.reset()?;
             let mut sum = 0;
-            // All pause before any of them goes on: otherwise headroom would begin where the pool
-            // of the others ends.
+            // Each group fills its headroom before the next one starts, so that only the last group
+            // finds less than its full headroom.
             for &(from, group) in &members[..groups] {
                 self.bench.fill_to_pause(from, to, group);
                 self.bench.fill_to_loss(from, to, group);

@@ -1,4 +1,4 @@
-//! What if alpha or the policy were another one? Variants of a configuration, a table, and a
+//! Predicts the effect of another alpha or policy: variants of a configuration, a table, and a
 //! recommendation.
 
 mod keep;
@@ -18,23 +18,24 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The label of the configuration as it is.
+/// Label of the current configuration.
 pub const TODAY: &str = "today";
-/// The label of the other configuration.
+/// Label of the other configuration.
 pub const CHANGED: &str = "changed";
-/// Exponents of alpha that SONiC's chips know; beyond, they mean "nothing" or "everything".
+/// Exponents of alpha that SONiC's chips accept; smaller and larger ones mean "nothing" or
+/// "everything".
 const EXPONENTS: std::ops::RangeInclusive<i32> = -7..=7;
 /// Steps of the exponent of lossless groups, and of lossy queues.
 const LOSSLESS_STEPS: [i32; 3] = [-1, 1, 2];
 const LOSSY_STEPS: [i32; 2] = [-1, 1];
 
-/// What can be done with a variant.
+/// The kind of change that a variant needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
-    /// The configuration as it is.
+    /// None: the current configuration.
     Today,
-    /// `dynamic_th` of the switch's profiles.
+    /// Another `dynamic_th` of the switch's profiles.
     Setting,
     /// Another configuration.
     Configuration,
@@ -42,36 +43,36 @@ pub enum Reach {
     Policy,
 }
 
-/// Something that is compared.
+/// A compared variant.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// Name in tables.
     pub label: String,
-    /// What it means on the switch.
+    /// Meaning on the switch.
     pub meaning: String,
-    /// What can be done with it.
+    /// The kind of change that the variant needs.
     pub reach: Reach,
-    /// As the lab takes it.
+    /// The variant of the scenario.
     pub variant: Variant,
 }
 
-/// A scenario and what is compared in it.
+/// A scenario and the variants that are compared in it.
 #[derive(Clone, Debug)]
 pub struct WhatIf {
     /// The scenario file.
     pub scenario: String,
-    /// What is compared, the configuration as it is first.
+    /// The variants; the current configuration comes first.
     pub choices: Vec<Choice>,
-    /// What was simplified, in sentences.
+    /// Simplifications, in sentences.
     pub notes: Vec<String>,
 }
 
 impl WhatIf {
-    /// Plans a configuration under some traffic, beside another configuration of the same switch if
-    /// there is one.
+    /// Plans the comparison for a configuration under some traffic, optionally with another
+    /// configuration of the same switch.
     ///
     /// # Errors
-    /// Traffic that does not fit; another configuration with other ports.
+    /// If the traffic does not fit the switch, or the other configuration has other ports.
     pub fn new(
         name: &str,
         (config, model): (&Config, &Model),
@@ -105,7 +106,7 @@ impl WhatIf {
     }
 }
 
-/// What is to be checked before the numbers of a scenario are trusted, in sentences.
+/// Warnings of a scenario that the user must check before trusting its numbers, in sentences.
 fn warnings(text: &str) -> Result<Vec<String>, OperatorError> {
     let loaded = load_text(Path::new("what-if.toml"), text, &[]).map_err(|error| {
         let problems: Vec<_> = error.problems().iter().map(ToString::to_string).collect();
@@ -166,7 +167,7 @@ fn choice(
     Ok(Choice { label: label.to_owned(), meaning: meaning.to_owned(), reach, variant })
 }
 
-/// The configuration with other exponents of one class, as far as chips have them.
+/// The configuration with other exponents of one class, if chips accept them.
 fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, OperatorError> {
     let class = if lossless { "lossless" } else { "lossy" };
     let mut exponents: Vec<i32> = model
@@ -205,15 +206,14 @@ fn steps(model: &Model, lossless: bool, steps: &[i32]) -> Result<Vec<Choice>, Op
     Ok(choices)
 }
 
-/// Policies of the literature in the same memory, with the same headroom and their own defaults of
-/// alpha.
+/// Policies of the literature in the same memory, with the same headroom and their default alphas.
 fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     let mut choices = Vec::new();
     for (label, policy, meaning) in [
         ("policy ABM", "sonic-abm", "Active Buffer Management in the switch's pools, alpha = 1"),
         ("policy Reverie", "reverie", "Reverie: one pool, filtered queue lengths, alpha = 1"),
     ] {
-        // Reverie knows no ports without its lossless priorities.
+        // Reverie does not support ports without its lossless priorities.
         if policy == "reverie" && model.some_ports().is_some() && !model.lossless.is_empty() {
             continue;
         }
@@ -224,13 +224,13 @@ fn policies(model: &Model) -> Result<Vec<Choice>, OperatorError> {
     Ok(choices)
 }
 
-/// A column of the table for every metric of a pattern.
+/// A column of the table for each metric of a pattern.
 struct Column {
-    /// The ids; `{}` is a class.
+    /// Pattern of the metrics' ids; `{}` is a class.
     pattern: &'static str,
-    /// The heading; `{}` as in the pattern.
+    /// Heading; `{}` is the class of the pattern.
     heading: &'static str,
-    /// Left out for a class that has a metric of this pattern.
+    /// The column is left out for a class that has a metric of this pattern.
     unless: Option<&'static str>,
 }
 
@@ -245,14 +245,14 @@ const COLUMNS: [Column; 8] = [
     column("pauses.paused_ms", "paused ms"),
     column("pauses.headroom_max_kb", "headroom KB"),
     column("short.slowdown_p99", "short p99 x"),
-    // Answers of queries are judged by the query.
+    // For queries the completion time of the query counts, and not that of its answers.
     Column { unless: Some(QUERIES), ..column("class.{}.fct_p99_us", "{} FCT p99 us") },
     column(QUERIES, "{} QCT p99 ms"),
 ];
 
 const QUERIES: &str = "class.{}.qct_p99_ms";
 
-/// The table and the recommendation, for people.
+/// The table and the recommendation as text.
 #[must_use]
 pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendation) -> String {
     let mut text = String::new();
@@ -280,7 +280,7 @@ pub fn text(comparison: &Comparison, plan: &WhatIf, recommendation: &Recommendat
     text
 }
 
-/// A line for each choice, columns as wide as they must be.
+/// A line for each choice, with columns as wide as their cells.
 fn table(comparison: &Comparison) -> String {
     let columns = columns(comparison);
     let headings = columns.iter().map(|(_, heading)| heading.clone());
@@ -304,7 +304,7 @@ fn table(comparison: &Comparison) -> String {
     rows.iter().map(line).collect()
 }
 
-/// The columns that have a value.
+/// The columns with at least one value.
 fn columns(comparison: &Comparison) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for column in &COLUMNS {

@@ -1,20 +1,20 @@
-//! A configuration as it is meant: pools, profiles, groups, queues, maps, ports and cables, each
+//! A configuration with its meaning: pools, profiles, groups, queues, maps, ports and cables, each
 //! with its place.
 
 use crate::keys::Port;
 use crate::place::{Place, Placed, Problem};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who computes lossless profiles.
+/// The way in which lossless profiles are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
-    /// A table of rows for speed and cable (`pg_profile_lookup.ini`).
+    /// Rows for speed and cable (`pg_profile_lookup.ini`).
     Traditional,
     /// A formula of the vendor, when a port's speed, cable or MTU changes.
     Dynamic,
 }
 
-/// What `DEVICE_METADATA|localhost` says.
+/// The entry `DEVICE_METADATA|localhost`.
 #[derive(Clone, Debug, Default)]
 pub struct Device {
     /// Hardware model (`Arista-7260CX3-C64`).
@@ -23,7 +23,7 @@ pub struct Device {
     pub platform: Option<Placed<String>>,
     /// Role (`ToRRouter`).
     pub role: Option<Placed<String>>,
-    /// Buffer model, where it is written.
+    /// Buffer model, if the entry names it.
     pub model: Option<Placed<Model>>,
     /// Chip of a system with several (`asic0`).
     pub asic: Option<Placed<String>>,
@@ -32,7 +32,7 @@ pub struct Device {
 /// A port of the front panel.
 #[derive(Clone, Debug)]
 pub struct PortInfo {
-    /// Where it is described first.
+    /// First place that describes the port.
     pub place: Place,
     /// Speed (Mb/s).
     pub speed_mbps: Option<Placed<u64>>,
@@ -40,62 +40,63 @@ pub struct PortInfo {
     pub lanes: Option<Placed<u32>>,
     /// Largest frame (bytes).
     pub mtu: Option<Placed<u64>>,
-    /// Whether it answers pauses without sending any (`pfc_asym`).
+    /// Whether the port answers pauses of all priorities, but sends only those of its lossless ones
+    /// (`pfc_asym`).
     pub pfc_asym: Option<Placed<bool>>,
-    /// Whether the port is meant to be up.
+    /// Whether the port is configured as up.
     pub admin_up: Option<Placed<bool>>,
 }
 
-/// Which side a pool accounts.
+/// The side on which a pool accounts packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// Where packets came from.
+    /// The ports that packets came from.
     Ingress,
-    /// Where they go.
+    /// The ports that packets leave through.
     Egress,
     /// One account for both (VOQ systems).
     Both,
 }
 
-/// How thresholds of a pool are given.
+/// The notation of a pool's thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// In bytes.
     Static,
-    /// As a share of what is free.
+    /// As a multiple of the free memory.
     Dynamic,
 }
 
 /// An entry of `BUFFER_POOL`.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// Where.
+    /// Place of the entry.
     pub place: Place,
     /// Side.
     pub side: Option<Placed<Side>>,
-    /// Kind of thresholds.
+    /// Notation of thresholds.
     pub mode: Option<Placed<Mode>>,
-    /// Size (bytes); absent where the switch computes it.
+    /// Size (bytes); absent if the switch computes it.
     pub size: Option<Placed<u64>>,
     /// Shared headroom (bytes).
     pub xoff: Option<Placed<u64>>,
-    /// Part of what the switch has for pools (percent).
+    /// Share of the memory that the switch has for pools (percent).
     pub percentage: Option<Placed<u64>>,
 }
 
 /// The limit of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threshold {
-    /// Exponent of two of alpha: at most alpha times what is free.
+    /// Exponent of two of alpha: the limit is alpha times the free memory.
     Dynamic(i8),
-    /// At most so many bytes.
+    /// The limit (bytes).
     Static(u64),
 }
 
 /// An entry of `BUFFER_PROFILE`.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Where.
+    /// Place of the entry.
     pub place: Place,
     /// Name.
     pub name: String,
@@ -105,19 +106,19 @@ pub struct Profile {
     pub size: Option<Placed<u64>>,
     /// Limit in the pool.
     pub threshold: Option<Placed<Threshold>>,
-    /// Resume at this many bytes at the latest.
+    /// Resume at this occupancy at the latest (bytes).
     pub xon: Option<Placed<u64>>,
-    /// Resume so many bytes below the threshold.
+    /// Resume this far below the threshold (bytes).
     pub xon_offset: Option<Placed<u64>>,
-    /// Headroom beyond the threshold (bytes): a profile with it is lossless.
+    /// Headroom beyond the threshold (bytes). A profile with headroom is lossless.
     pub xoff: Option<Placed<u64>>,
-    /// Headroom is computed by the switch.
+    /// Whether the switch computes the headroom.
     pub dynamic_headroom: bool,
-    /// What happens to packets beyond the limit (`drop`, `trim`).
+    /// Action on packets beyond the limit (`drop`, `trim`).
     pub discard_action: Option<Placed<String>>,
 }
 
-/// What a group or queue refers to.
+/// The reference of a group or queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assigned {
     /// A profile.
@@ -141,21 +142,21 @@ pub enum MapKind {
     PfcToQueue,
     /// `PFC_PRIORITY_TO_PRIORITY_GROUP_MAP`.
     PfcToPg,
-    /// Maps that decide no queue: `TC_TO_DSCP_MAP` and others.
+    /// Maps that do not select a queue: `TC_TO_DSCP_MAP` and others.
     Other,
 }
 
 /// A map.
 #[derive(Clone, Debug)]
 pub struct Map {
-    /// Where.
+    /// Place of the map.
     pub place: Place,
-    /// From, to.
+    /// Result by input.
     pub entries: BTreeMap<u8, Placed<u8>>,
 }
 
 impl Map {
-    /// What `from` becomes.
+    /// The result for `from`.
     #[must_use]
     pub fn get(&self, from: u8) -> Option<u8> {
         self.entries.get(&from).map(|to| to.value)
@@ -165,35 +166,35 @@ impl Map {
 /// An entry of `PORT_QOS_MAP`.
 #[derive(Clone, Debug)]
 pub struct PortQos {
-    /// Where.
+    /// Place of the entry.
     pub place: Place,
     /// Names of maps by kind.
     pub maps: BTreeMap<MapKind, Placed<String>>,
     /// Priorities with PFC.
     pub pfc_enable: Option<Placed<BTreeSet<u8>>>,
-    /// Priorities that the watchdog of the software watches.
+    /// Priorities that the software watchdog watches.
     pub watchdog: Option<Placed<BTreeSet<u8>>>,
 }
 
 /// An entry of `QUEUE`.
 #[derive(Clone, Debug)]
 pub struct QueueSetting {
-    /// Where.
+    /// Place of the entry.
     pub place: Place,
     /// Scheduler.
     pub scheduler: Option<Placed<String>>,
-    /// Marking.
+    /// Marking profile.
     pub wred: Option<Placed<String>>,
 }
 
 /// Thresholds of one colour.
 #[derive(Clone, Debug, Default)]
 pub struct Wred {
-    /// Whether packets that cannot be marked are dropped by chance (`wred_green_enable`).
+    /// Whether packets that cannot be marked are dropped at random (`wred_green_enable`).
     pub enabled: Option<Placed<bool>>,
-    /// Marking or dropping begins (bytes).
+    /// Occupancy at which marking or dropping begins (bytes).
     pub min: Option<Placed<u64>>,
-    /// Everything is marked or dropped (bytes).
+    /// Occupancy from which on every packet is marked or dropped (bytes).
     pub max: Option<Placed<u64>>,
     /// Probability just below `max` (percent).
     pub probability: Option<Placed<u64>>,
@@ -202,18 +203,18 @@ pub struct Wred {
 /// An entry of `WRED_PROFILE`.
 #[derive(Clone, Debug)]
 pub struct WredProfile {
-    /// Where.
+    /// Place of the entry.
     pub place: Place,
     /// `ecn_all`, `ecn_none`, `ecn_green`, ...
     pub ecn: Option<Placed<String>>,
-    /// Green, yellow, red.
+    /// Thresholds for green, yellow and red packets.
     pub colours: [Wred; 3],
 }
 
 /// An entry of `SCHEDULER`.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    /// Where.
+    /// Place of the entry.
     pub place: Place,
     /// `DWRR`, `WRR`, `STRICT`.
     pub kind: Option<Placed<String>>,
@@ -224,20 +225,20 @@ pub struct Scheduler {
 /// An entry of `PFC_WD`.
 #[derive(Clone, Debug)]
 pub struct Watchdog {
-    /// Where.
+    /// Place of the entry.
     pub place: Place,
     /// `drop`, `forward`, `alert`.
     pub action: Option<Placed<String>>,
-    /// A storm is a pause of so many milliseconds.
+    /// Length of a pause that counts as a storm (milliseconds).
     pub detection_ms: Option<Placed<u64>>,
-    /// It is over after so many without a pause.
+    /// Time without a pause that ends a storm (milliseconds).
     pub restoration_ms: Option<Placed<u64>>,
 }
 
 /// A row of `pg_profile_lookup.ini`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LookupRow {
-    /// Where.
+    /// Place of the row.
     pub place: Place,
     /// Speed (Mb/s).
     pub speed_mbps: u64,
@@ -251,11 +252,11 @@ pub struct LookupRow {
     pub xoff: u64,
     /// `dynamic_th` or `static_th`, by the mode of the pool.
     pub threshold: i64,
-    /// Resume so far below the threshold (bytes).
+    /// Resume this far below the threshold (bytes).
     pub xon_offset: Option<u64>,
 }
 
-/// Everything that was read.
+/// The whole configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// The switch.
@@ -274,9 +275,9 @@ pub struct Config {
     pub queues: BTreeMap<(Port, u8), Placed<Assigned>>,
     /// Whether the profiles of queues name more than one egress pool.
     pub several_queue_pools: bool,
-    /// Limits of ports in ingress pools.
+    /// Profiles that limit ports in ingress pools.
     pub ingress_lists: BTreeMap<Port, Placed<Vec<String>>>,
-    /// Limits of ports in egress pools.
+    /// Profiles that limit ports in egress pools.
     pub egress_lists: BTreeMap<Port, Placed<Vec<String>>>,
     /// Maps by kind and name.
     pub maps: BTreeMap<(MapKind, String), Map>,
@@ -292,13 +293,13 @@ pub struct Config {
     pub schedulers: BTreeMap<String, Scheduler>,
     /// Watchdogs of ports.
     pub watchdogs: BTreeMap<Port, Watchdog>,
-    /// How often watchdogs look (milliseconds).
+    /// Interval at which watchdogs poll (milliseconds).
     pub watchdog_poll_ms: Option<Placed<u64>>,
     /// Alpha of computed lossless profiles (`default_dynamic_th`).
     pub default_dynamic_th: Option<Placed<i8>>,
-    /// The whole memory, as a running switch says it in STATE_DB (bytes).
+    /// The whole memory, as a running switch reports it in STATE_DB (bytes).
     pub mmu_size: Option<Placed<u64>>,
-    /// Sum of headroom above the shared headroom pool.
+    /// Sum of all headroom divided by the shared headroom pool.
     pub over_subscribe_ratio: Option<Placed<f64>>,
     /// MTU of lossless traffic (bytes).
     pub lossless_mtu: Option<Placed<u64>>,
@@ -306,17 +307,18 @@ pub struct Config {
     pub small_packet_percent: Option<Placed<u64>>,
     /// Rows of `pg_profile_lookup.ini`.
     pub lookup: Vec<LookupRow>,
-    /// What was not understood.
+    /// Parts of the configuration that were not understood.
     pub problems: Vec<Problem>,
-    /// Tables of other matters: name and number of entries.
+    /// Tables without relevance for buffers: name and number of entries.
     pub others: BTreeMap<String, usize>,
-    /// The files, in the order in which they were given.
+    /// The files, in the order in which the caller gave them.
     pub files: Vec<String>,
 }
 
 impl Config {
-    /// Who computes lossless profiles: as written; otherwise dynamic where a group asks for it, or
-    /// where there are its parameters and no rows.
+    /// The way in which lossless profiles are computed, if the device entry names it. Otherwise it
+    /// is dynamic if a group asks for a computed profile, or if its parameters are set without
+    /// rows.
     #[must_use]
     pub fn model(&self) -> Model {
         if let Some(model) = &self.device.model {
@@ -330,14 +332,14 @@ impl Config {
         }
     }
 
-    /// Priorities on which the port sends and answers pauses.
+    /// Priorities on which the port has PFC.
     #[must_use]
     pub fn pfc_priorities(&self, port: &Port) -> BTreeSet<u8> {
         let qos = self.port_qos.get(port).and_then(|qos| qos.pfc_enable.as_ref());
         qos.map(|enabled| enabled.value.clone()).unwrap_or_default()
     }
 
-    /// All ports that are named, by any table, without those of other cards.
+    /// All ports named by any table, without those of other cards.
     #[must_use]
     pub fn named_ports(&self) -> BTreeSet<Port> {
         let groups = self.groups.keys().map(|(port, _)| port);
@@ -346,7 +348,7 @@ impl Config {
         groups.chain(queues).chain(others).filter(|port| !port.is_remote()).cloned().collect()
     }
 
-    /// Whether the port is in use: it has groups or queues, where any port has.
+    /// Whether the port has groups or queues. If no port has any, all are in use.
     #[must_use]
     pub fn in_use(&self, port: &Port) -> bool {
         let any = !self.groups.is_empty() || !self.queues.is_empty();
@@ -355,7 +357,7 @@ impl Config {
             || self.queues.range(within).next().is_some()
     }
 
-    /// The map of this kind that holds for a port: its own, that of all ports, or the only one.
+    /// The map of this kind for a port: that of the port, or else that of all ports.
     #[must_use]
     pub fn map(&self, port: &Port, kind: MapKind) -> Option<(&str, &Map)> {
         let own = self.port_qos.get(port).and_then(|qos| qos.maps.get(&kind));

@@ -1,4 +1,4 @@
-//! What a change of configuration means, in bytes and consequences rather than keys.
+//! Differences between two configurations, in bytes and consequences rather than keys.
 
 use crate::config::Config;
 use crate::explain::{Explanation, Headroom, Limit, Way, explain};
@@ -8,30 +8,29 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// A consequence.
+/// A change, with its consequence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// What changes: memory, a kind of port and its class, a pool.
+    /// Subject of the change: memory, a kind of port and its class, a pool.
     pub what: String,
-    /// Before; empty: there was nothing.
+    /// Value before; empty if the subject is new.
     pub before: String,
-    /// After; empty: there is nothing any more.
+    /// Value after; empty if the subject is gone.
     pub after: String,
-    /// What follows.
+    /// Consequence for packets.
     pub consequence: String,
 }
 
 /// A difference between two configurations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Difference {
-    /// Consequences, those for the memory first.
+    /// Changes, those of the memory first.
     pub changes: Vec<Change>,
-    /// Findings that the new configuration has and the old one had not: severity, rule, place,
-    /// message.
+    /// Findings that only the new configuration has: severity, rule, place, message.
     pub new_findings: Vec<String>,
-    /// Findings that are gone.
+    /// Findings that only the old configuration has.
     pub gone_findings: Vec<String>,
-    /// Whether an error-level finding is new.
+    /// Whether a new finding is an error.
     pub new_errors: bool,
 }
 
@@ -48,7 +47,7 @@ pub fn diff(old: &Config, new: &Config, chip: Option<&'static Chip>) -> Result<D
     let options = Options { chip, ..Options::default() };
     let (was, is) = (lint::check(old, &options)?, lint::check(new, &options)?);
     let missing = |from: &[Finding], other: &[Finding]| -> Vec<Finding> {
-        // The line may move without a reason; the message has the figures.
+        // The line is not compared, because it may move; the message has the figures.
         let same = |a: &Finding, b: &Finding| {
             (a.rule.code, a.place.path(), &a.message) == (b.rule.code, b.place.path(), &b.message)
         };
@@ -206,8 +205,8 @@ fn lossless_ports(old: &Config, new: &Config) -> Vec<Change> {
     changes.into_iter().map(change).collect()
 }
 
-/// Ways by the port and class, compared limit by limit; ports with the same changes are told
-/// together.
+/// Changes of the ways of packets by port and class, limit by limit. Ports with the same changes
+/// share an entry.
 fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
     let by_port = |explanation: &Explanation| {
         let mut found = BTreeMap::new();
@@ -231,7 +230,7 @@ fn ways(before: &Explanation, after: &Explanation) -> Vec<Change> {
             }
         }
     }
-    // Classes that change alike are told once.
+    // Classes with the same change share an entry.
     let mut merged: Vec<(Change, Vec<u8>, Vec<crate::Port>)> = Vec::new();
     for (change, class, ports) in told {
         match merged.iter_mut().find(|(other, _, of)| *other == change && *of == ports) {
@@ -293,7 +292,7 @@ fn headroom(old: &Way, new: &Way) -> Option<Change> {
     })
 }
 
-/// Where a class resumes and marks.
+/// Changes of resume points and marking.
 fn others(old: &Way, new: &Way) -> Vec<Change> {
     let mut changes = Vec::new();
     if old.resume_below != new.resume_below {
@@ -338,11 +337,11 @@ fn limits(before: &Limit, after: &Limit) -> Option<Change> {
             format!("a full {} now means {} instead of {}", after.name, after.then, before.then)
         }
         (Some(old), Some(new)) if new < old => {
-            format!("alone it comes to {} B less before a {}: shorter bursts fit", old - new, after.then)
+            format!("alone it reaches {} B less before a {}: shorter bursts fit", old - new, after.then)
         }
         (Some(old), Some(new)) if new > old => {
             format!(
-                "alone it comes to {} B more before a {}: longer bursts fit, and less is left for others",
+                "alone it reaches {} B more before a {}: longer bursts fit, and less is left for others",
                 new - old,
                 after.then
             )

@@ -1,5 +1,5 @@
-//! What a configuration means: the memory, and for every kind of port and every traffic class the
-//! way of a packet with each limit that can bind.
+//! Explains a configuration: the memory, and the way of a packet for every kind of port and every
+//! traffic class. The way has each limit that can bind.
 
 mod text;
 mod ways;
@@ -15,42 +15,42 @@ pub use ways::{Headroom, Limit, PortKind, Way, Wred};
 /// A part of the memory.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// What it is.
+    /// Name of the part.
     pub name: String,
     /// Bytes.
     pub bytes: u64,
-    /// How it comes about, or what holds for it.
+    /// Origin of the number, or a remark.
     pub note: String,
 }
 
-/// What a configuration means.
+/// The meaning of a configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// Switch, where the configuration names it.
+    /// Switch, if the configuration names it.
     pub switch: Option<String>,
-    /// Chip, or what stands for one that is not known.
+    /// Chip, or a description if the chip is not known.
     pub chip: &'static str,
-    /// Memory for packets (bytes), where it is known.
+    /// Memory for packets (bytes), if known.
     pub memory_bytes: Option<u64>,
-    /// How pools are accounted.
+    /// Accounting of pools.
     pub accounting: String,
     /// Pools.
     pub pools: Vec<Part>,
-    /// What the memory is divided into: headroom, reserves, what is shared.
+    /// Division of the memory: headroom, reserves, shared memory.
     pub parts: Vec<Part>,
-    /// Sum of all promises over what there is; above 1: promised more often than it exists.
+    /// Sum of all pools divided by the memory; above 1, the same memory is promised more than once.
     pub promised_ratio: Option<f64>,
-    /// Terms of what one slice shares, in cells.
+    /// Terms of the shared memory of one slice, in cells.
     pub terms: Vec<Term>,
     /// Kinds of ports.
     pub kinds: Vec<PortKind>,
-    /// What could not be explained, with the reason.
+    /// Parts of the configuration that could not be explained, with the reason.
     pub not_explained: Vec<String>,
-    /// What does not fit together, and what limits the trust in these numbers, in sentences.
+    /// Contradictions in the configuration, and limits of these numbers, in sentences.
     pub caveats: Vec<String>,
 }
 
-/// Explains a configuration; without a chip, on one memory that is counted in bytes.
+/// Explains a configuration. Without a chip, the memory is one slice counted in bytes.
 #[must_use]
 pub fn explain(config: &Config, chip: Option<&'static Chip>) -> Explanation {
     let mut not_explained = Vec::new();
@@ -94,7 +94,7 @@ pub fn explain(config: &Config, chip: Option<&'static Chip>) -> Explanation {
     }
 }
 
-/// A sentence about parts that are together more than the pool or the memory holds.
+/// A sentence for parts whose sum exceeds the pool or the memory.
 fn beyond(config: &Config, memory: &Memory, sum: u64, whole: Option<u64>) -> Option<String> {
     let pool = config.pools.get(&memory.pool).and_then(|pool| pool.size.as_ref());
     let of_pool = pool.filter(|_| !memory.net).map(|size| (memory.pool.as_str(), size.value));
@@ -120,8 +120,8 @@ fn pools(config: &Config) -> Vec<Part> {
     config.pools.iter().map(part).collect()
 }
 
-/// Headroom, reserves and what is shared, of the whole memory. The parts of a gross pool are the
-/// terms of its sum.
+/// Headroom, reserves and shared memory of all slices. The parts of a gross pool are the terms of
+/// its sum.
 fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     let whole = |cells: u64| cells * memory.chip.cell * memory.chip.slices;
     let mut parts = vec![Part {
@@ -130,7 +130,7 @@ fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
         note: format!("S = {} cells of a slice; {}", memory.shared, slices(memory.chip.slices)),
     }];
     if let Some(pool) = memory.headroom_pool {
-        let note = "for what arrives after a pause, of all groups together".to_owned();
+        let note = "for packets that arrive after a pause, shared by all groups".to_owned();
         parts.push(Part { name: "headroom pool".to_owned(), bytes: whole(pool), note });
     }
     if memory.net {
@@ -142,7 +142,7 @@ fn parts(config: &Config, memory: &Memory) -> Vec<Part> {
     parts
 }
 
-/// Headroom and reserves that come off a gross pool.
+/// Headroom and reserves that are subtracted from a gross pool.
 fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     let cell = memory.chip.cell;
     let Reserves { groups, private_headroom, queues, private_groups } = memory.reserves;
@@ -150,9 +150,9 @@ fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
         parts.push(Part { name: name.to_owned(), bytes, note: note.to_owned() });
     };
     if private_groups > 0 {
-        add("headroom", private_headroom * cell, "of each lossless group its own, inside its size");
+        add("headroom", private_headroom * cell, "private to each lossless group, inside its size");
     } else if memory.headroom_pool.is_none() {
-        add("headroom", own_headroom(config), "of each lossless group its own, beside its size");
+        add("headroom", own_headroom(config), "private to each lossless group, beside its size");
     }
     add("group reserves", groups * cell, "minimums of priority groups");
     let times = memory.chip.slices;
@@ -160,13 +160,13 @@ fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     add("queue reserves", queues * times * cell, note);
 }
 
-/// Headroom and reserves beside a net pool, whose size is what may be shared.
+/// Headroom and reserves beside a net pool, whose size is the shared memory.
 fn beside(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     let mut add = |name: &str, bytes: u64, note: &str| {
         parts.push(Part { name: name.to_owned(), bytes, note: note.to_owned() });
     };
     if memory.headroom_pool.is_none() {
-        add("headroom", own_headroom(config), "of each lossless group its own");
+        add("headroom", own_headroom(config), "private to each lossless group");
     }
     let shared = config.shared_headroom();
     let groups: u64 = lossless(config).map(|profile| profile.minimum(shared)).sum();

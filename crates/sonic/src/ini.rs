@@ -6,7 +6,7 @@ use crate::raw::{NUMBER_MAX, RawField, RawTables, SIZE_MAX};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a table without JSON holds, by its first rows.
+/// The content of a table that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
     /// Speed, cable, size, ...
@@ -15,7 +15,7 @@ pub(crate) enum Columns {
     Ports,
 }
 
-/// Which of the two tables a text is: by its first row; without rows, by its header or name.
+/// Detects the content of a table by its first row; without rows, by its header or name.
 pub(crate) fn detect(name: &str, text: &str) -> Option<Columns> {
     let Some((_, first)) = rows(text).next() else {
         let header = |mark: &str| text.lines().any(|line| line.starts_with('#') && line.contains(mark));
@@ -34,14 +34,14 @@ pub(crate) fn detect(name: &str, text: &str) -> Option<Columns> {
     }
 }
 
-/// Rows with their lines; comments and empty lines are none.
+/// Rows with their line numbers, without comments and empty lines.
 fn rows(text: &str) -> impl Iterator<Item = (u32, &str)> {
     let content = |line: &'_ str| line.find('#').unwrap_or(line.len());
     let numbered = (1..).zip(text.lines().map(move |line| &line[..content(line)]));
     numbered.filter(|(_, line)| !line.trim().is_empty())
 }
 
-/// Half way around the earth.
+/// Half of the earth's circumference.
 const METRES_MAX: f64 = 2e7;
 
 /// Metres of `5m`, `300M` or `0.5m`.
@@ -71,7 +71,7 @@ pub(crate) fn lookup(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result
                 };
                 match found.iter_mut().find(same) {
                     Some(old) => {
-                        // The switch reads rows into a map, so the last one holds.
+                        // The switch reads rows into a map, so the last row wins.
                         let equal = LookupRow { place: old.place.clone(), ..row.clone() } == *old;
                         let message =
                             format!("a second row of this speed and cable, after line {}", old.place.line);
@@ -101,7 +101,8 @@ fn row_of(words: &[&str], place: &Place) -> Result<LookupRow, String> {
         [offset] => Some(bytes(offset)?),
         _ => return Err(format!("{count} columns; {expected}")),
     };
-    let cable_metres = metres(cable).ok_or_else(|| format!("\"{}\" is no cable", printable(cable)))?;
+    let cable_metres =
+        metres(cable).ok_or_else(|| format!("\"{}\" is not a cable length", printable(cable)))?;
     let threshold =
         threshold.parse::<i64>().ok().filter(|threshold| threshold.unsigned_abs() <= SIZE_MAX).ok_or_else(
             || format!("\"{}\" is neither an exponent of alpha nor bytes", printable(threshold)),
@@ -124,10 +125,10 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 fn below(text: &str, max: u64, unit: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| *number <= max);
-    number.ok_or_else(|| format!("\"{}\" is no whole number up to {max} ({unit})", printable(text)))
+    number.ok_or_else(|| format!("\"{}\" is not a whole number up to {max} ({unit})", printable(text)))
 }
 
-/// Columns of `port_config.ini` where its first comment names none.
+/// Columns of `port_config.ini` if no comment names them.
 const PORT_COLUMNS: &[&str] = &["name", "lanes", "alias", "index", "speed"];
 
 /// Reads `port_config.ini` as a table `PORT`.

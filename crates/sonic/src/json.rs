@@ -1,7 +1,7 @@
 //! JSON files: `config_db.json`, rendered parts, and dumps with flat keys `TABLE|key`.
 //!
-//! Each level is read by itself from raw values, which point into the text: so every key has its
-//! line, nothing is read deeper than a configuration goes, and repeated keys are seen.
+//! Each level is read separately from raw values, which point into the text. Therefore every key
+//! has its line, nothing is read deeper than a configuration goes, and repeated keys are detected.
 
 use crate::place::{Place, Problem, Refusal, Weight, printable};
 use crate::raw::{KEYS_MAX, RawField, RawTables, too_many};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Reads a file into `raw`.
 ///
 /// # Errors
-/// No JSON object of tables; too much of it; a key twice.
+/// If the text is not a JSON object of tables, is too large, or has a key twice.
 pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(), Refusal> {
     let lines = Lines::new(text);
     let document = Document { file, text, lines };
@@ -48,13 +48,13 @@ fn flat_key(name: &str) -> Option<(String, String)> {
         (_, Some((table, key))) => (table, key.replace(':', "|")),
         _ => return None,
     };
-    // What runs is what was configured, with the values that the switch computes.
+    // A running table has the configured entries with the values that the switch computes.
     let running =
         table.strip_suffix("_TABLE").filter(|name| name.starts_with("BUFFER_") && tables::is_known(name));
     Some((running.unwrap_or(table).to_owned(), key))
 }
 
-/// Whether a name on the first level is a chip and not a table.
+/// Whether a name on the first level is a chip instead of a table.
 fn is_chip(name: &str) -> bool {
     let number = name.strip_prefix("asic");
     name == "localhost"
@@ -111,7 +111,7 @@ impl<'t> Document<'t> {
         if let Some(twice) = sorted.windows(2).find(|two| two[0].0 == two[1].0) {
             let (first, second) = (self.line(twice[0].1), self.line(twice[1].1));
             let name = printable(&twice[0].0);
-            let message = format!("{}: \"{name}\" stands twice, first in line {first}", printable(what));
+            let message = format!("{}: \"{name}\" appears twice, first in line {first}", printable(what));
             let help = "keep one of them: programs disagree which one counts";
             return Err(Refusal::new(self.file, second, message, help));
         }
@@ -169,7 +169,8 @@ impl<'t> Document<'t> {
     }
 }
 
-/// A string; a number or a truth value as its text; a list of these with commas.
+/// The text of a scalar value. Numbers and booleans are kept as written; a list of scalars is
+/// joined with commas.
 fn scalar(text: &str) -> Option<String> {
     match text.as_bytes().first()? {
         b'"' => serde_json::from_str(text).ok(),
@@ -203,7 +204,7 @@ fn kind(text: &str) -> &'static str {
 
 const TOO_MANY: &str = "too many keys";
 
-/// Collects the pairs of an object, no more than a configuration may have.
+/// Collects the pairs of an object, at most as many as a configuration may have.
 struct Pairs;
 
 impl<'de> Visitor<'de> for Pairs {
@@ -225,7 +226,7 @@ impl<'de> Visitor<'de> for Pairs {
     }
 }
 
-/// Finds the line of an offset; a mark per block keeps it small for texts of newlines only.
+/// Finds the line of an offset. A mark per block is small even for texts of newlines only.
 struct Lines {
     /// Newlines before each block.
     marks: Vec<u32>,

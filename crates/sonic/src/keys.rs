@@ -1,4 +1,4 @@
-//! What do keys mean: lists of ports, ranges of priorities, references in both spellings?
+//! Parses keys: lists of ports, ranges of priorities, references in both spellings.
 
 use crate::place::printable;
 use std::cmp::Ordering;
@@ -7,22 +7,21 @@ use std::sync::Arc;
 
 /// Most ports in one list (a chassis has about a thousand).
 pub(crate) const PORTS_MAX: usize = 4_096;
-/// The highest number of a priority group or queue (VOQ systems and CPU ports have more than
-/// eight).
+/// Highest index of a priority group or queue. VOQ systems and CPU ports have more than eight.
 pub const INDEX_MAX: u8 = 63;
 
-/// A port's name. Ports sort as people number them: `Ethernet4` before `Ethernet12`.
+/// Name of a port. Ports sort by their number: `Ethernet4` before `Ethernet12`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Port(Arc<str>);
 
 impl Port {
-    /// The port of this name.
+    /// The port with this name.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
 
-    /// Its name.
+    /// The port's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0
@@ -34,7 +33,7 @@ impl Port {
         self.0.contains('|')
     }
 
-    /// Name before its last digits, and their value.
+    /// The name without its last digits, and the number in the digits.
     fn order(&self) -> (&str, u64) {
         let digits = self.0.bytes().rev().take_while(u8::is_ascii_digit).count().min(18);
         let (stem, number) = self.0.split_at(self.0.len() - digits);
@@ -60,8 +59,7 @@ impl fmt::Display for Port {
     }
 }
 
-/// A reference without its brackets: `[BUFFER_PROFILE|x]`, `[x]` and `x` name `x`;
-/// `BUFFER_PROFILE|x` does, too.
+/// The name in a reference: `[BUFFER_PROFILE|x]`, `BUFFER_PROFILE|x`, `[x]` and `x` all name `x`.
 #[must_use]
 pub fn reference(text: &str) -> &str {
     let text = text.trim();
@@ -72,7 +70,7 @@ pub fn reference(text: &str) -> &str {
 /// The ports of a key: `Ethernet0`, `Ethernet0,Ethernet4`, `Ethernet0-Ethernet3`.
 ///
 /// # Errors
-/// What is no list of ports, or too long a one.
+/// If the text is not a list of ports, or the list is too long.
 pub fn ports(text: &str) -> Result<Vec<Port>, String> {
     let mut found = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -108,7 +106,7 @@ fn port_range(text: &str) -> Option<(u64, u64, &str)> {
 /// Numbers and ranges: `3`, `3-4`, `0,2-4`.
 ///
 /// # Errors
-/// What is no list of numbers from 0 to `max`, or a range that goes down.
+/// If the text is not a list of numbers from 0 to `max`, or a range descends.
 pub fn indices(text: &str, max: u8) -> Result<Vec<u8>, String> {
     let mut found = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -117,7 +115,7 @@ pub fn indices(text: &str, max: u8) -> Result<Vec<u8>, String> {
         match (number(first), number(last)) {
             (Some(first), Some(last)) if first <= last => found.extend(first..=last),
             (Some(_), Some(_)) => return Err(format!("the range \"{}\" goes down", printable(part))),
-            _ => return Err(format!("\"{}\" is no number or range from 0 to {max}", printable(part))),
+            _ => return Err(format!("\"{}\" is not a number or range from 0 to {max}", printable(part))),
         }
         if found.len() > 4 * usize::from(INDEX_MAX) {
             return Err(format!("\"{}\" names numbers again and again", printable(text)));
@@ -126,11 +124,11 @@ pub fn indices(text: &str, max: u8) -> Result<Vec<u8>, String> {
     Ok(found)
 }
 
-/// Ports and numbers of a key such as `Ethernet0,Ethernet4|3-4`; on a chassis
+/// Ports and numbers of a key such as `Ethernet0,Ethernet4|3-4`. On a chassis,
 /// `host|asic|Ethernet0|3-4` is one port.
 ///
 /// # Errors
-/// A key of another form.
+/// If the key has another form.
 pub fn ports_and_indices(key: &str) -> Result<(Vec<Port>, Vec<u8>), String> {
     let expected = "expected \"PORT|NUMBERS\", such as \"Ethernet0|3-4\"";
     let (head, tail) = key.rsplit_once('|').ok_or_else(|| expected.to_owned())?;

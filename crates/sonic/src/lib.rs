@@ -1,8 +1,8 @@
-//! SONiC's buffer and QoS configurations: read, explained, checked, compared, and what a chip makes
-//! of them.
+//! Reads, explains, checks and compares SONiC's buffer and QoS configurations, and predicts the
+//! thresholds of a chip.
 //!
-//! Reading keeps the place of every value and names whatever is not understood; see [`Reader`].
-//! Nothing here knows of simulators.
+//! Reading keeps the place of every value and records values that it does not understand; see
+//! [`Reader`]. This crate does not depend on the simulator.
 
 pub mod config;
 pub mod diff;

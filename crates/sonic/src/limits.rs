@@ -1,4 +1,4 @@
-//! How much may the configuration of a switch say?
+//! Limits of the size of a switch's configuration.
 
 use crate::keys::PORTS_MAX;
 use crate::raw::{BYTES_MAX, KEYS_MAX};

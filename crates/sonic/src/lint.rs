@@ -1,5 +1,5 @@
-//! What is wrong with a configuration: rules with number, severity, reason and source, and findings
-//! with the key, the figures and a suggestion.
+//! Checks a configuration. Rules have a number, severity, reason and source; findings have the key,
+//! the figures and a suggestion.
 
 mod context;
 mod lossless;
@@ -20,15 +20,15 @@ use std::fmt;
 
 pub use output::{json, sarif, text};
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Packets that must not be lost can be lost, or something that is written has no effect.
+    /// Packets that must not be lost can be lost, or a setting has no effect.
     Error,
-    /// It works, but not as somebody who writes this expects.
+    /// The setting works, but probably not as its author expects.
     Warning,
-    /// A property that one should know.
+    /// A property that operators should know.
     Info,
 }
 
@@ -49,11 +49,11 @@ type Check = fn(&Context<'_>, &mut Findings);
 pub struct Rule {
     /// Number (`SB001`); it never changes its meaning.
     pub code: &'static str,
-    /// Name in words with hyphens.
+    /// Name, in words with hyphens.
     pub name: &'static str,
-    /// Severity of its findings, unless one says otherwise.
+    /// Default severity of the rule's findings.
     pub severity: Severity,
-    /// Why it matters.
+    /// Reason for the rule.
     pub reason: &'static str,
     /// Issue or paper.
     pub source: &'static str,
@@ -66,24 +66,24 @@ impl fmt::Debug for Rule {
     }
 }
 
-/// Something that a rule found.
+/// A finding of a rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Which rule.
+    /// The rule.
     pub rule: &'static Rule,
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
-    /// Where.
+    /// Place in the configuration.
     pub place: Place,
-    /// What, with figures.
+    /// Description, with figures.
     pub message: String,
-    /// What to write instead.
+    /// Recommended setting.
     pub suggestion: String,
-    /// Why it does not count, where the rule was switched off.
+    /// Reason why the finding does not count, if the rule is switched off.
     pub allowed: Option<String>,
 }
 
-/// Collects what one rule finds.
+/// Collects the findings of one rule.
 struct Findings {
     rule: &'static Rule,
     found: Vec<Finding>,
@@ -105,28 +105,28 @@ impl Findings {
 pub struct Allowance {
     /// Number or name of the rule.
     pub rule: String,
-    /// Why its findings do not count.
+    /// Reason why its findings do not count.
     pub reason: String,
 }
 
-/// What a check takes into account beside the configuration.
+/// The context of a check beside the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The chip, where it is known; otherwise rules that need it say nothing.
+    /// The chip, if known. Rules that need a chip find nothing without one.
     pub chip: Option<&'static Chip>,
     /// Rules that are switched off.
     pub allow: Vec<Allowance>,
-    /// Round trip of the network without queues (microseconds); absent: 8.
+    /// Round-trip time of the network without queues (microseconds); absent: 8.
     pub round_trip_us: Option<f64>,
 }
 
-/// Why a check cannot begin.
+/// The reason why a check cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LintError {
-    /// What is wrong.
+    /// Error message.
     pub message: String,
-    /// What to do.
+    /// Advice.
     pub help: String,
 }
 
@@ -136,7 +136,7 @@ pub static RULES: &[Rule] = &[
         code: "SB000",
         name: "not-understood",
         severity: Severity::Error,
-        reason: "a value that is not understood has no effect, or not the one that is meant",
+        reason: "a value that is not understood has no effect, or not the intended one",
         source: "sonic-mgmt#25395: a wrong configuration is accepted",
         check: references::not_understood,
     },
@@ -161,7 +161,7 @@ pub static RULES: &[Rule] = &[
         code: "SB003",
         name: "headroom-too-small",
         severity: Severity::Error,
-        reason: "what arrives after a pause was decided does not fit: lossless packets are lost",
+        reason: "packets that arrive after the pause decision do not fit into the headroom, and are lost",
         source: "sonic-mgmt#20422; IEEE 802.1Qbb",
         check: lossless::headroom_too_small,
     },
@@ -195,7 +195,7 @@ pub static RULES: &[Rule] = &[
         code: "SB007",
         name: "pfc-without-headroom",
         severity: Severity::Error,
-        reason: "PFC is on for a priority whose group has no headroom: what arrives after the pause is lost",
+        reason: "PFC is on for a priority whose group has no headroom: packets that arrive after the pause are lost",
         source: "SONiC#480",
         check: lossless::pfc_without_headroom,
     },
@@ -243,7 +243,7 @@ pub static RULES: &[Rule] = &[
         code: "SB013",
         name: "unused",
         severity: Severity::Info,
-        reason: "a profile that nobody refers to misleads who reads the file",
+        reason: "an unused profile misleads readers of the file",
         source: "SONiC's configuration schema",
         check: references::unused,
     },
@@ -251,7 +251,7 @@ pub static RULES: &[Rule] = &[
         code: "SB014",
         name: "dangling",
         severity: Severity::Error,
-        reason: "a reference to what does not exist is not applied",
+        reason: "a reference to a missing entry has no effect",
         source: "sonic-swss#1956",
         check: references::dangling,
     },
@@ -275,7 +275,7 @@ pub static RULES: &[Rule] = &[
         code: "SB017",
         name: "pool-above-chip",
         severity: Severity::Error,
-        reason: "a pool that is larger than the memory of the chip is refused, or promises what does not exist",
+        reason: "a pool that is larger than the memory of the chip is refused, or promises memory that does not exist",
         source: "sonic-buildimage#2992",
         check: pools::pool_above_chip,
     },
@@ -309,7 +309,7 @@ pub static RULES: &[Rule] = &[
         code: "SB021",
         name: "lossy-outgrows-lossless",
         severity: Severity::Info,
-        reason: "with many queues lossy traffic gets its pool, and lossless traffic what is left",
+        reason: "with many queues, lossy traffic fills its pool and lossless traffic gets the rest",
         source: "Reverie (NSDI 2024), issue 1, Eqs. 10 and 11",
         check: reverie::lossy_outgrows_lossless,
     },
@@ -333,17 +333,17 @@ pub static RULES: &[Rule] = &[
     },
 ];
 
-/// The rule of this number or name.
+/// The rule with this number or name.
 #[must_use]
 pub fn rule(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name || rule.code.eq_ignore_ascii_case(name))
 }
 
-/// Checks a configuration: findings by severity, then by rule and place. Those of rules that are
-/// switched off come along, marked.
+/// Checks a configuration. Findings are ordered by severity, then by rule and place. Findings of
+/// rules that are switched off are included and marked.
 ///
 /// # Errors
-/// An allowance for a rule that does not exist, or without a reason.
+/// If an allowance names an unknown rule, or has no reason.
 pub fn check(config: &Config, options: &Options) -> Result<Vec<Finding>, LintError> {
     let mut allowed = Vec::new();
     for Allowance { rule: name, reason } in &options.allow {
@@ -372,7 +372,7 @@ pub fn check(config: &Config, options: &Options) -> Result<Vec<Finding>, LintErr
     Ok(all)
 }
 
-/// Whether a finding of this severity or worse counts.
+/// Whether any finding of this severity or worse counts.
 #[must_use]
 pub fn fails(findings: &[Finding], at: Severity) -> bool {
     findings.iter().any(|finding| finding.severity <= at && finding.allowed.is_none())

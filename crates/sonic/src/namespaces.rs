@@ -1,11 +1,11 @@
-//! Switches with several chips: a configuration for each.
+//! Switches with several chips, each with a configuration.
 
 use crate::config::Config;
 use crate::place::Refusal;
 use crate::read::Reader;
 use std::collections::BTreeMap;
 
-/// The configurations of a switch by chip. A switch with one chip has one, without a name.
+/// The configurations of a switch by chip. A switch with one chip has a single one, without a name.
 #[derive(Clone, Debug, Default)]
 pub struct Namespaces {
     chips: BTreeMap<String, Reader>,
@@ -13,9 +13,9 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Adds a file. `config_db0.json`, or any name that ends in a chip's number
-    /// (`buffers.asic1.json`, `qos_asic1.json`, `pg_profile_lookup.asic0.ini`), belongs to that
-    /// chip; every other file to all of them.
+    /// Adds a file. `config_db0.json`, and any name that ends in a chip's number
+    /// (`buffers.asic1.json`, `qos_asic1.json`, `pg_profile_lookup.asic0.ini`), belong to that
+    /// chip. Every other file belongs to all chips.
     ///
     /// # Errors
     /// See [`Reader::add`].
@@ -23,7 +23,7 @@ impl Namespaces {
         match chip(name) {
             Some(chip) => self.chips.entry(chip).or_default().add(name, bytes),
             None => {
-                // A damaged file is refused where it is given, not once for each chip.
+                // A damaged file is refused here, and not once for each chip.
                 Reader::default().add(name, bytes)?;
                 self.common.push((name.to_owned(), bytes.to_vec()));
                 Ok(())
@@ -31,11 +31,12 @@ impl Namespaces {
         }
     }
 
-    /// The configuration of each chip, in the order of their names. Files for no chip in particular
-    /// join all of them; on a switch with several chips that includes `config_db.json` of the host.
+    /// The configuration of each chip, in the order of their names. Files without a chip's number
+    /// are part of all of them. On a switch with several chips that includes `config_db.json` of
+    /// the host.
     ///
     /// # Errors
-    /// See [`Reader::add`]: files that fit alone may be too much together.
+    /// See [`Reader::add`]. Files that fit alone may be too large together.
     pub fn finish(mut self) -> Result<Vec<(String, Config)>, Refusal> {
         if self.chips.is_empty() {
             self.chips.insert(String::new(), Reader::default());
@@ -49,7 +50,7 @@ impl Namespaces {
     }
 }
 
-/// The chip that a file's name ends with.
+/// The chip whose number ends the file's name.
 fn chip(name: &str) -> Option<String> {
     let file = name.rsplit(['/', '\\']).next()?;
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);

@@ -1,9 +1,10 @@
-//! Headroom of NVIDIA switches: every row of `pg_profile_lookup.ini` beside the calculation of
-//! SONiC's dynamic model.
+//! Headroom of NVIDIA switches: compares every row of `pg_profile_lookup.ini` with the calculation
+//! of SONiC's dynamic model.
 //!
-//! What that calculation reads from the state of a running switch (cell, MAC and PHY delay, MTU and
-//! share of small packets of lossless traffic) is not in the file. The inputs below are those that
-//! reproduce published rows; how many, and why the others differ, is in `docs/evidence/silicon.md`.
+//! The calculation also reads the state of a running switch: cell, MAC and PHY delay, MTU and share
+//! of small packets of lossless traffic. The file does not have these values. The inputs below
+//! reproduce published rows. `docs/evidence/silicon.md` has the number of these rows, and explains
+//! the others.
 
 use crate::config::{self, Config, LookupRow, Threshold};
 use crate::keys::Port as PortName;
@@ -16,12 +17,12 @@ use std::fmt::Write as _;
 
 const KIBIBYTE: i64 = 1_024;
 
-/// Inputs of the calculation that reproduce the rows of some switches.
+/// Inputs of the calculation that reproduce the published rows of some switches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inputs {
     /// Name on the command line.
     pub name: &'static str,
-    /// Parts of hardware models.
+    /// Parts of the names of hardware models.
     #[serde(skip)]
     models: &'static [&'static str],
     /// MTU of lossless traffic (bytes).
@@ -36,16 +37,16 @@ pub struct Inputs {
     pub mac_phy_bytes: f64,
     /// Whether a tile adds its latency.
     pub tile: bool,
-    /// Quanta of the peer at 800 Gb/s, where they are not those of the script.
+    /// Response of the peer at 800 Gb/s (quanta), if it differs from the script's.
     pub quanta_800g: Option<u32>,
 }
 
-/// 19 KiB: `xon` of every published row of one pipeline.
+/// Pipeline latency of 19 KiB: `xon` of every published row of one pipeline.
 const PIPELINE: f64 = 19.0 * 1024.0;
-/// 0.8 KiB, which the script's tables have for all generations.
+/// Delay of MAC and PHY of 0.8 KiB, as in the script's tables for all generations.
 const MAC_PHY: f64 = 0.8 * 1024.0;
 
-/// A longer name of a model stands before its beginning.
+/// Ordered so that a model's name comes before its prefixes, because the first match wins.
 static INPUTS: &[Inputs] = &[
     Inputs {
         name: "spectrum3-old",
@@ -80,7 +81,7 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: None,
     },
-    // Packets of 64 B only, in two cells each: the script's factor for cells of up to 128 B.
+    // Only packets of 64 B, in two cells each: the script's factor for cells of up to 128 B.
     Inputs {
         name: "spectrum4-small",
         models: &["SN5600-V256"],
@@ -114,7 +115,7 @@ static INPUTS: &[Inputs] = &[
         tile: false,
         quanta_800g: Some(1_810),
     },
-    // Values that SONiC writes today, where nothing was compared.
+    // Values that SONiC writes today; not compared with published rows.
     Inputs {
         name: "spectrum1",
         models: &["SN2"],
@@ -139,23 +140,23 @@ static INPUTS: &[Inputs] = &[
     },
 ];
 
-/// A row and what the calculation makes of it.
+/// A row, published and computed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Speed (Mb/s).
     pub speed_mbps: u64,
     /// Cable (metres).
     pub cable_metres: f64,
-    /// As published (bytes).
+    /// Headroom in the file (bytes).
     pub published: u64,
-    /// As calculated (bytes).
+    /// Headroom by the calculation (bytes).
     pub computed: u64,
-    /// Why they differ; empty where they do not.
+    /// Explanation of the difference; empty if there is none.
     pub why: String,
 }
 
 impl Row {
-    /// Calculated less published (bytes).
+    /// Computed minus published headroom (bytes).
     #[must_use]
     pub fn difference(&self) -> i64 {
         let signed = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
@@ -166,17 +167,17 @@ impl Row {
 /// All rows of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Table {
-    /// What was calculated with.
+    /// Inputs of the calculation.
     pub inputs: &'static Inputs,
     /// Rows, in the order of the file.
     pub rows: Vec<Row>,
 }
 
-/// Compares the rows of a configuration. The inputs follow from `device` (a hardware model, or a
-/// file's name that contains one), unless `name` chooses them.
+/// Compares the rows of a configuration with the calculation. The inputs follow from `device` (a
+/// hardware model, or a file name that contains one), unless `name` selects them.
 ///
 /// # Errors
-/// No row; a device without inputs; an input or speed that the calculation refuses.
+/// If there is no row, the device has no inputs, or the calculation refuses an input or speed.
 pub fn table(config: &Config, device: &str, name: Option<&str>) -> Result<Table, PredictError> {
     let error = |message: String, help: String| PredictError { message, help };
     let names = || INPUTS.iter().map(|inputs| inputs.name).collect::<Vec<_>>().join(", ");
@@ -189,7 +190,7 @@ pub fn table(config: &Config, device: &str, name: Option<&str>) -> Result<Table,
     };
     let inputs = found.ok_or_else(|| {
         let message =
-            format!("\"{}\" is no NVIDIA switch with known inputs", printable(name.unwrap_or(device)));
+            format!("\"{}\" is not an NVIDIA switch with known inputs", printable(name.unwrap_or(device)));
         error(message, format!("choose one with --chip: {}", names()))
     })?;
     if config.lookup.is_empty() {
@@ -242,7 +243,7 @@ impl Inputs {
         .profile()
     }
 
-    /// Why a published row is not what is calculated.
+    /// Explanation for a published row that differs from the calculation.
     fn why(&self, row: &LookupRow, profile: &Profile, all: &[LookupRow]) -> String {
         let off = profile.xoff_bytes as i64 - i64::try_from(row.xoff).unwrap_or(i64::MAX);
         if off == 0 {
@@ -251,7 +252,7 @@ impl Inputs {
         if off.abs() <= KIBIBYTE {
             return "a KiB: where the sum is rounded".to_owned();
         }
-        // A row that was copied comes from one that is calculated right.
+        // A copied row repeats a row that the calculation reproduces.
         let is_right = |other: &LookupRow| {
             let computed =
                 self.profile(other.speed_mbps, other.cable_metres).map(|profile| profile.xoff_bytes as i64);
@@ -287,10 +288,10 @@ impl Inputs {
     }
 }
 
-/// The profile that the switch makes for a port in the dynamic model, with an exponent of alpha:
-/// from the port's speed, cable, MTU and lanes, and from the lossless traffic pattern of the
-/// configuration, by the script for the family of `chip`. Nothing for other makers, and where speed
-/// or cable are not known.
+/// The profile that the switch computes for a port in the dynamic model, for an exponent of alpha.
+/// It follows from the port's speed, cable, MTU and lanes and from the configured lossless traffic
+/// pattern, by the script for the family of `chip`. `None` for other vendors, and if speed or cable
+/// are not known.
 #[must_use]
 pub fn computed_profile(
     config: &Config,

@@ -1,17 +1,17 @@
-//! Where does a value stand, and what is wrong with one?
+//! Places of values, and problems with values.
 
 use bufferlab_units::is_hidden;
 use std::fmt;
 use std::sync::Arc;
 
-/// A file, a line in it, and the key of a configuration.
+/// A file, a line of it, and the key of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The file's name as it was given.
+    /// The file's name, as given by the caller.
     pub file: Arc<str>,
-    /// Line from 1; 0: the format has none.
+    /// Line from 1; 0 if the format has no lines.
     pub line: u32,
-    /// Table (`BUFFER_PG`), or the kind of file where there are no tables.
+    /// Table (`BUFFER_PG`), or the kind of file if the format has no tables.
     pub table: Arc<str>,
     /// Key within the table (`Ethernet0|3-4`).
     pub key: Arc<str>,
@@ -26,13 +26,13 @@ impl Place {
         Self { file: Arc::clone(file), line, table: table.into(), key: key.into(), field: "".into() }
     }
 
-    /// The place of one field of this entry.
+    /// The place of a field of this entry.
     #[must_use]
     pub fn field(&self, field: &str, line: u32) -> Self {
         Self { field: field.into(), line, ..self.clone() }
     }
 
-    /// `TABLE|key`, with `.field` where there is one.
+    /// `TABLE|key`, with `.field` if the place is a field.
     #[must_use]
     pub fn path(&self) -> String {
         let mut path = self.table.to_string();
@@ -55,34 +55,34 @@ impl fmt::Display for Place {
     }
 }
 
-/// A value and where it stands.
+/// A value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed<T> {
     /// The value.
     pub value: T,
-    /// Where it was read.
+    /// The place of the value.
     pub place: Place,
 }
 
-/// Whether a part of a configuration was left out for it.
+/// Whether a problem removes a value from the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// The value cannot be used; it is left out.
+    /// The value cannot be used and is left out.
     Refused,
-    /// Not understood, and no value depends on it.
+    /// A part was not understood, but no value depends on it.
     Note,
 }
 
 /// A value that was not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// How much it matters.
+    /// Whether the value is left out.
     pub weight: Weight,
-    /// Where.
+    /// Place of the value.
     pub place: Place,
-    /// What is wrong.
+    /// Error message.
     pub message: String,
-    /// What to do.
+    /// Advice.
     pub help: String,
 }
 
@@ -92,17 +92,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a file is not read at all.
+/// The reason why a file is refused as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", at(file, *line))]
 pub struct Refusal {
-    /// The file's name as it was given.
+    /// The file's name, as given by the caller.
     pub file: String,
-    /// Line from 1; 0: the whole file.
+    /// Line from 1; 0 for the whole file.
     pub line: u32,
-    /// What is wrong.
+    /// Error message.
     pub message: String,
-    /// What to do.
+    /// Advice.
     pub help: String,
 }
 
@@ -116,7 +116,7 @@ fn at(file: &str, line: u32) -> String {
     if line == 0 { file.to_owned() } else { format!("{file}:{line}") }
 }
 
-/// Text of a file as a message shows it: short, and without characters that control a terminal.
+/// Text of a file for messages: short, and without characters that control a terminal.
 pub(crate) fn printable(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut shown: String =

@@ -1,21 +1,20 @@
-//! What is written, before anything is understood: tables, keys and fields as text, each with its
-//! line.
+//! A configuration as text, before interpretation: tables, keys and fields with their lines.
 
 use crate::keys;
 use crate::place::{Place, Problem, Refusal, Weight, printable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A file may have so many bytes.
+/// Largest file (bytes).
 pub const BYTES_MAX: usize = 64 << 20;
-/// All files together may have so many tables, keys and fields.
+/// Largest number of tables, keys and fields in all files together.
 pub const KEYS_MAX: usize = 250_000;
-/// No switch has more memory (bytes); sums over all ports stay far from overflows.
+/// Largest size (bytes). No switch has more memory, and sums over all ports cannot overflow.
 pub(crate) const SIZE_MAX: u64 = 1 << 42;
-/// Speeds (Mb/s), times (ms) and shares are below it.
+/// Largest speed (Mb/s), time (ms) and share.
 pub(crate) const NUMBER_MAX: u64 = 100_000_000;
 
-/// A field as it is written.
+/// A field as text.
 #[derive(Clone, Debug)]
 pub(crate) struct RawField {
     pub(crate) text: String,
@@ -30,11 +29,11 @@ pub(crate) struct RawEntry {
     pub(crate) fields: BTreeMap<String, RawField>,
 }
 
-/// Tables that are about buffers, of all files.
+/// Tables about buffers, from all files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawTables {
     pub(crate) tables: BTreeMap<String, BTreeMap<String, RawEntry>>,
-    /// Tables of other matters, with the number of their entries.
+    /// Tables without relevance for buffers, with the number of their entries.
     pub(crate) others: BTreeMap<String, usize>,
     pub(crate) problems: Vec<Problem>,
     /// Tables, keys and fields so far.
@@ -42,7 +41,7 @@ pub(crate) struct RawTables {
 }
 
 impl RawTables {
-    /// Counts what a file brings.
+    /// Counts the tables, keys and fields of a file.
     pub(crate) fn count(&mut self, file: &str, line: u32, more: usize) -> Result<(), Refusal> {
         self.keys = self.keys.saturating_add(more);
         if self.keys > KEYS_MAX {
@@ -51,8 +50,8 @@ impl RawTables {
         Ok(())
     }
 
-    /// Adds an entry. Fields of an entry that another file has, too, are joined; where two files
-    /// differ, both are named.
+    /// Adds an entry. Fields of an entry that is in several files are joined; if two files differ,
+    /// the problem names both.
     pub(crate) fn add(&mut self, table: &str, key: &str, place: Place, fields: BTreeMap<String, RawField>) {
         let entries = self.tables.entry(table.to_owned()).or_default();
         let entry = entries
@@ -60,7 +59,7 @@ impl RawTables {
             .or_insert_with(|| RawEntry { place: place.clone(), fields: BTreeMap::new() });
         for (name, field) in fields {
             match entry.fields.get(&name) {
-                // The switch computes what is NULL in its configuration; a dump of what runs has
+                // NULL means that the switch computes the value; a dump of the running state has
                 // the result.
                 Some(old) if old.text == "NULL" || field.text == "NULL" => {
                     if old.text == "NULL" {
@@ -99,10 +98,10 @@ pub(crate) fn too_many(file: &str, line: u32) -> Refusal {
     )
 }
 
-/// Text of a file.
+/// Text of a file, without a byte order mark.
 ///
 /// # Errors
-/// Too large, or not UTF-8.
+/// If the file is too large, or not UTF-8.
 pub(crate) fn text<'b>(file: &str, bytes: &'b [u8]) -> Result<&'b str, Refusal> {
     if bytes.len() > BYTES_MAX {
         let message = format!("{} bytes; a configuration has {BYTES_MAX} at most", bytes.len());

@@ -1,4 +1,4 @@
-//! From files to a configuration.
+//! Reads files into a configuration.
 
 mod buffers;
 mod entry;
@@ -12,10 +12,10 @@ use crate::{json, show};
 use entry::Entry;
 use std::sync::Arc;
 
-/// So many problems are kept; what a generator does wrong, it does wrong everywhere.
+/// Largest number of recorded problems. A generator's mistake is often repeated everywhere.
 pub(crate) const PROBLEMS_MAX: usize = 1_000;
 
-/// Collects files that describe one switch (or one of its chips).
+/// Collects the files that describe one switch (or one of its chips).
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     raw: RawTables,
@@ -23,12 +23,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Reads a file; `name` is what messages call it. Its kind follows from its content: JSON
+    /// Reads a file; messages call it `name`. The content determines the kind of file: JSON
     /// (`config_db.json`, rendered parts, dumps), `pg_profile_lookup.ini`, `port_config.ini`, or
     /// output of `show buffer`.
     ///
     /// # Errors
-    /// A file of no such kind, or one that is damaged; with the line and what to do.
+    /// If the file has an unknown kind, or is damaged; with the line and advice.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Refusal> {
         let text = raw::text(name, bytes)?;
         let file: Arc<str> = name.into();
@@ -46,7 +46,7 @@ impl Reader {
                 None => {
                     let help = "give config_db.json, rendered buffer or QoS parts, pg_profile_lookup.ini, \
                         port_config.ini, or output of `show buffer configuration`";
-                    return Err(Refusal::new(name, 0, "no kind of file that is known", help));
+                    return Err(Refusal::new(name, 0, "unknown kind of file", help));
                 }
             }
         }
@@ -54,7 +54,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The configuration of all files. What was not understood is in `problems`.
+    /// The configuration of all files. Its `problems` list the values that were not understood.
     #[must_use]
     pub fn finish(self) -> Config {
         let Self { raw: RawTables { tables, others, mut problems, .. }, mut config } = self;

@@ -1,34 +1,34 @@
-//! Which profile holds for a group or a queue in the end?
+//! Resolves the profile that a group or queue finally uses.
 
 use crate::config::{Assigned, Config, LookupRow, Mode, Model, Pool, Profile, Side, Threshold};
 use crate::keys::Port;
 use crate::place::Placed;
 use std::collections::BTreeSet;
 
-/// The pool of profiles that are made from a row of speed and cable.
+/// Pool of the profiles that the switch makes from rows of speed and cable.
 pub const LOSSLESS_POOL: &str = "ingress_lossless_pool";
-/// Queues of this pool are lossless.
+/// Pool of lossless queues.
 pub const LOSSLESS_QUEUES: &str = "egress_lossless_pool";
 
-/// What holds for a priority group or a queue.
+/// The profile of a priority group or queue, or the reason why there is none.
 #[derive(Clone, Debug)]
 pub enum Resolved {
-    /// Nothing is assigned.
+    /// No profile is assigned.
     Nothing,
-    /// This profile, as written or made from a row of `pg_profile_lookup.ini`.
+    /// A profile of the configuration, or made from a row of `pg_profile_lookup.ini`.
     Profile(Box<Profile>),
-    /// The switch computes it, with this exponent of alpha.
+    /// The switch computes the profile, with this exponent of alpha.
     Computed(i8),
     /// The name of a profile that does not exist.
     Dangling(Placed<String>),
-    /// PFC is on, and there is no row for this speed (Mb/s) and cable (metres).
+    /// PFC is on, but there is no row for this speed (Mb/s) and cable (metres).
     NoRow(u64, f64),
-    /// PFC is on, and speed or cable of the port are not known.
+    /// PFC is on, but speed or cable of the port are not known.
     Unknown,
 }
 
 impl Resolved {
-    /// The profile, where there is one.
+    /// The profile, if there is one.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         match self {
@@ -39,14 +39,15 @@ impl Resolved {
 }
 
 impl Profile {
-    /// Whether packets beyond the limit cause a pause instead of a loss: it has headroom.
+    /// Whether the profile has headroom, so that packets beyond the limit cause a pause instead of
+    /// a loss.
     #[must_use]
     pub fn is_lossless(&self) -> bool {
         self.xoff.is_some() || self.dynamic_headroom
     }
 
-    /// Whether it lets nothing in on purpose: NVIDIA switches give such profiles to ports that are
-    /// down.
+    /// Whether the profile intentionally admits nothing. NVIDIA switches assign such profiles to
+    /// ports that are down.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         let limit = self.threshold.as_ref().map(|limit| limit.value);
@@ -59,8 +60,8 @@ impl Profile {
         self.size.as_ref().map_or(0, |size| size.value)
     }
 
-    /// Bytes of the reserve that are minimum guarantee and not headroom: without a shared headroom
-    /// pool a profile's size holds its headroom, too (`size` = xon + xoff on NVIDIA switches).
+    /// Minimum guarantee (bytes): the reserve without headroom. Without a shared headroom pool, a
+    /// profile's size includes its headroom (`size` = xon + xoff on NVIDIA switches).
     #[must_use]
     pub fn minimum(&self, shared_headroom: bool) -> u64 {
         let headroom = self.xoff.as_ref().map_or(0, |xoff| xoff.value);
@@ -68,7 +69,7 @@ impl Profile {
         if !shared_headroom && size >= headroom { size - headroom } else { size }
     }
 
-    /// Alpha, where the limit is dynamic.
+    /// Alpha, if the limit is dynamic.
     #[must_use]
     pub fn alpha(&self) -> Option<f64> {
         match self.threshold.as_ref()?.value {
@@ -86,7 +87,8 @@ impl Config {
         self.pools.get_key_value(name).map(|(name, pool)| (name.as_str(), pool))
     }
 
-    /// Whether headroom is shared: the lossless pool says how much of it.
+    /// Whether headroom is shared: a pool names its size, or the configuration an over-subscription
+    /// ratio.
     #[must_use]
     pub fn shared_headroom(&self) -> bool {
         let shared = self.pools.values().any(|pool| pool.xoff.as_ref().is_some_and(|xoff| xoff.value > 0));
@@ -99,7 +101,7 @@ impl Config {
         self.lookup.iter().find(|row| row.speed_mbps == speed_mbps && row.cable_metres == cable_metres)
     }
 
-    /// The profile that the switch makes of a row.
+    /// The profile that the switch makes from a row.
     #[must_use]
     pub fn profile_of(&self, row: &LookupRow) -> Profile {
         let at = |field: &str| row.place.field(field, row.place.line);
@@ -125,7 +127,7 @@ impl Config {
         }
     }
 
-    /// Lossless priorities of a port: those with PFC; where no file says anything about PFC, the
+    /// Lossless priorities of a port: those with PFC. If no file configures PFC, they are the
     /// queues of the lossless egress pool.
     #[must_use]
     pub fn lossless_priorities(&self, port: &Port) -> BTreeSet<u8> {
@@ -140,9 +142,9 @@ impl Config {
         queues.filter(|(_, assigned)| is_lossless(&assigned.value)).map(|((_, index), _)| *index).collect()
     }
 
-    /// Whether queues with this profile are lossless: by the pool, where queues use several egress
-    /// pools; by the name that every device gives the profile, where all queues use one pool,
-    /// whatever other pools the file has.
+    /// Whether queues with this profile are lossless. The pool decides if queues use several egress
+    /// pools, or if the profile's name does not tell and the file has a lossy egress pool.
+    /// Otherwise the name decides, which contains "lossless" or "lossy" on every device.
     #[must_use]
     pub fn is_lossless_queue_profile(&self, name: &str) -> bool {
         let pool = self.profiles.get(name).and_then(|profile| profile.pool.as_ref());
@@ -156,8 +158,8 @@ impl Config {
         }
     }
 
-    /// Whether the profiles of queues name more than one pool; without queues, all profiles of
-    /// egress pools.
+    /// Whether the profiles of queues name more than one egress pool. Without queues, all profiles
+    /// of egress pools count.
     pub(crate) fn names_several_queue_pools(&self) -> bool {
         let used: BTreeSet<&str> = self
             .queues
@@ -194,7 +196,7 @@ impl Config {
     fn looked_up(&self, port: &Port) -> Resolved {
         let speed = self.ports.get(port).and_then(|port| port.speed_mbps.as_ref());
         match (speed, self.cables.get(port)) {
-            // A cable of 0 m is how a port is exempted.
+            // A cable of 0 m exempts a port.
             (_, Some(cable)) if cable.value == 0.0 => Resolved::Nothing,
             (Some(speed), Some(cable)) => match self.row(speed.value, cable.value) {
                 Some(row) => Resolved::Profile(Box::new(self.profile_of(row))),

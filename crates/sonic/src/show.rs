@@ -1,14 +1,14 @@
-//! What `show buffer configuration`, `show buffer information` and `mmuconfig -l` print.
+//! Reads the output of `show buffer configuration`, `show buffer information` and `mmuconfig -l`.
 //!
-//! A title (`Pool: NAME`, `Profile: NAME`, `Lossless traffic pattern:`), a rule of hyphens, rows of
-//! two columns, a rule.
+//! The output has a title (`Pool: NAME`, `Profile: NAME`, `Lossless traffic pattern:`), a line of
+//! hyphens, rows of two columns, and a line of hyphens.
 
 use crate::place::{Place, Problem, Refusal, Weight, printable};
 use crate::raw::{RawEntry, RawField, RawTables};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Whether the text is such output.
+/// Whether the text is the output of one of these commands.
 pub(crate) fn detect(text: &str) -> bool {
     text.lines().any(|line| title(line).is_some())
 }
@@ -34,8 +34,7 @@ fn is_rule(line: &str) -> bool {
     !line.is_empty() && line.chars().all(|c| c == '-' || c == ' ')
 }
 
-/// Reads the output. Lines outside of its blocks (prompts, totals) are named, unless they are
-/// empty.
+/// Reads the output. Lines outside its blocks are recorded, except prompts, totals and empty lines.
 pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(), Refusal> {
     let mut open: Option<RawEntry> = None;
     for (line, content) in (1..).zip(text.lines()) {
@@ -45,7 +44,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
             let place = Place::entry(file, line, table, key);
             open = Some(RawEntry { place, fields: BTreeMap::new() });
         } else if content.trim().is_empty() || is_rule(content) || is_frame(content) {
-            // Rules and empty lines frame what is of interest.
+            // Empty lines and lines of hyphens frame the blocks.
         } else {
             let mut words = content.split_whitespace();
             match (&mut open, words.next(), words.next(), words.next()) {
@@ -66,13 +65,13 @@ pub(crate) fn read(file: &Arc<str>, text: &str, raw: &mut RawTables) -> Result<(
     Ok(())
 }
 
-/// Prompts and the totals of `-vv`.
+/// Whether a line is a prompt or a total of `-vv`.
 fn is_frame(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("Total ") || line.contains("$ ") || line.starts_with("# ")
 }
 
-/// Adds a block; what stands under "Lossless traffic pattern" belongs to two tables.
+/// Adds a block. Rows below "Lossless traffic pattern" belong to two tables.
 fn close(entry: Option<RawEntry>, raw: &mut RawTables) {
     let Some(RawEntry { place, fields }) = entry else { return };
     if !place.table.is_empty() {

@@ -1,6 +1,6 @@
-//! What a chip makes of a configuration: where it pauses, drops and resumes, in cells and packets.
+//! Predicts where a chip pauses, drops and resumes with a configuration, in cells and packets.
 //!
-//! The rules and what they were held against: `docs/evidence/silicon.md`.
+//! `docs/evidence/silicon.md` has the rules and the measurements that they were compared with.
 
 mod chips;
 mod memory;
@@ -18,13 +18,13 @@ pub use text::text;
 
 use crate::config::Config;
 
-/// Why nothing can be predicted.
+/// The reason why a prediction is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PredictError {
-    /// What is missing.
+    /// Error message.
     pub message: String,
-    /// What to do.
+    /// Advice.
     pub help: String,
 }
 
@@ -34,10 +34,10 @@ impl PredictError {
     }
 }
 
-/// The chip by name, or by what the configuration says about its switch.
+/// The chip with this name, or else the chip of the configured switch.
 ///
 /// # Errors
-/// An unknown name; no name, and a switch that is not in the list.
+/// If the name is unknown, or if there is no name and the switch is not in the list.
 pub fn chip_for(config: &Config, name: Option<&str>) -> Result<&'static Chip, PredictError> {
     let names = || CHIPS.iter().map(|chip| chip.name).collect::<Vec<_>>().join(", ");
     if let Some(name) = name {

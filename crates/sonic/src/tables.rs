@@ -1,4 +1,4 @@
-//! Which tables are about buffers?
+//! The tables that are about buffers.
 
 /// Tables whose entries are read.
 pub const TABLES: &[&str] = &[

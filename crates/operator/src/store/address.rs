@@ -1,9 +1,9 @@
-//! Where a server listens, and what of it may be shown: never a password.
+//! Address of a server, and the parts of it that may be shown: never a password.
 
 use redis::{ConnectionAddr, IntoConnectionInfo};
 use std::path::PathBuf;
 
-/// Where connections go.
+/// Endpoint of connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Host and port.
@@ -17,14 +17,14 @@ pub(crate) enum Target {
 pub(crate) struct Address {
     /// The address without user, password and options.
     shown: String,
-    /// Where to connect; else what is wrong with the address.
+    /// Endpoint; `Err` with the mistake in the address.
     pub(crate) target: Result<Target, String>,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<String>,
 }
 
 impl Address {
-    /// Reads `HOST:PORT`, the path of a socket, or a URL of Redis.
+    /// Parses `HOST:PORT`, the path of a socket, or a Redis URL.
     pub(crate) fn new(text: &str) -> Self {
         if text.starts_with(['/', '.']) {
             return Self::of_path(PathBuf::from(text));
@@ -34,8 +34,11 @@ impl Address {
         let Ok(info) = url.as_str().into_connection_info() else {
             // The library's message may repeat parts of the address.
             let secure = ["rediss://", "valkeys://"].iter().any(|scheme| text.starts_with(scheme));
-            let message =
-                if secure { "TLS is not supported: use a tunnel" } else { "this is no address of a Redis" };
+            let message = if secure {
+                "TLS is not supported: use a tunnel"
+            } else {
+                "this is not the address of a Redis server"
+            };
             return Self { shown, target: Err(message.to_owned()), user: None, password: None };
         };
         let redis = info.redis_settings();
@@ -53,7 +56,7 @@ impl Address {
     }
 
     fn of_path(path: PathBuf) -> Self {
-        // One socket has one name, from wherever it is named.
+        // Different relative paths of a socket become the same name.
         let path = std::path::absolute(&path).unwrap_or(path);
         let target = Target::Unix(path);
         Self { shown: show(&target), target: Ok(target), user: None, password: None }
@@ -64,7 +67,7 @@ impl Address {
         &self.shown
     }
 
-    /// A text of the server without the password that it may repeat.
+    /// Replaces the password in a text of the server.
     pub(crate) fn hide(&self, text: &str) -> String {
         match self.password.as_deref() {
             Some(password) if !password.is_empty() => text.replace(password, "***"),
@@ -72,7 +75,7 @@ impl Address {
         }
     }
 
-    /// A short name that files of this server may have: another for every server.
+    /// A short name for files of this server, which is different for every server.
     pub(crate) fn file_name(&self) -> String {
         let kept = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '-' };
         match &self.target {
@@ -94,8 +97,8 @@ fn show(target: &Target) -> String {
     }
 }
 
-/// An address that cannot be read, without everything that may belong to a password: what stands
-/// before the last `@`, and options.
+/// A malformed address without any part that may be a password: without options and everything
+/// before the last `@`.
 fn without_secrets(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
     let place = rest.rsplit('@').next().unwrap_or_default();
@@ -103,7 +106,7 @@ fn without_secrets(text: &str) -> String {
     if scheme.is_empty() { place.to_owned() } else { format!("{scheme}://{place}") }
 }
 
-/// FNV-1a with 32 bits: the same in every version of this program.
+/// FNV-1a with 32 bits, which is the same in every version of this program.
 fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

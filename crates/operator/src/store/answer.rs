@@ -1,36 +1,36 @@
-//! One answer of a server, bounded before it is in memory: its bytes, elements, nesting and time.
+//! Receives one answer of a server, with limits of its bytes, elements, nesting and time.
 //!
-//! Only the frame is read here (RESP2: `+ - : $ *`); what is whole and within the limits is parsed
-//! by the library.
+//! This module reads only the frame (RESP2: `+ - : $ *`). The library parses answers that are
+//! complete and within the limits.
 
 use super::wire::{Network, Wire, is_pause};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What an answer, and all answers to one question about a switch, may take.
+/// Limits of an answer, and of all answers to one question about a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// From the question to the end of its answer.
+    /// Time from the question to the end of its answer.
     pub time: Duration,
     /// Length of an answer (bytes).
     pub bytes: usize,
-    /// Elements of an answer, at all depths.
+    /// Number of elements of an answer, at every depth.
     pub elements: usize,
-    /// Lists within lists.
+    /// Depth of lists within lists.
     pub nesting: usize,
     /// Length of a line, such as an error's (bytes).
     pub line: usize,
-    /// Steps of one scan of keys.
+    /// Number of steps of a scan of keys.
     pub steps: usize,
     /// Length of all answers of one dump of a database (bytes).
     pub dump_bytes: usize,
-    /// The whole configuration, or one look at all counters.
+    /// Time for the whole configuration, or for one sample of all counters.
     pub session: Duration,
 }
 
 impl Limits {
-    /// Those of every command: a chassis of 512 ports stays a hundred times below.
+    /// Limits of every command: a hundred times more than a chassis of 512 ports needs.
     pub const DEFAULT: Self = Self {
         time: Duration::from_secs(3),
         bytes: 16 << 20,
@@ -43,39 +43,39 @@ impl Limits {
     };
 }
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// Nobody to be asked.
+    /// No connection to the server.
     Unreachable(io::Error),
-    /// The connection broke: the question may be put again over another one.
+    /// The connection broke: the question may be repeated over another one.
     Broken(io::Error),
-    /// The answer was not whole in time.
+    /// The answer was not complete in time.
     Late,
-    /// Somebody asked us to end.
+    /// A signal ended the wait.
     Interrupted,
-    /// An answer beyond a limit, or none of the protocol's.
+    /// The answer exceeds a limit, or does not follow the protocol.
     Nonsense(String),
-    /// The server's own error.
+    /// The error that the server returned.
     Refused(String),
 }
 
-/// A signal is noticed within this time.
+/// Longest delay until a signal is noticed.
 const NAP: Duration = Duration::from_millis(100);
 const CHUNK: usize = 16 << 10;
 
-/// What the wait for an answer depends on.
+/// Conditions of the wait for an answer.
 pub(crate) struct Waiting<'a> {
     pub(crate) network: &'a dyn Network,
     pub(crate) limits: &'a Limits,
-    /// When it has to be there, by the network's clock.
+    /// Time by which the answer must be complete, on the network's clock.
     pub(crate) until: Duration,
-    /// Set when nobody waits any longer.
+    /// Set to end the wait.
     pub(crate) interrupted: Option<&'a AtomicBool>,
 }
 
 impl Waiting<'_> {
-    /// How long the next call may take.
+    /// Longest duration of the next call.
     fn nap(&self) -> Result<Duration, Trouble> {
         if self.interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(Trouble::Interrupted);
@@ -96,7 +96,7 @@ impl Waiting<'_> {
         Ok(())
     }
 
-    /// The bytes of exactly one answer.
+    /// Receives the bytes of exactly one answer.
     pub(crate) fn receive(&self, wire: &mut dyn Wire) -> Result<Vec<u8>, Trouble> {
         let (mut buffer, mut chunk) = (Vec::new(), vec![0; CHUNK]);
         let mut frame = Frame::default();
@@ -113,7 +113,7 @@ impl Waiting<'_> {
             buffer.extend_from_slice(&chunk[..count]);
             if frame.advance(&buffer, self.limits).map_err(Trouble::Nonsense)? {
                 if frame.at < buffer.len() {
-                    return Err(Trouble::Nonsense("it says more than it was asked".to_owned()));
+                    return Err(Trouble::Nonsense("it sends more than one answer".to_owned()));
                 }
                 return Ok(buffer);
             }
@@ -121,17 +121,17 @@ impl Waiting<'_> {
     }
 }
 
-/// How much of an answer has been looked at.
+/// Progress through an answer.
 #[derive(Default)]
 struct Frame {
     at: usize,
     elements: usize,
-    /// Elements that are still to come of each open list, the outermost first.
+    /// Missing elements of each open list, the outermost first.
     open: Vec<usize>,
 }
 
 impl Frame {
-    /// Looks at what is there; whether the answer is whole.
+    /// Examines the bytes so far; returns whether the answer is complete.
     fn advance(&mut self, buffer: &[u8], limits: &Limits) -> Result<bool, String> {
         loop {
             let rest = &buffer[self.at..];
@@ -153,7 +153,7 @@ impl Frame {
                         let whole = end + 2 + bytes + 2;
                         let Some(bulk) = rest.get(..whole) else { return Ok(false) };
                         if !bulk.ends_with(b"\r\n") {
-                            return Err("a string that is longer than it says".to_owned());
+                            return Err("a string that is longer than its length".to_owned());
                         }
                         whole
                     }
@@ -179,7 +179,7 @@ impl Frame {
         }
     }
 
-    /// One more element is there: whether it was the last.
+    /// Counts a complete element; returns whether it was the last of the answer.
     fn is_whole(&mut self) -> bool {
         while let Some(left) = self.open.last_mut() {
             *left -= 1;
@@ -192,7 +192,7 @@ impl Frame {
     }
 }
 
-/// A length; `None` where there is nothing (-1).
+/// A length; `None` for -1, which means that there is no value.
 fn count(text: &[u8], most: usize) -> Result<Option<usize>, String> {
     let number: Option<i64> = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
     match number {
@@ -211,7 +211,7 @@ mod tests {
 
     const SMALL: Limits = Limits { bytes: 64, elements: 8, nesting: 2, line: 16, ..Limits::DEFAULT };
 
-    /// What a frame makes of bytes that arrive one by one.
+    /// Result of a frame whose bytes arrive one by one.
     fn frame(bytes: &[u8]) -> Result<bool, String> {
         let mut frame = Frame::default();
         for end in 1..=bytes.len() {
@@ -255,7 +255,7 @@ mod tests {
             (">2\r\n", "begins with byte 62"),
             ("%1\r\n", "begins with byte 37"),
             ("\r\n", "begins with byte 13"),
-            ("$1\r\nab\r\n", "longer than it says"),
+            ("$1\r\nab\r\n", "longer than its length"),
         ] {
             assert!(frame(answer.as_bytes()).is_err_and(|error| error.contains(why)), "{answer:?}");
         }

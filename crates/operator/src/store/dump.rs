@@ -1,15 +1,15 @@
-//! The configuration of a running switch, as its files would have it.
+//! The configuration of a running switch, in the form of its files.
 
 use super::{Database, Fields, Store, StoreError};
 use bufferlab_sonic::TABLES;
 use std::collections::BTreeMap;
 
 /// The configuration of a running switch as dumps that [`bufferlab_sonic::Reader`] reads: a name
-/// and the JSON of each database. What runs (APPL_DB) fills in what the configuration leaves to the
-/// switch, and the size of the memory is the switch's own (STATE_DB).
+/// and the JSON of each database. The running state (APPL_DB) adds the values that the switch
+/// computes, and STATE_DB the size of the memory.
 ///
 /// # Errors
-/// No answer; a switch without a configuration of buffers.
+/// If there is no answer, or the switch has no buffer configuration.
 pub fn dumps(store: &mut Store) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
     store.answer_within(Some(store.limits().session));
     let all = all_dumps(store);
@@ -61,7 +61,8 @@ fn dump(
             let message = format!("more than {} B about buffers", store.limits().dump_bytes);
             return Err(store.error(database, message));
         }
-        // Redis has no empty hash and no list in one: SONiC writes NULL and a name that ends in @.
+        // Redis has no empty hash and no list in a hash: SONiC writes NULL, and a name that ends in
+        // @.
         let fields = fields.into_iter().filter(|(name, _)| name != "NULL");
         let fields = fields.map(|(name, value)| (name.trim_end_matches('@').to_owned(), value)).collect();
         all.insert(key, fields);

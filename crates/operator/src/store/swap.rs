@@ -1,43 +1,43 @@
-//! A write that loses nothing: it happens only while the value is the expected one, and a late one
-//! cannot happen any more once the key was written again.
+//! A write that loses nothing. It happens only while the field has an expected value, and a delayed
+//! write cannot happen after the key was written again.
 //!
-//! `WATCH`, a look, `MULTI`, `HSET`, `EXEC`: Redis carries the write out only if nobody has written
-//! the key since the look. So a write whose answer is missing, and which may still be under way, is
-//! void as soon as the next one is done.
+//! The transaction is `WATCH`, a read, `MULTI`, `HSET`, `EXEC`: Redis executes the write only if
+//! the key has not been written since the read. Therefore a write without an answer, which may
+//! still be delayed, becomes void with the next write.
 
 use super::answer::Trouble;
 use super::wire::Wire;
 use super::{ATTEMPTS, Database, Store, StoreError};
 use redis::{Value, cmd};
 
-/// What became of a write.
+/// Outcome of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swap {
     /// The field has the new value.
     Written,
-    /// Nothing was written, because something else is there (empty: no such field).
+    /// The field has another value (empty: there is no such field), and nothing was written.
     Found(String),
 }
 
-/// Why nobody knows whether a field has its new value, or why it has not.
+/// The reason why a field does not have its new value, or may not have it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct SwapError {
-    /// What happened.
+    /// The error.
     pub error: StoreError,
-    /// Whether the value may be there, or may still come.
+    /// Whether the value may have been written, or may still be written.
     pub uncertain: bool,
 }
 
-/// A trouble, and whether the write may have happened.
+/// Success, or a trouble with whether the write may have happened.
 type Outcome = Result<Option<Swap>, (Trouble, bool)>;
 
 impl Store {
-    /// Sets a field of a hash if its value is an expected one.
+    /// Sets a field of a hash if it has an expected value.
     ///
     /// # Errors
-    /// No answer, or a refusal; then the error says whether the value may have been written
-    /// nevertheless.
+    /// If there is no answer, or the server refuses. The error says whether the value may have been
+    /// written nevertheless.
     pub fn swap(
         &mut self,
         database: Database,
@@ -59,7 +59,7 @@ impl Store {
             };
             match outcome {
                 Ok(Some(swap)) => return Ok(swap),
-                // Somebody wrote the key between our look and our write: look again.
+                // Another program wrote the key between the read and the write: try again.
                 Ok(None) => {}
                 Err((Trouble::Broken(_), false)) if attempt < ATTEMPTS => {}
                 Err((trouble, uncertain)) => {
@@ -67,11 +67,11 @@ impl Store {
                 }
             }
         }
-        let message = format!("{key} is written again and again by somebody else");
+        let message = format!("another program keeps writing {key}");
         Err(SwapError { error: self.error(database, message), uncertain: false })
     }
 
-    /// One attempt; `None` if somebody else was quicker.
+    /// Makes one attempt; `None` if another program wrote the key meanwhile.
     fn transaction(
         &self,
         wire: &mut dyn Wire,
@@ -87,7 +87,7 @@ impl Store {
             .map_err(|error| (Trouble::Nonsense(error.message), false))?;
         let there = there.get(field).cloned().unwrap_or_default();
         if !expected(&there) {
-            // The connection, and with it the watch, is given up.
+            // Dropping the connection also ends the watch.
             return Ok(Some(Swap::Found(there)));
         }
         self.exchange(wire, &cmd("MULTI")).map_err(certainly_not)?;
@@ -110,8 +110,8 @@ impl Store {
     }
 }
 
-/// What is refused was not done. Of everything else that goes wrong from the write on, nobody
-/// knows.
+/// A refused write did not happen. After any other trouble from the write on, its outcome is
+/// unknown.
 fn unless_refused(trouble: Trouble) -> (Trouble, bool) {
     let uncertain = !matches!(trouble, Trouble::Refused(_));
     (trouble, uncertain)

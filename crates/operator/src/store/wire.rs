@@ -1,4 +1,4 @@
-//! Connections to a server, and the clock that its answers are measured by. Tests bring their own.
+//! Connections to a server, and the clock for its answers. Tests have other implementations.
 
 use super::address::Target;
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -8,29 +8,29 @@ use std::time::{Duration, Instant};
 
 /// A connection.
 pub trait Wire: Send {
-    /// Sends some of the bytes, within a time; answers how many.
+    /// Sends some of the bytes, within a time; returns their number.
     ///
     /// # Errors
-    /// As [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` where nothing could be sent
+    /// See [`Write::write`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if nothing could be sent
     /// in time.
     fn send(&mut self, bytes: &[u8], within: Duration) -> io::Result<usize>;
 
-    /// Receives some bytes, within a time; answers how many, 0 at the end of the connection.
+    /// Receives some bytes, within a time; returns their number, or 0 at the end of the connection.
     ///
     /// # Errors
-    /// As [`Read::read`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` where nothing came in time.
+    /// See [`Read::read`]; [`io::ErrorKind::TimedOut`] or `WouldBlock` if nothing arrived in time.
     fn receive(&mut self, buffer: &mut [u8], within: Duration) -> io::Result<usize>;
 }
 
-/// Where connections come from.
+/// Opens connections to a server.
 pub trait Network: Send {
     /// A new connection to the server.
     ///
     /// # Errors
-    /// Nobody answers there, or not in time.
+    /// If the server does not answer, or not in time.
     fn connect(&mut self, within: Duration) -> io::Result<Box<dyn Wire>>;
 
-    /// Time since some beginning.
+    /// Time since a fixed start.
     fn now(&self) -> Duration;
 }
 
@@ -67,7 +67,8 @@ impl Network for System {
                 socket
             }
             Target::Unix(path) => {
-                // A socket whose server accepts nobody must not keep us: it refuses at once.
+                // A server that accepts no connections must not block us: the socket refuses at
+                // once.
                 let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
                 socket.set_nonblocking(true)?;
                 socket.connect(&SockAddr::unix(path)?)?;
@@ -95,7 +96,7 @@ impl Wire for Socket {
     }
 }
 
-/// Whether a call came back because its time was over or a signal came: it may be made again.
+/// Whether a call ended because of its time limit or a signal, so that it can be repeated.
 pub(crate) fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

@@ -1,25 +1,25 @@
-//! Counters of queues and groups, as COUNTERS_DB has them.
+//! Counters of queues and groups in COUNTERS_DB.
 
 use super::Tuner;
 use crate::store::{Database, Fields, Store, StoreError};
 use bufferlab_units::printable;
 use std::collections::BTreeMap;
 
-/// What was counted of a queue or group.
+/// Counters of a queue or group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The most that it held since the switch polled it before (bytes).
+    /// Peak occupancy since the switch's previous poll (bytes).
     pub watermark: u64,
-    /// Bytes that it has sent; groups count none.
+    /// Bytes sent; groups do not count them.
     pub bytes: Option<u64>,
-    /// Packets that it has lost.
+    /// Packets lost.
     pub dropped: u64,
 }
 
-/// Everything at one time.
+/// All counters at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// When (s).
+    /// Time of the sample (s).
     pub seconds: f64,
     /// Queues and groups.
     pub members: BTreeMap<super::Member, Reading>,
@@ -27,21 +27,21 @@ pub struct Sample {
     pub pools: BTreeMap<String, u64>,
 }
 
-/// Why there is no sample.
+/// The reason why there is no sample.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CountError {
     /// The database does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What it has is no counter.
+    /// A value is not a counter.
     #[error("COUNTERS_DB: {0}")]
     Nonsense(String),
 }
 
-/// Reads what a tuner watches.
+/// Reads the counters that a tuner watches.
 ///
 /// # Errors
-/// No answer, no names of queues, or values that are no numbers.
+/// If there is no answer, no names of queues, or a value that is not a number.
 pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, CountError> {
     let mut sample = Sample { seconds, ..Sample::default() };
     let queues = store.fields(Database::Counters, "COUNTERS_QUEUE_NAME_MAP")?;
@@ -83,8 +83,8 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
     Ok(sample)
 }
 
-/// A watermark: that of the last poll, which the switch clears with every one; else that of the
-/// period, else that since the user's last clear.
+/// A watermark: that of the last poll, or else that of the period, or else that since the user's
+/// last clear. The switch clears the first one at every poll.
 fn watermark(
     store: &mut Store,
     counters: &Fields,
@@ -104,7 +104,7 @@ fn watermark(
     Ok(None)
 }
 
-/// A counter; `None` where there is none, or where the switch says that it does not know it.
+/// A counter; `None` if it is missing, or if the switch reports it as not available.
 fn number(fields: &Fields, name: &str, at: &str) -> Result<Option<u64>, CountError> {
     match fields.get(name).map(String::as_str) {
         None | Some("N/A") => Ok(None),

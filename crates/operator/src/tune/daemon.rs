@@ -1,4 +1,4 @@
-//! The loop around a tuner: counters in, `dynamic_th` out, and back on a fault.
+//! The loop around a tuner: reads counters, writes `dynamic_th`, and reverts after faults.
 
 use super::counters::sample;
 use super::journal::{Entry, Journal, Keeper, Owner};
@@ -13,45 +13,45 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Everything has to be put back within this time; a switch answers in milliseconds.
+/// Time to revert all profiles. A switch answers in milliseconds.
 const BACK: Duration = Duration::from_secs(10);
 
-/// What happened.
+/// An event of the daemon.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// An alpha was changed, or would be (`applied` is false).
     Change {
-        /// Which, and why.
+        /// Profile, exponents and reason.
         decision: Decision,
-        /// Whether it was written.
+        /// Whether the change was written.
         applied: bool,
     },
-    /// A profile has the value again that it was configured with.
+    /// A profile has its configured value again.
     Reverted {
         /// Profile.
         profile: String,
         /// Exponent.
         to: i8,
     },
-    /// Somebody else has changed a profile: it is left alone from now on.
+    /// Another program has changed a profile, so the daemon leaves it alone from now on.
     LeftAlone {
         /// Profile.
         profile: String,
-        /// What stands there.
+        /// The value in the database.
         found: String,
     },
-    /// Something does not answer, says nonsense, or refuses a write.
+    /// A server does not answer, its answer makes no sense, or it refuses a write.
     Fault {
-        /// What.
+        /// Error message.
         message: String,
-        /// So many in a row.
+        /// Number of consecutive faults.
         in_a_row: u32,
     },
 }
 
-/// Faults in a row. A look at the counters that succeeds says nothing about writes, and a write
-/// nothing about looks.
+/// Consecutive faults. A successful read of counters tells nothing about writes, and a write
+/// nothing about reads.
 #[derive(Clone, Copy, Debug, Default)]
 struct Faults {
     reads: u32,
@@ -64,31 +64,32 @@ impl Faults {
     }
 }
 
-/// A tuner with a switch.
+/// A tuner connected to a switch.
 #[derive(Debug)]
 pub struct Daemon {
     store: Store,
     tuner: Tuner,
-    /// Where the journal is, if something is written.
+    /// Keeper of the journal; `None` in a dry run.
     keeper: Option<Box<dyn Keeper>>,
-    /// What the keeper has, or tried to get: profiles that were changed, or may have been.
+    /// The journal as the keeper has it, or should have it: profiles that were changed, or may have
+    /// been.
     journal: Option<Journal>,
-    /// Whether the keeper certainly has it.
+    /// Whether the keeper certainly has the journal.
     is_kept: bool,
     faults: Faults,
-    /// Writes whose outcome nobody knows, by profile.
+    /// Values of writes with unknown outcome, by profile.
     uncertain: BTreeMap<String, BTreeSet<i8>>,
-    /// What was last said about a profile in a dry run: nothing is repeated.
+    /// Last change reported for a profile in a dry run, so that it is not repeated.
     said: BTreeMap<String, i8>,
 }
 
 impl Daemon {
-    /// A daemon that writes if it has a keeper. Before the first change, that gets what was
-    /// configured: it outlives the process. What it has already belongs to
-    /// [`recover`](super::recover), which comes first.
+    /// A daemon that writes if it has a keeper. Before the first change, the keeper stores the
+    /// configured values, so that they outlive the process. Run [`recover`](super::recover) before,
+    /// because the keeper may have a journal already.
     ///
     /// # Errors
-    /// Nothing to be tuned.
+    /// If no profile can be tuned.
     pub fn new(
         store: Store,
         config: &Config,
@@ -100,31 +101,31 @@ impl Daemon {
         Ok(Self { store, tuner, keeper, journal: None, is_kept: false, faults, uncertain, said })
     }
 
-    /// What is tuned.
+    /// The tuner.
     #[must_use]
     pub const fn tuner(&self) -> &Tuner {
         &self.tuner
     }
 
-    /// Whether there were so many faults in a row that it is time to revert and to end.
+    /// Whether the consecutive faults reach their limit, so that the caller must revert and stop.
     #[must_use]
     pub fn must_end(&self) -> bool {
         self.faults.in_a_row() >= self.tuner.settings().faults_max
     }
 
-    /// Whether nothing is left to be put back: no profile was changed, or all were read back as
-    /// configured and the journal is gone.
+    /// Whether nothing is left to revert: no profile was changed, or all were read back as
+    /// configured and the journal was removed.
     #[must_use]
     pub const fn is_restored(&self) -> bool {
         self.journal.is_none()
     }
 
-    /// Once the flag is set, no answer is waited for any longer.
+    /// Sets a flag that ends every wait for an answer once it is true.
     pub fn interrupt_by(&mut self, flag: Option<Arc<AtomicBool>>) {
         self.store.interrupt_by(flag);
     }
 
-    /// One interval, `seconds` after the start.
+    /// Runs one interval, `seconds` after the start.
     pub fn step(&mut self, seconds: f64) -> Vec<Event> {
         let session = self.store.limits().session;
         self.store.answer_within(Some(session));
@@ -158,7 +159,7 @@ impl Daemon {
                     events.extend(event);
                 }
                 Err(message) => {
-                    // An interval is one fault, however many profiles it concerns.
+                    // One interval counts as one fault, even if several profiles fail.
                     self.faults.writes = before.saturating_add(1);
                     events.push(Event::Fault { message, in_a_row: self.faults.in_a_row() });
                 }
@@ -175,7 +176,7 @@ impl Daemon {
         Event::Fault { message, in_a_row: self.faults.in_a_row() }
     }
 
-    /// What has become of writes without an answer.
+    /// Finds the outcome of writes without an answer.
     fn settle(&mut self) -> Result<Vec<Event>, String> {
         let mut events = Vec::new();
         for profile in self.uncertain.keys().cloned().collect::<Vec<_>>() {
@@ -188,7 +189,7 @@ impl Daemon {
                 continue;
             };
             match there {
-                // The other ones may still come: they stay ours.
+                // The other writes may still happen, so their values remain ours.
                 Some(there) => tracked.applied = there,
                 None => events.push(self.leave_alone(&profile, found)),
             }
@@ -196,7 +197,7 @@ impl Daemon {
         Ok(events)
     }
 
-    /// Values of a profile that nobody else can have put there.
+    /// Values of a profile that this daemon wrote, or may have written.
     fn ours(&self, profile: &str) -> BTreeSet<i8> {
         let tracked = self.tuner.tracked.iter().find(|tracked| tracked.profile == profile);
         let uncertain = self.uncertain.get(profile).into_iter().flatten().copied();
@@ -216,7 +217,7 @@ impl Daemon {
         let to = decision.to.to_string();
         match self.store.swap(Database::Config, &key(profile), "dynamic_th", &expected, &to) {
             Ok(Swap::Written) => {
-                // Every earlier write that is still under way is void now.
+                // All earlier writes that may be delayed are void now.
                 self.uncertain.remove(profile);
                 self.tuner.applied(decision);
                 Ok(Some(Event::Change { decision: decision.clone(), applied: true }))
@@ -231,7 +232,7 @@ impl Daemon {
         }
     }
 
-    /// A profile is somebody else's from now on.
+    /// Gives up a profile that another program has changed.
     fn leave_alone(&mut self, profile: &str, found: String) -> Event {
         self.uncertain.remove(profile);
         if let Some(tracked) = self.tuner.tracked.iter_mut().find(|tracked| tracked.profile == profile) {
@@ -240,7 +241,7 @@ impl Daemon {
         Event::LeftAlone { profile: profile.to_owned(), found }
     }
 
-    /// Notes what a profile was configured with, and what will be ours there, before anything is
+    /// Records the configured value of a profile and our values in the journal, before anything is
     /// written.
     fn note(&mut self, profile: &str, ours: BTreeSet<i8>) -> Result<(), String> {
         let (Some(keeper), Some(tracked)) =
@@ -258,13 +259,14 @@ impl Daemon {
         }
         let kept = journal.bytes().and_then(|bytes| keeper.write(&bytes));
         self.is_kept = kept.is_ok();
-        // Even if it failed, it may be there.
+        // Even after an error, the keeper may have the journal.
         self.journal = Some(journal);
         kept.map_err(|error| format!("{}: {error}", keeper.name()))
     }
 
-    /// Everything as it was configured. What somebody else has changed stays. The journal goes once
-    /// every profile was read back; see [`is_restored`](Self::is_restored). It may be called again.
+    /// Writes all configured values back, except for profiles that another program has changed. The
+    /// journal is removed when every profile was read back; see [`is_restored`](Self::is_restored).
+    /// The caller may repeat the call.
     pub fn revert(&mut self) -> Vec<Event> {
         let Some(journal) = self.journal.clone() else { return Vec::new() };
         self.store.answer_within(Some(BACK));

@@ -1,5 +1,5 @@
-//! What was configured, for as long as something else is: written before the first change, and
-//! removed when everything was read back as configured. It outlives the process.
+//! Records the configured values while other values are set. The journal is written before the
+//! first change, and removed when all values were read back as configured. It outlives the process.
 
 use crate::OperatorError;
 use crate::store::{Database, Store, StoreError};
@@ -11,24 +11,24 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// What a journal begins with.
+/// Name of the format in a journal.
 const FORMAT: &str = "bufferlab-tune";
 const VERSION: u32 = 2;
-/// The journal of every switch in earlier versions, which named none.
+/// Name of the journal of all switches in earlier versions.
 const EARLIER: &str = "bufferlab-tune.json";
-/// A journal is not longer (bytes): 65,536 profiles are.
+/// Longest journal (bytes); 65,536 profiles fit.
 const BYTES_MAX: u64 = 16 << 20;
 
 /// A profile that was changed, or may have been.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Exponent as configured.
+    /// Configured exponent.
     pub configured: i8,
-    /// Exponents that a tuner has put there, or tried to: nobody else's.
+    /// Exponents that a tuner has written, or tried to write.
     pub ours: BTreeSet<i8>,
 }
 
-/// The switch that a journal is of.
+/// The switch of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// The server, without a password.
@@ -37,15 +37,16 @@ pub struct Owner {
     pub database: String,
     /// Number of the database.
     pub number: u8,
-    /// The switch behind the address, by its DEVICE_METADATA: another one may be there tomorrow.
+    /// Identity of the switch by its DEVICE_METADATA, because the address may belong to another
+    /// switch later.
     pub device: BTreeMap<String, String>,
 }
 
 impl Owner {
-    /// The switch behind a store.
+    /// The switch of a store.
     ///
     /// # Errors
-    /// No answer.
+    /// If there is no answer.
     pub fn new(store: &mut Store) -> Result<Self, StoreError> {
         let mut device = store.fields(Database::Config, "DEVICE_METADATA|localhost")?;
         device.retain(|name, _| ["hostname", "mac"].contains(&name.as_str()));
@@ -72,27 +73,27 @@ pub struct Journal {
     version: u32,
     /// The switch.
     pub owner: Owner,
-    /// The process that wrote it.
+    /// Process that wrote the journal.
     pub process: u32,
     /// Profiles by name.
     pub profiles: BTreeMap<String, Entry>,
 }
 
 impl Journal {
-    /// One without entries, of this process.
+    /// A journal of this process, without entries.
     #[must_use]
     pub fn new(owner: Owner) -> Self {
         let process = std::process::id();
         Self { format: FORMAT.to_owned(), version: VERSION, owner, process, profiles: BTreeMap::new() }
     }
 
-    /// Reads a journal.
+    /// Parses a journal.
     ///
     /// # Errors
-    /// Something else than a journal of this version.
+    /// If the bytes are not a journal of this version.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let journal: Self = serde_json::from_slice(bytes)
-            .map_err(|error| format!("no journal that says which switch it is of: {error}"))?;
+            .map_err(|error| format!("not a journal with its switch: {error}"))?;
         if (journal.format.as_str(), journal.version) != (FORMAT, VERSION) {
             return Err(format!("version {} of \"{}\", expected {VERSION}", journal.version, journal.format));
         }
@@ -106,21 +107,21 @@ impl Journal {
     }
 }
 
-/// Where a journal is kept. One tuner has it.
+/// Storage of a journal, used by one tuner at a time.
 pub trait Keeper: Debug + Send {
-    /// The journal, if there is one.
+    /// Reads the journal, if there is one.
     ///
     /// # Errors
     /// The journal cannot be read.
     fn read(&mut self) -> io::Result<Option<Vec<u8>>>;
 
-    /// Keeps a journal instead of the one before; after this it survives.
+    /// Replaces the journal. After success the new one is durable.
     ///
     /// # Errors
-    /// The journal cannot be written: the old content may still be there, or the new one.
+    /// If the journal cannot be written. The storage may then have the old or the new content.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Removes it; it is no error if there is none.
+    /// Removes the journal; a missing journal is not an error.
     ///
     /// # Errors
     /// The journal cannot be removed.
@@ -130,7 +131,7 @@ pub trait Keeper: Debug + Send {
     fn name(&self) -> String;
 }
 
-/// A file that is a journal, locked for as long as this lives.
+/// A journal in a file, which is locked while this value exists.
 #[derive(Debug)]
 pub struct JournalFile {
     path: PathBuf,
@@ -138,9 +139,9 @@ pub struct JournalFile {
 }
 
 impl JournalFile {
-    /// Name of the journal of a switch where none is given: another for every switch. An earlier
-    /// version had one name for all; such a file may hold what was configured here, and is taken,
-    /// and refused, first.
+    /// Default name of a switch's journal, different for every switch. Earlier versions had one
+    /// name for all switches. Such a file may have the configured values of this switch, so its
+    /// name comes first, and [`recover`](super::recover) refuses it.
     #[must_use]
     pub fn default_path(store: &Store) -> PathBuf {
         if fs::read(EARLIER).is_ok_and(|bytes| Journal::parse(&bytes).is_err()) {
@@ -149,10 +150,10 @@ impl JournalFile {
         PathBuf::from(format!("bufferlab-tune-{}.json", store.file_name()))
     }
 
-    /// Takes a file, which need not be there yet.
+    /// Locks a file, which need not exist yet.
     ///
     /// # Errors
-    /// Another process has it, or nothing can be written beside it.
+    /// If another process has locked the file, or its folder is not writable.
     pub fn claim(path: &Path) -> Result<Self, OperatorError> {
         let mut lock = path.as_os_str().to_owned();
         lock.push(".lock");
@@ -183,7 +184,7 @@ impl Keeper for JournalFile {
             file => file?,
         };
         if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is no file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         let mut bytes = Vec::new();
         io::Read::read_to_end(&mut io::Read::take(file, BYTES_MAX + 1), &mut bytes)?;
@@ -199,17 +200,17 @@ impl Keeper for JournalFile {
         let partial = PathBuf::from(partial);
         let written = File::create(&partial).and_then(|mut file| {
             file.write_all(bytes)?;
-            // A switch may lose power with a changed alpha.
+            // A switch may lose power while an alpha is changed.
             file.sync_all()?;
             fs::rename(&partial, &self.path)
         });
         if let Err(error) = written {
-            // What is half written is of no use; the error says the rest.
+            // The incomplete file is useless; the caller reports the error.
             let _ = fs::remove_file(&partial);
             return Err(error);
         }
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Not every file system can do this; the file itself is safe.
+        // Some file systems cannot sync a folder; the file itself is safe.
         let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
         Ok(())
     }

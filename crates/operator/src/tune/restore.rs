@@ -1,4 +1,4 @@
-//! Everything as it was configured: at the end of a tuner, and after one that was killed.
+//! Restores the configured values: at the end of a tuner, or after one that was killed.
 
 use super::Event;
 use super::journal::{Journal, Keeper, Owner};
@@ -6,35 +6,35 @@ use crate::OperatorError;
 use crate::store::{Database, Store, Swap};
 use std::collections::BTreeSet;
 
-/// So often a profile is put back before its fault counts.
+/// Number of attempts to restore a profile before a fault counts.
 const ATTEMPTS: u32 = 3;
 
 pub(super) fn key(profile: &str) -> String {
     format!("BUFFER_PROFILE|{profile}")
 }
 
-/// What became of a profile.
+/// Outcome for a profile.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Back {
-    /// The configured value was read back. `changed`: another value had been there.
+    /// The configured value was read back. `changed`: the profile had another value before.
     Restored { changed: bool },
-    /// Somebody else's value is there.
+    /// The profile has a value of another program.
     Foreign(String),
 }
 
-/// What is put back.
+/// A profile to restore.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted<'a> {
     pub(super) profile: &'a str,
     pub(super) configured: i8,
-    /// Values that are ours.
+    /// Values that the tuner wrote, or may have written.
     pub(super) ours: &'a BTreeSet<i8>,
-    /// Whether a write of ours may still be under way. It becomes void when the configured value is
-    /// written, even where that is there already.
+    /// Whether a write of the tuner may still be delayed. Writing the configured value makes it
+    /// void, even if the profile has the configured value already.
     pub(super) uncertain: bool,
 }
 
-/// Writes the configured value if what is there is ours, and reads it back.
+/// Writes the configured value if the current value is ours, and reads it back.
 pub(super) fn put_back(store: &mut Store, wanted: Wanted<'_>) -> Result<Back, String> {
     let mut last = String::new();
     for _ in 0..ATTEMPTS {
@@ -74,18 +74,18 @@ fn attempt(
     }
 }
 
-/// Puts back what a tuner has left that was killed: what its journal says, where the value is its
-/// own.
+/// Restores the profiles in the journal of a tuner that was killed, if their values are the
+/// tuner's.
 ///
 /// # Errors
-/// A journal that is none or of another switch, or a database that does not answer: nothing must be
-/// tuned then, and the journal stays.
+/// If the journal is invalid or of another switch, or if the database does not answer. The journal
+/// then stays, and the caller must not tune.
 pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<Event>, OperatorError> {
     let name = keeper.name();
     let wrong = |message: String| {
         OperatorError::new(
             format!("{name}: {message}"),
-            "it says what was configured before an earlier run that was killed: set these values by hand and delete it, or \
+            "it has the configured values from before an earlier run that was killed: set them by hand and delete it, or \
              choose another file with --journal",
         )
     };
@@ -104,7 +104,7 @@ pub fn recover(store: &mut Store, keeper: &mut dyn Keeper) -> Result<Vec<Event>,
     }
     let mut events = Vec::new();
     for (profile, entry) in &journal.profiles {
-        // Whoever was killed may have written a moment before.
+        // The killed process may have sent a write that is still delayed.
         let wanted = Wanted { profile, configured: entry.configured, ours: &entry.ours, uncertain: true };
         match put_back(store, wanted).map_err(wrong)? {
             Back::Restored { changed: false } => {}

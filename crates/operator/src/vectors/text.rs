@@ -1,4 +1,4 @@
-//! Vectors as a table.
+//! Writes vectors as a table.
 
 use super::{Point, Vectors};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ fn shown(point: Point) -> String {
     format!("{:>9} {simulated:>9}", point.formula)
 }
 
-/// The vectors for people: numbers by the rules of the chip beside those of the simulated switch.
+/// The vectors as text: numbers by the rules of the chip, beside those of the simulated switch.
 #[must_use]
 pub fn text(vectors: &Vectors) -> String {
     let mut text = String::new();

@@ -1,10 +1,10 @@
-//! Vectors in the form of sonic-mgmt's `qos_params`: profiles and keys as its qualification reads
-//! them.
+//! Writes vectors in the form of sonic-mgmt's `qos_params`, with the profiles and keys that its
+//! qualification reads.
 
 use super::{GroupVector, Vectors};
 use std::fmt::Write as _;
 
-/// What testers allow between expectation and chip, unless they know better (packets).
+/// Default margin of testers between expectation and chip (packets).
 const MARGIN: u64 = 4;
 
 /// Short names of families in qualification: `td3`, `th2`.
@@ -17,12 +17,12 @@ fn family(name: &str) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// Text of a comment: names of profiles are keys of a database and may hold anything.
+/// Text of a comment. Names of profiles are keys of a database and may contain any characters.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A map of YAML in the making.
+/// Writes a YAML map.
 struct Writer {
     text: String,
 }
@@ -41,8 +41,8 @@ impl Writer {
     }
 }
 
-/// The vectors as `qos_params`. Numbers are those of the chip's rules; packets that leave before a
-/// port blocks (`pkts_num_leak_out`) and the testers' margins are theirs to set.
+/// The vectors as `qos_params`, by the chip's rules. Testers must set the packets that leave before
+/// a port blocks (`pkts_num_leak_out`), and their margins.
 #[must_use]
 pub fn yaml(vectors: &Vectors) -> String {
     let mut writer = Writer { text: String::new() };

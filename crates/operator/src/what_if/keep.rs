@@ -1,4 +1,5 @@
-//! May the scenario file of an earlier what-if be replaced? Only by the same one, or on demand.
+//! Protects the scenario file of an earlier what-if: only the same file may replace it, unless the
+//! user demands it.
 
 use crate::OperatorError;
 use bufferlab_results::{Content, describe_differences, write_sealed};
@@ -10,11 +11,12 @@ use std::path::Path;
 /// Name of the scenario file in the folder of results.
 pub const SCENARIO_NAME: &str = "what-if.toml";
 
-/// Refuses to replace another scenario file in `folder`: its runs lie beside it, and a user may
-/// have edited it.
+/// Refuses to replace a different scenario file in `folder`, because its runs are in the folder,
+/// and a user may have edited it.
 ///
 /// # Errors
-/// If another scenario is there and `replace` is `false`. The message names what differs.
+/// If the folder has a different scenario and `replace` is `false`. The message names the
+/// differences.
 pub fn check_scenario(folder: &Path, scenario: &str, replace: bool) -> Result<(), OperatorError> {
     let path = folder.join(SCENARIO_NAME);
     let there = match fs::read(&path) {
@@ -40,13 +42,13 @@ pub fn check_scenario(folder: &Path, scenario: &str, replace: bool) -> Result<()
 /// Writes the scenario file into `folder`, with its checksum.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the file cannot be written.
 pub fn write_scenario(folder: &Path, scenario: &str) -> Result<(), OperatorError> {
     write_sealed(folder, &[(SCENARIO_NAME, scenario)], None)
         .map_err(|error| OperatorError::new(error.to_string(), error.hint()))
 }
 
-/// What the scenarios say differently; `None` if it is nothing, or the old one does not load.
+/// Differences between the scenarios; `None` if there are none, or the old scenario does not load.
 fn differences(path: &Path, old: &str, new: &str) -> Option<String> {
     let content = |text: &str| {
         let loaded = load_text(path, text, &[]).ok()?;
@@ -66,7 +68,7 @@ mod tests {
     fn a_scenario_that_cannot_be_read_is_not_replaced() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(check_scenario(folder.path(), "a = 1", false).map_err(|error| error.to_string()), Ok(()));
-        // A folder in its place cannot be read, as a file on a failing disk.
+        // A folder of this name cannot be read, like a file on a failing disk.
         fs::create_dir(folder.path().join(SCENARIO_NAME)).expect("writable");
         let error = check_scenario(folder.path(), "a = 1", false).expect_err("it may hold another scenario");
         assert!(error.to_string().contains("what-if.toml: cannot read"), "{error}");

@@ -1,48 +1,48 @@
-//! What a comparison of settings recommends, and why.
+//! Recommends a setting from a comparison, with reasons.
 
 use super::{Reach, TODAY, WhatIf};
 use crate::what_if::Choice;
 use bufferlab_report::{Comparison, Estimate, Judgement, judgements};
 use serde::Serialize;
 
-/// What is recommended where today's setting loses lossless packets and no compared setting is
+/// The recommendation if the current setting loses lossless packets and no compared setting is
 /// sound.
 pub const NONE: &str = "none";
 
 /// A recommendation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recommendation {
-    /// A sentence where today's setting loses lossless packets: it comes before everything else.
+    /// A sentence that is shown first, if the current setting loses lossless packets.
     pub losses_today: Option<String>,
-    /// The choice that is recommended: "today" where nothing is surely better, "none" where today's
+    /// The recommended choice: "today" if no choice is surely better, or "none" if the current
     /// setting loses lossless packets and no other one is sound.
     pub choice: String,
-    /// Why, in sentences.
+    /// Reasons, in sentences.
     pub reasons: Vec<String>,
-    /// What to keep in mind.
+    /// Caveats, in sentences.
     pub caveats: Vec<String>,
 }
 
-/// What speaks for a choice.
+/// The reasons for a choice.
 struct Case<'a> {
     choice: &'a Choice,
-    /// The most important outcome that is better.
+    /// The most important outcome that improves.
     gain: &'a Judgement,
-    /// All of them, in words.
+    /// All outcomes that improve, in words.
     gains: String,
 }
 
 impl Case<'_> {
-    /// More important outcomes count first, then larger changes.
+    /// Whether the case is better: more important outcomes count first, then larger changes.
     fn beats(&self, other: Option<&Self>) -> bool {
         let key = |case: &Self| (case.gain.rank, -case.gain.size());
         other.is_none_or(|other| key(self) < key(other))
     }
 }
 
-/// What the comparison says about the choices. A setting is recommended where at least one outcome
-/// is better after the correction for all looks, and none is worse even without it. A setting that
-/// loses lossless packets is never recommended, today's included.
+/// Judges the choices of a comparison. A setting is recommended if at least one outcome improves
+/// after the correction for all looks, and none becomes worse even without it. A setting that loses
+/// lossless packets is never recommended, not even the current one.
 #[must_use]
 pub fn recommend(comparison: &Comparison, plan: &WhatIf) -> Recommendation {
     let all = judgements(comparison);
@@ -114,7 +114,7 @@ fn verdict(best: Option<&Case<'_>>, hint: Option<&Case<'_>>, looks: usize) -> (S
     }
 }
 
-/// What policies would change that the chip does not have.
+/// Effects of policies that the chip does not have.
 fn of_policies(plan: &WhatIf, all: &[Judgement]) -> Vec<String> {
     let policies = plan.choices.iter().filter(|choice| choice.reach == Reach::Policy);
     let sentence = |choice: &Choice| {
@@ -136,7 +136,7 @@ fn caveats(plan: &WhatIf) -> Vec<String> {
     caveats
 }
 
-/// Lossless packets that a choice loses (mean of seeds).
+/// Lossless packets lost with a choice (mean of seeds).
 fn lost(comparison: &Comparison, label: &str) -> f64 {
     let row = comparison.metric("pauses.lost_lossless_packets");
     let cell = row.and_then(|row| row.cells.iter().find(|cell| cell.policy == label));
@@ -146,13 +146,13 @@ fn lost(comparison: &Comparison, label: &str) -> f64 {
     })
 }
 
-/// A number of packets in words: means below ten with their decimals.
+/// A number of packets in words; a mean below ten has decimals.
 fn packets(mean: f64) -> String {
     let digits = if mean < 10.0 { 2 } else { 0 };
     format!("{mean:.digits$} lossless packets")
 }
 
-/// The sentence about today's losses.
+/// The sentence about losses with the current setting.
 fn losses_today(comparison: &Comparison) -> Option<String> {
     let today = lost(comparison, TODAY);
     (today > 0.0).then(|| {
@@ -164,7 +164,7 @@ fn losses_today(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Why a choice is out, if it loses lossless packets.
+/// The reason to exclude a choice that loses lossless packets.
 fn losing(comparison: &Comparison, label: &str) -> Option<String> {
     let (own, today) = (lost(comparison, label), lost(comparison, TODAY));
     if own <= 0.0 {
@@ -177,7 +177,7 @@ fn losing(comparison: &Comparison, label: &str) -> Option<String> {
     })
 }
 
-/// The first reason where today's setting loses and nothing sound was found.
+/// The first reason if the current setting loses packets and no choice is sound.
 fn fix_first(hint: Option<&Case<'_>>) -> String {
     let hint = hint.map_or(String::new(), |Case { choice, gains, .. }| {
         format!(

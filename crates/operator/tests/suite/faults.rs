@@ -1,8 +1,8 @@
-//! Whatever fails, and whenever: at the end CONFIG_DB is as configured, or the journal says how,
-//! and the exit code tells.
+//! Injects failures into a tuner. At the end CONFIG_DB has the configured values, or the journal
+//! has them, and the exit code tells which.
 //!
-//! A whole session runs in this process against a Redis with a clock of its own. For every N, the
-//! N-th request fails in every way, and every call of the journal does. Then a second session
+//! A whole session runs in this process, with a simulated Redis and clock. For every N, the N-th
+//! request fails in every way, and so does every call of the journal. A second session then
 //! recovers.
 
 use crate::redis::{Redis, Session};
@@ -20,7 +20,7 @@ use std::time::Duration;
 const CONFIG: u8 = 4;
 const PROFILES: [(&str, &str); 2] = [("egress_lossy_profile", "1"), ("second_lossy_profile", "0")];
 
-/// How one request fails.
+/// The failure of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
     /// The request is lost, and the connection is closed.
@@ -33,19 +33,19 @@ enum Failure {
     CutAnswer,
     /// The request reaches the server this many seconds late, after its client has given up.
     LateRequest(u64),
-    /// The server refuses it, and nothing else.
+    /// The server refuses only this request.
     Error(&'static str),
-    /// The server refuses it and everything after it.
+    /// The server refuses this request and all later ones.
     ErrorsFromNow(&'static str),
-    /// Nobody answers from now on, and connections are refused.
+    /// The server is gone from now on, and connections are refused.
     Gone,
-    /// Nobody answers from now on, but connections are taken.
+    /// The server is silent from now on, but connections are accepted.
     Silent,
-    /// Somebody asks us to end while we wait.
+    /// A signal interrupts the wait for the answer.
     Interrupt,
     /// The process is killed before the request.
     KilledBefore,
-    /// The process is killed after the request was carried out.
+    /// The process is killed after the request was executed.
     KilledAfter,
 }
 
@@ -66,11 +66,11 @@ const FAILURES: [Failure; 17] = [
     Failure::Interrupt,
     Failure::KilledBefore,
     Failure::KilledAfter,
-    // A garbled answer to something that was carried out.
+    // A garbled answer to a request that was executed.
     Failure::Error("?\r\n"),
 ];
 
-/// What the server, the network between, and the process share.
+/// State shared by the server, the network and the process.
 #[derive(Default)]
 struct World {
     redis: Redis,
@@ -78,7 +78,7 @@ struct World {
     answers: Vec<Vec<u8>>,
     is_closed: Vec<bool>,
     late: Vec<Option<Duration>>,
-    /// Requests that are under way: when they arrive, on which connection.
+    /// Delayed requests: time of arrival, connection, and words.
     under_way: Vec<(Duration, usize, Vec<String>)>,
     clock: Duration,
     requests: u32,
@@ -86,7 +86,7 @@ struct World {
     is_over: bool,
     is_killed: bool,
     interrupt: Arc<AtomicBool>,
-    /// Calls of the journal, and the one that fails.
+    /// Number of calls of the journal so far, and number of the call that fails.
     calls: u32,
     failing_call: Option<u32>,
     journal: Option<Vec<u8>>,
@@ -183,7 +183,7 @@ impl Wire for Link {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
         let answer = &mut world.answers[self.connection];
-        // In pieces, as networks do.
+        // Answers arrive in pieces, as in a real network.
         let count = answer.len().min(buffer.len()).min(7);
         if count > 0 {
             buffer[..count].copy_from_slice(&answer[..count]);
@@ -262,7 +262,7 @@ impl Keeper for Memory {
     }
 }
 
-/// A small switch with two profiles of lossy queues, nobody congested: alphas rise.
+/// A small switch with two profiles of lossy queues and without congestion, so that alphas rise.
 fn world() -> Shared {
     let mut redis = Redis::default();
     let text = r#"{
@@ -286,10 +286,10 @@ fn world() -> Shared {
     Arc::new(Mutex::new(World { redis, ..World::default() }))
 }
 
-/// How a session ended: `None` if its process was killed, else whether the exit code is 0.
+/// End of a session: `None` if its process was killed, otherwise whether the exit code is 0.
 type Exit = Option<bool>;
 
-/// What `sonic tune --apply` does from its start to its end, with intervals of ten seconds.
+/// Runs `sonic tune --apply` from start to end, with intervals of ten seconds.
 fn session(world: &Shared, rounds: u32) -> Exit {
     let is_killed = || lock(world).is_killed;
     let exit = run(world, rounds);
@@ -337,14 +337,14 @@ fn configuration(store: &mut Store) -> Result<Config, String> {
     Ok(reader.finish())
 }
 
-/// Whether CONFIG_DB is as configured.
+/// Whether CONFIG_DB has the configured values.
 fn is_configured(world: &World) -> bool {
     PROFILES.iter().all(|(profile, configured)| {
         world.redis.field(CONFIG, &format!("BUFFER_PROFILE|{profile}"), "dynamic_th") == Some(*configured)
     })
 }
 
-/// Whether the journal says what was configured wherever CONFIG_DB does not.
+/// Whether the journal has the configured value of each profile with another value in CONFIG_DB.
 fn journal_knows(world: &World) -> bool {
     let Some(journal) = world.journal.as_deref().and_then(|bytes| Journal::parse(bytes).ok()) else {
         return false;
@@ -363,11 +363,11 @@ fn journal_knows(world: &World) -> bool {
 
 const ROUNDS: u32 = 5;
 
-/// The invariant after a session, and after a second one without faults.
+/// Checks the invariant after a session, and after a second session without failures.
 fn check(world: &Shared, exit: Exit, what: &str) {
     {
         let mut world = lock(world);
-        // Whatever is under way arrives.
+        // Delayed requests arrive.
         world.is_over = true;
         world.pass(Duration::from_secs(1_000));
         let (is_configured, journal_knows) = (is_configured(&world), journal_knows(&world));
@@ -391,7 +391,7 @@ fn check(world: &Shared, exit: Exit, what: &str) {
     assert!(is_configured(&world) && world.journal.is_none(), "{what}: after the next session");
 }
 
-/// Requests of a session without faults; and that it does something.
+/// Number of requests and journal calls of a session without failures.
 fn undisturbed() -> (u32, u32) {
     let world = world();
     let mut seen = Vec::new();
@@ -526,7 +526,7 @@ fn writes_that_are_refused_again_and_again_end_it_although_counters_are_read() {
         rounds += 1;
         assert!(rounds < 10, "it goes on for ever");
     }
-    // The first look only remembers; then every interval is one fault.
+    // The first sample is only stored; every later interval is one fault.
     assert_eq!(rounds, 4);
     daemon.revert();
     assert!(daemon.is_restored() && lock(&world).journal.is_none(), "nothing was changed");

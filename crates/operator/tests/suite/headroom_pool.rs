@@ -1,10 +1,11 @@
-//! Does the headroom-pool probing of sonic-mgmt's framework end with the size of the pool?
+//! The headroom-pool probing of sonic-mgmt's framework ends with the size of the pool.
 //!
 //! The steps are those of `tests/saitests/probe` of sonic-mgmt: for every flow the pause point and
 //! the drop point, each in four phases, then `persist`. A flow that finds at most `step` packets of
 //! headroom ends the search. The drop point is the first packet beyond the headroom, so the
-//! framework counts one packet per group more than the pool holds. Its last phase begins one packet
-//! above the lower end of the range, which may be the point itself: then it is one packet late.
+//! framework counts one packet per group more than the pool has. Its last phase begins one packet
+//! above the lower end of the range. If that end is the point itself, the result is one packet
+//! late.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -14,24 +15,25 @@ use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::{Memory, chip};
 use serde_json::{Value, json};
 
-/// A phase gives up after so many checks.
+/// Largest number of checks in a phase.
 const ROUNDS: u32 = 20;
 const RANGE_ROUNDS: u32 = 50;
-/// Single packets follow where the range is at most this (packets).
+/// The search continues with single packets if the range is at most this (packets).
 const PRECISE: u64 = 100;
 
-/// How a search ends.
+/// Outcome of a search.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
-    /// Drop points less pause points of the groups that filled the pool.
+    /// Sum of drop points minus pause points of the groups that filled the pool.
     Found { sum: u64, groups: usize },
-    /// The flows ended first, or one had no threshold.
+    /// The flows ended before the pool was full, or a flow had no threshold.
     Incomplete { sum: u64, why: String },
 }
 
 struct Framework {
     executor: Executor,
-    /// Size of the ingress pool: upper bounds begin here, and end at three times as many (packets).
+    /// Size of the ingress pool (packets). Upper bounds begin with it and end at three times its
+    /// size.
     pool: u64,
     to: u16,
     step: u64,
@@ -65,7 +67,7 @@ impl Framework {
         self.ask(&request)["detected"] == true
     }
 
-    /// The point of one probe: bounds, range, single packets on top of each other.
+    /// The point of one probe: bounds, range, then single packets without emptying the switch.
     fn point(&mut self, probe: &str, flow: (u16, u8), upper: u64, lower: Option<u64>) -> Result<u64, String> {
         self.prepare(flow.0);
         let doubled = (0..ROUNDS).map(|round| upper << round).take_while(|value| *value <= 3 * self.pool);
@@ -129,7 +131,7 @@ impl Framework {
     }
 }
 
-/// The small switch with another headroom pool.
+/// The small switch with a different headroom pool.
 fn small(xoff: u64) -> Config {
     switch(|name, text| match name {
         "buffers.json" => text.replace("\"xoff\": \"800000\"", &format!("\"xoff\": \"{xoff}\"")),
@@ -137,8 +139,8 @@ fn small(xoff: u64) -> Config {
     })
 }
 
-/// Whether a sum of headroom is that of a pool (packets): a packet more for each group, or the same
-/// where a pause point was one packet late.
+/// Whether a sum of headroom agrees with a pool (packets). It may have one packet more for each
+/// group, unless a pause point was one packet late.
 fn within(sum: u64, pool: u64, groups: usize) -> bool {
     (pool..=pool + groups as u64).contains(&sum)
 }
@@ -164,8 +166,8 @@ fn a_pool_that_the_flows_cannot_fill_is_left_incomplete() {
     assert!(within(sum, 800_000 / 256, FLOWS.len()) && why == "the flows ended first", "{sum}: {why}");
 }
 
-/// The example of a pool that one group fills: the next one pauses with the packet that reaches its
-/// limit, and loses the one after it.
+/// The example of a pool that one group fills. The next group pauses with the packet that reaches
+/// its limit, and loses the one after it.
 #[test]
 fn a_group_that_finds_the_headroom_pool_full_pauses_at_its_limit() {
     let mut framework = Framework::new(&small(90_112), "trident3", 3, 1);
@@ -177,7 +179,7 @@ fn a_group_that_finds_the_headroom_pool_full_pauses_at_its_limit() {
     for (value, lost) in [(3_363, false), (3_364, true)] {
         assert_eq!(framework.check("ingress_drop", (1, 3), value, 1, true), lost, "{value}");
     }
-    // A chip repeats its pauses: one more packet into a paused group is answered by them, too.
+    // A chip repeats its pauses, also after one more packet into a paused group.
     assert!(
         framework.check("pfc_xoff", (1, 3), 3_364, 1, true)
             && framework.check("pfc_xoff", (1, 3), 1, 1, false)

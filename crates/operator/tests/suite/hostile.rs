@@ -1,5 +1,4 @@
-//! A server that is hostile or sick: does every question end, with an error, before memory or
-//! patience is gone?
+//! Hostile or faulty servers: every question ends with an error before it uses much memory or time.
 
 use bufferlab_operator::store::{Database, Limits, Store, dumps};
 use std::io::{Read, Write};
@@ -8,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Limits of these tests: as those of every command, but with less time.
+/// Limits of these tests: the defaults with less time.
 const QUICK: Limits =
     Limits { time: Duration::from_millis(400), session: Duration::from_secs(4), ..Limits::DEFAULT };
 
-/// A server that answers `+OK` to the first question of a connection (SELECT) and then does `then`
-/// until its client goes.
+/// A server that answers `+OK` to the first question of a connection (SELECT), and then runs `then`
+/// until its client disconnects.
 fn server(then: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -22,7 +21,7 @@ fn server(then: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + '
         for mut stream in listener.incoming().flatten() {
             let then = Arc::clone(&then);
             std::thread::spawn(move || -> std::io::Result<()> {
-                // A client that does not read any longer has had enough.
+                // A client that stops reading has ended its question.
                 stream.set_write_timeout(Some(Duration::from_secs(20)))?;
                 question(&mut stream)?;
                 stream.write_all(b"+OK\r\n")?;
@@ -43,14 +42,14 @@ fn question(stream: &mut TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// What a configuration's dump says about a server, and how long that took.
+/// Error of a dump from a server, and the time until it.
 fn said(address: &str) -> (String, Duration) {
     let start = Instant::now();
     let error = dumps(&mut Store::new(address).with_limits(QUICK)).expect_err("a hostile server");
     (error.to_string(), start.elapsed())
 }
 
-/// Sends the same bytes again and again.
+/// A server that sends `beginning`, and then `piece` without end.
 fn without_end(beginning: &'static str, piece: Vec<u8>) -> String {
     server(move |stream| {
         stream.write_all(beginning.as_bytes())?;
@@ -77,7 +76,7 @@ fn an_answer_without_an_end_is_refused_before_it_is_in_memory() {
         (
             "more than asked",
             without_end("", b"*2\r\n$1\r\n0\r\n*0\r\n:1\r\n".to_vec()),
-            "more than it was asked",
+            "more than one answer",
         ),
     ] {
         let (message, time) = said(&address);
@@ -125,7 +124,7 @@ fn a_drip_and_silence_end_after_the_time_of_an_answer() {
         std::thread::sleep(Duration::from_secs(20));
         Ok(())
     });
-    // Whole elements, each in time: the answer is what counts.
+    // Each element arrives in time, but the time limit is for the whole answer.
     let list = server(|stream| {
         stream.write_all(b"*1000\r\n")?;
         loop {
@@ -152,7 +151,7 @@ fn a_scan_that_never_ends_is_ended() {
     let mut store = Store::new(&circle).with_limits(Limits { steps: 500, ..QUICK });
     let error = store.keys(Database::Config, "*", &|_| true).expect_err("no end");
     assert!(error.message.contains("no end within 500 steps"), "{error}");
-    // The same with a long way to that limit: then time ends it.
+    // With a long way to the limit of steps, the time limit ends the scan.
     let count = AtomicUsize::new(1);
     let slow = server(move |stream| {
         std::thread::sleep(Duration::from_millis(100));
@@ -162,7 +161,7 @@ fn a_scan_that_never_ends_is_ended() {
     let (message, time) = said(&slow);
     assert!(message.contains("not everything was answered in time"), "{message}");
     assert!(time < Duration::from_secs(6), "{time:?}");
-    // And with new keys in every step, which would fill the memory.
+    // With new keys in every step, the limit of bytes ends the scan before the memory is full.
     let count = AtomicUsize::new(1);
     let keys = server(move |stream| {
         let next = count.fetch_add(1, Ordering::SeqCst) % 10 + 1_000;
@@ -218,7 +217,8 @@ fn a_socket_whose_server_accepts_nobody_does_not_keep_us() {
     let listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
     let start = Instant::now();
     let path = path.to_str().expect("UTF-8");
-    // Until its queue is full, connections are taken and silent; then they are refused.
+    // Connections are accepted without an answer until the queue of the socket is full, and then
+    // refused.
     let mut stores: Vec<_> = (0..200)
         .map(|_| Store::new(path).with_limits(Limits { time: Duration::from_millis(1), ..QUICK }))
         .collect();

@@ -2,8 +2,7 @@
 
 mod faults;
 mod hostile;
-// What real chips did, and the switches that it was measured on: one table for predictions and
-// simulations.
+// The measurements of real chips and their switches: one table for predictions and simulations.
 mod headroom_pool;
 #[allow(dead_code, reason = "the tests of bufferlab-sonic use the rest")]
 #[path = "../../../sonic/tests/suite/measured.rs"]

@@ -1,4 +1,4 @@
-//! Is the model what the configuration says?
+//! The model has the values of the configuration.
 
 use crate::support::{model, switch};
 use bufferlab_core::{QueueMinimums, ResumeBelow};
@@ -8,8 +8,8 @@ use bufferlab_operator::Limit;
 fn the_small_switch_on_trident_3_is_its_files_in_cells() {
     let config = switch(|_, text| text);
     let model = model(&config, "trident3");
-    // 4,000,000 B are 15,625 cells of 256 B; less 3,125 of headroom (800,000 B), 48 of 8 groups
-    // with 1,536 B (6 cells), 120 of 20 queues with 1,536 B: 12,332.
+    // 4,000,000 B are 15,625 cells of 256 B. Minus 3,125 of headroom (800,000 B), 48 of 8 groups
+    // with 1,536 B (6 cells), and 120 of 20 queues with 1,536 B, 12,332 remain.
     assert_eq!(model.shared, 12_332 * 256);
     assert_eq!(model.headroom(), 800_000);
     assert_eq!(model.reserves(), (8 + 20) * 1_536);
@@ -34,7 +34,8 @@ fn slices_are_those_of_the_family_and_minimums_of_queues_are_in_each() {
         (accounting.slices, accounting.resume_below, accounting.queue_minimums),
         (2, ResumeBelow::PausePoint, QueueMinimums::EverySlice)
     );
-    // Cells of 254 B: 1,536 B are 7. The minimums of 20 queues twice, those of 8 groups once.
+    // In cells of 254 B, 1,536 B are 7 cells. The minimums of 20 queues count twice, those of 8
+    // groups once.
     assert_eq!(two.reserves(), (2 * 20 + 8) * 7 * 254);
     assert_eq!(two.ports[0].groups[&3].limit, Limit::Alpha(0.5), "of its slice");
     assert!(two.notes[0].contains("2 slices") && one.notes.is_empty(), "{:?}", two.notes);

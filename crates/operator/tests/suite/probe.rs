@@ -1,5 +1,4 @@
-//! Does the model answer probes as a chip would: are thresholds found by bisection those of the
-//! vectors?
+//! The model answers probes like a chip: bisection finds the thresholds of the vectors.
 
 use crate::support::{model, switch};
 use bufferlab_operator::Vectors;
@@ -11,7 +10,7 @@ fn ask(executor: &mut Executor, request: &Value) -> Value {
     serde_json::from_str(&executor.answer_line(&request.to_string())).expect("answers are JSON")
 }
 
-/// The least value at which a probe sees something, as searches of a tester find it.
+/// The smallest value at which a probe detects its event, found by bisection as testers do.
 fn bisect(executor: &mut Executor, probe: &str, priority: u8) -> u64 {
     let (mut unseen, mut seen) = (0, 1_000_000);
     while seen - unseen > 1 {
@@ -39,7 +38,7 @@ fn a_search_by_probes_ends_at_the_points_of_the_vectors() {
     assert!(bisect(&mut executor, "egress_drop", 0).abs_diff(lossy.loss.formula) <= 1);
 }
 
-/// A request of a search, with what it needs beyond a group.
+/// A search with one probe, between given ports.
 struct Search<'a> {
     executor: &'a mut Executor,
     probe: &'static str,
@@ -60,7 +59,7 @@ impl Search<'_> {
     }
 
     /// The four phases of sonic-mgmt's probing: doubling, halving, bisection down to a window, and
-    /// single packets on top of each other, without emptying the switch in between.
+    /// single packets without emptying the switch between them.
     fn phases(&mut self, first: u64) -> u64 {
         let mut upper = first;
         while !self.check(upper, true) {
@@ -98,7 +97,7 @@ fn the_phases_of_a_qualification_end_at_the_points_of_the_vectors() {
         assert!(pause.abs_diff(group.pause.formula) <= 1, "{name}: {pause}");
         let loss = found("ingress_drop", pause - 1);
         assert!(loss.abs_diff(group.loss.formula) <= 1, "{name}: {loss}");
-        // The resume point as testers find it: one port drains, another one holds the rest.
+        // The resume point as testers find it: one port drains, and another one stores the rest.
         let mut search =
             Search { executor: &mut executor, probe: "pfc_xon", ports: (0, 1, Some(2)), priority: 3 };
         let (mut unseen, mut seen) = (0, pause);
@@ -111,8 +110,8 @@ fn the_phases_of_a_qualification_end_at_the_points_of_the_vectors() {
     }
 }
 
-/// Group by group until one finds no headroom, each kept at its first loss: what all of them had is
-/// the pool.
+/// Groups are filled until one finds no headroom, and each keeps its packets up to its first loss.
+/// The sum of their headroom is the pool.
 #[test]
 fn a_headroom_pool_is_found_group_by_group() {
     let config = switch(|_, text| text);
@@ -152,8 +151,8 @@ fn groups_stay_filled_where_the_buffer_is_not_drained() {
     assert_eq!(ask(&mut executor, &fill(0, true))["detected"], true);
     let paused = ask(&mut executor, &json!({"op": "paused", "src_port": 0, "pg": 3}));
     assert_eq!(paused, json!({"success": true, "paused": true}));
-    // The other group finds less: with a third of 12,332 cells alone, a ninth of them more behind
-    // the first.
+    // The second group finds less: a lone group gets a third of 12,332 cells, but a group behind
+    // the first gets two ninths of them.
     let second =
         ask(&mut executor, &json!({"op": "send", "src_port": 2, "dst_port": 1, "value": 6_000, "pg": 3}));
     let stored = second["packets"].as_u64().expect("a number");
@@ -170,7 +169,7 @@ fn requests_that_make_no_sense_are_answered_with_what_is_wrong() {
     let mut executor = Executor::new(&model(&config, "trident3"), 64).expect("it fits");
     for (request, part) in [
         (json!({"op": "jump"}), "unknown variant"),
-        (json!(["check"]), "no request"),
+        (json!(["check"]), "not a request"),
         (json!({"op": "prepare", "src_port": 0, "dst_port": 9}), "no port 9"),
         (json!({"op": "prepare", "src_port": 2, "dst_port": 2}), "to itself"),
         (

@@ -1,5 +1,4 @@
-//! Configuration in, a qualification run as a scenario: do pause, loss and resume come out where
-//! the rules say?
+//! Runs of a qualification scenario have pause, loss and resume at the points of the rules.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};
@@ -12,7 +11,7 @@ use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::{Chip, chip};
 use std::path::Path;
 
-/// What a tester reads.
+/// The tables that a tester reads.
 #[derive(Default)]
 struct Readings {
     queues: Vec<QueueRow>,
@@ -30,7 +29,8 @@ impl RunSink for Readings {
     }
 }
 
-/// Packets until the pause, to the first loss, and below the pause point at the end of the pause.
+/// Packets until the pause, packets until the first loss, and packets below the pause point at the
+/// end of the pause.
 #[derive(Debug)]
 struct Points {
     pause: u64,
@@ -47,7 +47,7 @@ fn run(run: &Qualification) -> Readings {
     readings
 }
 
-/// Packets that the blocked queue has taken, and has lost.
+/// Packets that the blocked queue stored, and packets that it lost.
 fn taken(run: &Qualification, readings: &Readings) -> (u64, u64) {
     let of_queue = |row: &&QueueRow| row.port == run.blocked && row.priority == run.priority;
     let row = readings.queues.iter().find(of_queue).expect("the blocked queue");
@@ -73,8 +73,8 @@ fn points(config: &Config, chip: &'static Chip, vector: &GroupVector) -> Points 
     Points { pause: paused_at(&obeys, &sender), loss: stored + 1, resume: left }
 }
 
-/// Number of the packet that caused the pause: packets come in step, and the way there and the
-/// pause's way back are shorter than a step.
+/// Number of the packet that caused the pause. Packets arrive at fixed intervals, which are longer
+/// than the round trip on the cable.
 fn paused_at(run: &Qualification, sender: &PauseSpanRow) -> u64 {
     let (first, gap) = run.first_and_gap;
     ((sender.start_ns as f64 * 1e-9 - first) / gap).floor() as u64 + 1

@@ -1,4 +1,4 @@
-//! Is a setting recommended where the numbers say so, and only there?
+//! A setting is recommended if the numbers support it, and only then.
 
 use crate::support::{model, switch};
 use bufferlab_operator::what_if::{recommend, text};
@@ -7,8 +7,8 @@ use bufferlab_report::{Cell, Change, Comparison, Estimate, Metric, MetricCompari
 
 const SEEDS: usize = 8;
 
-/// Values of every seed of one metric for the choices of the plan, by label; those of others are
-/// today's.
+/// Values of one metric for every seed, for the choices of the plan by label. Choices without
+/// values have those of today.
 type Row<'a> = (&'a str, &'a [(&'a str, [f64; SEEDS])]);
 
 fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {
@@ -43,9 +43,9 @@ fn plan() -> WhatIf {
 }
 
 const TEN: [f64; SEEDS] = [10.0, 11.0, 10.5, 9.5, 10.2, 9.8, 10.9, 10.1];
-/// A tenth less, each with its own small deviation.
+/// A tenth less, each with a small deviation.
 const NINE: [f64; SEEDS] = [9.0, 9.91, 9.44, 8.56, 9.17, 8.83, 9.8, 9.1];
-/// A tenth more.
+/// A tenth more, each with a small deviation.
 const ELEVEN: [f64; SEEDS] = [11.0, 12.09, 11.56, 10.44, 11.23, 10.77, 12.0, 11.1];
 
 #[test]
@@ -106,7 +106,7 @@ fn noise_moves_nothing_and_what_only_looks_better_is_left_open() {
     assert!(recommendation.reasons[0].starts_with("Keep today's setting"), "{recommendation:?}");
 }
 
-/// The plan's choices with these lossless losses; queries are a tenth sooner with twice the
+/// The plan's choices with these lossless losses. Queries are a tenth faster with twice the
 /// lossless alpha.
 fn losing(losses: &[(&str, [f64; SEEDS])]) -> (WhatIf, Comparison) {
     let plan = plan();

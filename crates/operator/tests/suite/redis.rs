@@ -1,4 +1,4 @@
-//! As much of a Redis as SONiC's keys and the commands about them need: hashes, scans and
+//! The part of Redis that SONiC's keys and the commands about them need: hashes, scans and
 //! transactions.
 
 use std::collections::BTreeMap;
@@ -9,17 +9,17 @@ type Hash = BTreeMap<String, String>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Redis {
     databases: BTreeMap<u8, BTreeMap<String, Hash>>,
-    /// Writes of each key, which transactions look at.
+    /// Number of writes of each key, for the watches of transactions.
     writes: BTreeMap<(u8, String), u64>,
 }
 
-/// A connection as its server sees it.
+/// A connection from the server's point of view.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     received: Vec<u8>,
     selected: u8,
     watched: Vec<((u8, String), u64)>,
-    /// Commands of a transaction that is open.
+    /// Commands of the open transaction.
     queued: Option<Vec<Vec<String>>>,
 }
 
@@ -28,7 +28,7 @@ impl Session {
         self.received.extend_from_slice(bytes);
     }
 
-    /// The next command that is there: an array of strings with their lengths.
+    /// The next complete command: an array of strings with their lengths.
     pub(crate) fn command(&mut self) -> Option<Vec<String>> {
         let mut at = 0;
         let number = |at: &mut usize| -> Option<usize> {

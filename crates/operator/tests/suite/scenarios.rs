@@ -1,4 +1,4 @@
-//! Does what is generated load, and is it what was asked for?
+//! Generated scenarios load and have the requested content.
 
 use crate::support::{corpus, model, switch};
 use bufferlab_operator::what_if::{CHANGED, TODAY};
@@ -95,8 +95,8 @@ fn traffic_that_does_not_fit_the_switch_is_refused() {
     assert!(of(Traffic { duration_seconds: Some(-1.0), ..traffic }).contains("duration of -1"));
 }
 
-/// On every switch, a port has the number that it has in the configuration, and both ends of a
-/// cable can have as much of it.
+/// A port has the number of the configuration on every switch, and a cable is no longer than the
+/// configured cables of both ends.
 #[test]
 fn a_leaf_spine_uses_every_port_of_every_switch() {
     let config = switch(|_, text| text.replace("\"Ethernet8\": \"300m\"", "\"Ethernet8\": \"40m\""));
@@ -113,8 +113,8 @@ fn a_leaf_spine_uses_every_port_of_every_switch() {
             assert_eq!(ports.len(), 4, "{leaves} leaves, switch {switch}");
         }
     }
-    // Ports have cables of 5, 5, 40 and 300 m. Two of a leaf go up, of 40 and 300 m; those of the
-    // first leaf end at the spine's first two, whose headroom is for 5 m.
+    // Ports have cables of 5, 5, 40 and 300 m. The uplinks of a leaf have 40 and 300 m. Those of
+    // the first leaf end at the spine's first two ports, whose headroom is for 5 m.
     let plan = WhatIf::new("w", (&config, &model), None, &traffic(2)).expect("it divides");
     let delays: Vec<&str> = plan
         .scenario
@@ -161,7 +161,7 @@ fn real_configurations_become_scenarios_that_load() {
         }
         let model = match Model::new(&config, chip) {
             Ok(model) => model,
-            // Nothing is in use there.
+            // No port of this configuration has groups or queues.
             Err(error) if name.contains("no-config") && error.message.contains("fewer than two ports") => {
                 continue;
             }

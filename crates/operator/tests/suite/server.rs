@@ -1,5 +1,5 @@
-//! A server with SONiC's databases: a real `redis-server` where one is installed, else as much of
-//! one as SONiC's keys need.
+//! A server with SONiC's databases: a real `redis-server` if it is installed, otherwise a stand-in
+//! with the functions that SONiC's keys need.
 
 use crate::redis::{Redis, Session};
 use bufferlab_operator::store::Database;
@@ -49,7 +49,7 @@ impl Server {
         &self.address
     }
 
-    /// Writes a hash with a client of its own.
+    /// Writes a hash through a separate client.
     pub(crate) fn write(&self, database: Database, key: &str, fields: &[(&str, &str)]) {
         let mut store = bufferlab_operator::store::Store::new(&self.address);
         for (name, value) in fields {
@@ -57,10 +57,10 @@ impl Server {
         }
     }
 
-    /// The server is gone: it takes no connections, and those that exist break.
+    /// Stops the server: it accepts no connections, and existing ones break.
     pub(crate) fn stop(&mut self) {
         self.gone.store(true, Ordering::SeqCst);
-        // The stand-in wakes up and sees it.
+        // A connection wakes the stand-in, so that it notices the flag.
         let _ = TcpStream::connect(&self.address);
         if let Some(mut child) = self.child.take() {
             child.kill().expect("a process of this test");

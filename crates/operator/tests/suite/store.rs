@@ -1,4 +1,4 @@
-//! Is the configuration of a running switch that of its files?
+//! A running switch has the configuration of its files.
 
 use crate::server::Server;
 use crate::support::switch;
@@ -7,8 +7,8 @@ use bufferlab_sonic::{Config, Reader};
 use serde_json::Value;
 use std::path::Path;
 
-/// Puts the small switch into CONFIG_DB as SONiC does: `TABLE|key`, lists with an `@`, NULL in what
-/// has no fields.
+/// Writes the small switch to CONFIG_DB as SONiC does: `TABLE|key`, lists with an `@`, NULL in
+/// entries without fields.
 pub(crate) fn fill(server: &Server) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sonic/switch");
     for name in ["buffers.json", "qos.json"] {

@@ -1,4 +1,4 @@
-//! The small switch of `testdata/sonic`, and real files where a corpus is named.
+//! The small switch of `testdata/sonic`, and real files if there is a corpus.
 
 use bufferlab_operator::Model;
 use bufferlab_sonic::silicon::chip;
@@ -17,22 +17,22 @@ pub(crate) fn switch(edit: impl Fn(&str, String) -> String) -> Config {
     reader.finish()
 }
 
-/// Its model on a chip.
+/// The model of a configuration on a chip.
 pub(crate) fn model(config: &Config, name: &str) -> Model {
     Model::new(config, chip(name).expect("a chip")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The folder of real files; a test without one says so.
+/// The folder of real files. A test that has none reports that it is skipped.
 pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("BUFFERLAB_SONIC_CORPUS").map(PathBuf::from);
     if folder.is_none() {
-        // Written past the test runner, which would keep it to itself.
+        // Writes directly to stderr, because the test runner captures printed output.
         let _ = writeln!(std::io::stderr(), "SKIPPED {test}: BUFFERLAB_SONIC_CORPUS names no folder");
     }
     folder
 }
 
-/// Files below a folder of the corpus, in order of their names.
+/// Files in a folder of the corpus, ordered by name.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries.map(|entry| entry.expect("a folder that is read").path()).collect();

@@ -1,8 +1,8 @@
 //! Thresholds of chips by rule, by simulation and as measured: the tables of
 //! `docs/evidence/silicon.md`.
 //!
-//! `cargo xtask generate operator` writes the tables. It and the test need the folder of real
-//! configurations.
+//! `cargo xtask generate operator` writes the tables. The command and the test need the folder of
+//! real configurations.
 
 use crate::measured::{ENTRIES, Entry};
 use crate::support::corpus;
@@ -23,11 +23,11 @@ struct Threshold {
     rule: u64,
     simulated: Option<u64>,
     measured: u64,
-    /// What testers allow (packets).
+    /// Margin of the testers (packets).
     margin: u64,
 }
 
-/// Why a rule or its entry differs from what was measured.
+/// Explanation of a difference between the rule and the measurement.
 fn term(entry: &Entry, quantity: &str) -> &'static str {
     match (entry.name().as_str(), quantity) {
         ("th5 lt2-p32o64 800000_5m", "headroom pool") => {
@@ -62,7 +62,7 @@ fn term(entry: &Entry, quantity: &str) -> &'static str {
     }
 }
 
-/// Why the simulated chip differs from the rule, where it does.
+/// Explanation of a difference between the simulated chip and the rule.
 fn simulated_term(threshold: &Threshold) -> &'static str {
     match threshold.quantity {
         "pause" => {
@@ -82,7 +82,7 @@ fn group_of<'a>(entry: &Entry, vectors: &'a Vectors) -> &'a GroupVector {
     let (speed, cable): (Option<u64>, Option<f64>) = (speed.parse().ok(), cable.parse().ok());
     let of_speed = |group: &&GroupVector| group.speed_mbps == speed;
     let exact = vectors.groups.iter().filter(of_speed).find(|group| group.cable_metres == cable);
-    // Some entries are named after another cable than the one that the test had.
+    // Some entries have the name of another cable than the test used.
     exact.or_else(|| vectors.groups.iter().find(of_speed)).unwrap_or_else(|| panic!("{}", entry.name()))
 }
 
@@ -188,7 +188,7 @@ fn table(all: &[Vec<Threshold>]) -> String {
 }
 
 /// A row for each number that is not exact by rule or by simulation, with the term that explains
-/// it.
+/// the difference.
 fn misses(all: &[Vec<Threshold>]) -> String {
     let mut text = "| chip | topology | port | number | rule | simulated | margin | term |\n\
         |---|---|---|---|--:|--:|--:|---|\n"

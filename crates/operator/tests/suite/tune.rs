@@ -1,7 +1,7 @@
-//! Does the tuner follow congestion, keep to its bounds, and leave the configuration as it was?
+//! The tuner follows congestion, respects its bounds, and restores the configuration at the end.
 //!
 //! The loop is closed: a simulated switch (the core's, packet by packet) takes its alphas from
-//! CONFIG_DB and writes its counters into COUNTERS_DB.
+//! CONFIG_DB and writes its counters to COUNTERS_DB.
 
 use crate::server::Server;
 use crate::store::fill;
@@ -26,7 +26,7 @@ fn configuration(server: &Server) -> Config {
     reader.finish()
 }
 
-/// The switch with the alphas that CONFIG_DB has now.
+/// The switch with the current alphas of CONFIG_DB.
 fn bench(server: &Server) -> Bench {
     Bench::new(&model(&configuration(server), "trident3"), 64).expect("it fits")
 }
@@ -88,13 +88,13 @@ impl Loop {
         fields["dynamic_th"].parse().expect("a number")
     }
 
-    /// One interval of ten seconds: queue 0 of these ports is as long as it may be and drains at
-    /// line rate.
+    /// Runs one interval of ten seconds: queue 0 of these ports is as long as its limit and drains
+    /// at line rate.
     fn congest(&mut self, ports: usize) {
         self.interval += 1;
         let mut bench = bench(&self.server);
         let mut held = [0; 4];
-        // In turn, until nobody gets another packet.
+        // The ports take turns until no queue stores another packet.
         let mut stored = true;
         while stored {
             stored = false;
@@ -136,15 +136,15 @@ impl Loop {
         }
     }
 
-    /// Cells of a burst into an idle queue that are stored while so many ports are congested.
+    /// Cells of a burst that an idle queue stores while this number of ports is congested.
     fn absorbs(&self, ports: usize) -> u64 {
         absorbs(&mut bench(&self.server), ports)
     }
 }
 
 fn absorbs(bench: &mut Bench, ports: usize) -> u64 {
-    // Long queues that two senders keep as long as they may be, while their ports send: so lengths
-    // follow limits that fall.
+    // Two senders keep each queue at its limit while its port sends, so that lengths follow falling
+    // limits.
     for _ in 0..12_000 {
         for port in 0..ports {
             bench.release(port as u16, 1);
@@ -173,7 +173,7 @@ fn alpha_falls_with_congestion_rises_without_it_and_bursts_gain_in_both() {
                 .all(|event| matches!(event, Event::Change { applied: true, .. }))
         );
     }
-    // Nobody is congested: the largest alpha of the bounds, 2^(1 + 2).
+    // Without congestion, alpha is the largest of the bounds: 2^(1 + 2).
     assert_eq!(all.exponent(), 3);
     assert!(all.absorbs(0) > idle, "{} > {idle}", all.absorbs(0));
     let mut reasons = Vec::new();
@@ -185,11 +185,11 @@ fn alpha_falls_with_congestion_rises_without_it_and_bursts_gain_in_both() {
             reasons.push(decision.reason);
         }
     }
-    // Three at line rate: 2^3 / 3, rounded down to a power of two.
+    // Three queues at line rate: 2^3 / 3, rounded down to a power of two.
     assert_eq!(all.exponent(), 1);
     assert!(reasons.iter().all(|reason| reason.contains("3 of 20 queues congested")), "{reasons:?}");
     assert!(all.absorbs(3) >= busy);
-    // It is where it began.
+    // The profile has its configured value, so nothing is reverted.
     assert_eq!(daemon.revert(), []);
 }
 
@@ -202,11 +202,12 @@ fn with_room_below_a_congested_switch_absorbs_more_than_with_its_static_alpha() 
         all.congest(3);
         daemon.step(all.seconds());
     }
-    // 2^1 / 3 is 2^-1 and a bit: three queues with 1/2 leave 2/5 of the pool instead of 1/7.
+    // 2^1 / 3 rounds down to 2^-1: three queues with 1/2 leave 2/5 of the pool instead of 1/7.
     assert_eq!(all.exponent(), -1);
     let tuned = all.absorbs(3);
     assert!(tuned as f64 > 1.3 * fixed as f64, "{tuned} and {fixed} cells");
-    // ABM itself counts by priority and at once: the burst's own has no congested queue.
+    // ABM itself counts congested queues by priority and immediately, and the priority of the burst
+    // has none.
     let model = model(&configuration(&all.server), "trident3");
     let mut abm = Bench::of_abm(&model, 64, 2.0).expect("it fits");
     let abm = absorbs(&mut abm, 3);
@@ -225,7 +226,7 @@ fn a_dry_run_says_what_it_would_do_once_and_writes_nothing() {
         all.congest(3);
         said.extend(daemon.step(all.seconds()));
     }
-    // 2^3 / 3 is what the switch has.
+    // 2^3 / 3 rounds down to the configured value.
     assert_eq!(said, []);
     all.congest(0);
     for _ in 0..3 {
@@ -293,7 +294,7 @@ fn what_a_killed_daemon_has_left_is_put_back_by_the_next_one() {
         all.congest(0);
         daemon.step(all.seconds());
     }
-    // No revert: as after kill -9, which frees the lock.
+    // There is no revert, as after kill -9, which releases the lock.
     drop(daemon);
     assert_eq!(all.exponent(), 3, "the last good configuration stays");
     let events = all.recover().expect("it answers");

@@ -83,7 +83,7 @@ fn of_very_many_errors_the_first_are_told_and_the_others_counted() {
     assert_eq!(error.to_string(), "given.toml has 65534 errors");
     assert_eq!(error.problems().len(), 201);
     let last = error.problems().last().expect("there are some").in_one_line();
-    assert!(last.starts_with("65334 errors more are not shown (mend those above first"), "{last}");
+    assert!(last.starts_with("65334 errors more are not shown (fix those above first"), "{last}");
 }
 
 #[test]

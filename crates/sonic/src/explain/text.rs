@@ -1,4 +1,4 @@
-//! An explanation for people: a picture of the memory, tables, and the way of each class.
+//! An explanation as text: a picture of the memory, tables, and the way of each class.
 
 use super::{Explanation, Limit, PortKind, Way};
 use bufferlab_units::quantity::format_size;
@@ -108,7 +108,7 @@ fn one_way(text: &mut String, kind: &PortKind, way: &Way, classes: &[u8]) {
         let _ = writeln!(text, "    {}", limit_line(limit));
     }
     if !way.limits.iter().any(|limit| limit.name == "queue") {
-        let _ = writeln!(text, "    queue            no profile: the chip's own limit holds");
+        let _ = writeln!(text, "    queue            no profile: the limit of the chip applies");
     }
     if let Some(headroom) = &way.headroom {
         let short = if headroom.bytes < headroom.asked {

@@ -1,4 +1,4 @@
-//! The way of a packet through a port: class, group, queue, and every limit on it.
+//! The way of a packet through a port: class, group, queue, and all limits.
 
 use crate::config::{Config, MapKind, Profile, Threshold};
 use crate::keys::Port;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A limit that can bind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
-    /// Which one.
+    /// Name of the limit.
     pub name: String,
     /// Profile.
     pub profile: String,
@@ -19,19 +19,19 @@ pub struct Limit {
     pub alpha: String,
     /// Reserve (bytes).
     pub reserve: u64,
-    /// Threshold while the pool is empty, half full, full (bytes), with the reserve; absent where a
+    /// Threshold with the reserve, for an empty, half full and full pool (bytes); absent if the
     /// pool has no size.
     pub thresholds: Option<[u64; 3]>,
-    /// What a lone queue comes to (bytes).
+    /// Occupancy that a lone queue reaches (bytes).
     pub alone: Option<u64>,
-    /// What happens there.
+    /// Action at the limit.
     pub then: &'static str,
 }
 
-/// What headroom covers.
+/// The headroom of a group, with the need for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
-    /// What one group can use: the headroom of its profile, at most the pool of a slice (bytes).
+    /// Usable headroom of one group: that of its profile, at most the pool of a slice (bytes).
     pub bytes: u64,
     /// Headroom of the profile (bytes).
     pub asked: u64,
@@ -41,13 +41,13 @@ pub struct Headroom {
     pub cable_metres: f64,
     /// Largest packet (bytes).
     pub mtu: u64,
-    /// Needed with full-size packets if the peer stops at once (bytes).
+    /// Need with full-size packets if the peer stops at once (bytes).
     pub least: u64,
-    /// Needed with the response that the standard allows (bytes).
+    /// Need with the response time that the standard allows (bytes).
     pub standard: u64,
-    /// What is left, or missing (bytes).
+    /// Usable headroom minus the standard need (bytes).
     pub margin_bytes: i64,
-    /// The same as a length of cable (metres).
+    /// Length of cable that the margin covers (metres).
     pub margin_metres: f64,
 }
 
@@ -58,7 +58,7 @@ pub struct Wred {
     pub profile: String,
     /// `ecn_all` and others.
     pub ecn: String,
-    /// From and to (bytes).
+    /// First and last threshold (bytes).
     pub thresholds: [Option<u64>; 2],
 }
 
@@ -67,7 +67,7 @@ pub struct Wred {
 pub struct Way {
     /// Traffic class.
     pub class: u8,
-    /// DSCP values that become it.
+    /// DSCP values that map to the class.
     pub dscp: Vec<u8>,
     /// Priority group at ingress.
     pub group: Option<u8>,
@@ -75,17 +75,17 @@ pub struct Way {
     pub queue: Option<u8>,
     /// Whether the group has PFC.
     pub pfc: bool,
-    /// Limits, in the order of the way.
+    /// Limits, in the order in which a packet meets them.
     pub limits: Vec<Limit>,
-    /// Headroom, where the group is lossless.
+    /// Headroom, if the group is lossless.
     pub headroom: Option<Headroom>,
-    /// Resume: so many bytes below the pause point.
+    /// Distance of the resume point below the pause point (bytes).
     pub resume_below: Option<u64>,
     /// Marking.
     pub wred: Option<Wred>,
 }
 
-/// Ports on which the same holds.
+/// Ports with the same speed, cable and ways.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortKind {
     /// The ports.
@@ -125,7 +125,7 @@ pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'sta
     kinds.into_iter().map(|(_, kind)| kind).collect()
 }
 
-/// Classes that a port knows: those of its maps, or, without maps, one for each group and queue.
+/// Classes of a port: those of its maps, or, without maps, one for each group and queue.
 fn classes(config: &Config, port: &Port) -> Vec<u8> {
     let maps = [MapKind::TcToPg, MapKind::TcToQueue].into_iter().filter_map(|kind| config.map(port, kind));
     let mut classes: Vec<u8> = maps.flat_map(|(_, map)| map.entries.keys().copied()).collect();
@@ -216,7 +216,7 @@ fn marking(config: &Config, port: &Port, queue: u8) -> Option<Wred> {
     })
 }
 
-/// Alpha as people write it: 8, 1, 1/8.
+/// Alpha in the usual notation: 8, 1, 1/8.
 pub(crate) fn fraction(exponent: i8) -> String {
     if exponent >= 0 { (1u32 << exponent).to_string() } else { format!("1/{}", 1u32 << -exponent) }
 }
@@ -258,7 +258,7 @@ fn limit(
     Limit { name: name.to_owned(), profile: profile.name.clone(), alpha, reserve, thresholds, alone, then }
 }
 
-/// What the pool of a profile shares (bytes of a slice).
+/// Shared memory of a profile's pool (bytes of a slice).
 fn shared_bytes(config: &Config, memory: Option<&Memory>, profile: &Profile) -> Option<u64> {
     let (name, pool) = config.pool_of(profile)?;
     match memory {
@@ -299,7 +299,7 @@ fn headroom(
     })
 }
 
-/// Groups without a profile that can be explained, each reason once.
+/// Reasons why lossless groups cannot be explained, each once with its ports.
 pub(super) fn gaps(config: &Config) -> Vec<String> {
     let mut found: BTreeMap<String, Vec<Port>> = BTreeMap::new();
     for port in config.named_ports().into_iter().filter(|port| config.in_use(port)) {

@@ -1,4 +1,4 @@
-//! What rules ask again and again: the lossless classes, their points, the memory, names in short.
+//! Data that several rules need: lossless classes, pause points, memory, short lists of ports.
 
 use super::Options;
 use crate::config::{Config, Pool, Profile, Threshold};
@@ -6,14 +6,14 @@ use crate::keys::Port;
 use crate::silicon::{Class, GENERIC, Memory, classes, share};
 use std::collections::BTreeMap;
 
-/// A round trip within a data centre without queues (microseconds).
+/// Round-trip time within a data centre without queues (microseconds).
 const ROUND_TRIP_US: f64 = 8.0;
 
 pub(super) struct Context<'c> {
     pub(super) config: &'c Config,
     pub(super) options: &'c Options,
-    /// On the chip, or on a memory of bytes where the chip is not known; absent without a pool that
-    /// has a size.
+    /// Memory of the chip, or a memory of bytes if the chip is not known; absent if no pool has a
+    /// size.
     pub(super) memory: Option<Memory>,
     /// Lossless groups.
     pub(super) classes: Vec<Class>,
@@ -37,13 +37,13 @@ impl<'c> Context<'c> {
         Self { config, options, memory, classes, lossy_queues: lossy.into_values().collect() }
     }
 
-    /// Where a lone group of a class pauses (bytes).
+    /// Pause point of a lone group of a class (bytes).
     pub(super) fn pause(&self, class: &Class) -> Option<u64> {
         let memory = self.memory.as_ref()?;
         Some(memory.group(self.config, class, 64)?.pause * memory.chip.cell)
     }
 
-    /// What the limit of a profile comes to for a lone queue in a pool of `size` bytes (bytes).
+    /// Limit of a profile for a lone queue in a pool of `size` bytes (bytes).
     pub(super) fn lone_limit(profile: &Profile, size: u64) -> Option<u64> {
         Some(match profile.threshold.as_ref()?.value {
             Threshold::Dynamic(exponent) => share(exponent, size),
@@ -61,7 +61,7 @@ impl<'c> Context<'c> {
     }
 }
 
-/// A few ports by name, the rest by number.
+/// The first ports by name, and the number of the others.
 pub(crate) fn some(ports: &[Port]) -> String {
     const SHOWN: usize = 3;
     let names: Vec<_> = ports.iter().take(SHOWN).map(ToString::to_string).collect();

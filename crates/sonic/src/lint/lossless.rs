@@ -1,4 +1,4 @@
-//! Rules about lossless groups: is there headroom, is it enough, where do they resume?
+//! Rules about lossless groups: headroom, its size, and resume points.
 
 use super::context::{Context, some};
 use super::{Findings, Severity};
@@ -10,31 +10,32 @@ use bufferlab_units::headroom::{PacketMemory, PausedCable};
 use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeMap;
 
-/// The largest frame where a port says nothing (bytes): SONiC's default MTU.
+/// Largest frame if a port does not set its MTU (bytes): SONiC's default.
 const MTU: u64 = 9_100;
-/// Light in a fibre or cable (metres per second), as SONiC's own calculation has it.
+/// Speed of light in a fibre or cable (metres per second), as in SONiC's calculation.
 const METRES_PER_SECOND: f64 = 198e6;
 /// Pause quanta are 512 bit times (bits).
 const QUANTUM_BITS: f64 = 512.0;
 
-/// Packets as small as a peer may send (bytes), and what fills most frames of a network without
-/// jumbo frames.
+/// Smallest packet that a peer may send (bytes), and the usual large packet of a network without
+/// jumbo frames (bytes).
 const SMALLEST: u32 = 64;
 const ORDINARY: u32 = 1_500;
 
-/// What must fit after a pause was decided.
+/// Headroom that a port needs after a pause decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
-    /// Ordinary packets, nothing in the way of the pause frame, a peer that stops at once (bytes):
-    /// less is never enough.
+    /// Need with ordinary packets, a pause frame that never waits and a peer that stops at once
+    /// (bytes). Less headroom is never enough.
     pub(crate) least: u64,
-    /// Packets and frames of full size, and the response that the standard allows (bytes).
+    /// Need with full-size packets and frames, and the response time that the standard allows
+    /// (bytes).
     pub(crate) standard: u64,
-    /// The same with the packet that takes most memory for its bytes, down to 64 B (bytes).
+    /// Need as in `standard`, but with the packet size from 64 B that wastes most memory (bytes).
     pub(crate) worst: u64,
 }
 
-/// Headroom on a port. Without a tabulated response the peer stops at once.
+/// Headroom that a port needs. Without a tabulated response time the peer stops at once.
 pub(crate) fn need(speed_mbps: u64, cable_metres: f64, mtu: u64, cell: u64) -> Need {
     let rate = BitRate(speed_mbps.saturating_mul(1_000_000));
     let frame = u32::try_from(mtu).unwrap_or(u32::MAX);
@@ -65,7 +66,7 @@ pub(crate) fn need(speed_mbps: u64, cable_metres: f64, mtu: u64, cell: u64) -> N
 pub(crate) fn mtu(config: &Config, ports: &[Port]) -> u64 {
     let written = |port: &Port| config.ports.get(port)?.mtu.as_ref().map(|mtu| mtu.value);
     let of_ports = ports.iter().filter_map(written).max().unwrap_or(MTU);
-    // What enters lossless groups may be smaller than what ports carry.
+    // Lossless packets may be smaller than the largest that the ports carry.
     config.lossless_mtu.as_ref().map_or(of_ports, |mtu| mtu.value.min(of_ports))
 }
 
@@ -110,7 +111,7 @@ pub(super) fn headroom_too_small(context: &Context<'_>, findings: &mut Findings)
     shrinking_rows(context, findings);
 }
 
-/// Rows that give a longer cable less than a shorter one: one of the two is wrong.
+/// Rows that give a longer cable less headroom than a shorter one: one of the two is wrong.
 fn shrinking_rows(context: &Context<'_>, findings: &mut Findings) {
     let rows = &context.config.lookup;
     for row in rows {
@@ -135,7 +136,7 @@ fn shrinking_rows(context: &Context<'_>, findings: &mut Findings) {
 
 pub(super) fn no_row(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
-    // Without any row the file was not given.
+    // Without any row, the caller did not give the file.
     if config.lookup.is_empty() || config.model() == Model::Dynamic {
         return;
     }
@@ -295,10 +296,10 @@ pub(super) fn alpha_below_bdp(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// Metres of cable that `bytes` of headroom cover beyond those of a link that needs `needed` bytes;
-/// negative: missing.
+/// Length of cable that `bytes` of headroom cover beyond a link that needs `needed` bytes (metres);
+/// negative if headroom is missing.
 pub(crate) fn spare_metres(bytes: u64, needed: u64, speed_mbps: u64) -> f64 {
     let spare = bytes as f64 - needed as f64;
-    // Both ways: 2 d C / 8 bytes per metre.
+    // A metre of cable adds 2 C / v bits, for both directions.
     spare * 8.0 * METRES_PER_SECOND / (2.0 * speed_mbps.max(1) as f64 * 1e6)
 }

@@ -1,10 +1,10 @@
-//! Findings for people, as JSON, and as SARIF 2.1.0.
+//! Writes findings as text, as JSON, and as SARIF 2.1.0.
 
 use super::{Finding, RULES, Severity};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// For people: one block per finding, a count at the end.
+/// Findings as text: one block per finding, and counts at the end.
 #[must_use]
 pub fn text(findings: &[Finding]) -> String {
     let mut text = String::new();
@@ -41,7 +41,7 @@ pub fn text(findings: &[Finding]) -> String {
     text
 }
 
-/// As JSON: a list of findings.
+/// Findings as a JSON list.
 #[must_use]
 pub fn json(findings: &[Finding]) -> String {
     let list: Vec<Value> = findings
@@ -65,7 +65,7 @@ pub fn json(findings: &[Finding]) -> String {
     pretty(&Value::Array(list))
 }
 
-/// As SARIF 2.1.0, for code hosts and editors.
+/// Findings as SARIF 2.1.0, for code hosts and editors.
 #[must_use]
 pub fn sarif(findings: &[Finding], version: &str) -> String {
     let rules: Vec<Value> = RULES

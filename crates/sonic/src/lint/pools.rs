@@ -1,4 +1,5 @@
-//! Rules about pools: does what one side admits fit on the other, and does what is promised exist?
+//! Rules about pools: whether egress can store what ingress admits, and whether promised memory
+//! exists.
 
 use super::context::{Context, some};
 use super::{Findings, Severity};
@@ -6,18 +7,18 @@ use crate::config::{Assigned, Pool, Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, LOSSLESS_QUEUES};
 use crate::silicon::{Class, Rule};
 
-/// Slices of a chip that is not known: as many as any has, so that nothing is claimed in error.
+/// Slices of an unknown chip: the most that any chip has, so that no finding is wrong.
 const MOST_SLICES: u64 = 4;
 
-/// Memories that no chip exceeds: packets on the chip, and packets in memory beside it (bytes).
+/// Memories that no chip exceeds: on the chip, and beside it (bytes).
 const LARGEST_ON_CHIP: u64 = 1 << 30;
 const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 
-/// What the lossless pool admits with its headroom (bytes).
+/// Bytes that the lossless pool admits, with its headroom.
 struct Admitted {
-    /// By its size.
+    /// By the pool's size.
     nominal: u64,
-    /// Less the reserves of egress queues, which come off a gross pool: so much in any case.
+    /// Without the reserves of egress queues, which a gross pool may include: certain in any case.
     sure: u64,
 }
 
@@ -41,8 +42,8 @@ pub(super) fn egress_below_ingress(context: &Context<'_>, findings: &mut Finding
     let (severity, admits, unless) = if size.value < sure {
         (Severity::Error, sure, "")
     } else if size.value < nominal {
-        // Whether reserves of queues come off the ingress pool differs between chips, and between
-        // their configurations.
+        // Whether the ingress pool includes the reserves of queues differs between chips and
+        // between their configurations.
         (Severity::Warning, nominal, ", unless the chip takes the reserves of queues off it")
     } else {
         return;
@@ -69,7 +70,7 @@ pub(super) fn lossy_group_below_queue(context: &Context<'_>, findings: &mut Find
         for queue in &context.lossy_queues {
             let Some((queue_pool, queue_entry, queue_size)) = context.pool_size(queue) else { continue };
             // VOQ systems account both sides in one pool, but a queue there is one of many virtual
-            // ones.
+            // queues.
             let Some(reach) = Context::lone_limit(queue, queue_size) else { continue };
             let reach = reach + queue.reserve();
             if limit + profile.reserve() < reach.min(queue_size) {
@@ -139,7 +140,7 @@ pub(super) fn promised_above_pool(context: &Context<'_>, findings: &mut Findings
         .filter(|(port, _)| !port.is_remote())
         .map(|(port, index)| config.queue(port, *index).profile().map_or(0, Profile::reserve))
         .sum();
-    // Net pools are what is left when all of this has been taken away.
+    // A net pool is the memory that remains after all of these.
     let net = context.memory.as_ref().is_some_and(|memory| memory.net);
     let promised = headroom + own + queues;
     if !net && promised >= size.value {
@@ -159,7 +160,7 @@ pub(super) fn promised_above_pool(context: &Context<'_>, findings: &mut Findings
 
 pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     let of_family = context.options.chip.and_then(|chip| Some((chip.title.to_owned(), chip.memory?)));
-    // What the switch says of itself goes before what its family has.
+    // The size that the switch reports has precedence over that of its family.
     let of_switch = context.config.mmu_size.as_ref();
     let of_switch = of_switch.map(|size| (format!("the switch ({})", size.place), size.value));
     let known = of_switch.or(of_family);
@@ -179,8 +180,8 @@ pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// The largest memory of any chip: one account for both sides is that of a system with memory
-/// beside the chip.
+/// The largest memory of any chip. A pool for both sides belongs to a system with memory beside the
+/// chip.
 fn largest_memory(pool: &Pool) -> (String, u64) {
     let is_voq = pool.side.as_ref().is_some_and(|side| side.value == Side::Both);
     let bytes = if is_voq { LARGEST_BESIDE_CHIP } else { LARGEST_ON_CHIP };
@@ -189,7 +190,7 @@ fn largest_memory(pool: &Pool) -> (String, u64) {
 
 pub(super) fn not_whole_cells(context: &Context<'_>, findings: &mut Findings) {
     let Some(chip) = context.options.chip.filter(|chip| matches!(chip.rule, Rule::Cells)) else { return };
-    // Egress pools of real files are often rounded shares of these.
+    // Egress pools of real files are often rounded shares of the ingress pools.
     let of_ingress = |pool: &&Pool| pool.side.as_ref().is_some_and(|side| side.value != Side::Egress);
     for (name, pool) in context.config.pools.iter().filter(|(_, pool)| of_ingress(pool)) {
         for (field, value) in [("size", &pool.size), ("xoff", &pool.xoff)] {
@@ -206,8 +207,8 @@ pub(super) fn not_whole_cells(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// A limit that one egress queue can reach before the lossless groups of a slice are full with
-/// their headroom.
+/// Finds limits that one egress queue can reach before the lossless groups of a slice and their
+/// headroom are full.
 pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
     let Some(memory) = &context.memory else { return };
@@ -229,8 +230,8 @@ pub(super) fn lossless_egress_binds(context: &Context<'_>, findings: &mut Findin
         let Some(limit) = Context::lone_limit(profile, size) else { continue };
         let (severity, bound) = match threshold.value {
             Threshold::Static(_) => (Severity::Error, per_slice),
-            // Alpha times what is free: a fraction below 1 of any pool binds when enough groups
-            // send to one queue.
+            // Alpha times the free memory: if many groups send to one queue, any fraction below 1
+            // of a pool binds.
             Threshold::Dynamic(_) if limit < admitted / 2 => (Severity::Error, admitted / 2),
             Threshold::Dynamic(_) => (Severity::Info, admitted),
         };
@@ -257,12 +258,11 @@ fn used_by_queues(context: &Context<'_>, name: &str) -> bool {
     context.config.queues.values().any(|assigned| named(&assigned.value))
 }
 
-/// Headroom of the largest class (bytes), and what the pool of one slice holds of it, in whole
-/// cells.
+/// Headroom of the largest class, and the headroom pool of one slice in whole cells (bytes).
 struct SharedHeadroom<'a> {
     class: &'a Class,
     largest: u64,
-    /// Of one slice; of the whole pool on a chip that is not known.
+    /// Headroom pool of one slice; of all slices if the chip is not known.
     pool: u64,
 }
 

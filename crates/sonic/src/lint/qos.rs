@@ -7,7 +7,7 @@ use crate::keys::Port;
 use crate::place::Place;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of colours, in the order of their entries.
+/// Names of colours, in the order of `WredProfile::colours`.
 const COLOURS: [&str; 3] = ["green", "yellow", "red"];
 
 /// Marking profiles of lossless queues, with the queues' ports.
@@ -114,7 +114,7 @@ pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings)
             findings.add(
                 &detection.place,
                 format!(
-                    "{port}: a storm is {} ms, but the watchdog looks every {} ms only",
+                    "{port}: a storm is {} ms, but the watchdog polls only every {} ms",
                     detection.value, poll.value
                 ),
                 format!("\"detection_time\": \"{}\" or more", poll.value),
@@ -143,14 +143,14 @@ pub(super) fn watchdog_too_short(context: &Context<'_>, findings: &mut Findings)
     }
 }
 
-/// A peer with a memory like ours pauses until it has drained it to one port (bytes).
+/// Longest pause of a peer with a memory like ours: it drains the memory to one port (bytes).
 fn longest_pause(context: &Context<'_>) -> Option<f64> {
     let pools = context.config.pools.values().filter_map(|pool| pool.size.as_ref());
-    // VOQ systems hold gigabytes outside of the chip; their pauses follow from their own limits.
+    // VOQ systems have gigabytes beside the chip; their pauses follow from other limits.
     pools.map(|size| size.value).filter(|size| *size < 1 << 30).max().map(|bytes| bytes as f64)
 }
 
-/// A mismatch, to be told once for all ports that have it.
+/// Mismatches by message and suggestion, each with all its ports.
 type Told = BTreeMap<(String, String), (Severity, Place, Vec<Port>)>;
 
 pub(super) fn lossless_at_one_end(context: &Context<'_>, findings: &mut Findings) {
@@ -179,8 +179,8 @@ pub(super) fn lossless_at_one_end(context: &Context<'_>, findings: &mut Findings
     }
 }
 
-/// The way of a priority with PFC: a class must use its group, and its pauses must stop the queue
-/// of that class.
+/// Checks a priority with PFC: a class must use its group, and its pauses must stop the queue of
+/// that class.
 fn one_priority(context: &Context<'_>, port: &Port, priority: u8, place: &Place, told: &mut Told) {
     let config = context.config;
     let group = config.map(port, MapKind::PfcToPg).and_then(|(_, map)| map.get(priority)).unwrap_or(priority);
@@ -239,7 +239,7 @@ fn one_priority(context: &Context<'_>, port: &Port, priority: u8, place: &Place,
     }
 }
 
-/// Classes that packets of this port get by DSCP, whose group is lossy and whose queue is lossless.
+/// Checks the classes that DSCP selects on this port for a lossy group with a lossless queue.
 fn lossy_classes(context: &Context<'_>, port: &Port, enabled: &BTreeSet<u8>, place: &Place, told: &mut Told) {
     let config = context.config;
     let maps = (
@@ -277,7 +277,7 @@ pub(super) fn asymmetric(context: &Context<'_>, findings: &mut Findings) {
         if let Some(asym) = info.pfc_asym.as_ref().filter(|asym| asym.value) {
             findings.add(
                 &asym.place,
-                format!("{port} answers pauses of all priorities and sends those of its own only"),
+                format!("{port} answers pauses of all priorities, but sends only those of its lossless ones"),
                 "intended towards hosts that pause everything",
             );
         }

@@ -1,4 +1,4 @@
-//! Rules about names: what was not understood, what leads nowhere, what nobody uses.
+//! Rules about names: values that were not understood, dangling references, unused profiles.
 
 use super::Findings;
 use super::context::Context;
@@ -50,7 +50,7 @@ pub(super) fn dangling(context: &Context<'_>, findings: &mut Findings) {
             );
         }
     };
-    // Where a whole table is missing it was not given: rendered parts come in several files.
+    // A missing table was not given, because rendered parts come in several files.
     if !config.profiles.is_empty() {
         report("profile", "BUFFER_PROFILE", profile_references(context), &|name| {
             config.profiles.contains_key(name)
@@ -108,13 +108,13 @@ fn maps(context: &Context<'_>, report: &mut Report<'_>) {
 
 pub(super) fn unused(context: &Context<'_>, findings: &mut Findings) {
     let config = context.config;
-    // Rendered files without ports are templates: nothing is used there.
+    // Rendered files without ports are templates and use nothing.
     if config.groups.is_empty() && config.queues.is_empty() {
         return;
     }
     let used = profile_references(context);
     for profile in config.profiles.values().filter(|profile| !used.contains_key(profile.name.as_str())) {
-        // Switches apply zero profiles to ports that are down, and profile lists take these two by
+        // Switches apply zero profiles to ports that are down, and profile lists refer to them by
         // name.
         if profile.name.contains("zero") {
             continue;

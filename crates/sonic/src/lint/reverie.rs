@@ -1,4 +1,4 @@
-//! Reverie's three issues of this buffer model, with the figures of a configuration.
+//! Reverie's three issues of this buffer model, with the numbers of a configuration.
 //!
 //! Symbols of the paper: b ingress pool, b° egress lossy pool, n and n° busy lossless groups and
 //! lossy queues, α and α° their alphas. q° = n°α°/(1 + n°α°) b° (Eq. 10); q = nα/(1 + nα) (b - q°)
@@ -9,7 +9,7 @@ use super::context::Context;
 use crate::config::Profile;
 use crate::resolve::LOSSLESS_POOL;
 
-/// The two sides of a configuration.
+/// The lossless and the lossy side of a configuration.
 struct Sides<'c> {
     lossless: &'c Profile,
     lossy: &'c Profile,
@@ -17,7 +17,7 @@ struct Sides<'c> {
     lossy_alpha: f64,
     pool: f64,
     lossy_pool: f64,
-    /// Busy groups and queues: one of each per port.
+    /// Number of busy groups and of busy queues: one of each per port.
     ports: usize,
 }
 
@@ -26,12 +26,12 @@ impl Sides<'_> {
         n * alpha / (1.0 + n * alpha)
     }
 
-    /// What lossy queues hold in the steady state (bytes).
+    /// Occupancy of lossy queues in the steady state (bytes).
     fn lossy_bytes(&self, queues: f64) -> f64 {
         Self::share(queues, self.lossy_alpha) * self.lossy_pool
     }
 
-    /// What lossless groups hold (bytes).
+    /// Occupancy of lossless groups in the steady state (bytes).
     fn lossless_bytes(&self, groups: f64, queues: f64) -> f64 {
         Self::share(groups, self.alpha) * (self.pool - self.lossy_bytes(queues)).max(0.0)
     }
@@ -109,7 +109,7 @@ pub(super) fn lossless_yields(context: &Context<'_>, findings: &mut Findings) {
 
 pub(super) fn bursts_favour_lossy(context: &Context<'_>, findings: &mut Findings) {
     let Some(sides) = sides(context) else { return };
-    // A burst into an empty switch, all of it at once: what a lone queue may hold.
+    // The whole burst enters an empty switch at once: the limit is that of a lone queue.
     let lossy = sides.lossy_bytes(1.0).min(sides.lossy_pool);
     let lossless = sides.lossless_bytes(1.0, 0.0);
     if lossy <= lossless {

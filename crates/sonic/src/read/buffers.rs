@@ -8,7 +8,7 @@ use crate::place::Placed;
 use crate::raw::KEYS_MAX;
 use std::collections::BTreeMap;
 
-/// Reads an entry if its table is one of these.
+/// Reads an entry if its table is about ports or buffers.
 pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut Config) {
     match table {
         "DEVICE_METADATA" => device(key, entry, config),
@@ -24,7 +24,7 @@ pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut C
             if key == "global" {
                 config.mmu_size = entry.bytes("mmu_size");
             }
-            // What ports can have at most is in the same table; SONiC checks that itself.
+            // The table also has limits of ports, which SONiC checks.
             let _ = entry.rest();
         }
         "DEFAULT_LOSSLESS_BUFFER_PARAMETER" => {
@@ -58,7 +58,7 @@ fn device(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
             _ => Err("expected \"dynamic\" or \"traditional\"".to_owned()),
         });
     }
-    // Everything else is about names, addresses and routing.
+    // All other fields are about names, addresses and routing.
     let _ = entry.rest();
 }
 
@@ -71,7 +71,7 @@ fn port(key: &str, entry: &mut Entry<'_>, config: &mut Config) {
         pfc_asym: entry.truth("pfc_asym"),
         admin_up: entry.truth("admin_status"),
     };
-    // A port has dozens of fields about optics and names.
+    // All other fields of a port are about optics and names.
     let _ = entry.rest();
     config.ports.insert(Port::new(key), info);
 }
@@ -83,7 +83,7 @@ fn cables(entry: &mut Entry<'_>, config: &mut Config) {
                 config.cables.insert(Port::new(name), Placed { value, place });
             }
             None => {
-                let message = format!("\"{}\" is no length", crate::place::printable(text));
+                let message = format!("\"{}\" is not a length", crate::place::printable(text));
                 entry.refuse(place, message, "write metres, such as 40m");
             }
         }
@@ -180,15 +180,14 @@ fn lists(key: &str, entry: &mut Entry<'_>, to: &mut BTreeMap<Port, Placed<Vec<St
     if to.len() + ports.len() > KEYS_MAX {
         return entry.refuse_key(too_many(), "no switch has that many; the entry is left out");
     }
-    // The older schema calls the list "profile_list", too; some versions write it with an @ for
-    // lists.
+    // The older schema also uses the name "profile_list". Some versions mark lists with an @.
     let list = entry.references("profile_list").or_else(|| entry.references("profile_list@"));
     if let Some(list) = list {
         to.extend(ports.into_iter().map(|port| (port, list.clone())));
     }
 }
 
-/// What a key says that names more ports and numbers than a configuration may have.
+/// Message for a key with more ports and numbers than a configuration may have.
 pub(super) fn too_many() -> String {
     format!("more than {KEYS_MAX} ports and numbers in the keys of one table")
 }

@@ -1,5 +1,5 @@
-//! One entry: its fields by type, each taken at most once, so that what nobody asked for can be
-//! named.
+//! Reads the fields of an entry by type. Each field is taken at most once, so that the rest can be
+//! reported as unknown.
 
 use crate::keys;
 use crate::place::{Place, Placed, Problem, Weight, printable};
@@ -31,14 +31,14 @@ impl<'a> Entry<'a> {
         Some((field, self.field_place(name, field)))
     }
 
-    /// Says that the key, not a field, is wrong.
+    /// Records that the key is wrong, and not a field.
     pub(super) fn refuse_key(&mut self, message: String, help: &str) {
         let place = self.raw.place.clone();
         self.taken.extend(self.raw.fields.keys().map(String::as_str));
         self.problems.push(Problem { weight: Weight::Refused, place, message, help: help.to_owned() });
     }
 
-    /// The field by a parser that says what it expected.
+    /// A field by a parser, whose error names the expected form.
     pub(super) fn parse<T>(
         &mut self,
         name: &str,
@@ -98,7 +98,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Names with commas; brackets around each, or around all.
+    /// Names separated by commas, with brackets around each or around all.
     pub(super) fn references(&mut self, name: &str) -> Option<Placed<Vec<String>>> {
         self.parse(name, |text| {
             let parts: Vec<_> = text.split(',').map(|part| keys::reference(bare(part)).to_owned()).collect();
@@ -110,7 +110,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Priorities: `3,4`, or nothing.
+    /// Priorities, as in `3,4`; may be empty.
     pub(super) fn priorities(&mut self, name: &str) -> Option<Placed<BTreeSet<u8>>> {
         self.parse(name, |text| match text {
             "" => Ok(BTreeSet::new()),
@@ -118,7 +118,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// All fields that are left, as name, text and place.
+    /// All fields that were not taken, as name, text and place.
     pub(super) fn rest(&mut self) -> Vec<(&'a str, &'a str, Place)> {
         let raw = self.raw;
         let names: Vec<_> = raw.fields.keys().filter(|name| !self.taken.contains(name.as_str())).collect();
@@ -135,17 +135,17 @@ impl<'a> Entry<'a> {
         self.problems.push(Problem { weight: Weight::Refused, place, message, help: help.to_owned() });
     }
 
-    /// Fields that say nothing about buffers.
+    /// Takes fields that are not about buffers.
     pub(super) fn skip(&mut self, names: &[&str]) {
         for name in names {
             let _ = self.take(name);
         }
     }
 
-    /// Names the fields that nobody took.
+    /// Records the fields that were not taken.
     pub(super) fn finish(mut self) {
         for (name, text, place) in self.rest() {
-            // Databases mark entries without fields like this.
+            // Databases mark entries without fields with this name.
             if name == "NULL" {
                 continue;
             }
@@ -157,7 +157,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A part of `[a,b]` without the bracket on its side.
+/// A part of `[a,b]` without the outer bracket.
 fn bare(part: &str) -> &str {
     let part = part.trim();
     match (part.starts_with('['), part.ends_with(']')) {

@@ -8,7 +8,7 @@ use crate::place::{Placed, printable};
 use crate::raw::KEYS_MAX;
 use std::collections::BTreeMap;
 
-/// Reads an entry if its table is one of these.
+/// Reads an entry if its table is about QoS.
 pub(super) fn read(table: &str, key: &str, entry: &mut Entry<'_>, config: &mut Config) {
     match table {
         "PORT_QOS_MAP" => port_qos(key, entry, config),

@@ -1,19 +1,19 @@
-//! Chip families: what a cell holds, how many slices the memory has, and how packets are accounted.
+//! Chip families: size of a cell, slices of the memory, and accounting of packets.
 
 use crate::config::Config;
 use bufferlab_params::{ChipFacts, ChipFamily};
 
-/// How a family accounts.
+/// Accounting of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Cells in slices: a port's groups are accounted in the slice of the port, its queues in every
-    /// slice.
+    /// Cells in slices: a port's groups are accounted in the slice of the port, and its queues in
+    /// every slice.
     Cells,
-    /// Bytes, with so many more for each packet.
+    /// Bytes, plus this many for each packet.
     Bytes(u64),
-    /// Cells in one memory; the size of pools is what may be shared.
+    /// Cells in one memory; the size of a pool is its shared memory.
     OneLevel,
-    /// As `OneLevel`, and the limit of a group holds within that of its port.
+    /// Cells as with `OneLevel`, but the limit of a group is a share of its port's limit.
     TwoLevels,
 }
 
@@ -22,28 +22,27 @@ pub enum Rule {
 pub struct Chip {
     /// Name on the command line.
     pub name: &'static str,
-    /// The same in `[switch.hardware]`; `None`: a memory of bytes without slices.
+    /// Family in `[switch.hardware]`; `None`: a memory of bytes without slices.
     pub family: Option<ChipFamily>,
     /// Name in words.
     pub title: &'static str,
-    /// Bytes of a cell; 1: memory is counted in bytes.
+    /// Size of a cell (bytes); 1 if the chip counts bytes.
     pub cell: u64,
-    /// Parts of the memory that share nothing.
+    /// Number of parts of the memory that share nothing.
     pub slices: u64,
     /// Accounting.
     pub rule: Rule,
-    /// Memory for packets (bytes), where it is known: the largest limits of SONiC's device files
-    /// (Broadcom), data sheets.
+    /// Memory for packets (bytes), if known: from the largest limits of SONiC's device files
+    /// (Broadcom) or from data sheets.
     pub memory: Option<u64>,
-    /// Parts of hardware models that tell the family.
+    /// Parts of hardware models that identify the family.
     pub models: &'static [&'static str],
-    /// Whether measured values were compared with the rule.
+    /// Whether the rule was compared with measured values.
     pub measured: bool,
 }
 
 impl Chip {
-    /// What to know before trusting numbers of a family whose rules were not compared with
-    /// measurements.
+    /// A caveat for a family whose rules were not compared with measurements.
     #[must_use]
     pub fn caveat(&self) -> Option<String> {
         (!self.measured).then(|| format!("The rules of {} were not compared with measurements.", self.title))
@@ -52,7 +51,7 @@ impl Chip {
 
 const MIB: u64 = 1 << 20;
 
-/// All families. Cells are those of qualification files and of device files of SONiC.
+/// All families, with the cells of SONiC's qualification and device files.
 pub static CHIPS: &[Chip] = &[
     cells(
         ChipFamily::Trident2,
@@ -113,8 +112,8 @@ pub static CHIPS: &[Chip] = &[
     ),
 ];
 
-/// Parts of hardware models whose chip is none of [`CHIPS`], though another part may fit; with the
-/// chip in words.
+/// Parts of hardware models with a chip outside [`CHIPS`], although another part of the model may
+/// match one; with the name of the chip.
 const OTHERS: &[(&str, &str)] = &[
     ("7050QX2", "Broadcom Trident 2+"),
     ("7280R4", "Broadcom Qumran 3D"),
@@ -130,7 +129,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("SN6810", "NVIDIA Spectrum-6"),
 ];
 
-/// A memory of bytes without slices: for what holds on any chip.
+/// A memory of bytes without slices, for rules that are valid on any chip.
 pub static GENERIC: Chip = Chip {
     name: "generic",
     family: None,
@@ -168,14 +167,14 @@ const fn spectrum(
     Chip { name, family: Some(family), title, cell, slices: 1, rule, memory, models, measured: false }
 }
 
-/// The family of this name.
+/// The family with this name.
 #[must_use]
 pub fn chip(name: &str) -> Option<&'static Chip> {
     CHIPS.iter().find(|chip| chip.name == name)
 }
 
-/// The family of the switch, by its hardware model; of several parts that fit, the longest counts.
-/// A model of another chip has none.
+/// The family of the switch, by its hardware model. If several parts match, the longest counts.
+/// `None` if the model has a chip outside [`CHIPS`].
 #[must_use]
 pub fn chip_of(config: &Config) -> Option<&'static Chip> {
     let model = model(config)?;
@@ -185,7 +184,7 @@ pub fn chip_of(config: &Config) -> Option<&'static Chip> {
     other_part(&model).is_none_or(|(other, _)| other.len() <= part.len()).then_some(chip)
 }
 
-/// The chip of a switch that is none of [`CHIPS`], in words, where its hardware model is known.
+/// Name of the switch's chip if it is outside [`CHIPS`] and the hardware model is known.
 pub(super) fn other_chip(config: &Config) -> Option<&'static str> {
     let model = model(config)?;
     let (_, chip) = other_part(&model).filter(|_| chip_of(config).is_none())?;
@@ -200,14 +199,14 @@ fn other_part(model: &str) -> Option<(&'static str, &'static str)> {
     OTHERS.iter().copied().filter(|(part, _)| has_part(model, part)).max_by_key(|(part, _)| part.len())
 }
 
-/// Whether a word of the model begins with the part: `SN2` is none of `MSN2700`, and `S6000` is
-/// none of `AS6000`.
+/// Whether a word of the model begins with the part: `SN2` does not match `MSN2700`, and `S6000`
+/// does not match `AS6000`.
 fn has_part(model: &str, part: &str) -> bool {
     let begins = |at: usize| !model[..at].ends_with(|before: char| before.is_ascii_alphanumeric());
     model.match_indices(part).any(|(at, _)| begins(at))
 }
 
-/// Whether the switch is one of NVIDIA's, by its platform or hardware model.
+/// Whether the switch is made by NVIDIA, by its platform or hardware model.
 pub(super) fn is_nvidia(config: &Config) -> bool {
     let platform = config.device.platform.as_ref().map(|platform| platform.value.to_ascii_lowercase());
     let of_platform =

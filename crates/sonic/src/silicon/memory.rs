@@ -1,4 +1,4 @@
-//! What is shared: from the sizes of pools to the limit S of one memory slice, term by term.
+//! Shared memory: computes the limit S of one memory slice from the sizes of pools, term by term.
 
 use super::PredictError;
 use super::chips::{Chip, Rule, is_nvidia};
@@ -6,49 +6,49 @@ use crate::config::{Config, Pool, Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
 
-/// A part of the sum.
+/// A term of the sum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Term {
-    /// What it is.
+    /// Name of the term.
     pub name: String,
-    /// Cells of one slice (bytes where the chip counts bytes); negative: taken away.
+    /// Cells of one slice (bytes if the chip counts bytes); negative if subtracted.
     pub cells: i64,
-    /// How it comes about.
+    /// Origin of the number.
     pub how: String,
 }
 
-/// The memory behind lossless priority groups.
+/// The memory of lossless priority groups.
 #[derive(Clone, Debug)]
 pub struct Memory {
     /// The chip.
     pub chip: &'static Chip,
-    /// The pool.
+    /// Name of the pool.
     pub pool: String,
-    /// Whether the pool's size is what may be shared; otherwise headroom and reserves come off it.
+    /// Whether the pool's size is its shared memory. Otherwise headroom and reserves are
+    /// subtracted.
     pub net: bool,
-    /// Why.
+    /// Reason for `net`.
     pub why: String,
     /// The terms of `shared`.
     pub terms: Vec<Term>,
-    /// What one slice shares: S (cells, or bytes).
+    /// Shared memory of one slice: S (cells, or bytes).
     pub shared: u64,
-    /// Headroom pool of one slice (cells, or bytes); absent where groups share no headroom.
+    /// Headroom pool of one slice (cells, or bytes); absent if groups do not share headroom.
     pub headroom_pool: Option<u64>,
-    /// What is set aside beside the headroom pool.
+    /// Memory that is reserved beside the headroom pool.
     pub reserves: Reserves,
 }
 
-/// Memory that priority groups and queues have for themselves (cells of all slices; 0 on chips that
-/// count bytes).
+/// Memory reserved for priority groups and queues (cells; 0 on chips that count bytes).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reserves {
-    /// Minimums of priority groups.
+    /// Minimums of priority groups, in all slices together.
     pub groups: u64,
-    /// Headroom that lossless groups have for themselves, as a part of their `size`.
+    /// Private headroom of lossless groups, included in their `size`, in all slices together.
     pub private_headroom: u64,
-    /// Minimums of egress queues, as often as they come off a pool: once in every slice.
+    /// Minimums of egress queues, in each slice.
     pub queues: u64,
-    /// Number of lossless groups with headroom of their own.
+    /// Number of lossless groups with private headroom.
     pub private_groups: u64,
 }
 
@@ -65,7 +65,8 @@ impl Memory {
     /// The memory of a configuration on a chip.
     ///
     /// # Errors
-    /// No lossless pool, or one without a size; headroom and reserves that leave nothing.
+    /// If there is no lossless pool, or it has no size, or headroom and reserves leave nothing to
+    /// share.
     pub fn new(config: &Config, chip: &'static Chip) -> Result<Self, PredictError> {
         let (name, pool) = lossless_pool(config).ok_or_else(|| {
             PredictError::new(
@@ -103,14 +104,14 @@ impl Memory {
         Ok(Self { chip, pool: name.to_owned(), net, why, terms, shared, headroom_pool, reserves })
     }
 
-    /// Bytes of headroom that one group can use at most: the pool of its slice.
+    /// Headroom that one group can use at most (bytes): the headroom pool of its slice.
     #[must_use]
     pub fn usable_headroom_bytes(&self) -> u64 {
         self.headroom_pool.map_or(u64::MAX, |pool| pool * self.chip.cell)
     }
 
-    /// Headroom that one group can use of the `asked` of its profile: no more than the pool of its
-    /// slice holds (cells, or bytes).
+    /// Headroom that one group can use (cells, or bytes): the `asked` headroom of its profile, at
+    /// most the headroom pool of its slice.
     #[must_use]
     pub fn usable_headroom(&self, asked: u64) -> u64 {
         self.headroom_pool.map_or(asked, |pool| asked.min(pool))
@@ -123,7 +124,7 @@ impl Memory {
     }
 }
 
-/// What comes off a gross pool.
+/// The terms that are subtracted from a gross pool.
 fn taken(headroom: u64, pool: u64, reserves: Reserves, chip: &Chip) -> Vec<Term> {
     let off =
         |name: &str, cells: u64, how: String| Term { name: name.to_owned(), cells: -signed(cells), how };
@@ -154,9 +155,9 @@ fn signed(cells: u64) -> i64 {
     i64::try_from(cells).unwrap_or(i64::MAX)
 }
 
-/// Whether the file's pools are net. A static limit of a pool spans the whole of what the pool and
-/// its headroom take; where size and headroom together fit into the largest static limit of the
-/// file, the size is without the headroom.
+/// Whether the file's pools are net, with the reason. A static limit covers a pool and its
+/// headroom. If size and headroom together fit into the largest static limit of the file, the size
+/// excludes the headroom.
 fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, String) {
     match chip.rule {
         Rule::OneLevel | Rule::TwoLevels => {
@@ -191,9 +192,9 @@ fn is_net(config: &Config, size: u64, headroom: u64, chip: &Chip) -> (bool, Stri
     }
 }
 
-/// Whether lossless groups have headroom of their own inside their `size`: the pool names none
-/// (`xoff`), and a profile or row has a `size` that holds its `xoff`. Minimums of queues come off
-/// no pool of such a file.
+/// Whether the `size` of lossless groups includes private headroom. Then the pool has no shared
+/// headroom (`xoff`), and the `size` of a profile or row is at least its `xoff`. Such a file
+/// subtracts the minimums of queues from no pool.
 fn has_private_headroom(config: &Config, chip: &Chip) -> bool {
     let within = |size: u64, xoff: u64| xoff > 0 && size >= xoff;
     let value = |field: &Option<crate::place::Placed<u64>>| field.as_ref().map_or(0, |field| field.value);
@@ -203,7 +204,7 @@ fn has_private_headroom(config: &Config, chip: &Chip) -> bool {
             || config.profiles.values().any(|profile| within(profile.reserve(), value(&profile.xoff))))
 }
 
-/// What all priority groups and all egress queues have for themselves.
+/// Memory reserved for all priority groups and all egress queues.
 fn reserves(config: &Config, chip: &Chip) -> Reserves {
     if !matches!(chip.rule, Rule::Cells) {
         return Reserves::default();

@@ -1,4 +1,5 @@
-//! Where a lone priority group pauses, drops and resumes; how groups fill one after the other.
+//! Predicts where a lone priority group pauses, drops and resumes, and how groups fill one after
+//! the other.
 
 use super::PredictError;
 use super::chips::{Chip, Rule};
@@ -10,76 +11,74 @@ use crate::resolve::Resolved;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// So many groups fill one after the other.
+/// Number of groups that fill one after the other.
 const SEQUENCE: usize = 8;
 
-/// A lossless priority group that has the switch for itself. Counts are cells (bytes where the chip
-/// counts bytes).
+/// Points of a lossless priority group that is alone on the switch. Counts are cells (bytes if the
+/// chip counts bytes).
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupPoint {
-    /// Its profile.
+    /// Profile of the group.
     pub profile: String,
-    /// Speed of the ports (Mb/s), where one is known.
+    /// Speed of the ports (Mb/s), if known.
     pub speed_mbps: Option<u64>,
-    /// Cable of the ports (metres), where one is known.
+    /// Cable of the ports (metres), if known.
     pub cable_metres: Option<f64>,
     /// Ports with the profile.
     pub ports: Vec<String>,
-    /// Groups of each.
+    /// Lossless groups of each port.
     pub groups: Vec<u8>,
     /// Reserve.
     pub minimum: u64,
     /// Exponent of alpha; absent for a static limit.
     pub dynamic_th: Option<i8>,
-    /// It pauses when it holds this much.
+    /// Occupancy at which the group pauses.
     pub pause: u64,
-    /// Headroom beyond that one group can use: what its profile asks for, at most the pool of a
-    /// slice.
+    /// Headroom that one group can use: that of its profile, at most the headroom pool of a slice.
     pub headroom: u64,
-    /// Headroom that the profile asks for.
+    /// Headroom of the profile.
     pub headroom_asked: u64,
-    /// The first packet that is lost is this one.
+    /// Number of the first cell that is lost, from 1.
     pub drop: u64,
-    /// It resumes this far below the pause point.
+    /// Distance of the resume point below the pause point.
     pub resume_below: u64,
-    /// The same in packets of the size that was asked for: pause, first loss, resume.
+    /// Pause, first loss and resume in packets of the requested size.
     pub packets: [u64; 3],
-    /// Pause points of such groups of one slice that fill one after the other; empty for a static
-    /// limit.
+    /// Pause points of groups of one slice that fill one after the other; empty for a static limit.
     pub sequence: Vec<u64>,
 }
 
-/// How many groups may fill their headroom at once.
+/// Number of groups that can fill their headroom at once.
 #[derive(Clone, Debug, Serialize)]
 pub struct HeadroomPool {
-    /// Of one slice.
+    /// Headroom pool of one slice (cells, or bytes).
     pub cells: u64,
-    /// Headroom of one group of the profile.
+    /// Headroom of one group with the profile (cells, or bytes).
     pub full: u64,
     /// The profile.
     pub profile: String,
-    /// Groups until the pool is empty; the last one gets `partial`.
+    /// Groups until the pool is empty. The last one gets `partial`.
     pub groups: u64,
-    /// What is left for the last.
+    /// Headroom that is left for the last group (cells, or bytes).
     pub partial: u64,
 }
 
-/// What a chip makes of a configuration.
+/// The predicted points of a configuration on a chip.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prediction {
     /// Chip.
     pub chip: &'static str,
-    /// Bytes of a cell.
+    /// Size of a cell (bytes).
     pub cell_bytes: u64,
     /// Slices of the memory.
     pub slices: u64,
-    /// Whether pools are net, and why.
+    /// Whether pools are net, with the reason.
     pub accounting: String,
     /// Terms of `shared`.
     pub terms: Vec<Term>,
-    /// What one slice shares: S.
+    /// Shared memory of one slice: S.
     pub shared: u64,
-    /// Packets for which counts are given (bytes).
+    /// Size of the packets in packet counts (bytes).
     pub packet_bytes: u64,
     /// Lossless groups by profile.
     pub groups: Vec<GroupPoint>,
@@ -87,14 +86,14 @@ pub struct Prediction {
     pub queues: Vec<QueuePoint>,
     /// Headroom pools by profile.
     pub headroom_pools: Vec<HeadroomPool>,
-    /// What could not be predicted, with the reason.
+    /// Parts that could not be predicted, with the reason.
     pub not_predicted: Vec<String>,
-    /// What limits the trust in these numbers, in sentences.
+    /// Limits of these numbers, in sentences.
     pub caveats: Vec<String>,
 }
 
-/// Predicts the points of a configuration on a chip, for packets of `packet_bytes` (64: what
-/// qualification sends).
+/// Predicts the points of a configuration on a chip, for packets of `packet_bytes`. Qualification
+/// sends packets of 64 B.
 ///
 /// # Errors
 /// See [`Memory::new`].
@@ -181,7 +180,7 @@ pub(crate) fn classes(config: &Config, not_predicted: &mut Vec<String>) -> BTree
     found
 }
 
-/// Speed (Mb/s) and cable (metres) that the switch writes into a profile's name:
+/// Speed (Mb/s) and cable (metres) from the name that the switch gives a profile:
 /// `pg_lossless_100000_40m_profile`.
 #[must_use]
 pub fn speed_and_cable(name: &str) -> Option<(u64, f64)> {
@@ -200,16 +199,16 @@ fn why_not(port: &Port, index: u8, resolved: &Resolved) -> Option<String> {
     Some(format!("{port}, priority group {index}: {why}"))
 }
 
-/// ⌊α S / (1 + α)⌋ with α = 2^exponent; 8 and -8 are infinite and zero on chips that have them.
+/// ⌊α S / (1 + α)⌋ with α = 2^exponent; 8 and -8 mean infinite and zero on chips that have them.
 pub(crate) fn share(exponent: i8, shared: u64) -> u64 {
     let (up, down) = ratio(exponent);
     let share = u128::from(shared) * up / (up + down);
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// Shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉, because a packet is admitted while the
-/// queue is below α times what is free before it. The measured drops of Trident 3 (α = 8) and
-/// Tomahawk 2 (α = 1/2) are these; those of Tomahawk 5 (α = 1) are ⌊S / 2⌋.
+/// Shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉. A packet is admitted if the queue is
+/// below α times the memory that is free before it. This agrees with the measured drops of Trident
+/// 3 (α = 8) and Tomahawk 2 (α = 1/2). Those of Tomahawk 5 (α = 1) are ⌊S / 2⌋.
 pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
     if exponent == 0 {
         return shared / 2;
@@ -219,9 +218,9 @@ pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// Shared cells with which a group pauses: the first s that reaches α (S - s). A limit below α = 1
-/// is a right shift, so it is rounded down to whole cells: ⌊(S + 1) / (2^k + 1)⌋ for α = 2^-k. With
-/// α of 1 and more, measured chips pause with ⌊α S / (1 + α)⌋.
+/// Shared cells at which a group pauses: the first s that reaches α (S - s). A limit below α = 1 is
+/// a right shift, which rounds down to whole cells. With α = 2^-k that is ⌊(S + 1) / (2^k + 1)⌋.
+/// With α of 1 and more, measured chips pause at ⌊α S / (1 + α)⌋.
 pub(crate) fn pause_share(exponent: i8, shared: u64) -> u64 {
     share(exponent, shared.saturating_add(u64::from(exponent < 0)))
 }
@@ -231,14 +230,14 @@ fn ratio(exponent: i8) -> (u128, u128) {
     if exponent >= 0 { (1 << exponent, 1) } else { (1, 1 << -exponent) }
 }
 
-/// Limit of a group within that of its port, both lone: a_p a_q B / (1 + a_q + a_p a_q).
+/// Limit of a lone group within the limit of its lone port: a_p a_q B / (1 + a_q + a_p a_q).
 pub(super) fn share_in_port(port: i8, queue: i8, shared: u64) -> u64 {
     let (port, queue) = (2f64.powi(i32::from(port)), 2f64.powi(i32::from(queue)));
     (shared as f64 * port * queue / (1.0 + queue + port * queue)).floor() as u64
 }
 
 impl Memory {
-    /// What a packet takes (cells, or bytes).
+    /// Memory of a packet (cells, or bytes).
     #[must_use]
     pub fn per_packet(&self, packet_bytes: u64) -> u64 {
         match self.chip.rule {
@@ -258,7 +257,8 @@ impl Memory {
             Rule::Cells | Rule::Bytes(_) => self.cells(minimum) + limit(self.shared),
         };
         let xoff = profile.xoff.as_ref().map_or(0, |xoff| xoff.value);
-        // A switch that shares headroom lends a group of these twice of it, say the testers.
+        // According to the testers, a group of these switches gets twice its `xoff` if headroom is
+        // shared.
         let twice = matches!(self.chip.rule, Rule::OneLevel) && config.shared_headroom();
         let headroom_asked = self.cells(if twice { 2 * xoff } else { xoff });
         let headroom = self.usable_headroom(headroom_asked);
@@ -314,8 +314,8 @@ impl Memory {
         }
     }
 
-    /// The offset counts from the pause point, whatever alpha; where there is none, the floor `xon`
-    /// does.
+    /// Distance of the resume point below the pause point: `xon_offset` with any alpha. Without it,
+    /// the group resumes at `xon`.
     fn resume(&self, profile: &Profile, pause: u64) -> u64 {
         match &profile.xon_offset {
             Some(offset) if offset.value > 0 => self.cells(offset.value).min(pause),
@@ -323,8 +323,8 @@ impl Memory {
         }
     }
 
-    /// Fill points of `count` groups of one slice, one after the other: each shares what the others
-    /// left.
+    /// Fill points of `count` groups of one slice that fill one after the other. Each takes its
+    /// share of the memory that the others left.
     #[must_use]
     pub fn fill_points(&self, minimum: u64, exponent: i8, count: usize) -> Vec<u64> {
         let mut used = 0;
@@ -348,7 +348,7 @@ impl Memory {
     }
 }
 
-/// Exponent of alpha of a port in a pool, where its profile list has a dynamic limit.
+/// Exponent of alpha of a port in a pool, if its profile list has a dynamic limit for the pool.
 #[must_use]
 pub fn port_exponent(config: &Config, port: Option<&Port>, pool: &str) -> Option<i8> {
     let list = &config.ingress_lists.get(port?)?.value;
@@ -398,8 +398,8 @@ mod tests {
 
     #[test]
     fn a_port_without_a_limit_of_its_own_leaves_the_share_of_the_queue() {
-        // a_p very large: a_q B / (1/a_p + a_q/a_p + a_q) goes to B, the port's share, not the
-        // queue's.
+        // With a very large a_p, a_q B / (1/a_p + a_q/a_p + a_q) approaches B: the port's share and
+        // not the queue's.
         assert_eq!(share_in_port(0, 0, 300), 100);
         assert_eq!(share_in_port(7, 0, 13_000), 12_800);
     }

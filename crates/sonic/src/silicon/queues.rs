@@ -1,4 +1,5 @@
-//! Where a lone lossy egress queue loses its first packet, and what its pool shares.
+//! Predicts where a lone lossy egress queue loses its first packet, and the shared memory of its
+//! pool.
 
 use super::chips::Rule;
 use super::memory::Memory;
@@ -8,22 +9,22 @@ use crate::resolve::Resolved;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A lossy egress queue that has the switch for itself.
+/// Points of a lossy egress queue that is alone on the switch.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueuePoint {
     /// Profile of the queue.
     pub profile: String,
     /// Minimum of the queue (cells, or bytes).
     pub minimum: u64,
-    /// What the pool of the queue shares in one slice (cells, or bytes).
+    /// Shared memory of the queue's pool in one slice (cells, or bytes).
     pub shared: u64,
-    /// Number of the first packet that the queue loses.
+    /// Number of the first cell that the queue loses, from 1.
     pub drop: u64,
 }
 
 impl Memory {
-    /// Points of all lossy queue profiles in use; profiles without a rule go to `not_predicted`
-    /// with the reason.
+    /// Points of all lossy queue profiles in use. Profiles without a rule are added to
+    /// `not_predicted`, with the reason.
     pub(super) fn queues(&self, config: &Config, not_predicted: &mut Vec<String>) -> Vec<QueuePoint> {
         let mut found = BTreeMap::new();
         for (port, index) in config.queues.keys().filter(|(port, _)| !port.is_remote()) {
@@ -42,7 +43,7 @@ impl Memory {
         points.collect()
     }
 
-    /// The point of a lossy queue; `None` where the chip or the pool has no rule.
+    /// The points of a lossy queue; `None` if there is no rule for the chip or pool.
     pub(crate) fn queue(&self, config: &Config, profile: &Profile) -> Option<QueuePoint> {
         let Rule::Cells = self.chip.rule else { return None };
         let (name, pool) = config.pool_of(profile)?;
@@ -55,26 +56,26 @@ impl Memory {
             Threshold::Dynamic(exponent) => stored_share(exponent, shared),
             Threshold::Static(bytes) => (bytes / self.chip.cell).min(shared),
         };
-        // A packet beyond the minimum needs a place in the ingress pool, too.
+        // Beyond its minimum, a packet also needs memory of the ingress pool.
         let drop = minimum + limit.min(self.shared) + 1;
         Some(QueuePoint { profile: profile.name.clone(), minimum, shared, drop })
     }
 
-    /// What an egress pool shares in one slice (cells): S of a pool as large as the ingress pool;
-    /// otherwise its size, less the minimums of queues where the size holds them.
+    /// Shared memory of an egress pool in one slice (cells). A pool as large as the ingress pool
+    /// has S. Any other pool has its size, minus the minimums of queues if the size includes them.
     /// `docs/evidence/silicon.md` has the files behind each case.
     fn egress_share(&self, config: &Config, name: &str, pool: &Pool) -> Option<u64> {
         let size = pool.size.as_ref()?.value;
         let ingress = config.pools.get(&self.pool)?.size.as_ref()?.value;
         let in_slices = |bytes: u64| bytes / self.chip.cell / self.chip.slices;
-        // A file may have the pool of one slice beside an ingress pool of all.
+        // Some files give the egress pool of one slice, but the ingress pool of all slices.
         let is_of_a_slice = self.chip.slices > 1 && size.checked_mul(self.chip.slices) == Some(ingress);
         let own = if is_of_a_slice { size / self.chip.cell } else { in_slices(size) };
         if size == ingress {
             return Some(self.shared);
         }
-        // Where one egress pool is all there is, a size that fits into S is what headroom and
-        // reserves left.
+        // If the file has only one egress pool and its size fits into S, headroom and reserves were
+        // already subtracted.
         let is_only_pool = !name.contains("egress_lossy");
         let is_net = self.net || own == self.shared || is_only_pool && own < self.shared;
         Some(if is_net { own } else { own.saturating_sub(self.reserves.queues) })

@@ -1,10 +1,9 @@
-//! A prediction for people.
+//! A prediction as text.
 
 use super::{GroupPoint, Prediction, slices};
 use std::fmt::Write as _;
 
-/// The prediction as text: the sum of what is shared, then a table of groups, queues and headroom
-/// pools.
+/// The prediction as text: the sum of the shared memory, then groups, queues and headroom pools.
 #[must_use]
 pub fn text(prediction: &Prediction) -> String {
     let mut text = String::new();
@@ -21,7 +20,7 @@ pub fn text(prediction: &Prediction) -> String {
     for term in &prediction.terms {
         let _ = writeln!(text, "  {:>14}  {} ({})", term.cells, term.name, term.how);
     }
-    let _ = writeln!(text, "  {:>14}  S: what one slice shares ({unit})", prediction.shared);
+    let _ = writeln!(text, "  {:>14}  S: shared memory of one slice ({unit})", prediction.shared);
     for group in &prediction.groups {
         one_group(&mut text, prediction, group, unit);
     }

@@ -1,4 +1,4 @@
-//! Real files: every one is read, or refused with a reason.
+//! Real files: each is read, or refused with a reason.
 
 use crate::support::{corpus, files};
 use bufferlab_sonic::{Weight, read};

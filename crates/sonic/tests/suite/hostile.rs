@@ -1,4 +1,4 @@
-//! Files that nobody should write: each gets a clear refusal, and none of them much memory.
+//! Damaged and malicious files: each gets a clear refusal and uses little memory.
 
 use crate::support::{FILES, example};
 use bufferlab_sonic::{BYTES_MAX, KEYS_MAX, Reader, diff, explain, lint, read, silicon};
@@ -52,12 +52,12 @@ fn damaged_files_are_refused_with_their_line() {
     assert!(refusal(b"{\n\"a\": \"\xff\"}").starts_with("config_db.json:2: byte 8 is not UTF-8"));
     assert!(
         refusal(b"{\"BUFFER_POOL\": {\n\"p\": {},\n\"q\": {},\n\"p\": {}}}")
-            .starts_with("config_db.json:4: BUFFER_POOL: \"p\" stands twice, first in line 2")
+            .starts_with("config_db.json:4: BUFFER_POOL: \"p\" appears twice, first in line 2")
     );
-    assert!(refusal(b"{\"BUFFER_POOL\": {}, \"BUFFER_POOL\": {}}").contains("stands twice"));
+    assert!(refusal(b"{\"BUFFER_POOL\": {}, \"BUFFER_POOL\": {}}").contains("appears twice"));
     let twice = b"{\"BUFFER_POOL\": {\"p\": {\"size\": \"1\", \"size\": \"2\"}}}";
-    assert!(refusal(twice).contains("BUFFER_POOL|p: \"size\" stands twice"));
-    assert!(read("notes.txt", b"some words").expect_err("no table").message.contains("no kind of file"));
+    assert!(refusal(twice).contains("BUFFER_POOL|p: \"size\" appears twice"));
+    assert!(read("notes.txt", b"some words").expect_err("no table").message.contains("unknown kind of file"));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn keys_that_name_a_hundred_million_queues_are_refused_one_by_one() {
     }
 }
 
-/// A generator for mistakes (Knuth's linear congruential one): the same ones at every run.
+/// A generator for mistakes (Knuth's linear congruential generator): every run makes the same ones.
 struct Dice(u64);
 
 impl Dice {

@@ -1,4 +1,4 @@
-//! Each rule finds the mistake that it is for, and the small switch has none.
+//! Each rule finds its mistake, and the small switch has none of these mistakes.
 
 use crate::support::{FILES, corpus, example, files, switch};
 use bufferlab_sonic::lint::{self, Allowance, Finding, Options, Severity, check};
@@ -18,7 +18,7 @@ fn unchanged(_: &str, text: String) -> String {
     text
 }
 
-/// The numbers of the rules that found something of at least this severity.
+/// The numbers of the rules with findings of at least this severity.
 fn codes(config: &Config, severity: Severity) -> Vec<&'static str> {
     let mut codes: Vec<_> = findings(config)
         .iter()
@@ -34,7 +34,7 @@ fn the_small_switch_has_no_error_and_no_warning() {
     let found = findings(&switch(unchanged));
     let serious: Vec<_> = found.iter().filter(|finding| finding.severity < Severity::Info).collect();
     assert!(serious.is_empty(), "{serious:#?}");
-    // What is true of most switches is said nevertheless.
+    // Properties of most switches are reported as hints.
     let codes: Vec<_> = found.iter().map(|finding| finding.rule.code).collect();
     assert_eq!(codes, ["SB003", "SB003", "SB016", "SB018", "SB021", "SB022", "SB023"]);
 }
@@ -67,8 +67,7 @@ fn a_profile_is_judged_by_the_speed_and_cable_in_its_name_where_ports_are_not_gi
     assert!(codes(&config, Severity::Error).contains(&"SB003"));
 }
 
-/// A mistake: where it was made in public, the rule that must find it, the text and its
-/// replacement.
+/// A mistake: its public report, the rule that must find it, the text, and the replacement.
 type Mistake = (&'static str, &'static str, &'static str, &'static str);
 
 const MISTAKES: &[Mistake] = &[
@@ -130,7 +129,7 @@ fn every_seeded_mistake_is_found_by_its_rule() {
         let replaced = std::cell::Cell::new(0);
         let config = switch(|_, text| {
             replaced.set(replaced.get() + text.matches(from).count());
-            // SB013 needs both uses of the profile to go.
+            // SB013 needs a change of both uses of the profile.
             let text = text.replace(from, to);
             if *code == "SB013" {
                 text.replace(
@@ -175,7 +174,7 @@ fn figures_stand_in_the_message() {
     });
     let found = findings(&config);
     assert_eq!(found[0].rule.code, "SB001");
-    // 4,000,000 B less 20 reserves of 6 cells, and 3,600,000 B.
+    // 4,000,000 B minus 20 reserves of 6 cells, compared with 3,600,000 B.
     assert!(found[0].message.contains("369280 B of lossless packets"), "{}", found[0].message);
     let close = switch(|_, text| {
         text.replace(
@@ -308,7 +307,7 @@ fn mistakes_in_a_real_switch_are_found_and_the_switch_itself_is_clean() {
     let text = |path: &str| std::fs::read_to_string(folder.join(path)).expect("a file of the corpus");
     let buffer = text("rendered/buffer-arista7260-t0.json");
     let cables = read("buffer", buffer.as_bytes()).expect("JSON").cables;
-    // The rendered parts have no ports: the speed of a T0's ports follows from their cables here.
+    // The rendered parts have no ports. The speed of a T0's port follows from its cable.
     let port = |(port, cable): (&bufferlab_sonic::Port, &bufferlab_sonic::Placed<f64>)| {
         format!("\"{port}\": {{\"speed\": \"{}\"}}", if cable.value < 10.0 { 50_000 } else { 100_000 })
     };

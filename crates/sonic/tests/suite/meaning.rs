@@ -1,4 +1,4 @@
-//! Explanations and differences say what a configuration means, in bytes.
+//! Explanations and differences express a configuration in bytes.
 
 use crate::support::{corpus, files, switch};
 use bufferlab_sonic::diff::{self, diff};
@@ -21,7 +21,7 @@ fn the_memory_is_divided_without_a_rest() {
     assert_eq!(explanation.memory_bytes, Some(131_072 * 256));
     let ratio = explanation.promised_ratio.expect("a memory");
     assert!((ratio - 11_000_000.0 / 33_554_432.0).abs() < 1e-9);
-    // On a chip that is not known the pool is all there is, and three pools promise it 2.75 times.
+    // On an unknown chip the pool is the whole memory, and three pools promise it 2.75 times.
     let unknown = explain(&switch(unchanged), None);
     assert_eq!(unknown.promised_ratio, Some(2.75));
 }

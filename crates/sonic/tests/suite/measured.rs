@@ -1,18 +1,18 @@
-//! Measured entries and the switches that they were measured on.
+//! Measured entries, with the switches that they were measured on.
 //!
-//! What a row of the table takes from where: pools and profiles of the device and role from
-//! `devices.csv`; rows of speed and cable from the device's `pg_profile_lookup.ini`, or, where that
-//! file is not in the corpus, as sonic-buildimage has it.
+//! Pools and profiles are those of the device and role in `devices.csv`. Rows of speed and cable
+//! are from the device's `pg_profile_lookup.ini`, or from sonic-buildimage if that file is not in
+//! the corpus.
 
 use crate::yaml::{self, Node};
 use bufferlab_sonic::{Config, Reader};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Ports of one kind: speed (Mb/s), cable (metres), how many.
+/// Ports of one kind: speed (Mb/s), cable (metres), number.
 pub(crate) type Ports = &'static [(u64, u64, usize)];
 
-/// A measured entry and the switch that it was measured on.
+/// A measured entry, with the switch that it was measured on.
 pub(crate) struct Entry {
     pub(crate) family: &'static str,
     pub(crate) topology: &'static str,
@@ -24,23 +24,23 @@ pub(crate) struct Entry {
     /// Ports with lossy queues only.
     pub(crate) service: usize,
     pub(crate) rows: Rows,
-    /// Size and xoff of the lossless pool where `devices.csv` lacks them, as rendered for the role
-    /// (bytes).
+    /// Size and xoff of the lossless pool, as rendered for the role (bytes), if `devices.csv` lacks
+    /// them.
     pub(crate) pool: Option<(u64, u64)>,
     /// Whether the entry's headroom was measured with these rows.
     pub(crate) headroom: bool,
-    /// Whether its headroom pool was.
+    /// Whether the entry's headroom pool was measured with these rows.
     pub(crate) headroom_pool: bool,
-    /// Why it misses, where it does.
+    /// Explanation if the prediction misses.
     pub(crate) why: &'static str,
-    /// The configuration is known in part only: shown, and not counted.
+    /// Whether the configuration is only partly known. Such an entry is shown, but not counted.
     pub(crate) apart: bool,
 }
 
 pub(crate) enum Rows {
-    /// The file of the corpus that contains this name.
+    /// The file of the corpus whose path contains this text.
     File(&'static str),
-    /// Size, xon, xoff, threshold and xon_offset for all ports: of sonic-buildimage.
+    /// Size, xon, xoff, threshold and xon_offset for all ports, from sonic-buildimage.
     Given(&'static str),
 }
 
@@ -48,8 +48,8 @@ const TD3: Rows = Rows::Given("4608 4608 160000 0 4608");
 const P32O64: Rows = Rows::File("7060X6-64PE-B-P32O64");
 
 pub(crate) const ENTRIES: &[Entry] = &[
-    // The reserve and the offset are those of the platform's other rows; the headroom is not in any
-    // file here.
+    // Reserve and offset are those of the platform's other rows. No file of the corpus has the
+    // headroom.
     Entry {
         headroom: false,
         ..th5(
@@ -151,7 +151,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         )
     },
     th2("topo-any", "50000_300m", (33_329_088, 7_827_456), Rows::File("7260CX3-D96C16"), "one cell"),
-    // Its headroom is a copy of the entry above.
+    // The headroom of this entry is a copy of the entry above.
     Entry {
         headroom: false,
         headroom_pool: false,
@@ -190,7 +190,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         Rows::Given("1248 2288 108160 -3 2288"),
         "measured at an older alpha of 1/8; the last group one packet early",
     ),
-    // The headroom pool is that of the test, 41,888 cells, not the configured one.
+    // The headroom pool is the test's 41,888 cells, not the configured one.
     Entry {
         apart: true,
         pool: Some((163_961_572, 21_279_104)),
@@ -274,7 +274,7 @@ const fn th2(
 const fn jericho2(speed_cable: &'static str, ports: Ports) -> Entry {
     let entry =
         th5("topo-any", speed_cable, "Arista-7800R3-48CQ2-C48", "t2", ports, Rows::File("7800R3-48CQ2"));
-    // The headroom pool of this file is that of Trident 3: a placeholder.
+    // This file has the headroom pool of Trident 3 as a placeholder.
     Entry { family: "jr2", chip: "jericho2", headroom_pool: false, ..entry }
 }
 
@@ -293,7 +293,7 @@ impl Entry {
         let Some(Node::Map(mut entry)) = topology.get(&[self.speed_cable]).cloned() else {
             panic!("{}", self.name())
         };
-        // Some files have what holds for all speeds a level higher.
+        // Some files have the values for all speeds one level higher.
         if let Node::Map(shared) = topology {
             for (key, node) in shared {
                 entry.entry(key).or_insert(node);
@@ -302,7 +302,7 @@ impl Entry {
         Node::Map(entry)
     }
 
-    /// The configuration as the files of a switch have it.
+    /// The configuration, read from the files of a switch.
     pub(crate) fn config(&self, folder: &Path) -> Config {
         let mut reader = Reader::default();
         let mut add = |name: &str, text: &str| {
@@ -328,7 +328,7 @@ impl Entry {
         config
     }
 
-    /// Pools and profiles out of the table of devices.
+    /// Pools and profiles from the table of devices.
     fn device(&self, folder: &Path) -> String {
         let table = std::fs::read_to_string(folder.join("devices.csv")).expect("devices.csv");
         let (mut pools, mut profiles) = (serde_json::Map::new(), serde_json::Map::new());
@@ -351,8 +351,8 @@ impl Entry {
             pools.insert("ingress_lossless_pool".to_owned(), pool);
         }
         if self.family == "th2" {
-            // The egress pool of the role's template; its T0 and T1 differ as the ingress pools do
-            // (four fifths of them).
+            // The egress pool of the role's template: T0 and T1 differ as their ingress pools do,
+            // and it has four fifths of them.
             let size = self.pool.expect("a pool of the entry").0 / 5 * 4;
             pools.insert(
                 "egress_lossy_pool".to_owned(),
@@ -362,8 +362,8 @@ impl Entry {
         serde_json::json!({"BUFFER_POOL": pools, "BUFFER_PROFILE": profiles}).to_string()
     }
 
-    /// Every port has two lossless groups, two lossless and five lossy queues, as the common
-    /// templates have it.
+    /// As in the common templates, every port has two lossless groups, two lossless and five lossy
+    /// queues.
     fn port_tables(&self) -> String {
         let (mut ports, mut cables, mut queues, mut qos) =
             (String::new(), String::new(), String::new(), String::new());

@@ -1,4 +1,4 @@
-//! What is written is what is read, with its place.
+//! Reading keeps every value and its place.
 
 use crate::support::{example, switch};
 use bufferlab_sonic::config::{MapKind, Mode, Model, Side, Threshold};

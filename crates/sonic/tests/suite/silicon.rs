@@ -1,5 +1,5 @@
-//! Predicted against measured: every distinct entry whose configuration is known, by the rules of
-//! `docs/evidence/silicon.md`.
+//! Predicted and measured numbers of every distinct entry with a known configuration, by the rules
+//! of `docs/evidence/silicon.md`.
 
 use crate::measured::{ENTRIES, Entry};
 use crate::support::{corpus, example, switch};
@@ -9,7 +9,7 @@ use bufferlab_sonic::silicon::{GENERIC, Memory, Prediction, chip, chip_for, pred
 use bufferlab_sonic::{Config, Reader};
 use std::path::Path;
 
-/// One number: what, predicted, measured, the testers' margin.
+/// A number of an entry, predicted and measured, with the testers' margin.
 struct Value {
     entry: String,
     what: &'static str,
@@ -162,13 +162,13 @@ fn the_small_switch_is_accounted_by_hand() {
     // 5 queues x 6 cells.
     assert_eq!(prediction.shared, 15_625 - 3_125 - 48 - 120);
     let group = &prediction.groups[0];
-    // alpha = 1/2: 4,111 cells reach half of the 8,221 that are left of 12,332, and 6 cells are its
-    // own.
+    // alpha = 1/2: 4,111 cells reach half of the 8,221 that are left of 12,332, and the group has a
+    // reserve of 6 cells.
     assert_eq!((group.minimum, group.pause), (6, 6 + 4_111));
     assert_eq!((group.headroom, group.drop, group.resume_below), (624, 6 + 4_111 + 624 + 1, 14));
     let five = &prediction.groups[1];
     assert_eq!((five.profile.as_str(), five.headroom), ("pg_lossless_100000_5m_profile", 352));
-    // The lossy pool of 11,718 cells, less 120: two thirds, and 6 cells.
+    // The lossy pool of 11,718 cells minus 120: two thirds, and 6 cells.
     assert_eq!(prediction.queues[0].drop, 6 + 7_732 + 1);
     assert_eq!(prediction.headroom_pools[1].groups, 9);
     assert!(prediction.not_predicted.is_empty(), "{:?}", prediction.not_predicted);
@@ -198,7 +198,7 @@ fn what_cannot_be_predicted_says_why() {
 #[test]
 fn configurations_that_were_measured_have_no_error() {
     let Some(folder) = corpus("measured") else { return };
-    // Entries with a pool of their own mix the files of two roles.
+    // An entry with a different pool mixes the files of two roles.
     for entry in ENTRIES.iter().filter(|entry| entry.pool.is_none()) {
         let options = Options { chip: chip(entry.chip), ..Options::default() };
         let found = check(&entry.config(&folder), &options).expect("rules");
@@ -216,7 +216,7 @@ fn configurations_that_were_measured_have_no_error() {
     }
 }
 
-/// Families as sonic-mgmt's lists call them, and here.
+/// Names of families in sonic-mgmt's lists, and names in this crate.
 const FAMILIES: [(&str, &str); 13] = [
     ("broadcom_td2", "trident2"),
     ("broadcom_td3", "trident3"),
@@ -233,14 +233,14 @@ const FAMILIES: [(&str, &str); 13] = [
     ("mellanox_spc4", "spectrum4"),
 ];
 
-/// A model of a list is its family here, or unknown: never another family.
+/// A listed model has its family in this crate, or none, but never another family.
 #[test]
 fn no_hardware_model_is_taken_for_another_family() {
     let Some(folder) = corpus("models") else { return };
     let table = std::fs::read_to_string(folder.join("models.csv")).expect("models.csv");
     let mut known = 0;
     for (model, asic) in table.lines().skip(1).filter_map(|line| line.split_once(',')) {
-        // Lists that name no family.
+        // These names do not identify a family.
         if matches!(asic, "broadcom" | "mellanox_dualtor") {
             continue;
         }

@@ -1,5 +1,5 @@
-//! As much YAML as qualification files use: maps and lists by indentation, flow lists, anchors and
-//! aliases.
+//! The part of YAML that qualification files use: maps and lists by indentation, flow lists,
+//! anchors and aliases.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Node {
             continue;
         }
         match lines.last_mut() {
-            // A flow list goes on until its bracket.
+            // A flow list ends with its bracket, which may be on a later line.
             Some((_, open)) if open.contains('[') && !open.contains(']') => open.push_str(content),
             _ => lines.push((line.len() - content.len(), content.to_owned())),
         }
@@ -91,7 +91,7 @@ impl Reader {
         if is_list { Node::List(list) } else { Node::Map(map) }
     }
 
-    /// What stands below a key of depth `depth`; lists may stand at the same depth.
+    /// The node below a key at depth `depth`; lists may have the same depth.
     fn nested(&mut self, depth: usize) -> Node {
         match self.lines.get(self.at) {
             Some(&(next, ref line)) if next > depth || (next == depth && line.starts_with("- ")) => {
