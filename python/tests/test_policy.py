@@ -508,7 +508,7 @@ def test_ctrl_c_ends_a_run_whose_verdicts_are_pythons(tmp_path: Path) -> None:
 
 
 def test_a_method_that_is_nearly_a_hook_is_refused_with_the_name_that_was_meant() -> None:
-    with pytest.raises(TypeError, match=r"Misspelt defines on_dequeu, which nobody calls: did you mean on_dequeue\?"):
+    with pytest.raises(TypeError, match=r"Misspelt defines on_dequeu, which is never called: did you mean on_dequeue\?"):
 
         @register
         class Misspelt(PythonDt):

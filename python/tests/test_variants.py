@@ -183,7 +183,7 @@ def test_a_file_without_anything_of_its_own_is_named(tmp_path: Path, capsys: pyt
     empty = tmp_path / "empty_file.py"
     empty.write_text("from bufferlab import Policy\n")
     assert main(["compare", *SHORT, "--variants", "dt", "--own", str(empty)]) == 2
-    assert "defines nothing of its own" in capsys.readouterr().err
+    assert "defines no custom class" in capsys.readouterr().err
 
 
 def test_what_is_there_is_not_run_again_until_the_class_changes(own: Path, tmp_path: Path) -> None:
