@@ -103,8 +103,7 @@ def optional_whole(argument: str, value: Any, *, least: int = 0, most: int = (1 
 
 
 def number(argument: str, value: Any, *, least: float = -math.inf, most: float = math.inf) -> float:
-    """Checks for a finite number between two bounds, also of NumPy; booleans and text are
-    refused."""
+    """Checks for a finite number between two bounds, also of NumPy; refuses booleans and text."""
     if math.isinf(most):
         expected = "a finite number" if math.isinf(least) else f"a number, {least:g} or more"
     else:

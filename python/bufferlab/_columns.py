@@ -52,8 +52,7 @@ def base_units(words: list[str]) -> tuple[str, list[float]] | None:
 
 
 def _plain(written: list[str | None]) -> pa.Array[Any] | None:
-    """A column of booleans, integers or floats, if all values have that type; otherwise
-    ``None``."""
+    """A column of booleans, integers or floats; ``None`` unless all values have one such type."""
     known = [value for value in written if value is not None]
     if known and all(value in ("true", "false") for value in known):
         return pa.array([None if value is None else value == "true" for value in written], pa.bool_())

@@ -34,8 +34,7 @@ class Answer:
     name: str
     """The quantity."""
     value: float
-    """The value in the base unit (bytes, seconds, bits/s or a plain number); infinite if
-    unbounded."""
+    """The value in the base unit (bytes, seconds, bits/s or no unit); infinite if unbounded."""
     text: str
     """The value with its unit, for people."""
 

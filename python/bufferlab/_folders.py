@@ -13,8 +13,7 @@ from .exceptions import ResultsError
 __all__ = ["BYTES_MAX", "Parcel", "TemporaryFolder"]
 
 BYTES_MAX = 256 << 20
-"""Largest temporary folder that a pickled object carries (bytes). Pickling holds two copies in
-memory."""
+"""Largest temporary folder in a pickled object (bytes). Pickling holds two copies in memory."""
 
 
 class TemporaryFolder:

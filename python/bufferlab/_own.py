@@ -1,5 +1,4 @@
-"""Custom policies, congestion controls, marking rules and workloads: parameters, registration and
-transfer to other processes."""
+"""Custom classes: parameters, registration and transfer to other processes."""
 
 from __future__ import annotations
 

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["VariantLike", "register_file", "text_of", "texts"]
 
 VariantLike = Union[str, "type[Policy]"]
-"""``"dt(alpha=0.5)"``, ``"label: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or
-the class of a custom policy."""
+"""The text of a variant, or the class of a custom policy.
+
+Examples: ``"dt(alpha=0.5)"``, ``"label: dt + switch.buffer=2 MB"``,
+``"mine.py:FairShare(part=0.5)"``.
+"""
 
 _OF_A_FILE = re.compile(
     r"""(?P<label>\s*(?:[^:()=+,"']*:\s)?\s*)(?P<file>[^:()=+,"']+\.py):(?P<name>[^\W\d]\w*)(?P<rest>.*)""", re.DOTALL

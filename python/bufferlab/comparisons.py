@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Caveat", "Cell", "Change", "Comparison", "Estimate", "PolicyChoice", "compare", "repeat"]
 
 PolicyChoice = Union["PolicyName", Literal["all"], str, "type[Policy]"]
-"""The name of a policy, the class of a custom policy, or ``"all"`` policies that fit the
-scenario."""
+"""The name of a policy, the class of a custom policy, or ``"all"`` for all that fit."""
 
 
 @dataclass(frozen=True)

@@ -77,8 +77,7 @@ class CongestionControl(Own):
     only such controls.
     """
     starts_at_line_rate: ClassVar[bool] = False
-    """Whether a flow starts with one bandwidth-delay product in flight, unless the scenario sets
-    the initial window."""
+    """Whether flows start with one bandwidth-delay product in flight by default."""
 
     path: Path
     """Transport and path of the flow."""

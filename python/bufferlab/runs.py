@@ -237,8 +237,7 @@ class Run:
 
     @property
     def summary(self) -> Summary:
-        """The numbers of the run: slowdowns, completion times, losses, occupancy, link
-        utilisation."""
+        """The numbers of the run, such as slowdowns, losses, occupancy and link utilisation."""
         if self._summary is None:
             metrics, details = _bufferlab.summary(self.folder)
             values = {plain[0]: value for plain, value in metrics}

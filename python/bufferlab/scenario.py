@@ -286,8 +286,7 @@ _State = tuple[
     Union[Parcel, None],
     Union[tuple[str, list[tuple[str, bytes]]], None],
 ]
-"""Path, text, changes, custom classes, temporary folder of the path, and content of the file and
-its inputs."""
+"""Path, text, changes, custom classes, temporary folder, and content of the file and its inputs."""
 
 ScenarioLike = Union[Scenario, str, "os.PathLike[str]", Mapping[str, Value]]
 """A scenario, the path of its file, the name of a scenario of the package, or its tables."""

@@ -252,8 +252,7 @@ class Probe:
     def __init__(self, chip: _bufferlab.SonicProbe, probe: str) -> None:
         self._chip = chip
         self.probe = probe
-        """Kind: ``pfc_xoff``, ``pfc_xon``, ``ingress_drop``, ``egress_drop`` or
-        ``headroom_pool``."""
+        """Kind of the probe, such as ``pfc_xoff``; :data:`PROBES` has all kinds."""
 
     def same_chip(self, probe: str) -> Probe:
         """A probe of another kind that shares the chip, with its packets and persistent groups."""
@@ -705,8 +704,7 @@ def read_chips(
 
 
 def read(*paths: str | os.PathLike[str], redis: str | None = None, chip: str | None = None) -> Configuration:
-    """The configuration of a switch with one chip; arguments and errors are those of
-    :func:`read_chips`."""
+    """The configuration of a switch with one chip; see :func:`read_chips` for the arguments."""
     found = read_chips(*paths, redis=redis, chip=chip)
     if len(found) > 1:
         raise ConfigurationError(f"the files describe several chips: {', '.join(found)}", "use read_chips")

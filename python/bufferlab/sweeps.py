@@ -51,8 +51,7 @@ class Sweep:
         self.keys = _varied_keys(self.folder)
         """The varied keys."""
         self.text = _arguments.text("text", text)
-        """The headline metrics as the command line prints them; empty for a sweep opened from a
-        folder."""
+        """The headline metrics as text; empty for a sweep opened from a folder."""
         self.kept = kept
         """Number of reused runs."""
         self._keep = keep

@@ -194,8 +194,7 @@ class Tuning:
 
     @property
     def front(self) -> tuple[Proposal, ...]:
-        """The Pareto front, ordered by the first objective; with one objective, the best
-        proposal."""
+        """The Pareto front, ordered by the first objective; the best proposal for one objective."""
         wanted = sorted(trial.number for trial in self.study.best_trials)
         trials = [self.trials[number] for number in wanted]
         first = self.objectives[0]

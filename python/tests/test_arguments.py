@@ -180,8 +180,7 @@ KINDS: dict[str, list[Any]] = {
     "x": ["nothing", 3],
     "y": ["nothing", 3],
 }
-"""Wrong values by name of the argument. A name has the same meaning in all calls, except those in
-`OF_ONE`."""
+"""Wrong values by name of the argument, for all calls except those in `OF_ONE`."""
 
 OF_ONE: dict[str, list[Any]] = {
     "Scenario.name": [None, "", "a/b", *TEXT],
@@ -272,8 +271,7 @@ class Subjects:
         self.probe = self.switch.probe("pfc_xoff")
 
     def calls(self) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
-        """Callables and valid arguments by name; an argument whose name begins with a star is
-        positional."""
+        """Callables and valid arguments by name; a star marks positional arguments."""
         metric = "class.incast.qct_mean_ms"
         star, out = self.star, self.folder / "unused"
         ports = {"src_port": 0, "dst_port": 1}

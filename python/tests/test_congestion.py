@@ -1,5 +1,4 @@
-"""Custom congestion controls: the same flows as built-in controls, complete errors, other processes
-and persistent connections."""
+"""Custom congestion controls: same flows as built-in ones, errors, processes, connections."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Custom policies: the same verdicts as built-in policies, complete errors, other processes, and
-the conformance suite."""
+"""Custom policies: same verdicts as built-in ones, errors, other processes, conformance."""
 
 from __future__ import annotations
 

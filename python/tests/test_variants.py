@@ -35,8 +35,7 @@ class FairShare(Policy):
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A policy in a file, with unique names: a process cannot reuse names of modules and
-    policies."""
+    """A policy in a file, with unique names, because a process cannot reuse names."""
     path = tmp_path / f"mine_{tmp_path.name.replace('-', '_')}.py"
     path.write_text(OWN.format(name=f"fair-{abs(hash(str(tmp_path))) % 10**8}"))
     return path

@@ -1,5 +1,4 @@
-"""Hints of the libraries in terms of Python: arguments instead of options, functions instead of
-commands."""
+"""Hints of the libraries name arguments and functions in Python, not options and commands."""
 
 from __future__ import annotations
 
