@@ -1,6 +1,7 @@
 """bufferlab: a laboratory for the shared packet buffer of datacenter switches.
 
-Everything that the command line does is a typed call here, on the same code: the same scenario and seed give the same bytes.
+Typed calls that run the same code as the command line: the same scenario and seed give the same
+bytes.
 
 >>> import bufferlab
 >>> scenario = bufferlab.Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "cs"})

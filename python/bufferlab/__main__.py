@@ -1,9 +1,12 @@
-"""``python -m bufferlab``: commands of the program ``bufferlab`` for own policies in Python.
+"""``python -m bufferlab``: the commands of the program ``bufferlab``, with custom policies in
+Python.
 
-A policy may be ``FILE.py:CLASS``; the options are those of the program::
+A policy may be ``FILE.py:CLASS``. The options are those of the program::
 
-    python -m bufferlab compare scenario.toml --variants dt 'dt(alpha=2)' 'mine.py:FairShare(part=0.5)' --seeds 5
-    python -m bufferlab sweep scenario.toml --vary 'switch.buffer=["1 MB", "2 MB"]' --variants dt mine.py:FairShare
+    python -m bufferlab compare scenario.toml --seeds 5 \\
+        --variants dt 'dt(alpha=2)' 'mine.py:FairShare(part=0.5)'
+    python -m bufferlab sweep scenario.toml --vary 'switch.buffer=["1 MB", "2 MB"]' \\
+        --variants dt mine.py:FairShare
     python -m bufferlab explain scenario.toml --variant mine.py:FairShare
     python -m bufferlab reproduce my/study --registry studies --own mine.py
 """
@@ -35,14 +38,14 @@ _VARIANT = "a policy with parameters and other changes: 'dt(alpha=0.5)', 'mine.p
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m bufferlab",
-        description="What `bufferlab` does, with own policies in Python. The program `bufferlab` has more commands and options.",
+        description="Run `bufferlab` with custom policies in Python. The program `bufferlab` has more commands and options.",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_run(commands.add_parser("run", help="run one experiment: tables, manifest and report in a folder"))
     _add_compare(commands.add_parser("compare", help="compare policies on the same traffic, paired by seed"))
     _add_sweep(commands.add_parser("sweep", help="run a grid over keys of a scenario, for several policies and seeds"))
-    _add_explain(commands.add_parser("explain", help="say why a packet was dropped, marked or evicted"))
-    _add_reproduce(commands.add_parser("reproduce", help="run experiments of a file and judge their statements"))
+    _add_explain(commands.add_parser("explain", help="explain why a packet was dropped, marked or evicted"))
+    _add_reproduce(commands.add_parser("reproduce", help="repeat experiments and judge their statements"))
     for command in commands.choices.values():
         command.add_argument(
             "--own",
@@ -50,9 +53,9 @@ def _arguments() -> argparse.ArgumentParser:
             default=[],
             type=Path,
             metavar="FILE.py",
-            help="register every own class of a file, so that scenarios and experiments can name it",
+            help="register every custom class of a file, so that scenarios and experiments can name it",
         )
-        command.add_argument("--json", action="store_true", help="print the results as JSON, in the form of the program's --json")
+        command.add_argument("--json", action="store_true", help="print the results as JSON, as the program does with --json")
     return parser
 
 
@@ -62,16 +65,16 @@ def _add_scenario(command: argparse.ArgumentParser, what: str = "the scenario fi
 
 
 def _add_runs(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--out", type=Path, metavar="DIR", help="folder of the results [default: below results/]")
+    command.add_argument("--out", type=Path, metavar="DIR", help="folder of the results [default: a folder in results/]")
     command.add_argument("--verify", action="store_true", help="check every identity after every event (slow)")
 
 
 def _add_several(command: argparse.ArgumentParser) -> None:
     _add_runs(command)
     command.add_argument("--seeds", type=int, default=1, metavar="N", help="number of seeds [default: 1]")
-    command.add_argument("--jobs", type=int, metavar="N", help="runs at the same time [default: the number of cores]")
-    command.add_argument("--policies", default="", metavar="NAMES", help="policies, separated by commas, before the variants")
-    command.add_argument("--variants", nargs="+", default=[], metavar="VARIANT", help=f"what is compared, the baseline first: {_VARIANT}")
+    command.add_argument("--jobs", type=int, metavar="N", help="number of runs in parallel [default: the number of cores]")
+    command.add_argument("--policies", default="", metavar="NAMES", help="policies to compare before the variants, separated by commas")
+    command.add_argument("--variants", nargs="+", default=[], metavar="VARIANT", help=f"variants to compare, the baseline first: {_VARIANT}")
 
 
 def _add_run(command: argparse.ArgumentParser) -> None:
@@ -80,7 +83,7 @@ def _add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("--variant", metavar="VARIANT", help=_VARIANT)
     command.add_argument("--seed", type=int, metavar="N", help="seed of the run")
     command.add_argument(
-        "--packets", nargs="?", const="all", metavar="SWITCH", help="record every event in the switches' buffers, or in that of one switch"
+        "--packets", nargs="?", const="all", metavar="SWITCH", help="record every buffer event of all switches, or of one switch"
     )
     command.add_argument("--replace", action="store_true", help="replace results of another scenario in the folder")
 
@@ -100,7 +103,7 @@ def _add_sweep(command: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="KEY=VALUES",
-        help="a key and its values, several times for a grid: workload.0.load=0.2,0.4 or 'switch.buffer=[\"1 MB\", \"2 MB\"]'",
+        help="vary a key; repeat the option for a grid: workload.0.load=0.2,0.4 or 'switch.buffer=[\"1 MB\", \"2 MB\"]'",
     )
 
 
@@ -108,21 +111,21 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
     _add_scenario(command, "the scenario file, or the folder of a run")
     command.add_argument("--variant", metavar="VARIANT", help=_VARIANT)
     events = ["drop", "mark", "eviction", "loss", "pause"]
-    command.add_argument("--event", choices=events, default="loss", help="what is to be explained [default: loss]")
-    command.add_argument("--switch", metavar="NAME", help="at this switch only")
-    command.add_argument("--port", type=int, metavar="N", help="at this port only")
-    command.add_argument("--after", default="0 s", metavar="TIME", help='not before this time, such as "12.5 ms"')
+    command.add_argument("--event", choices=events, default="loss", help="kind of event to explain [default: loss]")
+    command.add_argument("--switch", metavar="NAME", help="explain events of this switch only")
+    command.add_argument("--port", type=int, metavar="N", help="explain events of this port only")
+    command.add_argument("--after", default="0 s", metavar="TIME", help='skip events before this time, such as "12.5 ms"')
     command.add_argument("--nth", type=int, default=1, metavar="N", help="start with the n-th such event [default: 1]")
-    command.add_argument("--count", type=int, default=1, metavar="N", help="how many events [default: 1]")
+    command.add_argument("--count", type=int, default=1, metavar="N", help="number of events to explain [default: 1]")
 
 
 def _add_reproduce(command: argparse.ArgumentParser) -> None:
     command.add_argument("names", nargs="+", metavar="NAMES", help="experiments (study/buffers), folders of them (study), or all")
-    command.add_argument("--registry", type=Path, metavar="DIR", help="a folder of experiments of your own [default: the papers']")
+    command.add_argument("--registry", type=Path, metavar="DIR", help="folder of custom experiments [default: those of the papers]")
     command.add_argument("--out", type=Path, default=Path("results/reproduce"), metavar="DIR", help="folder of the results")
-    command.add_argument("--scale", choices=["quick", "paper"], default="quick", help="how much of it [default: quick]")
-    command.add_argument("--seeds", type=int, metavar="N", help="seeds of every point [default: the experiment's]")
-    command.add_argument("--jobs", type=int, metavar="N", help="runs at the same time [default: the number of cores]")
+    command.add_argument("--scale", choices=["quick", "paper"], default="quick", help="size of the experiments [default: quick]")
+    command.add_argument("--seeds", type=int, metavar="N", help="number of seeds per point [default: the experiment's]")
+    command.add_argument("--jobs", type=int, metavar="N", help="number of runs in parallel [default: the number of cores]")
 
 
 def _scenario(args: argparse.Namespace) -> Scenario:
@@ -142,7 +145,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 
 def _policies(args: argparse.Namespace) -> list[Any]:
-    """Names that were typed: which of them are policies is found out where they are used."""
+    """Splits the typed names. The caller checks that they are policies."""
     return [name.strip() for name in args.policies.split(",") if name.strip()]
 
 
@@ -163,7 +166,7 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def _as_folder(variant: str) -> str:
-    """A name for a folder: what is no letter, digit or point becomes a hyphen."""
+    """A folder name: every character other than a letter, a digit or a point becomes a hyphen."""
     words = "".join(c if c.isalnum() or c == "." else "-" for c in variant)
     return "-".join(word for word in words.split("-") if word)
 
@@ -232,7 +235,7 @@ def _reproduce(args: argparse.Namespace) -> None:
 
 
 def _judged(one: Reproduction) -> str:
-    """An experiment's verdicts in lines."""
+    """Formats the verdicts of an experiment, one line each."""
     lines = [f"{one.name}: {one.title}"]
     for verdict in one.verdicts:
         note = f" ({verdict.note})" if verdict.note else ""
@@ -248,7 +251,7 @@ _COMMANDS = {"run": _run, "compare": _compare, "sweep": _sweep, "explain": _expl
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Does what the arguments say; answers the exit code: 0 done, 1 failed, 2 the command line was wrong."""
+    """Executes a command line and returns the exit code: 0 done, 1 failed, 2 wrong command line."""
     args = _arguments().parse_args(arguments)
     try:
         with warnings.catch_warnings():
@@ -263,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BufferlabError as error:
         print(f"error: {error}", file=sys.stderr)
         if not args.own and isinstance(error, ScenarioError) and any(problem.unknown == "policy" for problem in error.problems):
-            print("a policy of your own is known if its file is named: --own mine.py", file=sys.stderr)
+            print("hint: pass the file that defines a custom policy: --own mine.py", file=sys.stderr)
         return 1
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)

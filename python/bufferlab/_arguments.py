@@ -1,4 +1,8 @@
-"""Checks of arguments: each raises an :class:`ArgumentError` that names the argument, what it was and what was expected."""
+"""Checks of arguments.
+
+Each check raises an :class:`ArgumentError` with the name of the argument, its value and the
+expected value.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +35,11 @@ __all__ = [
 ]
 
 _SHOWN_MAX = 60
-"""Characters of a value in a message."""
+"""Maximum number of characters of a value in a message."""
 
 
 def shown(value: object) -> str:
-    """A value for a message: one line, and not a long one."""
+    """Formats a value for a message: one short line."""
     try:
         written = " ".join(repr(value).split())
     except Exception:
@@ -44,13 +48,13 @@ def shown(value: object) -> str:
 
 
 def refuse(argument: str, value: object, expected: str, help: str = "") -> ArgumentError:
-    """The error about an argument that is not what was expected."""
+    """The error for an argument with an unexpected value."""
     kind = "" if value is None else f" ({type(value).__name__})"
     return ArgumentError(f"{argument} is {shown(value)}{kind}, expected {expected}", help, argument)
 
 
 def unknown(argument: str, kind: str, name: object, known: Iterable[str], help: str = "") -> UnknownNameError:
-    """The error about a name that nothing has, with the nearest name that something has."""
+    """The error for an unknown name, with the most similar known name."""
     names = list(known)
     near = _bufferlab.suggestion(str(name), names) if _is_text(name) else None
     if near is not None:
@@ -62,7 +66,7 @@ def unknown(argument: str, kind: str, name: object, known: Iterable[str], help: 
 
 
 def _is_text(value: object) -> bool:
-    """Whether it is text that can be written: a lone surrogate cannot."""
+    """Whether a value is text without lone surrogates, which UTF-8 cannot represent."""
     if not isinstance(value, str):
         return False
     try:
@@ -73,12 +77,12 @@ def _is_text(value: object) -> bool:
 
 
 def metric_id(id: str) -> str:
-    """The current id of a metric, which may have another one in an earlier version."""
+    """The current id of a metric; ``id`` may be an id of an earlier version."""
     return _bufferlab.metric_id(id) if _is_text(id) else id
 
 
 def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 1) -> int:
-    """A whole number, also of NumPy; no truth value."""
+    """Checks for a whole number, also of NumPy; booleans are refused."""
     expected = f"a whole number, {least} or more" if most >= (1 << 32) - 1 else f"a whole number from {least} to {most}"
     try:
         number = operator.index(value)
@@ -94,12 +98,12 @@ def whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 
 
 
 def optional_whole(argument: str, value: Any, *, least: int = 0, most: int = (1 << 63) - 1) -> int | None:
-    """A whole number, or ``None``."""
+    """Checks for a whole number or ``None``."""
     return None if value is None else whole(argument, value, least=least, most=most)
 
 
 def number(argument: str, value: Any, *, least: float = -math.inf, most: float = math.inf) -> float:
-    """A finite number between two bounds, also of NumPy; no truth value and no text."""
+    """Checks for a finite number between two bounds, also of NumPy; refuses booleans and text."""
     if math.isinf(most):
         expected = "a finite number" if math.isinf(least) else f"a number, {least:g} or more"
     else:
@@ -116,26 +120,26 @@ def number(argument: str, value: Any, *, least: float = -math.inf, most: float =
 
 
 def flag(argument: str, value: Any) -> bool:
-    """``True`` or ``False``, also of NumPy."""
+    """Checks for ``True`` or ``False``, also of NumPy."""
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):
         return bool(value)
     raise refuse(argument, value, "True or False")
 
 
 def text(argument: str, value: Any, expected: str = "text") -> str:
-    """Text that can be written as UTF-8."""
+    """Checks for text that UTF-8 can represent."""
     if not _is_text(value):
         raise refuse(argument, value, expected)
     return str(value)
 
 
 def optional_text(argument: str, value: Any, expected: str = "text") -> str | None:
-    """Text, or ``None``."""
+    """Checks for text or ``None``."""
     return None if value is None else text(argument, value, expected)
 
 
 def choice(argument: str, value: Any, known: Sequence[str]) -> str:
-    """One of several words; a near miss is suggested."""
+    """Checks for one of several words; the error suggests the most similar one."""
     expected = ", ".join(f'"{word}"' for word in known[:-1]) + f' or "{known[-1]}"'
     if isinstance(value, str) and value in known:
         return value
@@ -144,7 +148,7 @@ def choice(argument: str, value: Any, known: Sequence[str]) -> str:
 
 
 def path(argument: str, value: Any, expected: str = "the path of a file or folder") -> Path:
-    """A path: text or ``os.PathLike``."""
+    """Checks for a path: text or ``os.PathLike``."""
     try:
         found = os.fspath(value)
     except TypeError:
@@ -155,12 +159,12 @@ def path(argument: str, value: Any, expected: str = "the path of a file or folde
 
 
 def optional_path(argument: str, value: Any, expected: str = "the path of a folder") -> Path | None:
-    """A path, or ``None``."""
+    """Checks for a path or ``None``."""
     return None if value is None else path(argument, value, expected)
 
 
 def items(argument: str, value: Any, example: str) -> list[Any]:
-    """The elements of a list. Text, which is a sequence of letters to Python, is refused."""
+    """The elements of an iterable. Text, which Python iterates by character, is refused."""
     expected = f"a list, such as {argument.rpartition('.')[2]}={example}" if argument.isidentifier() else f"a list, such as {example}"
     if isinstance(value, (str, bytes, bytearray)):
         raise refuse(argument, value, expected, f"write {argument}=[{shown(value)}]" if argument.isidentifier() else f"write [{shown(value)}]")
@@ -169,19 +173,19 @@ def items(argument: str, value: Any, example: str) -> list[Any]:
     try:
         return list(value)
     except TypeError:
-        # An array of NumPy without dimensions says that it can be iterated, and cannot.
+        # A zero-dimensional NumPy array has `__iter__`, which raises.
         raise refuse(argument, value, expected) from None
 
 
 def mapping(argument: str, value: Any, example: str) -> dict[Any, Any]:
-    """A dictionary, also in another form."""
+    """Checks for a mapping and copies it into a dictionary."""
     if not isinstance(value, Mapping):
         raise refuse(argument, value, f"a dictionary, such as {argument}={example}")
     return dict(value)
 
 
 def instance(argument: str, value: Any, kind: type | tuple[type, ...], expected: str) -> Any:
-    """An object of a class."""
+    """Checks for an instance of a class."""
     if not isinstance(value, kind):
         raise refuse(argument, value, expected)
     return value

@@ -1,4 +1,4 @@
-"""Columns of what was varied: numbers as numbers, quantities also in base units."""
+"""Columns of varied keys: numbers as numbers, quantities also in base units."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _DIMENSIONS = (("size", "bytes", pa.int64()), ("rate", "bps", pa.int64()), ("tim
 
 
 def columns_of(name: str, written: list[str | None]) -> dict[str, pa.Array[Any]]:
-    """The columns for values that are written as a scenario has them, or without quotes.
+    """The columns for values in the syntax of scenarios, with or without quotes.
 
     >>> columns_of("alpha", ["0.5", "2", None])["alpha"].to_pylist()
     [0.5, 2.0, None]
-    >>> {name: column.to_pylist() for name, column in columns_of("switch.buffer", ["900 KB", "1 MB"]).items()}
+    >>> columns = columns_of("switch.buffer", ["900 KB", "1 MB"])
+    >>> {name: column.to_pylist() for name, column in columns.items()}
     {'switch.buffer': ['900 KB', '1 MB'], 'switch.buffer_bytes': [900000, 1000000]}
     """
     plain = _plain(written)
@@ -37,7 +38,10 @@ def columns_of(name: str, written: list[str | None]) -> dict[str, pa.Array[Any]]
 
 
 def base_units(words: list[str]) -> tuple[str, list[float]] | None:
-    """The quantities in their base unit (bytes, bits per second, seconds) with its name; ``None`` if they are not of one dimension."""
+    """The name of the base unit (bytes, bits per second, seconds) and the quantities in it.
+
+    ``None`` if the quantities do not all have the same dimension.
+    """
     for dimension, unit, kind in _DIMENSIONS:
         try:
             numbers = [_bufferlab.quantity("value", word, dimension) for word in words]
@@ -48,7 +52,7 @@ def base_units(words: list[str]) -> tuple[str, list[float]] | None:
 
 
 def _plain(written: list[str | None]) -> pa.Array[Any] | None:
-    """Truth values, whole numbers or numbers, if all values are."""
+    """A column of booleans, integers or floats; ``None`` unless all values have one such type."""
     known = [value for value in written if value is not None]
     if known and all(value in ("true", "false") for value in known):
         return pa.array([None if value is None else value == "true" for value in written], pa.bool_())

@@ -1,4 +1,4 @@
-"""What a calculator answers."""
+"""Results of the calculators: answers with their derivation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Line:
     """One step of a derivation."""
 
     name: str
-    """What is computed."""
+    """The quantity that this step computes."""
     formula: str
     """The formula in words and symbols."""
     substituted: str
@@ -32,45 +32,48 @@ class Answer:
     """A final answer."""
 
     name: str
-    """What it is."""
+    """The quantity."""
     value: float
-    """Its value in the base unit (bytes, seconds, bits/s or a plain number); infinite if unbounded."""
+    """The value in the base unit (bytes, seconds, bits/s or no unit); infinite if unbounded."""
     text: str
-    """With its unit, for people."""
+    """The value with its unit, for people."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """A quantity as a calculator states it, and as packets show it."""
+    """A quantity as stated by a calculator, and as measured with simulated packets."""
 
     quantity: str
-    """What it is."""
+    """Name of the quantity."""
     stated: float
     """The calculator's answer in its base unit."""
     measured: float
-    """What packets showed."""
+    """The value measured with packets, in the base unit."""
     relation: str
-    """How they are compared: measured is ``equal`` to stated, ``at least`` or ``at most`` that."""
+    """The expected relation: measured is ``equal`` to, ``at least`` or ``at most`` stated."""
     bound: float
-    """The difference that discretisation explains: a packet, a serialization time, a refresh."""
+    """Tolerance for discretisation (base unit): a packet, a serialization time, a refresh."""
     holds: bool
-    """Whether they agree."""
+    """Whether the measured value agrees with the stated one."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What packets say about a calculator's answers; ``print`` shows it as ``bufferlab theory … --verify`` does."""
+    """Comparison of a calculator's answers with simulated packets.
+
+    ``print`` shows the text of ``bufferlab theory … --verify``.
+    """
 
     checks: tuple[Check, ...]
-    """Everything that was compared."""
+    """The compared quantities."""
     left_out: tuple[str, ...]
-    """Answers that were not replayed, and why."""
+    """Answers that were not replayed, with the reason."""
     text: str
-    """All of it."""
+    """The whole comparison as text."""
 
     @property
     def holds(self) -> bool:
-        """Whether every quantity that was replayed is what the calculator states."""
+        """Whether every replayed quantity agrees with the calculator."""
         return all(check.holds for check in self.checks)
 
     def __str__(self) -> str:
@@ -79,26 +82,27 @@ class Verification:
 
 @dataclass(frozen=True)
 class Derivation:
-    """How an answer came about; ``print`` shows all of it as the command line does."""
+    """The derivation of an answer; ``print`` shows the text of the command line."""
 
     title: str
-    """The question."""
+    """The question that the calculator answers."""
     lines: tuple[Line, ...]
     """The steps."""
     columns: tuple[str, ...]
-    """Heads of the table, if values stand side by side."""
+    """Column headers of the table; empty without a table."""
     rows: tuple[tuple[str, ...], ...]
-    """Its rows."""
+    """Rows of the table."""
     answers: tuple[Answer, ...]
     """The answers."""
     notes: tuple[str, ...]
-    """Under which conditions they hold, and what to keep in mind."""
+    """Conditions and limits of the answers."""
     text: str
-    """All of it."""
+    """The whole derivation as text."""
     _question: tuple[str, dict[str, Any]] = field(repr=False, compare=False)
 
     def verify(self) -> Verification:
-        """Sends packets through the switch of the question, with the policies' own code, and compares what they show with what is stated here.
+        """Simulates the switch of the question with the code of the policies, and compares the
+        results with the answers.
 
         >>> from bufferlab import theory
         >>> found = theory.drain_time().verify()
@@ -121,7 +125,7 @@ class Derivation:
 
 
 def calculate(name: str, values: dict[str, Any]) -> Derivation:
-    """What the calculator called ``name`` derives from these values; ``None``: left out."""
+    """Runs the calculator ``name`` with these inputs; an input that is ``None`` is not given."""
     title, lines, table, answers, notes, text = _bufferlab.calculate(name, values)
     columns, rows = table or ([], [])
     return Derivation(

@@ -1,4 +1,4 @@
-"""Folders of results: temporary ones, which are removed with their last object, and how a folder reaches another process."""
+"""Folders of results: temporary folders with automatic removal, and folders in pickled objects."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from .exceptions import ResultsError
 __all__ = ["BYTES_MAX", "Parcel", "TemporaryFolder"]
 
 BYTES_MAX = 256 << 20
-"""Most bytes of a temporary folder that a pickled object carries; the copy is in memory twice while it is made."""
+"""Largest temporary folder in a pickled object (bytes). Pickling holds two copies in memory."""
 
 
 class TemporaryFolder:
-    """A folder that is removed when the last reference to this object is gone. Silently, unlike ``tempfile.TemporaryDirectory``."""
+    """A folder that is removed when the last reference to this object is gone.
+
+    Removal is silent, unlike that of ``tempfile.TemporaryDirectory``.
+    """
 
     __slots__ = ("__weakref__", "path")
 
@@ -29,8 +32,9 @@ class TemporaryFolder:
 class Parcel:
     """A folder in the state of an object that is pickled or copied.
 
-    A folder that the caller chose is named by its absolute path: another process must see it there. The content of a temporary folder travels
-    along, because the folder ends with the process that made it. A copy within one process shares the folder.
+    For a folder that the caller chose, the pickle has its absolute path, which the other process
+    must see. For a temporary folder, the pickle has the content, because the folder is removed with
+    the process that made it. A copy within one process shares the folder.
     """
 
     __slots__ = ("keep", "path")
@@ -46,7 +50,7 @@ class Parcel:
         return self
 
     def fits(self) -> bool:
-        """Whether the folder can travel: it is not temporary, or not too large."""
+        """Whether the folder can be pickled: it is not temporary, or not too large."""
         try:
             return self.keep is None or _size(self.path) <= BYTES_MAX
         except OSError:
@@ -68,12 +72,12 @@ def _size(folder: Path) -> int:
 
 
 def _pack(folder: Path) -> list[tuple[str, bytes]]:
-    """Every file below a folder: its path there, its content.
+    """The relative path and the content of every file below a folder.
 
     Raises
     ------
     ResultsError
-        If the folder is gone, or has more than :data:`BYTES_MAX`.
+        If the folder does not exist, or is larger than :data:`BYTES_MAX`.
     """
     try:
         size = _size(folder)
@@ -92,7 +96,7 @@ def _pack(folder: Path) -> list[tuple[str, bytes]]:
 
 
 def _unpack(name: str, files: list[tuple[str, bytes]]) -> Parcel:
-    """A temporary folder of this process with the content of another one."""
+    """Writes the files into a new temporary folder of this process."""
     keep = TemporaryFolder()
     for place, content in files:
         path = keep.path / name / place

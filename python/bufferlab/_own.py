@@ -1,4 +1,4 @@
-"""What own policies, congestion controls, marking rules and workloads share: parameters, registration, the way to other processes."""
+"""Custom classes: parameters, registration and transfer to other processes."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ def param(
     unit: Literal["bytes", "time"] | None = None,
     choices: Iterable[str] = (),
 ) -> Any:
-    """A parameter of an own class, where a plain default does not say enough.
+    """Declares a parameter of a custom class that needs more than a plain default.
 
-    ``unit="bytes"`` and ``unit="time"`` are written with their unit (``"100 KB"``, ``"80 us"``), in the class and in scenarios; the class sees
-    bytes and picoseconds. A word has ``choices``. Numbers are at least 0 unless ``min`` says otherwise; ``min`` of a size is in bytes, of a time
-    in picoseconds.
+    Values with ``unit="bytes"`` or ``unit="time"`` have their unit in the class and in scenarios
+    (``"100 KB"``, ``"80 us"``); the class reads bytes and picoseconds. A word needs ``choices``.
+    The default of ``min`` is 0. ``min`` and ``max`` of a size are in bytes, those of a time in
+    picoseconds.
     """
     if not isinstance(default, (float, int, str)):
         raise _arguments.refuse("default", default, "a number, a truth value or text")
@@ -61,29 +62,29 @@ _PlainParameter = tuple[str, Any, str, Union[float, None], Union[float, None], l
 
 
 class Own:
-    """Base class of what can be registered; :class:`~bufferlab.Policy` and its like say what a subclass must define."""
+    """Base class of :class:`~bufferlab.Policy` and the other kinds of custom classes."""
 
     name: ClassVar[str]
     """Name in scenarios."""
     title: ClassVar[str] = ""
-    """Name in full; the class's own if not given."""
+    """Full name; by default the name of the class."""
     summary: ClassVar[str] = ""
-    """What it does, in a line; the first line of the docstring if not given."""
+    """Summary in one line; by default the first line of the docstring."""
 
     _kind: ClassVar[str] = ""
-    """What it is: "policy"."""
+    """Kind of the class, such as "policy"."""
     _base: ClassVar[type[Own]]
-    """The class of which all of that kind are subclasses."""
+    """Base class of the kind."""
     _example: ClassVar[str] = ""
-    """A name that one could have."""
+    """An example of a name."""
     _required: ClassVar[tuple[str, str]] = ("", "")
     """The method that a subclass must define, and its arguments."""
     _hooks: ClassVar[tuple[str, ...]] = ()
-    """The methods that it may define."""
+    """The methods that a subclass may define."""
 
     @classmethod
     def _enter(cls, title: str, summary: str, parameters: list[_PlainParameter], hooks: list[str]) -> None:
-        """Puts the class into the registry of its kind."""
+        """Adds the class to the registry of its kind."""
         raise NotImplementedError
 
 
@@ -93,19 +94,21 @@ _registered: dict[tuple[str, str], type[Own]] = {}
 
 
 def register(own: OwnClass) -> OwnClass:
-    """Makes an own policy, congestion control, marking rule or workload usable by its name: in scenarios, comparisons, sweeps. A decorator.
+    """Registers a custom policy, congestion control, marking rule or workload under its name.
 
-    A class that is written again (in a notebook, after a reload) takes the place of its former self.
+    A class decorator: scenarios, comparisons and sweeps can then use the name. A class that is
+    defined again (in a notebook, after a reload) replaces its earlier definition.
 
     Raises
     ------
     ArgumentError
-        If the class is none of these, lacks its name or the method that it must have, or defines a method that is called nearly like one of its
-        kind; if the name is taken or breaks the rules of names, or a parameter is declared wrong. (It is a ``TypeError`` and a ``ValueError``, too.)
+        If the class is of no such kind, has no name or lacks its required method; if a method has
+        nearly the name of a method of the kind; if the name is taken or invalid; or if a parameter
+        is declared incorrectly. (The error is also a ``TypeError`` and a ``ValueError``.)
     """
     if not (isinstance(own, type) and issubclass(own, Own) and own._kind):
         raise ArgumentError(
-            "an own class is a subclass of bufferlab.Policy, bufferlab.CongestionControl, bufferlab.MarkingRule or bufferlab.Workload, "
+            "a custom class is a subclass of bufferlab.Policy, bufferlab.CongestionControl, bufferlab.MarkingRule or bufferlab.Workload, "
             f"not {own!r}"
         )
     name = getattr(own, "name", None)
@@ -124,7 +127,7 @@ def register(own: OwnClass) -> OwnClass:
         )
     title = own.title or own.__name__
     document = inspect.cleandoc(own.__dict__.get("__doc__") or "").partition("\n")[0]
-    summary = own.summary or document or f"{title}, an own {own._kind}."
+    summary = own.summary or document or f"{title}, a custom {own._kind}."
     hooks = [hook for hook in own._hooks if getattr(own, hook) is not getattr(own._base, hook)]
     try:
         own._enter(title, summary, _parameters(own), hooks)
@@ -138,9 +141,10 @@ def register(own: OwnClass) -> OwnClass:
 
 
 def _written(own: type[Own]) -> float:
-    """When the files of the class and of its own base classes were last changed (seconds since 1970); now, where there is no file.
+    """Time of the last change of the files of a class and its custom base classes (Unix time, s).
 
-    Neither a scenario nor a manifest tells one version of a class from the next: what ran before is not taken for a run of this one.
+    The current time if there is no file. Scenarios and manifests do not identify the version of a
+    class, so runs from before this time are not reused.
     """
     times = []
     for owner in own.__mro__:
@@ -154,7 +158,7 @@ def _written(own: type[Own]) -> float:
 
 
 def _refuse_misspelt_methods(own: type[Own]) -> None:
-    """A method that is nearly called like one of its kind would never be called, without a word."""
+    """Refuses a method with nearly the name of a method of the kind: it would never be called."""
     known = [own._required[0], *own._hooks, "start"]
     for owner in own.__mro__:
         if not issubclass(owner, own._base) or owner is own._base:
@@ -165,18 +169,18 @@ def _refuse_misspelt_methods(own: type[Own]) -> None:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.85)
             if near:
                 raise ArgumentError(
-                    f"{owner.__name__} defines {name}, which nobody calls: did you mean {near[0]}? "
-                    "(A method of your own needs a name that is less like it, or one that begins with _.)"
+                    f"{owner.__name__} defines {name}, which is never called: did you mean {near[0]}? "
+                    "(A helper method needs a less similar name, or one that begins with _.)"
                 )
 
 
 def registered(kind: str) -> dict[str, type[Own]]:
-    """The own classes of a kind by their names, in the order of their registration."""
+    """The custom classes of a kind by name, in order of registration."""
     return {name: own for (of, name), own in _registered.items() if of == kind}
 
 
 def named(argument: str, own: str | type[Own]) -> str:
-    """The name of a class, which is registered if it is not yet; a name is itself."""
+    """The name of a class, or ``own`` if it is a name. Registers the class if necessary."""
     if isinstance(own, str):
         return _arguments.text(argument, own)
     if not (isinstance(own, type) and issubclass(own, Own) and own._kind):
@@ -185,7 +189,7 @@ def named(argument: str, own: str | type[Own]) -> str:
 
 
 def _parameters(own: type[Own]) -> list[_PlainParameter]:
-    """Annotated attributes with a default, those of base classes first."""
+    """The parameters: annotated attributes with a default, those of base classes first."""
     found: dict[str, _PlainParameter] = {}
     for owner in reversed(own.__mro__):
         if not issubclass(owner, own._base) or owner is own._base:
@@ -198,7 +202,7 @@ def _parameters(own: type[Own]) -> list[_PlainParameter]:
             try:
                 hint = get_type_hints(owner).get(name)
             except NameError:
-                # A type that exists only for checkers says nothing here; the default does.
+                # The type exists only for type checkers, so the default determines the kind.
                 hint = None
             if get_origin(hint) is ClassVar:
                 continue
@@ -207,10 +211,9 @@ def _parameters(own: type[Own]) -> list[_PlainParameter]:
 
 
 def _annotated(owner: type) -> Iterable[str]:
-    """Names that the class itself annotates."""
+    """The names that the class annotates, without those of base classes."""
     if sys.version_info >= (3, 14):
-        # Annotations are evaluated when they are asked for, and may name what exists for type
-        # checkers only.
+        # Annotations are evaluated lazily and may name types that exist only for type checkers.
         import annotationlib
 
         return annotationlib.get_annotations(owner, format=annotationlib.Format.FORWARDREF)
@@ -243,10 +246,10 @@ def _parameter(own: type[Own], name: str, given: Any, hint: Any) -> _PlainParame
 
 
 def pack(loaded: Loaded) -> bytes | None:
-    """The own classes that a scenario names, for another process; ``None`` if there are none.
+    """Pickles the custom classes that a scenario names; ``None`` if there are none.
 
-    A class of a module travels by its name, and the other process imports it. One that was written in a notebook or at the prompt travels
-    whole, for which ``cloudpickle`` must be installed.
+    A class of a module is pickled by name, and the other process imports it. A class from a
+    notebook or the prompt is pickled with its code, which requires ``cloudpickle``.
     """
     names = [
         *(("policy", name) for name in loaded.policies),
@@ -272,7 +275,7 @@ def pack(loaded: Loaded) -> bytes | None:
 
 
 def unpack(packed: bytes | None) -> None:
-    """Registers what :func:`pack` packed."""
+    """Unpickles and registers the classes from :func:`pack`."""
     if packed is not None:
         for own in pickle.loads(packed):
             register(own)

@@ -1,4 +1,4 @@
-"""How is a Python value written in TOML?"""
+"""Python values in the syntax of TOML."""
 
 from __future__ import annotations
 
@@ -22,35 +22,39 @@ class Array(Protocol):
     """An array of NumPy, a column of pandas."""
 
     def tolist(self) -> Any:
-        """Its elements."""
+        """The elements as a list."""
 
 
 Value = Union[
     str, int, float, bool, "os.PathLike[str]", "type[Own]", Array, Sequence["Value"], Mapping[str, "Value"]
 ]
-"""What a key of a scenario may be set to. The class of an own policy, congestion control or workload stands for its name; an array is a list."""
+"""A value for a key of a scenario.
+
+The class of a custom policy, congestion control or workload is written as its name, an array as a
+list.
+"""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 _DEPTH_MAX = 64
-"""Most lists and tables inside each other."""
+"""Maximum nesting depth of lists and tables."""
 
 
 def key(name: str, at: str = "the scenario") -> str:
-    """A key, quoted where it must be."""
+    """A key, with quotes if TOML needs them."""
     if not isinstance(name, str):
         raise refuse(at, name, "keys that are text")
     return name if _BARE.fullmatch(name) else _string(name, at)
 
 
 def _string(text: str, at: str) -> str:
-    # JSON's escapes are TOML's, except that TOML wants DEL escaped, too.
+    # TOML has the same escapes as JSON, but also requires one for DEL.
     return json.dumps(_text(at, text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
-    """A value on one line; ``at`` names it in errors.
+    """Writes a value on one line; ``at`` names it in errors.
 
     >>> value({"name": "abm", "alpha": 0.5})
     '{ name = "abm", alpha = 0.5 }'
@@ -60,7 +64,7 @@ def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
     Raises
     ------
     ArgumentError
-        If a scenario has no such value.
+        If a scenario cannot have such a value.
     """
     if _depth > _DEPTH_MAX:
         raise ArgumentError(f"{at} has more than {_DEPTH_MAX} lists and tables inside each other", "", at)
@@ -92,7 +96,10 @@ def value(item: Value, at: str = "the value", _depth: int = 0) -> str:
 
 
 def _plain(item: Any) -> Any:
-    """An array of NumPy, pandas or Arrow as a list, a number of theirs as a number; anything else is itself."""
+    """Converts arrays and scalars of NumPy, pandas or Arrow to lists and numbers.
+
+    Anything else is returned unchanged.
+    """
     if isinstance(item, (str, int, float, Mapping, Sequence)):
         return item
     for convert in ("tolist", "to_pylist", "item"):
@@ -106,7 +113,7 @@ def _plain(item: Any) -> Any:
 
 
 def dumps(tables: Mapping[str, Value], at: str = "tables") -> str:
-    """A document, one line per top-level key.
+    """Writes a document, one line per top-level key.
 
     >>> print(dumps({"name": "x", "switch": {"policy": "abm"}}), end="")
     name = "x"

@@ -1,4 +1,4 @@
-"""Variants: what is compared, as text or as a class; classes of files are loaded."""
+"""Variants to compare, as text or as a class. Loads classes from Python files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["VariantLike", "register_file", "text_of", "texts"]
 
 VariantLike = Union[str, "type[Policy]"]
-"""``"dt(alpha=0.5)"``, ``"label: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or the class of an own policy."""
+"""The text of a variant, or the class of a custom policy.
+
+Examples: ``"dt(alpha=0.5)"``, ``"label: dt + switch.buffer=2 MB"``,
+``"mine.py:FairShare(part=0.5)"``.
+"""
 
 _OF_A_FILE = re.compile(
     r"""(?P<label>\s*(?:[^:()=+,"']*:\s)?\s*)(?P<file>[^:()=+,"']+\.py):(?P<name>[^\W\d]\w*)(?P<rest>.*)""", re.DOTALL
@@ -28,7 +32,7 @@ _OF_A_FILE = re.compile(
 
 
 def texts(variants: Sequence[VariantLike]) -> list[str]:
-    """The variants as the extension module takes them: every own policy that they name is registered.
+    """Converts variants for the extension module and registers every custom policy in them.
 
     >>> texts(["dt(alpha=0.5)", "low: abm"])
     ['dt(alpha=0.5)', 'low: abm']
@@ -38,7 +42,7 @@ def texts(variants: Sequence[VariantLike]) -> list[str]:
 
 
 def text_of(argument: str, variant: VariantLike) -> str:
-    """One variant as the extension module takes it."""
+    """Converts one variant for the extension module."""
     if not isinstance(variant, str):
         return policy_name(argument, variant)
     variant = _arguments.text(argument, variant)
@@ -51,11 +55,11 @@ def text_of(argument: str, variant: VariantLike) -> str:
 
 
 def register_file(path: Path) -> list[type[Own]]:
-    """Registers every own class that a file defines, of whatever kind, and answers them."""
+    """Registers every custom class of a file, of any kind, and returns the classes."""
     _demand("path", path)
     found = [value for value in vars(_module("path", path)).values() if _is_own(value, path) and isinstance(value.__dict__.get("name"), str)]
     if not found:
-        raise ArgumentError(f"{path} defines nothing of its own: a subclass of bufferlab.Policy, CongestionControl, MarkingRule or Workload with a name")
+        raise ArgumentError(f"{path} defines no custom class: a subclass of bufferlab.Policy, CongestionControl, MarkingRule or Workload with a name")
     return [register(own) for own in found]
 
 
@@ -80,7 +84,7 @@ def _is_own(value: object, path: Path) -> TypeGuard[type[Own]]:
 
 
 def _module(argument: str, path: Path) -> ModuleType:
-    """The module in a file, under its own name: worker processes import it by that."""
+    """Imports the module in a file under its plain name, as worker processes do."""
     if not path.stem.isidentifier():
         raise ArgumentError(
             f"{argument}: {path}: {path.stem!r} is no name of a module", f"rename the file, such as {_as_module(path)}.py", argument

@@ -1,4 +1,4 @@
-"""The conformance suite: does a policy keep the promises that every policy keeps?"""
+"""The conformance suite: checks that a policy satisfies the rules for all policies."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ __all__ = ["Check", "Conformance", "conformance"]
 
 @dataclass(frozen=True)
 class Check:
-    """A claim, and what was found of it."""
+    """A claim about a policy, and the result of the check."""
 
     claim: str
-    """In plain words."""
+    """The claim in plain words."""
     scripts: int
-    """How many situations were tried."""
+    """Number of scripts that were tried."""
     finding: Literal["holds", "fails", "not claimed"]
-    """What came out."""
+    """Result of the check."""
     why: str
-    """What was wrong, or why nothing is claimed."""
+    """The violation, or the reason why the policy does not make the claim."""
     counterexample: str | None
-    """The shortest script of arrivals and departures that shows it."""
+    """The shortest script of arrivals and departures that violates the claim."""
 
 
 @dataclass(frozen=True)
 class Conformance:
-    """Every claim of a policy. Printed: a line per claim, then the first counterexample in full."""
+    """Every claim of a policy. ``print`` shows a line per claim, then the first counterexample."""
 
     policy: str
-    """Whose."""
+    """Name of the policy."""
     checks: tuple[Check, ...]
-    """All claims, then the policy's own vectors."""
+    """The claims for all policies, then the golden vectors of the policy."""
     text: str
-    """The report."""
+    """The report as text."""
 
     @property
     def holds(self) -> bool:
@@ -52,7 +52,7 @@ class Conformance:
         return tuple(check for check in self.checks if check.finding == "fails")
 
     def raise_for_failures(self) -> None:
-        """Raises :class:`ConformanceError`, which shows the report, if a claim failed."""
+        """Raises :class:`ConformanceError`, with the report, if a claim failed."""
         if not self.holds:
             raise ConformanceError(self.text)
 
@@ -71,22 +71,25 @@ def conformance(
     most_evictions: int | None = None,
     vectors: str | os.PathLike[str] | None = None,
 ) -> Conformance:
-    """Tries a policy on every short script of a tiny buffer and on long random ones.
+    """Checks a policy on every short script of a tiny buffer and on long random scripts.
 
     Parameters
     ----------
     policy
-        A name, or the class of an own policy.
+        A name, or the class of a custom policy.
     parameters
-        In place of the defaults: sizes in bytes, times in picoseconds.
+        Parameters that differ from their defaults: sizes in bytes, times in picoseconds.
     effort
-        ``"full"`` tries what every built-in policy must pass, which takes a second or two; ``"quick"`` a twentieth of it.
+        ``"full"`` runs the checks that every built-in policy must pass, in a second or two;
+        ``"quick"`` runs a twentieth of them.
     other_limits
-        The policy admits or drops for more reasons than its ``threshold`` and the size of the buffer.
+        Whether the policy has further reasons to admit or drop than its ``threshold`` and the size
+        of the buffer.
     most_evictions
-        It claims that an arrival never costs more stored packets.
+        Check that an arrival never evicts more stored packets than this.
     vectors
-        A file of golden vectors (the format of ``testdata/policy/``), which count as claims.
+        A file of golden vectors (the format of ``testdata/policy/``), each of which is checked as a
+        claim.
 
     >>> print(conformance("dt", effort="quick").failures)
     ()

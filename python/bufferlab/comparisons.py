@@ -1,4 +1,4 @@
-"""Policies over seeds, paired by seed, with 95 % confidence intervals."""
+"""Comparisons of policies, paired by seed, with 95 % confidence intervals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Caveat", "Cell", "Change", "Comparison", "Estimate", "PolicyChoice", "compare", "repeat"]
 
 PolicyChoice = Union["PolicyName", Literal["all"], str, "type[Policy]"]
-"""A policy by its name (editors complete those of the registry), the class of an own one, or all that fit the scenario."""
+"""The name of a policy, the class of a custom policy, or ``"all"`` for all that fit."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Estimate:
     seeds: int
     """Number of seeds."""
     mean: float
-    """Mean."""
+    """Mean over the seeds, in the unit of the metric."""
     half_width: float | None
-    """Half the width of the interval; ``None`` with a single seed, which has none."""
+    """Half the width of the interval, in the unit of the metric; ``None`` with a single seed."""
 
     def __str__(self) -> str:
         return f"{self.mean:.6g}" if self.half_width is None else f"{self.mean:.6g} ± {self.half_width:.3g}"
@@ -51,9 +51,9 @@ class Change:
     """A change against the baseline, paired by seed, as a fraction of the baseline's mean."""
 
     seeds: int
-    """Number of seeds that both have."""
+    """Number of seeds that both policies have."""
     mean: float
-    """Ratio of the two means, less 1: -0.5 is half of the baseline."""
+    """Ratio of the two means minus 1: -0.5 is half the baseline."""
     low: float | None
     """Lower end of the 95 % confidence interval; ``None`` with a single seed."""
     high: float | None
@@ -69,33 +69,35 @@ class Cell:
     """One metric of one policy."""
 
     policy: str
-    """Which policy."""
+    """Name of the policy or label of the variant."""
     values: tuple[float | None, ...]
-    """The value of every seed, in the order of :attr:`Comparison.seeds`; ``None`` where there is none."""
+    """Values in the order of :attr:`Comparison.seeds`; ``None`` for a seed without a value."""
     estimate: Estimate | None
-    """Mean over the seeds; ``None`` without values."""
+    """Mean over the seeds with its interval; ``None`` without values."""
     change: Change | None
-    """Change against the baseline; ``None`` for the baseline itself, without common seeds, and where the
-    baseline's mean is zero."""
+    """Change against the baseline.
+
+    ``None`` for the baseline, without common seeds, and if the mean of the baseline is zero.
+    """
 
 
 @dataclass(frozen=True)
 class Caveat:
-    """Something to check before trusting the numbers."""
+    """Something to check before you trust the numbers."""
 
     id: str
     """Short name for programs, such as ``few-samples``."""
     message: str
-    """What is the matter."""
+    """Description of the problem."""
     advice: str
-    """What to do about it."""
+    """Advice to the user."""
 
 
 class Comparison:
-    """The runs of a folder, compared; the first policy is the baseline.
+    """A comparison of the runs in a folder; the first policy is the baseline.
 
-    Pickling a comparison without ``out`` copies its runs (at most 256 MiB) into the pickle, so that another process can read them; one with
-    ``out`` travels as the path of its folder.
+    Pickling a comparison without ``out`` copies its runs (at most 256 MiB) into the pickle. The
+    pickle of a comparison with ``out`` has only the path of its folder.
 
     >>> from bufferlab import compare
     >>> comparison = compare("scenarios/star-incast.toml", policies=["dt", "cs"], seeds=2)
@@ -114,7 +116,7 @@ class Comparison:
         _write: bool = False,
     ) -> None:
         self.folder = _arguments.path("folder", folder)
-        """Where the runs are."""
+        """Folder of the runs."""
         self._keep = keep
         order = _arguments.items("policies", policies, '["dt", "abm"]')
         order = [_arguments.text(f"policies[{place}]", name) for place, name in enumerate(order)]
@@ -122,17 +124,17 @@ class Comparison:
         self.policies: tuple[str, ...] = tuple(report[0])
         """The policies in order, the baseline first."""
         self.seeds: tuple[int, ...] = tuple(report[1])
-        """Every seed that some policy ran, ascending."""
+        """The seeds of all policies, ascending."""
         self.metrics: tuple[Metric, ...] = tuple(Metric(*plain) for plain, _ in report[2])
-        """What was measured, in the order of reports."""
+        """The metrics, in the order of reports."""
         self.caveats: tuple[Caveat, ...] = tuple(Caveat(*plain) for plain in report[3])
-        """To be read before any number, the gravest first."""
+        """Caveats, the most serious first; read them before the numbers."""
         self.text: str = report[4]
         """The headline numbers and the caveats, as the command line prints them."""
         self.left_out: Mapping[str, str] = {}
-        """Policies that cannot run in this scenario, with the reason; where all were asked for."""
+        """With ``policies="all"``: policies that cannot run in this scenario, with the reason."""
         self.kept = 0
-        """How many of the runs that :func:`compare` was asked for were there already."""
+        """Number of runs that :func:`compare` reused."""
         self._cells = {plain[0]: {cell[0]: _cell(cell) for cell in cells} for plain, cells in report[2]}
 
     def _parcel(self) -> Parcel:
@@ -148,7 +150,7 @@ class Comparison:
         vars(self).update(state)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both compare the same policies and seeds and have the same numbers, wherever their runs are."""
+        """Whether policies, seeds and numbers are equal, regardless of the folders."""
         if not isinstance(other, Comparison):
             return NotImplemented
         return (self.policies, self.seeds, self._cells) == (other.policies, other.seeds, other._cells)
@@ -157,7 +159,7 @@ class Comparison:
         return hash((self.policies, self.seeds, self.text))
 
     def metric(self, id: str) -> Metric:
-        """What the metric ``id`` is.
+        """The description of the metric ``id``.
 
         Raises
         ------
@@ -167,18 +169,18 @@ class Comparison:
         return metric_called("id", id, self.metrics)
 
     def __getitem__(self, metric: str) -> dict[str, Cell]:
-        """A metric by its stable name: a cell per policy."""
+        """The cells of a metric by policy; ``metric`` is the stable name."""
         if not (isinstance(metric, str) and _arguments.metric_id(metric) in self._cells):
             raise _arguments.unknown("metric", "metric", metric, self._cells)
         return self._cells[_arguments.metric_id(metric)]
 
     def run(self, policy: str, seed: int) -> Run:
-        """One of its runs.
+        """The run of a policy with a seed.
 
         Raises
         ------
         UnknownNameError
-            If it has no such policy, or no run of it with this seed.
+            If the comparison has no such policy, or no such seed for the policy.
         """
         runs = self.runs()
         known = list(dict.fromkeys(label for label, _ in runs))
@@ -191,12 +193,12 @@ class Comparison:
         return runs[policy, seed]
 
     def runs(self) -> dict[tuple[str, int], Run]:
-        """Its runs by policy and seed.
+        """The runs by policy and seed.
 
         Raises
         ------
         ResultsError
-            If its folder has no runs any more, or is not on this machine.
+            If the runs were removed, or are on another machine.
         """
         found: dict[tuple[str, int], Run] = {}
         for manifest in sorted(self.folder.glob("**/manifest.json")):
@@ -208,13 +210,14 @@ class Comparison:
             found[run.label if named else parts[0], run.seed] = run
         if not found:
             raise ResultsError(
-                f"{self.folder} has no runs any more",
+                f"{self.folder} no longer has runs",
                 "they were removed, or another machine has them: choose `out` in a folder that both see, or compare again",
             )
         return found
 
     def table(self) -> Table:
-        """One row per metric and policy: mean, interval, change against the baseline with its interval.
+        """One row per metric and policy: mean, interval, change against the baseline with its
+        interval.
 
         >>> from bufferlab import compare
         >>> table = compare("scenarios/star-incast.toml", policies=["dt", "cs"]).table()
@@ -227,7 +230,10 @@ class Comparison:
         return Table.from_parquet(path, name="comparison")
 
     def report(self, path: str | os.PathLike[str] | None = None) -> Path:
-        """Writes the report, one HTML file that works offline, to ``path``, or into its folder; answers where it is."""
+        """Writes the report, one HTML file that works offline, and returns its path.
+
+        By default, the report is in the folder of the comparison.
+        """
         to = _arguments.optional_path("path", path, "the path of a file")
         _bufferlab.report(self.folder, list(self.policies), True)
         written = self.folder / "report.html"
@@ -238,7 +244,7 @@ class Comparison:
 
 
 def copy_report(written: Path, to: Path) -> Path:
-    """Copies a report to where the caller wants it."""
+    """Copies a report to the path that the caller chose."""
     try:
         return Path(shutil.copyfile(written, to))
     except OSError as error:
@@ -265,34 +271,39 @@ def compare(
 ) -> Comparison:
     """Compares buffer policies on the same traffic, paired by seed.
 
-    The scenario's own policy keeps the parameters that the scenario gives it, others run with their defaults.
+    The policy of the scenario keeps the parameters of the scenario; other policies have their
+    defaults.
 
     Parameters
     ----------
     scenario
         A :class:`Scenario`, the path of a file, or a dictionary.
     policies
-        The policies, the baseline first; ``"all"``: the scenario's own, then every other built-in one that fits. Without any, and without
-        variants: ``dt``, ``cs`` and ``abm``.
+        The policies, the baseline first. ``"all"``: the policy of the scenario, then every other
+        built-in policy that fits. The default without variants: ``dt``, ``cs`` and ``abm``.
     variants
-        Policies with parameters and other changes to the scenario, behind the policies: ``"dt(alpha=0.5)"``,
-        ``"deep: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``, or classes of own policies. ``docs/reference/scenarios.md`` has the grammar.
+        Policies with parameters and other changes to the scenario, after ``policies``:
+        ``"dt(alpha=0.5)"``, ``"deep: dt + switch.buffer=2 MB"``, ``"mine.py:FairShare(part=0.5)"``,
+        or classes of custom policies. ``docs/reference/scenarios.md`` has the grammar.
     seeds
-        Number of seeds: the scenario's and the ones that follow it.
+        Number of seeds, from the seed of the scenario upwards.
     out
-        Folder of the results, the same as the command line writes: ``<policy>/seed-<n>`` and the report. What is there already is not run
-        again, and earlier runs of the same scenario in it are shown, too. Runs from before the file of an own class was last changed do not
-        count. Without it, results live in a temporary folder as long as the answer.
+        Folder of the results, in the format of the command line: ``<policy>/seed-<n>`` and the
+        report. Finished runs in the folder are reused, except runs from before the last change of a
+        custom class. The comparison includes all earlier runs of the same scenario. By default,
+        results are in a temporary folder that is removed with the returned comparison.
     replace
-        Remove runs of another scenario from ``out`` first.
+        First remove runs of a different scenario from ``out``.
     executor
-        Where runs are done, as for :func:`sweep`.
+        Where runs execute, as for :func:`sweep`.
     jobs
-        Runs at the same time, where the executor is none of the caller's; the number of cores by default.
+        Number of runs in parallel for ``"threads"`` and ``"processes"``; by default the number of
+        cores.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).
     progress
-        A bar (``True``), silence (``False``), or a function that is called with a :class:`Progress`.
+        A bar (``True``), no progress (``False``), or a function that is called with a
+        :class:`Progress`.
 
     Raises
     ------
@@ -301,10 +312,12 @@ def compare(
     ScenarioError
         If the scenario cannot be read.
     RunError
-        If a run fails. The others are complete: a repetition with the same ``out`` does only what is missing, and the attribute ``comparison`` of
-        the error has them. The same holds for the error of a variant whose scenario is refused.
+        If a run fails. The other runs are complete and in the attribute ``comparison`` of the
+        error; a repeated call with the same ``out`` executes only missing runs. The error of a
+        variant with an invalid scenario has this attribute, too.
     ResultsError
-        If ``out`` holds something else, runs of another scenario without ``replace``, or a policy is named twice.
+        If ``out`` has other content, or, without ``replace``, runs of a different scenario; or if a
+        policy is given twice.
 
     Examples
     --------
@@ -313,7 +326,8 @@ def compare(
     >>> change = comparison["class.incast.qct_mean_ms"]["abm"].change
     >>> change.seeds
     3
-    >>> compare("scenarios/star-incast.toml", variants=["dt(alpha=0.5)", "high: dt(alpha=4)"]).policies
+    >>> variants = ["dt(alpha=0.5)", "high: dt(alpha=4)"]
+    >>> compare("scenarios/star-incast.toml", variants=variants).policies
     ('dt(alpha=0.5)', 'high')
     """
     others = texts(variants)
@@ -335,7 +349,9 @@ def repeat(
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Comparison:
-    """Runs a scenario with several seeds: means with their intervals, of its own policy alone. The arguments are those of :func:`compare`.
+    """Runs a scenario with its policy and several seeds, for means with intervals.
+
+    The arguments are those of :func:`compare`.
 
     >>> from bufferlab import repeat
     >>> repeat("scenarios/star-incast.toml", seeds=2)["all.flows"]["dt"].estimate.seeds
@@ -361,10 +377,9 @@ def _compare(
     warn(scenario)
     keep = TemporaryFolder() if how.out is None else None
     folder = how.out if how.out is not None else keep.path / "runs" if keep else Path()
-    # The folder of a single run is replaced as a whole, which only one can do at a time; several
-    # are claimed together.
+    # The folder of a single run is replaced atomically, so only several runs need a claim.
     with _bufferlab.Claim(folder) if policies or variants or how.seeds > 1 else nullcontext():
-        # Only a run checks its identities.
+        # With `verify`, finished runs are not reused: only a new run checks its identities.
         planned, order, kept, left_out, refused = _bufferlab.plan(
             scenario._source(), policies, variants, how.seeds, folder, how.replace, not how.verify, None
         )

@@ -1,10 +1,10 @@
-"""Own congestion controls: a class with ``on_ack``, usable wherever a registered name is.
+"""Custom congestion controls: a class with ``on_ack``, usable like a registered name.
 
 >>> import bufferlab
 >>> from bufferlab import Ack, CongestionControl, Window
 >>> @bufferlab.register
 ... class Gentle(CongestionControl):
-...     \"\"\"One segment per round trip more, a chosen part of the window less.\"\"\"
+...     \"\"\"Adds one segment per round trip, and cuts a fraction of the window.\"\"\"
 ...
 ...     name = "gentle"
 ...     decrease: float = 0.5
@@ -13,13 +13,16 @@
 ...         if ack.may_grow:
 ...             window.grow(ack.delivered)
 ...
-...     def on_congestion(self, event: str, flight: int, now_ps: int, window: Window) -> None:
+...     def on_congestion(
+...         self, event: str, flight: int, now_ps: int, window: Window
+...     ) -> None:
 ...         window.slow_start_threshold = max(2.0, (1 - self.decrease) * window.size)
 >>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
->>> bufferlab.run(star.set("transport.0.congestion_control", {"name": "gentle", "decrease": 0.25})).flows.num_rows > 0
+>>> gentle = {"name": "gentle", "decrease": 0.25}
+>>> bufferlab.run(star.set("transport.0.congestion_control", gentle)).flows.num_rows > 0
 True
 
-``docs/how-to/custom-policies.md`` has the whole story.
+See ``docs/how-to/custom-policies.md``.
 """
 
 from __future__ import annotations
@@ -36,41 +39,48 @@ __all__ = ["Ack", "CongestionControl", "Hop", "Path", "Window", "own_congestion_
 
 @dataclass(frozen=True)
 class Path:
-    """What a congestion control may know of its flow's transport and path."""
+    """Transport and path of a flow as its congestion control sees them."""
 
     line_rate_bps: int
-    """Rate of the sender's own link."""
+    """Rate of the sender's link (bits per second)."""
     base_rtt_ps: int
-    """The round trip on an empty network, of a full segment and its ACK."""
+    """Round trip of a full segment and its ACK on an empty network (ps)."""
     segment_bytes: int
-    """A full segment as windows count it."""
+    """Size of a full segment as windows count it (bytes)."""
     initial_window: int
     """The first window (segments)."""
 
 
 class CongestionControl(Own):
-    """Base class of own congestion controls. A subclass has a :attr:`name` and :meth:`on_ack`; an instance is the control of one flow.
+    """Base class of custom congestion controls. A subclass has a :attr:`name` and :meth:`on_ack`.
 
-    Annotated attributes with a default are its parameters, as those of a :class:`~bufferlab.Policy`:
+    Every flow has its own instance.
+
+    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`:
     ``congestion_control = { name = "mine", gain = 0.1 }`` below ``[[transport]]``.
 
-    Windows are in segments. ``window`` shows the flow's window; what a method writes into it holds when the method returns. A method that is
-    not defined is never called, but for :meth:`on_congestion`. A control must be deterministic: no clock, no random numbers.
+    Windows are in segments. ``window`` is the window of the flow; changes take effect when the
+    method returns. A method that is not defined is never called, except :meth:`on_congestion`. A
+    control must be deterministic: no clock, no random numbers.
     """
 
     name: ClassVar[str]
     """Name in scenarios: lower-case letters and digits joined by ``-``."""
     uses_ecn: ClassVar[bool] = False
-    """Whether it wants its packets marked rather than dropped."""
+    """Whether packets of the flow are ECN-capable: marked instead of dropped."""
     wants_telemetry: ClassVar[bool] = False
-    """Whether every switch on the way must report its queue (:attr:`Ack.telemetry`)."""
+    """Whether every switch on the path reports its queue (:attr:`Ack.telemetry`)."""
     governs_window: ClassVar[bool] = False
-    """Whether it alone sets the window: losses change it only as far as the control wants. Queue pairs (RDMA) take such controls only."""
+    """Whether the control alone sets the window, also during recovery from losses.
+
+    After a timeout, the window is still one segment until the next ACK. Queue pairs (RDMA) accept
+    only such controls.
+    """
     starts_at_line_rate: ClassVar[bool] = False
-    """Whether a flow begins with one bandwidth-delay product in flight, where the scenario does not say otherwise."""
+    """Whether flows start with one bandwidth-delay product in flight by default."""
 
     path: Path
-    """Transport and path of its flow."""
+    """Transport and path of the flow."""
 
     def __init__(self, path: Path, window: Window, **parameters: Any) -> None:
         self.path = path
@@ -87,34 +97,41 @@ class CongestionControl(Own):
             "starts_at_line_rate": cls.starts_at_line_rate,
         }
         if not cls.governs_window and "on_congestion" not in hooks:
-            # Without any reaction a window would stay as large as it was in slow start.
+            # Without a reaction to congestion, the window would never shrink after slow start.
             hooks = [*hooks, "on_congestion"]
         _bufferlab.register_congestion_control(cls, cls.name, title, summary, parameters, hooks, wishes)
 
     def start(self, window: Window) -> None:
-        """Called once, when the flow begins, with its first window: parameters and :attr:`path` are there."""
+        """Called once with the first window, when the flow starts.
+
+        Parameters and :attr:`path` are already set.
+        """
 
     def on_ack(self, ack: Ack, window: Window) -> None:
-        """An ACK has come. The window grows only if ``ack.may_grow``."""
+        """Called for every ACK. The window may grow only if ``ack.may_grow``."""
         raise NotImplementedError(f"{type(self).__name__} has no on_ack")
 
     def on_congestion(self, event: Literal["loss", "mark", "timeout"], flight: int, now_ps: int, window: Window) -> None:
-        """The flow must slow down, with ``flight`` segments in the network: sets ``window.slow_start_threshold``.
+        """Called when the flow must slow down, with ``flight`` segments in the network.
 
-        The window itself follows as the recovery demands, unless the class :attr:`governs_window`. By default, half as NewReno: of the flight
-        after a loss or timeout, of the window after a mark, and at least two segments.
+        The method sets ``window.slow_start_threshold``. Loss recovery then sets the window itself,
+        unless the class :attr:`governs_window`. The default is that of NewReno: half the flight
+        after a loss or timeout, half the window after a mark, and at least two segments.
         """
         base = window.size if event == "mark" else float(flight)
         window.slow_start_threshold = max(base / 2.0, 2.0)
 
     def on_notification(self, now_ps: int, window: Window) -> None:
-        """A congestion notification has come in a frame of its own (RDMA)."""
+        """Called for every congestion notification packet (RDMA)."""
 
     def on_sent(self, now_ps: int, size: int, window: Window) -> None:
-        """A packet of ``size`` bytes is about to be sent by a queue pair (RDMA)."""
+        """Called before a queue pair sends a packet of ``size`` bytes (RDMA)."""
 
     def begin_message(self, idle_ps: int) -> None:
-        """A connection that stays open carries another message, whose segments count from 0, after it was idle for so long."""
+        """Called when an open connection starts another message after ``idle_ps`` without traffic.
+
+        The segments of the new message count from 0.
+        """
 
 
 CongestionControl._kind, CongestionControl._base = "congestion control", CongestionControl
@@ -124,6 +141,6 @@ CongestionControl._hooks = ("on_congestion", "on_notification", "on_sent", "begi
 
 
 def own_congestion_controls() -> dict[str, type[CongestionControl]]:
-    """The own congestion controls of this process by their names, in the order of their registration."""
+    """The custom congestion controls of this process by name, in order of registration."""
     found = registered("congestion control").items()
     return {name: own for name, own in found if issubclass(own, CongestionControl)}

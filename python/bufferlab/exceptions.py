@@ -1,4 +1,4 @@
-"""What can go wrong: one base class, so that ``except BufferlabError`` catches everything that this package raises on purpose."""
+"""Exceptions of the package. ``except BufferlabError`` catches all of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BufferlabError(Exception):
     message
         What is wrong.
     help
-        What to do about it; empty where there is nothing to say.
+        Advice to the user; may be empty.
     """
 
     def __init__(self, message: str, help: str = "") -> None:
@@ -51,7 +51,7 @@ class BufferlabError(Exception):
 
 
 class ArgumentError(BufferlabError, TypeError, ValueError):
-    """An argument of a call is wrong: its type, its range, or a name that nothing has. Nothing was begun.
+    """An argument has a wrong type, is out of range or is an unknown name. Nothing was started.
 
     >>> import bufferlab
     >>> try:
@@ -69,7 +69,7 @@ class ArgumentError(BufferlabError, TypeError, ValueError):
 
 
 class UnknownNameError(ArgumentError, KeyError):
-    """A name that nothing has: of a policy, a metric, an experiment. The help says which one is near.
+    """The name of a policy, metric or experiment is unknown. The help suggests a similar name.
 
     >>> import bufferlab
     >>> try:
@@ -83,21 +83,23 @@ class UnknownNameError(ArgumentError, KeyError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a scenario, or to be checked before trusting its numbers."""
+    """A mistake in a scenario, or something to check before you trust its numbers."""
 
     message: str
-    """What is wrong, without the key."""
+    """The problem, without the key."""
     key: str
-    """The dotted key (``switch.policy``, ``workload.0.load``); empty where no key is at fault."""
+    """The dotted key (``switch.policy``, ``workload.0.load``); empty if no key is at fault."""
     file: str | None
-    """The file that it is about; ``None`` where it was changed by :meth:`Scenario.set`. A scenario of a dictionary or a text stands in no file: its name in angle
-    brackets."""
+    """The file with the problem; ``None`` if :meth:`Scenario.set` set the key.
+
+    For a scenario from a dictionary or text: the name of the scenario in angle brackets.
+    """
     line: int | None
     """The line in :attr:`file`, from 1."""
     help: str | None
-    """What to do about it."""
+    """Advice to the user."""
     unknown: str | None = None
-    """The kind of the name that nothing has (``policy``), where that is what is wrong."""
+    """The kind of the unknown name (``policy``), if the problem is an unknown name."""
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
@@ -106,7 +108,7 @@ class Problem:
 
 
 class ScenarioError(BufferlabError):
-    """A scenario cannot be read: every mistake that one pass can find, each with its place.
+    """A scenario cannot be read. The error lists all mistakes of one pass, with their places.
 
     >>> import bufferlab
     >>> try:
@@ -120,7 +122,7 @@ class ScenarioError(BufferlabError):
         super().__init__(message, help)
         self.args = (message, help, problems)
         self.problems = problems
-        """Everything that is wrong, in the order of the file."""
+        """All mistakes, in the order of the file."""
 
     @classmethod
     def _of(
@@ -149,13 +151,13 @@ class ScenarioError(BufferlabError):
 
 
 class RunError(BufferlabError):
-    """A scenario that was read cannot run, or its run broke off."""
+    """A valid scenario cannot run, or its run failed."""
 
 
 class PolicyError(RunError):
-    """An own policy failed while a scenario ran: it raised, answered nonsense, or asked for what no switch can do.
+    """A custom policy failed during a run: it raised, or returned an invalid value or request.
 
-    What it raised is the cause (``__cause__``), so that Python shows its traceback above this one.
+    The exception of the policy is the ``__cause__``, so Python shows its traceback first.
     """
 
     def __init__(
@@ -173,25 +175,25 @@ class PolicyError(RunError):
         super().__init__(message, help)
         self.args = (message, help, policy, switch, port, priority, time_ps, method, traceback)
         self.policy = policy
-        """Its name."""
+        """Name of the policy."""
         self.switch = switch
         """Name of the switch."""
         self.port = port
-        """Egress port of the queue that it was called for; ``None`` where the call was about no queue."""
+        """Egress port of the queue in the call; ``None`` if the call was not about a queue."""
         self.priority = priority
-        """Priority of that queue."""
+        """Priority of the queue in the call; ``None`` if the call was not about a queue."""
         self.time_ps = time_ps
         """Simulated time (ps)."""
         self.method = method
-        """Which of its methods it was."""
+        """Name of the method that failed."""
         self.traceback = traceback
-        """What it raised, as text: it survives the way from another process. Empty if it raised nothing."""
+        """Traceback as text, also from another process; empty if the policy raised nothing."""
 
 
 class MarkingError(RunError):
-    """An own marking rule failed while a scenario ran: it raised, or answered neither ``True`` nor ``False``.
+    """A custom marking rule failed during a run: it raised, or did not return a boolean.
 
-    What it raised is the cause (``__cause__``), so that Python shows its traceback above this one.
+    The exception of the rule is the ``__cause__``, so Python shows its traceback first.
     """
 
     def __init__(
@@ -208,23 +210,23 @@ class MarkingError(RunError):
         super().__init__(message, help)
         self.args = (message, help, rule, switch, port, priority, time_ps, traceback)
         self.rule = rule
-        """Its name."""
+        """Name of the marking rule."""
         self.switch = switch
         """Name of the switch."""
         self.port = port
-        """Egress port of the packet that it was asked about."""
+        """Egress port of the packet in the call."""
         self.priority = priority
-        """Priority of that packet's queue."""
+        """Priority of the packet's queue."""
         self.time_ps = time_ps
         """Simulated time (ps)."""
         self.traceback = traceback
-        """What it raised, as text: it survives the way from another process. Empty if it raised nothing."""
+        """Traceback as text, also from another process; empty if the rule raised nothing."""
 
 
 class ControlError(RunError):
-    """An own congestion control failed while a scenario ran: it raised, or left what is no window.
+    """A custom congestion control failed during a run: it raised, or set an invalid window.
 
-    What it raised is the cause (``__cause__``), so that Python shows its traceback above this one.
+    The exception of the control is the ``__cause__``, so Python shows its traceback first.
     """
 
     def __init__(
@@ -242,9 +244,9 @@ class ControlError(RunError):
         super().__init__(message, help)
         self.args = (message, help, control, flow, src, dst, time_ps, method, traceback)
         self.control = control
-        """Its name."""
+        """Name of the congestion control."""
         self.flow = flow
-        """Number of the flow, as in its table."""
+        """Number of the flow, as in the table ``flows``."""
         self.src = src
         """Name of the sending host."""
         self.dst = dst
@@ -252,71 +254,71 @@ class ControlError(RunError):
         self.time_ps = time_ps
         """Simulated time (ps)."""
         self.method = method
-        """Which of its methods it was."""
+        """Name of the method that failed."""
         self.traceback = traceback
-        """What it raised, as text: it survives the way from another process. Empty if it raised nothing."""
+        """Traceback as text, also from another process; empty if the control raised nothing."""
 
 
 class WorkloadError(RunError):
-    """An own workload could not say what it sends: it raised, or yielded what no network can carry.
+    """A custom workload failed: it raised, or yielded an invalid flow.
 
-    What it raised is the cause (``__cause__``).
+    The exception of the workload is the ``__cause__``.
     """
 
     def __init__(self, message: str, help: str = "", workload: str = "", traceback: str = "") -> None:
         super().__init__(message, help)
         self.args = (message, help, workload, traceback)
         self.workload = workload
-        """Its name."""
+        """Name of the workload."""
         self.traceback = traceback
-        """What it raised, as text. Empty if it raised nothing."""
+        """Traceback as text; empty if the workload raised nothing."""
 
 
 class ConformanceError(BufferlabError):
-    """A policy breaks a promise that every policy keeps."""
+    """A policy violates a claim of the conformance suite."""
 
 
 class ResultsError(BufferlabError):
-    """A folder of results cannot be read, or must not be replaced."""
+    """A folder of results cannot be read, or would be overwritten without permission."""
 
 
 class SweepError(BufferlabError):
-    """Some runs of a sweep failed, or all of them; the others are complete."""
+    """Some or all runs of a sweep failed; the other runs are complete."""
 
     def __init__(self, failed: Sequence[str], sweep: Sweep | None = None, help: str = "") -> None:
         super().__init__(f"{len(failed)} {'run' if len(failed) == 1 else 'runs'} failed:\n" + "\n".join(failed), help)
         self.args = (tuple(failed), None, help)
         self.failed = tuple(failed)
-        """What failed, and why."""
+        """The failed runs, with the reason."""
         self.sweep = sweep
-        """What is there nevertheless; ``None`` after the error was pickled, if its runs are more than a pickled object carries."""
+        """The sweep with the complete runs; ``None`` in a pickled error with too many results."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # An error must arrive: without results, if they are too large to travel.
+        # An error must always be picklable, so results that are too large are left out.
         travels = self.sweep is not None and self.sweep._parcel().fits()
         return (type(self), (self.failed, self.sweep if travels else None, self.help))
 
 
 class DomainError(BufferlabError, ValueError):
-    """An input for which the theory has no answer."""
+    """An input is outside the range for which the theory has an answer."""
 
     def __init__(self, input: str, value: float, valid: str) -> None:
         super().__init__(f"{input} is {value:g}, expected {valid}")
         self.args = (input, value, valid)
         self.input = input
-        """The argument."""
+        """Name of the argument."""
         self.value = value
-        """Its value in the base unit."""
+        """Value of the argument in the base unit."""
         self.valid = valid
-        """The values for which there is an answer."""
+        """The valid values."""
 
 
 class ConfigurationError(BufferlabError):
-    """A configuration of a switch cannot be read, or has no answer to a question."""
+    """A configuration of a switch cannot be read, or a request about it is invalid."""
 
 
 class MissingExtraError(BufferlabError, ImportError):
-    """A library that only some people need is not installed."""
+    """An optional library is not installed."""
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(f"{library} is not installed", f"pip install 'bufferlab[{extra}]'")
@@ -324,4 +326,4 @@ class MissingExtraError(BufferlabError, ImportError):
 
 
 class BufferlabWarning(UserWarning):
-    """To be checked before trusting the numbers."""
+    """Something to check before you trust the numbers."""

@@ -1,12 +1,14 @@
-"""Where runs are done: in this process, in processes of this machine, or wherever an executor puts them.
+"""Execution of runs: in this process, in processes of this machine, or on an executor.
 
-An executor is anything with ``submit(function, *arguments)`` that answers a future with ``result()``, ``cancel()`` and
-``add_done_callback(function)``: those of :mod:`concurrent.futures`, and ``dask.distributed.Client`` with every deployment of Dask (local,
+An executor is any object with ``submit(function, *arguments)`` that returns a future with
+``result()``, ``cancel()`` and ``add_done_callback(function)``. Examples are the executors of
+:mod:`concurrent.futures`, and ``dask.distributed.Client`` with every deployment of Dask (local,
 SLURM, Kubernetes, YARN).
 
-What is sent is a :class:`Unit`: the resolved scenario with the files that it refers to, nothing of this machine. What comes back is the
-content of the result's folder, so that no file system needs to be shared. A run depends on its unit alone, so the answer is the same wherever
-it is done, and however often it is tried.
+A worker receives a :class:`Unit`: the resolved scenario with the files that it refers to,
+independent of this machine. The worker returns the content of the result folder, so no shared file
+system is necessary. A run depends only on its unit, so the result is the same on every worker and
+after every retry.
 """
 
 from __future__ import annotations
@@ -34,59 +36,66 @@ __all__ = ["Executor", "ExecutorOption", "Future", "Unit", "run_unit"]
 
 
 class Future(Protocol):
-    """What will be there."""
+    """A result that is not available yet."""
 
     def result(self) -> Any:
-        """The answer, or the exception that was raised."""
+        """Waits for the result and returns it, or raises the exception of the call."""
 
     def cancel(self) -> Any:
-        """Its result is not needed any more."""
+        """Cancels the call, whose result is no longer needed."""
 
     def add_done_callback(self, fn: Callable[[Any], Any]) -> Any:
-        """Tells when it is there, in whatever thread."""
+        """Calls ``fn`` with the future when the result is available, in any thread."""
 
 
 class Executor(Protocol):
-    """Does work somewhere."""
+    """An object that executes calls, possibly on other machines."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
-        """Begins ``fn(*args)`` and answers a :class:`Future`."""
+        """Starts ``fn(*args)`` and returns a :class:`Future`."""
 
 
 ExecutorOption = Union[Executor, Literal["threads", "processes"]]
-"""``"threads"``: in this process, a thread per run, which the interpreter holds up only where an own policy or congestion control decides in Python; ``"processes"``: in processes of this machine, started
-anew (a script then needs ``if __name__ == "__main__":``); or an executor of the caller's, who also closes it."""
+"""Place of execution of runs.
+
+``"threads"``: in this process, one thread per run. Threads wait for the interpreter only for the
+decisions of custom classes in Python. ``"processes"``: in new processes of this machine; a script
+then needs ``if __name__ == "__main__":``. An executor: the caller creates and closes it.
+"""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One run, with everything that it needs."""
+    """One run, with all its inputs."""
 
     scenario: str
     """The resolved scenario."""
     inputs: tuple[tuple[str, bytes], ...]
-    """Files that it refers to."""
+    """Names and contents of the files that the scenario refers to."""
     caveats: tuple[tuple[str, str, str], ...]
-    """To be checked before trusting its numbers: id, message, advice."""
+    """Caveats of the numbers: id, message, advice."""
     verify: bool
     """Check every identity after every event."""
     own: bytes | None
-    """Own policies, congestion controls and workloads that it names, packed."""
+    """Custom classes that the scenario names, pickled."""
     version: tuple[str, str | None]
-    """Version and source revision of the program that asks: another one might answer otherwise."""
+    """Version and source revision of the caller; a worker with another version refuses the unit."""
     folder: str | None
-    """Where the worker writes the result, if it sees the same file system."""
+    """Folder where the worker writes the result; ``None`` without a shared file system."""
     variant: tuple[str, str] | None = None
-    """What the run is called in a comparison and what that stands for, where it is not the policy's name."""
+    """Label of the run in a comparison and text of the variant; ``None`` for a plain policy."""
 
     def __repr__(self) -> str:
         return f"Unit({self.scenario[:40]!r}…)"
 
 
 def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
-    """Does a run where it is called: the files of its folder, or ``None`` if it wrote them where they belong.
+    """Executes a run on a worker and returns its files.
 
-    ``attempt`` tells repetitions apart for executors that remember answers (and failures) by their arguments.
+    Returns ``None`` if the worker wrote the files to ``unit.folder``.
+
+    ``attempt`` makes the arguments of every retry different, for executors that cache results and
+    failures by argument.
     """
     with _desk(unit) as (desk, loaded):
         folder = Path(unit.folder) if unit.folder is not None else desk / "run"
@@ -99,14 +108,14 @@ def run_unit(unit: Unit, attempt: int = 0) -> list[tuple[str, bytes]] | None:
 
 
 def take_unit(unit: Unit, wanted: str, attempt: int = 0) -> bytes:
-    """Does a run where it is called, and answers what is ``wanted`` of its tables, which do not travel."""
+    """Executes a run on a worker and returns only the numbers that ``wanted`` selects, encoded."""
     with _desk(unit) as (desk, loaded):
         return bytes(_bufferlab.take(loaded, wanted, desk / "run"))
 
 
 @contextmanager
 def _desk(unit: Unit) -> Iterator[tuple[Path, _bufferlab.Loaded]]:
-    """A folder with the unit's files, gone afterwards, and its scenario, read there."""
+    """Unpacks a unit into a temporary folder; yields the folder and the loaded scenario."""
     if unit.version != _bufferlab.version():
         raise BufferlabError(
             f"a worker has bufferlab {_version_in_words(_bufferlab.version())}, the work was given out by {_version_in_words(unit.version)}",
@@ -127,9 +136,14 @@ def _version_in_words(version: tuple[str, str | None]) -> str:
 
 
 class _Processes:
-    """Processes of this machine. When one dies, the pool of the standard library is lost as a whole: the next submission makes a new one."""
+    """A pool of processes on this machine.
 
-    #: How long an interrupted worker may take to end its run and to remove its files (s); a class in Python may never return.
+    When a process dies, the whole pool of the standard library is unusable; the next submission
+    makes a new pool.
+    """
+
+    #: Time for an interrupted worker to end its run and remove its files (s). After it, the worker
+    #: is killed, because a custom class may never return.
     GRACE = 2.0
 
     def __init__(self, workers: int | None) -> None:
@@ -138,7 +152,7 @@ class _Processes:
         self._pool = self._new()
 
     def _new(self) -> ProcessPoolExecutor:
-        # Not forked: a copy of a process with threads is no sound process.
+        # Spawn, because forking a process with threads is not safe.
         spawn = multiprocessing.get_context("spawn")
         return ProcessPoolExecutor(self._workers, mp_context=spawn, initializer=_heed_interruptions)
 
@@ -155,8 +169,8 @@ class _Processes:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def abort(self) -> None:
-        """Ends the runs under way. Whoever interrupts this process alone has not interrupted its workers."""
-        # The list that the pool keeps is gone as soon as it shuts down.
+        """Ends active runs: a signal to this process alone does not reach the workers."""
+        # The pool deletes its list of processes at shutdown.
         workers = list((getattr(self._pool, "_processes", None) or {}).values())
         self._pool.shutdown(wait=False, cancel_futures=True)
         for worker in workers:
@@ -171,25 +185,28 @@ class _Processes:
 
 
 def _interrupt(worker: Any) -> None:
-    """Ctrl-C for one process; where there is no such signal, its end."""
+    """Sends Ctrl-C to a process; on Windows, which has no such signal, terminates it."""
     try:
         if sys.platform == "win32":
             worker.terminate()
         else:
             os.kill(worker.pid, signal.SIGINT)
     except (OSError, TypeError):
-        # It has ended by itself, or has not begun.
+        # The process has already ended, or has not started.
         pass
 
 
 _is_busy = False
-"""Whether this worker does a run: only then an interruption is raised."""
+"""Whether this worker executes a run; otherwise an interruption raises nothing."""
 _is_interrupted = False
-"""Whether this worker was interrupted: it begins no other run, although some are in its queue."""
+"""Whether this worker was interrupted; it then refuses all queued runs."""
 
 
 def _heed_interruptions() -> None:
-    """An idle worker ends with its pool; an interruption would end it with a traceback."""
+    """Installs a signal handler that raises only while a run executes.
+
+    An idle worker ends with its pool; an exception there would only print a traceback.
+    """
 
     def interrupt(number: int, frame: object) -> None:
         global _is_interrupted
@@ -201,7 +218,7 @@ def _heed_interruptions() -> None:
 
 
 def _interruptible(fn: Callable[..., Any], *args: Any) -> Any:
-    """Does work that an interruption ends, in a worker."""
+    """Executes a call in a worker so that Ctrl-C interrupts it."""
     global _is_busy
     _is_busy = True
     try:
@@ -213,13 +230,13 @@ def _interruptible(fn: Callable[..., Any], *args: Any) -> Any:
 
 
 def told(error: BaseException) -> str:
-    """What befell a run, in a line."""
+    """Describes the failure of a run in one line."""
     return error.message if isinstance(error, BufferlabError) else f"{type(error).__name__}: {error}"
 
 
 @dataclass(frozen=True)
 class How:
-    """How several runs are done: the arguments that `compare`, `repeat`, `sweep` and `reproduce` share, checked."""
+    """The checked arguments that `compare`, `repeat`, `sweep` and `reproduce` share."""
 
     seeds: int
     out: Path | None
@@ -230,7 +247,7 @@ class How:
     retries: int
     shared: bool
     tell: Callable[[float, int, int, int], None] | None
-    """Receives the progress."""
+    """Callback for the progress; ``None`` without progress."""
 
     @classmethod
     def checked(
@@ -246,12 +263,12 @@ class How:
         shared: bool = False,
         progress: ProgressOption = None,
     ) -> How:
-        """The arguments as they are used.
+        """Checks the arguments.
 
         Raises
         ------
         ArgumentError
-            If one of them is wrong.
+            If an argument is wrong.
         """
         return cls(
             seeds=_arguments.whole("seeds", seeds, least=1, most=_U32_MAX),
@@ -269,22 +286,22 @@ class How:
 _U32_MAX = (1 << 32) - 1
 
 JOBS_MAX = 4096
-"""Most runs at the same time in one process or in processes of one machine."""
+"""Maximum number of parallel runs on one machine."""
 
 
 def _executor(option: Any) -> ExecutorOption:
-    """A place where runs are done.
+    """Checks the argument ``executor``.
 
     Raises
     ------
     ArgumentError
-        If it is neither a known word nor an object with ``submit``.
+        If the argument is neither a known word nor an object with ``submit``.
     """
     if isinstance(option, str):
         if option in ("threads", "processes"):
             return option  # type: ignore[return-value]
         near = _bufferlab.suggestion(option, ["threads", "processes"])
-        help = "Ray, joblib and others need an adapter: any object with `submit` that answers futures is an executor"
+        help = "Ray, joblib and others need an adapter: an executor is any object with `submit` that returns futures"
         raise _arguments.refuse(
             "executor", option, '"threads", "processes" or an object with `submit`', help if near is None else f'did you mean "{near}"?'
         )
@@ -296,11 +313,11 @@ def _executor(option: Any) -> ExecutorOption:
 
 @contextmanager
 def _opened(how: How) -> Iterator[Executor]:
-    """The executor itself; one that was made here is closed, at once if something is raised."""
+    """Yields the executor; a pool of processes is created and closed here."""
     if not isinstance(how.executor, str):
         yield how.executor
         return
-    # More processes than one machine can start are of no use to it.
+    # Windows supports at most 61 processes per pool.
     workers = how.jobs if how.jobs is None or sys.platform != "win32" else min(how.jobs, 61)
     processes = _Processes(workers)
     try:
@@ -312,10 +329,11 @@ def _opened(how: How) -> Iterator[Executor]:
 
 
 def carry_out(jobs: Sequence[_bufferlab._Job], how: How) -> list[BaseException | None]:
-    """Does all jobs and puts their results into their folders as they come; what befell each, in their order.
+    """Executes all jobs and stores their results as they arrive.
 
-    A run whose scenario is at fault fails for good. Anything else (a worker that died, a disk that was full) is tried again up to ``retries``
-    times.
+    Returns the error of each job, or ``None``, in the order of the jobs. Errors of the scenario or
+    of the simulation are not retried. Other failures (a dead worker, a full disk) are retried up to
+    ``retries`` times.
     """
     if how.executor == "threads":
         return list(_bufferlab.execute(list(jobs), how.jobs or 0, how.verify, how.tell))
@@ -337,7 +355,10 @@ def carry_out(jobs: Sequence[_bufferlab._Job], how: How) -> list[BaseException |
 def take_elsewhere(
     jobs: Sequence[tuple[_bufferlab.Loaded, str]], keep: Callable[[int, bytes], None], how: How
 ) -> list[BaseException | None]:
-    """Does runs of which only some numbers are wanted, and keeps those as they come; what befell each, in their order."""
+    """Executes jobs that return only some numbers; ``keep`` receives the numbers of each job.
+
+    Returns the error of each job, or ``None``, in the order of the jobs.
+    """
     version = _bufferlab.version()
 
     def unit(index: int) -> tuple[Unit, str]:
@@ -368,9 +389,9 @@ def _unit(
 
 
 class _Courier:
-    """Keeps an executor busy and brings the results home."""
+    """Submits jobs to an executor, stores the results, and retries failures."""
 
-    #: Units that are under way at a time: enough for a large cluster, and few enough results in memory.
+    #: Maximum number of submitted units: enough for a large cluster, few enough results in memory.
     WINDOW = 1024
 
     def __init__(
@@ -383,7 +404,11 @@ class _Courier:
         retries: int,
         tell: Callable[[float, int, int, int], None] | None,
     ) -> None:
-        """``work`` is called elsewhere with the ``arguments`` of an index and the number of the attempt; ``store`` gets what it answered."""
+        """Makes a courier for ``count`` jobs.
+
+        A worker calls ``work`` with the ``arguments`` of an index and the number of the attempt;
+        ``store`` receives the index and the result.
+        """
         self._executor = executor
         self._work = work
         self._count = count
@@ -427,7 +452,7 @@ class _Courier:
         try:
             future = self._executor.submit(self._work, *self._arguments(index), self._attempts[index])
         except Exception as error:
-            # An executor that takes nothing more: the units that it has may still arrive.
+            # The executor accepts nothing more, but earlier units may still arrive.
             self._under_way[index] = _Failed(error)
             self._arrived.put(index)
             return
@@ -435,14 +460,14 @@ class _Courier:
         future.add_done_callback(lambda _: self._arrived.put(index))
 
     def _receive(self, index: int) -> BaseException | None:
-        """Puts a result into its place, and forgets the future, so that its memory can go."""
+        """Stores a result and drops the future, to release its memory."""
         future = self._under_way.pop(index)
         try:
             self._store(index, future.result())
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            # `CancelledError` is no `Exception`, and a scheduler may cancel what we did not.
+            # `CancelledError` is not an `Exception`, and a scheduler may cancel units itself.
             return error
         return None
 
@@ -452,7 +477,7 @@ class _Courier:
 
 
 class _Failed:
-    """A future of what could not even begin."""
+    """The future of a call that could not be submitted."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -461,4 +486,4 @@ class _Failed:
         raise self._error
 
     def cancel(self) -> None:
-        """There is nothing to cancel."""
+        """Does nothing: the call was never submitted."""

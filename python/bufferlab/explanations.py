@@ -1,4 +1,8 @@
-"""Why was a packet dropped, marked or evicted: which limit bound, who held the buffer, what every other policy would have done."""
+"""Explanations of drops, marks and evictions.
+
+An explanation has the limit that was exceeded, the queues that occupied the buffer, and the verdict
+of every other policy.
+"""
 
 from __future__ import annotations
 
@@ -25,28 +29,30 @@ def explain(
     nth: int = 1,
     count: int = 1,
 ) -> list[dict[str, Any]]:
-    """Runs a scenario up to an event and explains it; the same seed brings the same packets.
+    """Runs a scenario up to an event and explains the event; the same seed gives the same packets.
 
     Parameters
     ----------
     scenario
-        A scenario, or a run, whose scenario is taken.
+        A scenario, or a run whose scenario is used.
     variant
-        A policy with parameters and other changes to the scenario, as :func:`compare` takes it: ``"mine.py:FairShare(part=0.5)"``.
+        A policy with parameters and other changes to the scenario, as :func:`compare` takes it:
+        ``"mine.py:FairShare(part=0.5)"``.
     event
-        What is to be explained; ``"loss"`` is a drop or an eviction.
+        Kind of event; ``"loss"`` is a drop or an eviction.
     switch, port
-        At this switch or port only.
+        Explain events of this switch or port only.
     after
-        Not before this time: text with its unit, or seconds.
+        Skip events before this time: text with a unit, or seconds.
     nth, count
-        Start with the n-th such event, explain so many.
+        Start with the n-th such event; explain ``count`` events.
 
     Returns
     -------
     list of dict
-        A dictionary per event, with the keys of ``explanations.json``: the packet, the limit that bound, the holders of the buffer, and
-        the ``opinions`` of every registered policy, and under ``left_out`` those that cannot be built for this switch, with the reason.
+        A dictionary per event, with the keys of ``explanations.json``: the packet, the exceeded
+        limit, the occupancy of the buffer by queue, and the ``opinions`` of every registered
+        policy. ``left_out`` has the policies that cannot be built for this switch, with the reason.
 
     Raises
     ------
@@ -70,17 +76,17 @@ def explain(
 
 
 EVENTS = ("drop", "mark", "eviction", "loss", "pause")
-"""What can be explained."""
+"""Kinds of events that can be explained."""
 
 COUNT_MAX = 100_000
-"""Most events that one call explains: each has the opinion of every policy."""
+"""Maximum number of events per call; each event has the opinion of every policy."""
 
 _SECONDS_MAX = 1e9
-"""More than 30 years: more nanoseconds than this are no time of a simulation."""
+"""Largest time that is accepted (s): more than 30 years."""
 
 
 def seconds(argument: str, value: str | float) -> float:
-    """A time in seconds: text with its unit, or a number."""
+    """Converts a time to seconds; ``value`` is text with a unit, or a number of seconds."""
     if isinstance(value, str):
         value = _bufferlab.quantity(argument, _arguments.text(argument, value), "time")
     return _arguments.number(argument, value, least=0.0, most=_SECONDS_MAX)
@@ -96,7 +102,10 @@ def explained(
     nth: int,
     count: int,
 ) -> tuple[str, str]:
-    """The same as a JSON document (``bufferlab schema explanations``) and as the text of the command line."""
+    """Explains events as :func:`explain` does.
+
+    Returns a JSON document (``bufferlab schema explanations``) and the text of the command line.
+    """
     source = scenario.scenario if isinstance(scenario, Run) else as_scenario(scenario)
     run_as = None if variant is None else text_of("variant", variant)
     wanted = {

@@ -1,10 +1,10 @@
-"""Own marking rules: a class with ``marks``, usable wherever a registered kind is.
+"""Custom marking rules: a class with ``marks``, usable like a registered kind.
 
 >>> import bufferlab
 >>> from bufferlab import Buffer, Markable, MarkingRule
 >>> @bufferlab.register
 ... class Waited(MarkingRule):
-...     \"\"\"Marks on departure whoever has waited for longer than this.\"\"\"
+...     \"\"\"Marks packets on departure that waited longer than a limit.\"\"\"
 ...
 ...     name = "waited"
 ...     longer_than: int = bufferlab.param("100 us", unit="time")
@@ -17,7 +17,7 @@
 >>> any(run.queues["marked_packets"].to_pylist())
 True
 
-``docs/how-to/custom-policies.md`` has the whole story.
+See ``docs/how-to/custom-policies.md``.
 """
 
 from __future__ import annotations
@@ -33,18 +33,20 @@ __all__ = ["Markable", "MarkingRule", "own_marking_rules"]
 
 
 class MarkingRule(Own):
-    """Base class of own marking rules. A subclass has a :attr:`name` and :meth:`marks`; a switch has an instance of it (each of its memories, if
-    it has several).
+    """Base class of custom marking rules. A subclass has a :attr:`name` and :meth:`marks`.
 
-    Annotated attributes with a default are its parameters, as those of a :class:`~bufferlab.Policy`: keys of ``[switch.ecn]`` beside ``kind``
-    and ``priorities``. A rule must be deterministic: no clock, no random numbers but from ``self.switch.seed``.
+    Every switch has one instance, or one per memory if it has several memories.
+
+    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`: keys of
+    ``[switch.ecn]`` in addition to ``kind`` and ``priorities``. A rule must be deterministic: no
+    clock, and no random numbers except from ``self.switch.seed``.
     """
 
     name: ClassVar[str]
-    """Its ``kind`` in scenarios: lower-case letters and digits joined by ``_``."""
+    """Name (``kind``) in scenarios: lower-case letters and digits joined by ``_``."""
 
     switch: Switch
-    """The switch that it decides for."""
+    """The switch whose packets the rule marks."""
 
     def __init__(self, switch: Switch, **parameters: Any) -> None:
         self.switch = switch
@@ -57,13 +59,14 @@ class MarkingRule(Own):
         _bufferlab.register_marking_rule(cls, cls.name, title, summary, parameters)
 
     def start(self) -> None:
-        """Called once, when the switch is built: parameters and :attr:`switch` are there."""
+        """Called once, when the switch is built. Parameters and :attr:`switch` are already set."""
 
     def marks(self, packet: Markable, buffer: Buffer) -> bool:
-        """Whether ``packet`` is marked.
+        """Whether the switch marks ``packet``.
 
-        Asked about every packet of an ECN-capable transport that has no mark yet: on arrival, when ``buffer`` does not contain it yet, and again
-        when its transmission starts (``packet.departing``), when ``buffer`` no longer contains it.
+        Called for every packet of an ECN-capable transport that has no mark yet. The first call is
+        on arrival, when ``buffer`` does not contain the packet yet. The second is when the
+        transmission starts (``packet.departing``), when ``buffer`` no longer contains it.
         """
         raise NotImplementedError(f"{type(self).__name__} has no marks")
 
@@ -73,5 +76,5 @@ MarkingRule._required = ("marks", "self, packet, buffer")
 
 
 def own_marking_rules() -> dict[str, type[MarkingRule]]:
-    """The own marking rules of this process by their names, in the order of their registration."""
+    """The custom marking rules of this process by name, in order of registration."""
     return {name: own for name, own in registered("marking rule").items() if issubclass(own, MarkingRule)}

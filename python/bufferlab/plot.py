@@ -1,9 +1,10 @@
-"""Plots of runs, comparisons, sweeps and theory. Every function draws into ``ax``, or into a new figure, and answers the axes.
+"""Plots of runs, comparisons, sweeps and theory.
 
-matplotlib is an extra: ``pip install 'bufferlab[plot]'``.
+Every function draws into ``ax``, or into a new figure, and returns the axes. matplotlib is an
+extra: ``pip install 'bufferlab[plot]'``.
 
 >>> import bufferlab
->>> comparison = bufferlab.compare("scenarios/star-incast.toml", policies=["dt", "cs", "abm"], seeds=3)
+>>> comparison = bufferlab.compare("star-incast", policies=["dt", "cs", "abm"], seeds=3)
 >>> ax = bufferlab.plot.compare(comparison, "class.incast.qct_mean_ms")
 >>> ax.get_ylabel()
 'incast queries: QCT mean (ms)'
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["cdf", "compare", "occupancy", "slowdown_by_size", "sweep", "theory_figure"]
 
 Runs = Union[Run, Comparison, Mapping[str, Run], Sequence[Run]]
-"""One run, several with labels, or all runs of a comparison (the seeds of a policy are one line)."""
+"""One run, a list of runs, runs by label, or a comparison (one line per policy, with all seeds)."""
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -48,7 +49,7 @@ def _axes(ax: Axes | None) -> Axes:
 
 
 def _numpy() -> Any:
-    """NumPy, which comes with matplotlib."""
+    """NumPy, a dependency of matplotlib."""
     try:
         import numpy
     except ImportError as error:
@@ -57,7 +58,7 @@ def _numpy() -> Any:
 
 
 def _lines(runs: Runs) -> dict[str, list[Run]]:
-    """Runs by the label of their line."""
+    """The runs of every line, by label."""
     if isinstance(runs, Run):
         return {runs.policy: [runs]}
     lines: dict[str, list[Run]] = {}
@@ -77,7 +78,7 @@ def _lines(runs: Runs) -> dict[str, list[Run]]:
 
 
 def _where(table: Any, column: str, value: str) -> Any:
-    """The rows of an Arrow table in which a column of words has this value."""
+    """The rows of an Arrow table with this value in a column of words."""
     import pyarrow
     import pyarrow.compute
 
@@ -87,7 +88,7 @@ def _where(table: Any, column: str, value: str) -> Any:
 
 
 def _column(runs: Iterable[Run], table: Literal["flows", "queries"], column: str, only: str | None) -> NDArray[Any]:
-    """A column of several runs, without empty values; of one class if named."""
+    """A numeric column of several runs without nulls; ``only`` selects a traffic class."""
     numpy = _numpy()
     parts = []
     for run in runs:
@@ -127,20 +128,21 @@ def cdf(
     tail: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Which part of the flows (or queries) took at most how long.
+    """The cumulative distribution of a column over flows or queries.
 
     Parameters
     ----------
     runs
-        What is drawn: :data:`Runs`.
+        Runs to draw: :data:`Runs`.
     column
-        ``fct_ns`` or ``slowdown`` of flows, ``qct_ns`` or ``slowdown`` of queries, or any other column of numbers.
+        ``fct_ns`` or ``slowdown`` of flows, ``qct_ns`` or ``slowdown`` of queries, or any other
+        numeric column.
     table
         ``flows`` or ``queries``.
     traffic_class
-        This class only.
+        Traffic class; by default all classes.
     tail
-        Draw the part that took *longer*, on a logarithmic scale: tails become visible.
+        Draw the fraction that took *longer*, on a logarithmic scale, which shows tails.
 
     >>> import bufferlab
     >>> run = bufferlab.run("scenarios/star-incast.toml")
@@ -179,18 +181,18 @@ def slowdown_by_size(
     traffic_class: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """A percentile of the slowdown (nearest rank) over the size of flows; every bin holds as many flows as any other.
+    """A percentile of the slowdown (nearest rank) over the flow size, in bins of equal counts.
 
     Parameters
     ----------
     runs
-        What is drawn: :data:`Runs`.
+        Runs to draw: :data:`Runs`.
     percentile
-        Which, from 0 to 100.
+        Percentile, from 0 to 100.
     bins
-        How many sizes.
+        Number of bins.
     traffic_class
-        This class only.
+        Traffic class; by default all classes.
     """
     lines = _lines(runs)
     percentile = _arguments.number("percentile", percentile, least=0.0, most=100.0)
@@ -225,16 +227,17 @@ def slowdown_by_size(
 
 
 def occupancy(run: Run, *, switch: str | None = None, percent: bool = False, ax: Axes | None = None) -> Axes:
-    """How full the buffer of the sampled switch was over time.
+    """The occupancy of the sampled switches over time.
 
     Parameters
     ----------
     run
-        The run; its scenario says which switch is sampled, and how often (``output.sample_interval``).
+        The run. The scenario selects the sampled switches and the interval
+        (``output.sample_interval``).
     switch
-        Its name, where several are sampled.
+        Name of a switch; by default all sampled switches.
     percent
-        In percent of the buffer instead of kilobytes.
+        Draw percent of the buffer instead of kilobytes.
     """
     _arguments.instance("run", run, Run, "a Run")
     percent = _arguments.flag("percent", percent)
@@ -268,7 +271,7 @@ def compare(comparison: Comparison, metric: str, *, ax: Axes | None = None) -> A
     Parameters
     ----------
     comparison
-        What is drawn.
+        Comparison to draw.
     metric
         Stable name of the metric, such as ``short.slowdown_p99``.
     """
@@ -285,16 +288,19 @@ def compare(comparison: Comparison, metric: str, *, ax: Axes | None = None) -> A
 
 
 def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = None) -> Axes:
-    """A metric over a varied key: a line per policy (and per value of every other key), with 95 % confidence intervals.
+    """A metric over a varied key, with 95 % confidence intervals.
+
+    There is a line for every policy and every combination of values of the other keys.
 
     Parameters
     ----------
     sweep
-        What is drawn.
+        Sweep to draw.
     metric
         Stable name of the metric.
     x
-        The key on the horizontal axis; the first one by default. Values such as ``"10 Gb/s"`` stand where their number is.
+        Key of the horizontal axis; by default the first key. Values such as ``"10 Gb/s"`` are
+        placed by their number.
     """
     from .sweeps import Sweep as Grid
 
@@ -328,13 +334,16 @@ def sweep(sweep: Sweep, metric: str, *, x: str | None = None, ax: Axes | None = 
 
 
 def _word(value: Any) -> str:
-    """A value of a varied key as an axis shows it."""
+    """The axis label of a value of a varied key."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _places(words: list[str]) -> tuple[list[float], bool]:
-    """Where values are on an axis, and whether they are the numbers there: in their unit if all have the same, in base units if all are of one
-    dimension, else in their order."""
+    """Positions of values on an axis, and whether the positions are the numbers of the values.
+
+    Positions are the numbers if all values have the same unit, base units if all values have the
+    same dimension, and otherwise the indices.
+    """
     numbers = [_number(word) for word in words]
     known = [number for number in numbers if number is not None]
     if len(known) == len(words) and len({word.partition(" ")[2] for word in words}) == 1:
@@ -388,7 +397,10 @@ def _finish(ax: Axes) -> Axes:
 
 
 def _plain_ticks(ax: Axes) -> None:
-    """On a logarithmic axis of few decades 1, 2 and 5 are labelled, in plain digits: powers of ten alone say too little there."""
+    """Labels 1, 2 and 5 in plain digits on logarithmic axes of less than three decades.
+
+    Powers of ten alone would give such an axis too few labels.
+    """
     try:
         from matplotlib import ticker
     except ImportError as error:

@@ -1,10 +1,10 @@
-"""Own buffer policies: a class with ``admit``, usable wherever a registered name is.
+"""Custom buffer policies: a class with ``admit``, usable like a registered name.
 
 >>> import bufferlab
 >>> from bufferlab import Arrival, Buffer, Policy, Verdict
 >>> @bufferlab.register
 ... class HalfOfFree(Policy):
-...     \"\"\"A queue may hold a fixed part of what is free.\"\"\"
+...     \"\"\"Limits every queue to a fixed fraction of the free buffer.\"\"\"
 ...
 ...     name = "half-of-free"
 ...     part: float = 0.5
@@ -19,7 +19,7 @@
 >>> bufferlab.run(star.set("switch.policy", {"name": "half-of-free", "part": 0.25})).policy
 'half-of-free'
 
-``docs/how-to/custom-policies.md`` has the whole story.
+See ``docs/how-to/custom-policies.md``.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Switch:
-    """What a policy may know of the switch when it is built."""
+    """The switch as a policy sees it when the switch is built."""
 
     capacity: int
     """The shared buffer B (bytes)."""
     port_rates: tuple[int, ...]
     """Rate of every port (bits per second)."""
     queues_per_port: int
-    """Queues, which are priorities, per port."""
+    """Number of queues (priorities) per port."""
     max_packet: int
-    """Largest packet that will be charged (bytes)."""
+    """Largest charge of a packet (bytes)."""
     profile: Literal["paper", "artifact"]
-    """How under-specified details are read."""
+    """Interpretation of details that the papers do not specify."""
     seed: int
     """Seed for a policy that draws random numbers."""
     lossless: tuple[bool, ...]
-    """By priority: whether it is lossless (PFC)."""
+    """Whether each priority is lossless (PFC)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "port_rates", tuple(self.port_rates))
@@ -83,20 +83,24 @@ class Switch:
 
 
 class Policy(Own):
-    """Base class of own policies. A subclass has a :attr:`name` and :meth:`admit`; everything else is optional.
+    """Base class of custom policies. A subclass has a :attr:`name` and :meth:`admit`.
 
-    Annotated attributes with a default are its parameters: ``alpha: float = 0.5`` is set by ``policy = { name = "mine", alpha = 1.0 }`` in a
-    scenario, checked there, and found as ``self.alpha``. See :func:`param` for sizes, times, words and ranges.
+    All other methods are optional; a method that is not defined is never called.
 
-    A method that is not defined is never called. ``buffer`` shows the state before the event that is reported, except where a method says
-    otherwise, and can be read within the call only. A policy must be deterministic: no clock, no random numbers but from ``self.switch.seed``.
+    Annotated attributes with a default are parameters. A scenario sets ``alpha: float = 0.5`` with
+    ``policy = { name = "mine", alpha = 1.0 }``; the loader checks the value, and the policy reads
+    it as ``self.alpha``. See :func:`param` for sizes, times, words and ranges.
+
+    ``buffer`` shows the state before the reported event unless the method states otherwise. It can
+    be read only during the call. A policy must be deterministic: no clock, and no random numbers
+    except from ``self.switch.seed``.
     """
 
     name: ClassVar[str]
     """Name in scenarios: lower-case letters and digits joined by ``-``."""
 
     switch: Switch
-    """The switch that it decides for."""
+    """The switch whose packets the policy admits."""
 
     def __init__(self, switch: Switch, **parameters: Any) -> None:
         self.switch = switch
@@ -109,51 +113,70 @@ class Policy(Own):
         _bufferlab.register_policy(cls, cls.name, title, summary, parameters, hooks)
 
     def start(self) -> None:
-        """Called once, when the switch is built: parameters and :attr:`switch` are there."""
+        """Called once, when the switch is built. Parameters and :attr:`switch` are already set."""
 
     def admit(self, arrival: Arrival, buffer: Buffer) -> Verdict:
-        """Decides on one arrival. Called again after each eviction that it asked for (``arrival.evictions``)."""
+        """Decides on one arrival.
+
+        Called again after each eviction that the policy requested (``arrival.evictions``).
+        """
         raise NotImplementedError(f"{type(self).__name__} has no admit")
 
     def on_enqueue(self, arrival: Arrival, buffer: Buffer) -> None:
-        """``arrival`` was stored; ``buffer`` already contains it."""
+        """Called after ``arrival`` was stored; ``buffer`` already contains it."""
 
     def on_dequeue(self, departure: Departure, buffer: Buffer) -> None:
-        """A packet left for the wire; ``buffer`` no longer contains it."""
+        """Called after a packet was dequeued for transmission; ``buffer`` no longer contains it."""
 
     def on_drop(self, arrival: Arrival, reason: str, buffer: Buffer) -> None:
-        """``arrival`` was refused."""
+        """Called after ``arrival`` was dropped, with the reason."""
 
     def on_evict(self, now_ps: int, queue: int, size: int, buffer: Buffer) -> None:
-        """A stored packet was evicted or expelled; ``buffer`` no longer contains it."""
+        """Called after an eviction or expulsion; ``buffer`` no longer contains the packet."""
 
     def on_empty_visit(self, now_ps: int, queue: int) -> None:
-        """A round-robin scheduler passed ``queue`` because it was empty."""
+        """Called when a round-robin scheduler skipped ``queue`` because it was empty."""
 
     def next_timeout(self) -> int | None:
-        """When :meth:`handle_timeout` wants to be called next (ps).
+        """The time of the next call of :meth:`handle_timeout` (ps); ``None`` without a timeout.
 
-        Asked when the switch is built, after every ``handle_timeout``, and after every arrival for as long as the answer is ``None``.
+        Called when the switch is built, after every ``handle_timeout``, and, while the result is
+        ``None``, after every arrival.
         """
         return None
 
     def handle_timeout(self, now_ps: int, buffer: Buffer) -> None:
-        """Time has reached :meth:`next_timeout`. An early call does nothing; a late one advances the deadline."""
+        """Called when the time of :meth:`next_timeout` is reached.
+
+        An early call must change nothing; a late call must advance the deadline.
+        """
 
     def poll_expulsion(self, now_ps: int, buffer: Buffer) -> tuple[int, str] | None:
-        """A queue to shorten now although nothing has arrived, and from which end (``"head"``, ``"tail"``); asked until it is ``None``."""
+        """The next packet to expel without an arrival: a queue and an end (``"head"``, ``"tail"``).
+
+        Called until the result is ``None``.
+        """
         return None
 
     def pause_demand(self, now_ps: int, ingress: int, buffer: Buffer) -> bool | None:
-        """Whether the sender behind an ingress queue stops (``True``), goes on (``False``) or stays as it is (``None``)."""
+        """Whether to pause the sender of an ingress queue.
+
+        ``True`` pauses, ``False`` resumes, ``None`` keeps the current state.
+        """
         return None
 
     def classify(self, now_ps: int, flow: int, priority: int, size: int) -> int:
-        """Which queue of its port a packet joins, from 0, before :meth:`admit` is asked; by default the one of its priority."""
+        """The queue (from 0) of its port that a packet joins; by default its priority.
+
+        Called before :meth:`admit`.
+        """
         return priority
 
     def threshold(self, queue: int, tags: list[str], buffer: Buffer) -> int | None:
-        """The limit in force for a packet with these marks (bytes), for traces, reports and the conformance suite; never in the hot path."""
+        """The limit of ``queue`` for a packet with these tags (bytes); ``None`` without a limit.
+
+        Used by traces, reports and the conformance suite; never called for packets.
+        """
         return None
 
 
@@ -174,24 +197,24 @@ Policy._hooks = (
 )
 
 ARRIVALS_MAX = 1 << 32
-"""Most arrivals of a :func:`trial`: one byte of memory each."""
+"""Maximum number of arrivals of a :func:`trial`; each takes one byte of memory."""
 
 PolicyLike = Union[str, "type[Policy]"]
-"""A registered name, or the class of an own policy."""
+"""A registered name, or the class of a custom policy."""
 
 
 def own_policies() -> dict[str, type[Policy]]:
-    """The own policies of this process by their names, in the order of their registration."""
+    """The custom policies of this process by name, in order of registration."""
     return {name: own for name, own in registered("policy").items() if issubclass(own, Policy)}
 
 
 def policy_name(argument: str, policy: PolicyLike, others: tuple[str, ...] = ()) -> str:
-    """The name of a policy; a class that is not registered yet is. ``others``: further words that the argument may be.
+    """The name of a policy. Registers the class if necessary; ``others`` are further valid words.
 
     Raises
     ------
     UnknownNameError
-        If no policy is called so.
+        If there is no policy of this name.
     """
     name = named(argument, policy)
     if name not in others and not _bufferlab.is_policy(name):
@@ -201,28 +224,28 @@ def policy_name(argument: str, policy: PolicyLike, others: tuple[str, ...] = ())
 
 
 def policy_names(policies: Sequence[PolicyLike]) -> list[str]:
-    """The names of several policies, among which may be "all"."""
+    """The names of several policies; ``"all"`` is valid, too."""
     given = _arguments.items("policies", policies, '["dt", "abm"]')
     return [policy_name(f"policies[{place}]", policy, ("all",)) for place, policy in enumerate(given)]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a policy did with a stream of random arrivals."""
+    """The verdicts of a policy on random arrivals, and their cost."""
 
     verdicts: bytes
-    """A byte per arrival: 0 if it was stored, another number for each reason of a drop."""
+    """One byte per arrival: 0 if it was stored, otherwise a number for the reason of the drop."""
     seconds: float
-    """CPU time that it took, the switch's own work included."""
+    """CPU time, including the work of the switch (s)."""
 
     @property
     def ns_per_decision(self) -> float:
-        """CPU time per arrival, the switch's own work included (some 100 ns)."""
+        """CPU time per arrival (ns), including about 100 ns for the switch."""
         return self.seconds * 1e9 / max(len(self.verdicts), 1)
 
     @property
     def drops(self) -> int:
-        """Arrivals that were refused."""
+        """Number of dropped arrivals."""
         return len(self.verdicts) - self.verdicts.count(0)
 
     def __repr__(self) -> str:
@@ -230,9 +253,11 @@ class Trial:
 
 
 def trial(policy: PolicyLike, *, arrivals: int = 1_000_000, seed: int = 1, **parameters: Any) -> Trial:
-    """Shows a policy random arrivals at one switch of 8 ports with 2 queues each and 200 KB, half of the traffic for two of the ports.
+    """Runs a policy on random arrivals at one switch, and measures its cost per decision.
 
-    The same seed brings the same arrivals, so that two policies can be compared verdict by verdict, and their cost per decision.
+    The switch has 8 ports, 2 queues per port and a buffer of 200 KB; half of the traffic goes to
+    two of the ports. The same seed gives the same arrivals, so the verdicts of two policies can be
+    compared one by one.
 
     >>> trial("dt", arrivals=1000).verdicts == trial("dt", arrivals=1000).verdicts
     True

@@ -1,4 +1,4 @@
-"""How far runs have come: a bar on a terminal, or a function of the caller's."""
+"""Progress of runs: a bar on a terminal, or calls of a function."""
 
 from __future__ import annotations
 
@@ -15,26 +15,29 @@ __all__ = ["Progress", "ProgressOption"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far runs have come."""
+    """Progress of one or several runs."""
 
     done: float
-    """Part of all work that is done, 0 to 1."""
+    """Finished fraction of all work, 0 to 1."""
     complete: int
-    """Runs that are complete."""
+    """Number of complete runs."""
     runs: int
-    """Runs altogether."""
+    """Total number of runs."""
     packet_hops: int
-    """Packets that have crossed a link so far, in all runs."""
+    """Packet-hops of all runs so far: packets that crossed a link, once per link."""
     elapsed_seconds: float
-    """Since the start (s)."""
+    """Time since the start (s)."""
 
 
 ProgressOption = Union[bool, Callable[[Progress], object], None]
-"""``True``: a bar on stderr; ``None``: the same if stderr is a terminal; a function: it is called some ten times a second."""
+"""``True``: a bar on stderr. ``None``: a bar if stderr is a terminal. ``False``: no progress.
+
+A function is called about ten times a second with a :class:`Progress`.
+"""
 
 
 class _Bar:
-    """One line that is drawn again and again."""
+    """A progress bar that redraws one line."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -51,7 +54,11 @@ class _Bar:
 
 
 def relay(option: ProgressOption) -> Callable[[float, int, int, int], None] | None:
-    """Receives the progress of runs: the sum of the fractions done, complete runs, packet-hops, runs. ``None`` if it is not wanted."""
+    """Makes a callback for the extension module, or ``None`` without progress.
+
+    The arguments of the callback are the sum of the finished fractions, the number of complete
+    runs, the packet-hops and the number of runs.
+    """
     if option is not None and not callable(option):
         option = _arguments.instance("progress", option, bool, "True, False, None or a function")
     if option is None:

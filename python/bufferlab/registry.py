@@ -14,13 +14,13 @@ class Parameter:
     """A parameter of a policy."""
 
     name: str
-    """Its key in a scenario."""
+    """Key of the parameter in a scenario."""
     default: str
-    """Its default, as a scenario writes it."""
+    """Default value in the syntax of scenarios."""
     expected: str
-    """Which values are possible, in words."""
+    """Possible values, in words."""
     doc: str
-    """What it means."""
+    """Meaning of the parameter."""
 
 
 @dataclass(frozen=True)
@@ -28,23 +28,23 @@ class PolicyInfo:
     """A buffer-management policy, as ``bufferlab policy show`` describes it."""
 
     name: str
-    """Name in scenarios."""
+    """Name of the policy in scenarios."""
     title: str
-    """Name in full."""
+    """Full name."""
     summary: str
-    """What it does, in a sentence."""
+    """The policy in one sentence."""
     source: str
-    """Where it comes from."""
+    """The paper or vendor document that defines the policy."""
     cost: str
     """Work per decision."""
     aliases: tuple[str, ...]
     """Other names that scenarios may use."""
     parameters: tuple[Parameter, ...]
-    """What can be set."""
+    """Parameters of the policy."""
 
 
 def policies() -> dict[str, PolicyInfo]:
-    """Every policy of the registry by its name, in the registry's order.
+    """Every policy of the registry by name, in the order of the registry.
 
     >>> policies()["dt"].title
     'Dynamic Thresholds'
@@ -53,12 +53,12 @@ def policies() -> dict[str, PolicyInfo]:
 
 
 def policy_info(name: str) -> PolicyInfo:
-    """A policy by its name or by another name of it.
+    """The policy with a name or an alias.
 
     Raises
     ------
     UnknownNameError
-        If no policy is called so.
+        If there is no policy of this name.
 
     >>> [parameter.name for parameter in policy_info("dt").parameters]
     ['alpha']

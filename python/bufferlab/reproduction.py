@@ -1,4 +1,4 @@
-"""Figures and tables of the papers, repeated, and the verdicts on their statements."""
+"""Reproduction of the papers' figures and tables, with verdicts on the papers' statements."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["Experiment", "JudgedClaim", "Reproduction", "experiments", "reproduc
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or table that can be repeated."""
+    """A figure or table that can be reproduced."""
 
     name: str
-    """Such as ``abm/fig6``."""
+    """Name of the experiment, such as ``abm/fig6``."""
     figure: str
-    """What the paper calls it."""
+    """Number of the figure or table in the paper."""
     title: str
-    """What it shows."""
+    """Subject of the figure or table."""
     claims: tuple[str, ...]
-    """Numbers of the statements that it judges."""
+    """Ids of the paper's statements that the experiment judges."""
 
 
 @dataclass(frozen=True)
@@ -36,38 +36,38 @@ class JudgedClaim:
     """The verdict on a statement."""
 
     claim: str
-    """Its number."""
+    """Id of the statement."""
     verdict: str
     """``STRONG``, ``PASS``, ``PARTIAL``, ``NULL``, ``FAIL``, ``NOT-CHECKABLE`` or ``NOT-RUN``."""
     measured: str
-    """What was measured."""
+    """The measured values."""
     note: str | None
-    """What to know."""
+    """A remark on the verdict; ``None`` without a remark."""
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """An experiment that was repeated."""
+    """The result of an experiment."""
 
     name: str
-    """Such as ``abm/fig6``."""
+    """Name of the experiment, such as ``abm/fig6``."""
     figure: str
-    """What the paper calls it."""
+    """Number of the figure or table in the paper."""
     title: str
-    """What it shows."""
+    """Subject of the figure or table."""
     folder: Path
-    """Where ``figure.html``, the panels and ``values.csv`` are."""
+    """Folder with ``figure.html``, the panels and ``values.csv``."""
     verdicts: tuple[JudgedClaim, ...]
     """The verdicts on the statements."""
     failures: tuple[str, ...]
-    """Runs that failed, and why."""
+    """Failed runs, with the reason."""
 
 
 _U32_MAX = (1 << 32) - 1
 
 
 def experiments() -> dict[str, Experiment]:
-    """What can be repeated, by name.
+    """The experiments by name.
 
     >>> from bufferlab import experiments
     >>> experiments()["abm/fig6"].figure
@@ -91,37 +91,45 @@ def reproduce(
     retries: int = 2,
     progress: ProgressOption = None,
 ) -> list[Reproduction]:
-    """Repeats figures and tables of the papers, and judges their statements, as ``bufferlab reproduce`` does.
+    """Reproduces figures and tables of the papers and judges the statements of the papers.
+
+    ``bufferlab reproduce`` does the same on the command line.
 
     Parameters
     ----------
     names
         Experiments (``"abm/fig6"``), papers (``"tdt"``), or ``"all"``.
     out
-        Folder of the results; what is there already is not run again.
+        Folder of the results; finished runs in it are reused.
     scale
-        ``"quick"`` takes minutes, ``"paper"`` is the papers' own size and takes hours.
+        ``"quick"`` takes minutes; ``"paper"`` has the size of the papers' experiments and takes
+        hours.
     profile
-        Another reading of what the paper leaves open; the experiment's own by default.
+        Interpretation of details that the paper does not specify; by default that of the
+        experiment.
     seeds
-        Seeds of every point; the experiment's by default.
+        Number of seeds per point; by default that of the experiment.
     registry
-        A folder of experiments of your own.
+        A folder of custom experiments.
     first_seed
-        Another set of seeds, which begins so many behind the scenarios' own. Its verdicts are shown, and not remembered.
+        Offset of the first seed from the seeds of the scenarios. Verdicts with an offset are shown
+        but not recorded.
     executor
-        Where runs are done: ``"threads"`` of this process, ``"processes"`` of this machine, or any object with ``submit``, such as a
-        ``dask.distributed.Client``. Only the numbers that are wanted of a run travel back, and they are kept as they come.
+        Where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine, or any
+        object with ``submit``, such as a ``dask.distributed.Client``. Workers return only the
+        required numbers, which are stored as they arrive.
     jobs
-        Runs at the same time, where the executor is none of the caller's; the number of cores by default.
+        Number of runs in parallel for ``"threads"`` and ``"processes"``; by default the number of
+        cores.
     retries
-        How often a run is tried again elsewhere when its worker dies.
+        Number of further attempts on other workers after a worker dies.
     progress
-        A bar (``True``), silence (``False``), or a function that is called with a :class:`Progress`.
+        A bar (``True``), no progress (``False``), or a function that is called with a
+        :class:`Progress`.
 
     Examples
     --------
-    The papers' own size on a cluster, with the same bytes as on one machine::
+    The size of the papers on a cluster, with the same bytes as on one machine::
 
         with dask.distributed.Client("scheduler:8786") as client:
             reproduce("abm/fig6", scale="paper", executor=client)
@@ -145,7 +153,7 @@ def reproduced(
     retries: int = 2,
     progress: ProgressOption = None,
 ) -> tuple[list[Reproduction], str]:
-    """What :func:`reproduce` answers, and the same as JSON, as ``bufferlab reproduce --json`` prints it."""
+    """The results of :func:`reproduce`, and the JSON text of ``bufferlab reproduce --json``."""
     if not names:
         raise ArgumentError('reproduce() takes the names of experiments or papers, or "all"', "bufferlab.experiments() has them", "names")
     how = How.checked(executor=executor, jobs=jobs, retries=retries, progress=progress)

@@ -1,4 +1,4 @@
-"""One run: from a scenario to a folder of tables."""
+"""Single runs: scenarios in, tables and numbers out."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ __all__ = ["Metric", "Run", "Summary", "run"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that can be taken of a run."""
+    """Description of a number in the summary of a run."""
 
     id: str
     """Stable name, such as ``short.slowdown_p99`` or ``class.incast.qct_mean_ms``."""
     group: str
-    """Heading under which reports show it."""
+    """Heading in reports."""
     label: str
     """Name under the heading."""
     unit: str
     """``x``, ``us``, ``ms``, ``%``, ``#``, ``Gb/s`` or ``0..1``."""
     better: int
-    """-1: less is better; 1: more is better; 0: neither by itself."""
+    """-1: less is better. 1: more is better. 0: neither."""
     headline: bool
-    """Whether the short table on the terminal shows it."""
+    """Whether the short table on the terminal shows the metric."""
 
 
 class Summary(Mapping[str, "float | None"]):
-    """The numbers of a run by their stable names; ``None`` where a number does not exist (no flow finished).
+    """The numbers of a run by stable name; ``None`` if a number does not exist (no flow finished).
 
     >>> from bufferlab import run
     >>> summary = run("scenarios/star-incast.toml").summary
@@ -52,12 +52,12 @@ class Summary(Mapping[str, "float | None"]):
     def __init__(self, values: Mapping[str, float | None], metrics: tuple[Metric, ...], details: Any) -> None:
         self._values = dict(values)
         self.metrics = metrics
-        """What the numbers are, in the order of reports."""
+        """Descriptions of the numbers, in the order of reports."""
         self.details: dict[str, Any] = details
-        """Everything that is known, nested: flows by group, queries, bursts, ports, occupancy, links."""
+        """All details, nested: flows by group, queries, bursts, ports, occupancy, links."""
 
     def metric(self, id: str) -> Metric:
-        """What the number ``id`` is."""
+        """The description of the number ``id``."""
         return metric_called("id", id, self.metrics)
 
     def __getitem__(self, id: str) -> float | None:
@@ -84,12 +84,12 @@ class Summary(Mapping[str, "float | None"]):
 
 
 def metric_called(argument: str, id: str, metrics: Iterable[Metric]) -> Metric:
-    """The metric with a stable name, or with a name that it had in an earlier version.
+    """The metric with a stable name, or with a name from an earlier version.
 
     Raises
     ------
     UnknownNameError
-        If there is none.
+        If there is no such metric.
     """
     known = {metric.id: metric for metric in metrics}
     if not (isinstance(id, str) and _arguments.metric_id(id) in known):
@@ -98,25 +98,26 @@ def metric_called(argument: str, id: str, metrics: Iterable[Metric]) -> Metric:
 
 
 class Run:
-    """A finished run: its tables, its numbers, what was run.
+    """A finished run: its tables, its summary and its scenario.
 
-    The tables are read when they are first needed, and kept. A run without ``out`` has a temporary folder, which is removed with the last
-    object that refers to it. Pickling such a run copies its files (at most 256 MiB) into the pickle, so that another process can read them;
-    a run with ``out`` travels as the path of its folder.
+    Tables are read when they are first used, and cached. A run without ``out`` has a temporary
+    folder, which is removed with the last object that refers to it. Pickling such a run copies its
+    files (at most 256 MiB) into the pickle. The pickle of a run with ``out`` has only the path of
+    its folder.
     """
 
     def __init__(
         self, folder: str | os.PathLike[str], *, keep: TemporaryFolder | None = None
     ) -> None:
         self.folder = _arguments.path("folder", folder)
-        """Where it is."""
+        """Folder of the run."""
         self._keep = keep
         self._tables: dict[str, Table] = {}
         self._summary: Summary | None = None
         try:
             text = (self.folder / "manifest.json").read_text(encoding="utf-8")
             self.manifest: dict[str, Any] = json.loads(text)
-            """What was run, with what, and what the folder holds."""
+            """Content of ``manifest.json``: scenario, version, policy, seed and tables."""
         except (FileNotFoundError, NotADirectoryError) as error:
             raise ResultsError(
                 f"{self.folder} has no manifest.json: not a complete run",
@@ -142,7 +143,7 @@ class Run:
         self._tables, self._summary = {}, None
 
     def __eq__(self, other: object) -> bool:
-        """Whether both ran the same scenario with the same version and came to the same tables, wherever they are."""
+        """Whether scenario, version and tables are equal, regardless of the folders."""
         return self.manifest == other.manifest if isinstance(other, Run) else NotImplemented
 
     def __hash__(self) -> int:
@@ -150,7 +151,7 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """Its seed."""
+        """The seed."""
         return int(self.manifest["seed"])
 
     @property
@@ -160,13 +161,13 @@ class Run:
 
     @property
     def label(self) -> str:
-        """What it is called in a comparison: the label of its variant, or the policy's name."""
+        """Name in comparisons: the label of the variant, or the name of the policy."""
         variant = self.manifest.get("variant")
         return self.policy if variant is None else str(variant["label"])
 
     @property
     def scenario(self) -> Scenario:
-        """What ran, every default filled in."""
+        """The scenario that ran, with all defaults."""
         return Scenario._of_run(self.folder / "scenario.toml", self._keep)
 
     @property
@@ -175,12 +176,12 @@ class Run:
         return tuple(table["name"] for table in self.manifest["tables"])
 
     def table(self, name: TableName | str) -> Table:
-        """A table by its name; ``packets`` is there if the scenario has ``output.packets``.
+        """The table with a name; ``packets`` exists only if the scenario has ``output.packets``.
 
         Raises
         ------
         UnknownNameError
-            If no table is called so.
+            If there is no table of this name.
         ResultsError
             If the run has no such table, or its file cannot be read.
         """
@@ -206,7 +207,7 @@ class Run:
 
     @property
     def series(self) -> Table:
-        """Sampled occupancies and thresholds."""
+        """Sampled occupancies and thresholds, one row per sample."""
         return self.table("series")
 
     @property
@@ -236,7 +237,7 @@ class Run:
 
     @property
     def summary(self) -> Summary:
-        """Its numbers: percentiles of slowdowns and completion times, losses, occupancy, use of links."""
+        """The numbers of the run, such as slowdowns, losses, occupancy and link utilisation."""
         if self._summary is None:
             metrics, details = _bufferlab.summary(self.folder)
             values = {plain[0]: value for plain, value in metrics}
@@ -244,7 +245,7 @@ class Run:
         return self._summary
 
     def report(self) -> Path:
-        """Writes ``report.html`` into its folder and answers its path."""
+        """Writes ``report.html`` to the folder of the run and returns its path."""
         _bufferlab.report(self.folder, [], True)
         return self.folder / "report.html"
 
@@ -262,37 +263,39 @@ def run(
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Run:
-    """Runs a scenario.
+    """Runs a scenario and returns the finished run.
 
-    The interpreter is free meanwhile: other threads go on, and Ctrl-C ends the run.
+    Other Python threads continue during the run, and Ctrl-C ends it.
 
     Parameters
     ----------
     scenario
         A :class:`Scenario`, the path of a file, or a dictionary.
     seed
-        Another seed than the scenario's.
+        Seed of the run; by default that of the scenario.
     variant
-        A policy with parameters and other changes to the scenario, as :func:`compare` takes it: ``"dt(alpha=0.5)"``,
-        ``"mine.py:FairShare(part=0.5)"``, or the class of an own policy.
+        A policy with parameters and other changes to the scenario, as :func:`compare` takes it:
+        ``"dt(alpha=0.5)"``, ``"mine.py:FairShare(part=0.5)"``, or the class of a custom policy.
     out
-        Folder of the results, the same as the command line writes, with ``report.html``; an earlier run of the same scenario in it is
-        replaced. Without it, results live in a temporary folder as long as the answer.
+        Folder of the results, in the format of the command line, with ``report.html``. An earlier
+        run of the same scenario in the folder is overwritten. By default, results are in a
+        temporary folder that is removed with the returned run.
     replace
-        Replace results of another scenario that lie in ``out``, too.
+        Also overwrite results of a different scenario in ``out``.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).
     progress
-        A bar (``True``), silence (``False``), or a function that is called with a :class:`Progress`; by default a bar on a terminal.
+        A bar (``True``), no progress (``False``), or a function that is called with a
+        :class:`Progress`; by default a bar on a terminal.
 
     Raises
     ------
     ScenarioError
         If the scenario cannot be read.
     RunError
-        If it cannot run, or its run broke off.
+        If the scenario cannot run, or the run failed.
     ResultsError
-        If ``out`` holds something else than a run of this scenario. Nothing is deleted then.
+        If ``out`` has anything other than a run of this scenario. Nothing is deleted in this case.
 
     Examples
     --------
@@ -327,13 +330,13 @@ def run(
 
 
 def warn(scenario: Scenario) -> None:
-    """Shows what to check before trusting the numbers."""
+    """Issues the warnings of a scenario."""
     for problem in scenario.warnings:
         warnings.warn(str(problem), BufferlabWarning, stacklevel=_outside())
 
 
 def _outside() -> int:
-    """The ``stacklevel``, for who calls this, of the code that called the package."""
+    """The ``stacklevel``, for the caller of this function, of the code that called the package."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1

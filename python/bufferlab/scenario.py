@@ -1,4 +1,4 @@
-"""Scenarios as objects: from files, from text, from dictionaries, and changed one key at a time."""
+"""Scenarios from files, text or dictionaries, with changes of single keys."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ __all__ = ["Scenario", "ScenarioLike", "as_scenario", "schema"]
 
 
 class Scenario:
-    """What runs: a network, switches, traffic. Immutable; a change makes a new one.
+    """A network, its switches and its traffic. Immutable; a change makes a new scenario.
 
-    A scenario says the same as a file (``docs/reference/scenarios.md`` lists the keys): quantities are text with their unit, tables are dictionaries,
-    ``[[workload]]`` is a list of dictionaries. It is read when it is first needed, or when :meth:`check` is called.
+    The keys are those of scenario files (``docs/reference/scenarios.md``): quantities are text with
+    a unit, tables are dictionaries, ``[[workload]]`` is a list of dictionaries. The scenario is
+    read when it is first needed, or by :meth:`check`.
 
     Parameters
     ----------
     tables
         The keys of the scenario.
     name
-        Its name, where ``tables`` has none.
+        Name of the scenario, if ``tables`` has none.
     folder
-        Where relative paths in it (``extends``, ``flows``) start; the current folder if not given.
+        Folder that relative paths (``extends``, ``flows``) start from; by default the current
+        folder.
 
     Examples
     --------
@@ -46,7 +48,12 @@ class Scenario:
     ...     "topology": {"kind": "single_switch", "hosts": 4, "rate": "10 Gb/s", "delay": "2 us"},
     ...     "switch": {"buffer": "100 KB", "policy": "dt"},
     ...     "transport": [{"congestion_control": "dctcp"}],
-    ...     "workload": [{"kind": "incast", "fan_in": 3, "request": "60 KB", "queries_per_second_per_host": 500.0}],
+    ...     "workload": [
+    ...         {
+    ...             "kind": "incast", "fan_in": 3, "request": "60 KB",
+    ...             "queries_per_second_per_host": 500.0,
+    ...         }
+    ...     ],
     ... }, name="small")
     >>> scenario.policy, scenario.seed
     ('dt', 1)
@@ -72,14 +79,16 @@ class Scenario:
         self._text = text
         self._overrides = overrides
         self._keep = keep
-        """The temporary folder that has the file."""
+        """The temporary folder with the file."""
         self._loaded: _bufferlab.Loaded | None = None
 
     @classmethod
     def from_file(
         cls, path: str | os.PathLike[str], changes: Mapping[str, Value] | None = None, **top: Value
     ) -> Scenario:
-        """The scenario in a TOML file, or the one of this name that comes with the package, with changes as in :meth:`with_`.
+        """The scenario in a TOML file, or the scenario of the package with this name.
+
+        ``changes`` and ``top`` are those of :meth:`with_`.
 
         >>> Scenario.from_file("star-incast").name
         'star-incast'
@@ -92,7 +101,7 @@ class Scenario:
 
     @classmethod
     def _of_run(cls, path: Path, keep: TemporaryFolder | None) -> Scenario:
-        """The scenario in the folder of a run, which lives as long as the scenario."""
+        """The scenario in the folder of a run. The scenario keeps a temporary folder alive."""
         scenario = cls.__new__(cls)
         scenario._place(path, None, (), keep)
         return scenario
@@ -105,9 +114,10 @@ class Scenario:
         name: str = "scenario",
         folder: str | os.PathLike[str] | None = None,
     ) -> Scenario:
-        """The scenario that a text in TOML describes, as if it stood in ``folder/name.toml``.
+        """The scenario in a TOML text, as if it were the file ``folder/name.toml``.
 
-        >>> Scenario.from_toml('extends = "scenarios/star-incast.toml"', name="mine").set("seed", 7).seed
+        >>> mine = Scenario.from_toml('extends = "scenarios/star-incast.toml"', name="mine")
+        >>> mine.set("seed", 7).seed
         7
         """
         scenario = cls.__new__(cls)
@@ -119,26 +129,28 @@ class Scenario:
     @overload
     def set(self, key: str, value: Value) -> Scenario: ...
     def set(self, key: str, value: Value) -> Scenario:
-        """A scenario in which ``key`` has another value, as ``--set`` on the command line has it.
+        """A scenario with another value of ``key``, like ``--set`` on the command line.
 
-        ``key`` is dotted; entries of a list are named by number or by name: ``workload.0.load``, ``workload.web_search.load``. A table is
-        merged with what is there; another policy starts with its own defaults.
+        ``key`` is dotted. A list entry is given by number or name: ``workload.0.load``,
+        ``workload.web_search.load``. A table is merged with the existing one; a different policy
+        starts from its defaults.
 
         >>> star = Scenario.from_file("scenarios/star-incast.toml")
-        >>> star.set("switch.policy", {"name": "abm", "alpha": 0.25}).set("duration", "2 ms").duration_seconds
+        >>> abm = star.set("switch.policy", {"name": "abm", "alpha": 0.25})
+        >>> abm.set("duration", "2 ms").duration_seconds
         0.002
         """
         key = _arguments.text("key", key, 'a dotted key, such as "switch.buffer"')
         return self._set_text(key, _toml.value(value, key))
 
     def _set_text(self, key: str, value: str) -> Scenario:
-        """The same with a value as the command line has it: TOML, or a bare word for a string."""
+        """Sets ``key`` to a value in the syntax of the command line: TOML, or a bare word."""
         changed = type(self).__new__(type(self))
         changed._place(self._path, self._text, (*self._overrides, (key, value)), self._keep)
         return changed
 
     def with_(self, changes: Mapping[str, Value] | None = None, **top: Value) -> Scenario:
-        """Several changes at once: dotted keys in a dictionary, keys of the top as keywords.
+        """A scenario with several changes: dotted keys in a dictionary, top-level keys as keywords.
 
         >>> star = Scenario.from_file("scenarios/star-incast.toml")
         >>> star.with_({"switch.policy": "cs"}, seed=3, duration="1 ms").seed
@@ -158,35 +170,35 @@ class Scenario:
         return self._loaded
 
     def _load_as(self, variant: str | None) -> _bufferlab.Loaded:
-        """The same as a variant."""
+        """The loaded scenario, with the changes of ``variant`` if given."""
         return self._load() if variant is None else _bufferlab.load(*self._source(), variant)
 
     def _source(self) -> _bufferlab._Source:
         return (self._path, self._text, list(self._overrides))
 
     def check(self) -> Scenario:
-        """Reads it, and builds its network once, which finds what only shows when policies meet switches.
+        """Reads the scenario, builds its network once, and returns the scenario.
 
-        Returns the scenario itself.
+        Building finds mistakes in the combination of policies and switches.
 
         Raises
         ------
         ScenarioError
-            With everything that is wrong: file, line, key, and what to do.
+            With all mistakes: file, line, key and advice.
         RunError
-            If it can be read, but its network cannot be built.
+            If the scenario can be read, but its network cannot be built.
         """
         self._load().check()
         return self
 
     @property
     def name(self) -> str:
-        """Its name, for folders and titles."""
+        """Name of the scenario, for folders and titles."""
         return self._load().name
 
     @property
     def description(self) -> str:
-        """What it shows."""
+        """Purpose of the scenario."""
         return self._load().description
 
     @property
@@ -196,7 +208,7 @@ class Scenario:
 
     @property
     def duration_seconds(self) -> float:
-        """How long traffic arrives (s)."""
+        """Time during which traffic arrives (s)."""
         return self._load().duration_seconds
 
     @property
@@ -206,17 +218,17 @@ class Scenario:
 
     @property
     def resolved(self) -> str:
-        """The scenario as TOML with every default written out: what is kept beside its results."""
+        """The scenario as TOML with all defaults, as stored with the results."""
         return self._load().resolved
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What to check before trusting the numbers."""
+        """Warnings: what to check before you trust the numbers."""
         return tuple(Problem(*fields) for fields in self._load().warnings)
 
     def __getstate__(self) -> _State:
-        # Files stay files: another process finds them by their absolute path. Where it does not, it
-        # takes the content as it was here. Own classes come along.
+        # The pickle refers to files by absolute path. It also has their content, for a process that
+        # cannot find the files, and the custom classes.
         packed, resolved = None, None
         try:
             loaded = self._load()
@@ -244,7 +256,10 @@ class Scenario:
             self._place(path, text, overrides)
 
     def _content(self) -> object:
-        """What equal scenarios have in common: every key and every file; the way it is written, where it cannot be read."""
+        """The content that equality compares: all keys and all files.
+
+        For a scenario that cannot be read: the path, the text and the changes.
+        """
         try:
             loaded = self._load()
         except ScenarioError:
@@ -252,7 +267,7 @@ class Scenario:
         return (loaded.resolved, tuple(loaded.inputs))
 
     def __eq__(self, other: object) -> bool:
-        """Whether both say the same: every key with its default, and the files that they refer to."""
+        """Whether all keys, defaults included, and all files are equal."""
         return self._content() == other._content() if isinstance(other, Scenario) else NotImplemented
 
     def __hash__(self) -> int:
@@ -271,14 +286,14 @@ _State = tuple[
     Union[Parcel, None],
     Union[tuple[str, list[tuple[str, bytes]]], None],
 ]
-"""Path, text, changes, own classes, the temporary folder of the path, and the content of a file with the files that it refers to."""
+"""Path, text, changes, custom classes, temporary folder, and content of the file and its inputs."""
 
 ScenarioLike = Union[Scenario, str, "os.PathLike[str]", Mapping[str, Value]]
-"""A scenario, the path of its file, the name of one that comes with the package, or its tables."""
+"""A scenario, the path of its file, the name of a scenario of the package, or its tables."""
 
 
 def as_scenario(scenario: ScenarioLike) -> Scenario:
-    """What every function makes of its first argument: a path is read, a dictionary described.
+    """Converts a path, a name or tables to a scenario.
 
     >>> as_scenario("star-incast").name
     'star-incast'
@@ -293,7 +308,7 @@ def as_scenario(scenario: ScenarioLike) -> Scenario:
 
 
 def _place_of(name: str, folder: str | os.PathLike[str] | None) -> Path:
-    """Where a scenario without a file would be."""
+    """The path that the file of a scenario without a file would have."""
     name = _arguments.text("name", name, "a name")
     if not name or "/" in name or "\0" in name:
         raise _arguments.refuse("name", name, "a name without a slash")
@@ -302,7 +317,7 @@ def _place_of(name: str, folder: str | os.PathLike[str] | None) -> Path:
 
 
 def _file_of(argument: str, path: str | os.PathLike[str]) -> Path:
-    """The file at a path; of a name without a file, the scenario that comes with the package."""
+    """The file at a path, or, if there is none, the scenario of the package with this name."""
     found = _arguments.path(argument, path, "a Scenario, the path of its file, a name of bufferlab.scenarios(), or a dictionary")
     if _is_name(found) and not found.exists():
         return scenarios().get(str(found), found)
@@ -314,7 +329,7 @@ def _is_name(path: Path) -> bool:
 
 
 def _demand(path: Path) -> None:
-    """The file must be there; else the error says what could be meant."""
+    """Raises an error with a suggestion if the file does not exist."""
     if path.exists():
         return
     known = scenarios()

@@ -1,4 +1,4 @@
-"""The scenarios that come with the package: an installed wheel has no clone beside it."""
+"""The scenarios in the package, for users without a clone of the repository."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from ._folders import TemporaryFolder
 __all__ = ["scenarios"]
 
 _unpacked: tuple[TemporaryFolder, dict[str, Path]] | None = None
-"""Where they are while the interpreter runs, once they were asked for."""
+"""The temporary folder with the scenarios, created at the first request and kept until exit."""
 
 
 def scenarios(folder: str | os.PathLike[str] | None = None) -> dict[str, Path]:
-    """The scenarios that come with the package, as files by name: to run, to read, or to build on with ``extends``.
+    """The files of the scenarios in the package, by name.
 
-    Each of them opens with what it shows. They are the same as in the folder ``scenarios`` of the repository, with the files that they name beside them; those
-    that replay reference data (``artifact-…``) need the repository and are left out.
+    Run them, read them, or build on them with ``extends``. Each file begins with a description. The
+    files are those in the folder ``scenarios`` of the repository, with the files that they refer
+    to. Scenarios that replay reference data (``artifact-…``) need the repository and are not
+    included.
 
     Parameters
     ----------
     folder
-        Where to write them, for you to keep and change; files of the same name there are replaced. Without it they lie in a temporary folder as long as the
-        interpreter runs.
+        Write the scenarios to this folder, to keep or change them; files of the same name are
+        replaced. By default, the scenarios are in a temporary folder until the interpreter exits.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""SONiC's buffer configurations: read, explained, checked, turned into test vectors, and asked what another alpha would do.
+"""SONiC's buffer configurations: explanations, checks, predictions, test vectors, what-if runs.
 
 >>> from bufferlab import sonic
 >>> switch = sonic.read("testdata/sonic/switch", chip="trident3")
@@ -7,7 +7,7 @@
 >>> switch.vectors().groups[0]["pause"]
 {'formula': 4117, 'simulated': 4117}
 
-``docs/how-to/operators.md`` says what the answers mean.
+``docs/how-to/operators.md`` explains the results.
 """
 
 from __future__ import annotations
@@ -56,32 +56,32 @@ _U32_MAX = (1 << 32) - 1
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a configuration, or worth to know."""
+    """A problem in a configuration, or a remark about it."""
 
     rule: str
     """Number of the rule (``SB003``)."""
     name: str
-    """Its name."""
+    """Name of the rule."""
     severity: str
     """``error``, ``warning`` or ``info``."""
     message: str
-    """What is wrong, with figures."""
+    """The problem, with numbers."""
     place: Mapping[str, Any]
     """File, line, table, key and field."""
     suggestion: str
-    """What to change."""
+    """The suggested change; may be empty."""
     plain: Mapping[str, Any]
-    """Everything, as ``bufferlab sonic lint --format json`` prints it."""
+    """All fields, as in the output of ``bufferlab sonic lint --format json``."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a configuration means."""
+    """The meaning of a configuration."""
 
     plain: Mapping[str, Any]
-    """Memory, ports and the limits on the way of every class."""
+    """Memory, ports, and all limits for every class."""
     text: str
-    """The same for people."""
+    """The explanation as text."""
 
     def __str__(self) -> str:
         return self.text
@@ -89,14 +89,14 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Difference:
-    """What a change of configuration means, in bytes and consequences."""
+    """The effect of a configuration change, in bytes and findings."""
 
     new_errors: bool
-    """Whether an error-level finding is new."""
+    """Whether there is a new finding with severity ``error``."""
     plain: Mapping[str, Any]
-    """Changes, and findings that are new or gone, as ``bufferlab sonic diff --json`` prints them."""
+    """Changes, new findings and resolved findings, as in ``bufferlab sonic diff --json``."""
     text: str
-    """The same for people."""
+    """The difference as text."""
 
     def __str__(self) -> str:
         return self.text
@@ -104,12 +104,12 @@ class Difference:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Where a chip pauses, drops and resumes."""
+    """Predicted limits at which a chip pauses, drops and resumes."""
 
     plain: Mapping[str, Any]
-    """Terms of what is shared, groups, queues and headroom pools."""
+    """Terms of the shared buffer, priority groups, queues and headroom pools."""
     text: str
-    """The same for people."""
+    """The prediction as text."""
 
     def __str__(self) -> str:
         return self.text
@@ -117,18 +117,18 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Vectors:
-    """Test vectors: by the rules of the chip, and simulated packet by packet."""
+    """Test vectors, from the formulas of the chip and from a packet-level simulation."""
 
     groups: Sequence[Mapping[str, Any]]
-    """Lossless groups by profile."""
+    """Lossless priority groups, one entry per profile."""
     queues: Sequence[Mapping[str, Any]]
-    """Lossy queues by profile."""
+    """Lossy queues, one entry per profile."""
     plain: Mapping[str, Any]
-    """Everything."""
+    """All test vectors as plain data."""
     text: str
-    """A table."""
+    """The test vectors as a table."""
     qos_params: str
-    """The YAML of sonic-mgmt's qualification."""
+    """The test vectors as YAML for the QoS tests of sonic-mgmt."""
 
     def __str__(self) -> str:
         return self.text
@@ -136,48 +136,51 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Choice:
-    """Something that is compared."""
+    """A setting in a what-if comparison."""
 
     label: str
     """Name in tables."""
     meaning: str
-    """What it means on the switch."""
+    """Meaning on the switch."""
     variant: str
-    """As :func:`bufferlab.compare` takes it."""
+    """Variant for :func:`bufferlab.compare`."""
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What runs say about the choices."""
+    """The recommended choice, from simulation runs."""
 
     choice: str
-    """Label of the choice; ``today`` where nothing is surely better, ``none`` where today's setting loses lossless packets
-    and no other one is sound."""
+    """Label of the choice.
+
+    ``today`` if no choice is significantly better; ``none`` if today's setting loses lossless
+    packets and no other choice is safe.
+    """
     reasons: tuple[str, ...]
-    """Why."""
+    """Reasons for the choice."""
     caveats: tuple[str, ...]
-    """What to keep in mind."""
+    """Limits of the recommendation."""
     comparison: Comparison
-    """The numbers."""
+    """The comparison of all choices."""
     text: str
-    """Table, recommendation and caveats for people."""
+    """Table, recommendation and caveats as text."""
 
     def __str__(self) -> str:
         return self.text
 
 
 class WhatIf:
-    """A scenario of a configuration, and what is compared in it."""
+    """A scenario of a configuration, and the choices to compare in it."""
 
     def __init__(self, plan: _bufferlab.SonicWhatIf, question: tuple[Configuration, dict[str, Any]]) -> None:
         self._plan = plan
         self._question = question
         self.scenario = plan.scenario()
-        """The scenario file: write it where you like, `bufferlab run` plays it."""
+        """The text of the scenario file, for `bufferlab run`."""
         self.choices = tuple(Choice(*plain) for plain in plan.choices())
-        """What is compared, today's configuration first."""
+        """The choices to compare, today's configuration first."""
         self.notes = tuple(plan.notes())
-        """What was simplified."""
+        """Simplifications of the scenario."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         configuration, arguments = self._question
@@ -192,26 +195,27 @@ class WhatIf:
         jobs: int | None = None,
         progress: ProgressOption = None,
     ) -> Recommendation:
-        """Runs every choice with every seed and judges the difference.
+        """Runs every choice with every seed and recommends a choice.
 
         Parameters
         ----------
         seeds
             Number of seeds.
         out
-            Folder of the scenario (``what-if.toml``) and the runs (``compare``), as the command line writes it; without it, they live as long as
-            the answer.
+            Folder of the scenario (``what-if.toml``) and the runs (``compare``), in the format of
+            the command line. By default, a temporary folder that is removed with the returned
+            recommendation.
         replace
-            Remove runs of another scenario from the folder first.
+            First remove runs of a different scenario from the folder.
         jobs
-            Runs at the same time; the number of cores by default.
+            Number of runs in parallel; by default the number of cores.
         progress
-            As for :func:`bufferlab.compare`.
+            Progress, as for :func:`bufferlab.compare`.
 
         Raises
         ------
         RunError, ResultsError
-            As :func:`bufferlab.compare`.
+            In the cases of :func:`bufferlab.compare`.
         """
         how = How.checked(seeds=seeds, out=out, replace=replace, jobs=jobs, progress=progress)
         keep = TemporaryFolder() if how.out is None else None
@@ -219,7 +223,7 @@ class WhatIf:
         self._plan.write(folder, how.replace)
         path = folder / "what-if.toml"
         with warnings.catch_warnings():
-            # What the scenario warns of is among the notes.
+            # The notes include the warnings of the scenario.
             warnings.simplefilter("ignore", BufferlabWarning)
             comparison = compare(
                 Scenario.from_file(path),
@@ -236,7 +240,7 @@ class WhatIf:
 
 
 class Probe:
-    """A simulated chip with the two calls of an executor of sonic-mgmt's MMU probing.
+    """A simulated chip with the two calls of an executor for the MMU probing of sonic-mgmt.
 
     >>> from bufferlab import sonic
     >>> probe = sonic.read("testdata/sonic/switch", chip="trident3").probe("pfc_xoff")
@@ -248,22 +252,22 @@ class Probe:
     def __init__(self, chip: _bufferlab.SonicProbe, probe: str) -> None:
         self._chip = chip
         self.probe = probe
-        """What it looks for: ``pfc_xoff``, ``pfc_xon``, ``ingress_drop``, ``egress_drop`` or ``headroom_pool``."""
+        """Kind of the probe, such as ``pfc_xoff``; :data:`PROBES` has all kinds."""
 
     def same_chip(self, probe: str) -> Probe:
-        """A probe of another kind on the same chip, whose packets and kept groups both see."""
+        """A probe of another kind that shares the chip, with its packets and persistent groups."""
         return Probe(self._chip, _arguments.choice("probe", probe, PROBES))
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise _not_pickled("a probe", "it has a simulated chip with its packets: make it where you use it, with `Configuration.probe`")
 
     def request(self, **request: Any) -> Mapping[str, Any]:
-        """Any request of ``bufferlab sonic probe``; answers its answer.
+        """Sends a request of ``bufferlab sonic probe`` and returns the answer.
 
         Raises
         ------
         ConfigurationError
-            A request that makes no sense.
+            If the request is invalid.
         """
         try:
             line = json.dumps(request, default=_plain_number, allow_nan=False)
@@ -275,16 +279,19 @@ class Probe:
         return answer
 
     def persist(self, src_port: int, dst_port: int, count: int, *, pg: int) -> None:
-        """Keeps so many packets of a group in the switch whenever it is emptied: how a tester goes from group to group of a headroom pool."""
+        """Keeps ``count`` packets of a priority group in the switch whenever it is emptied.
+
+        A tester of a headroom pool fills one group after another in this way.
+        """
         ports = _ports(src_port, dst_port)
         self.request(op="persist", **ports, value=_arguments.whole("count", count), pg=_arguments.whole("pg", pg, most=_U8_MAX))
 
     def drain(self) -> None:
-        """Empties the switch; nothing is kept any more."""
+        """Empties the switch, including persistent packets."""
         self.request(op="drain")
 
     def prepare(self, src_port: int, dst_port: int) -> None:
-        """Empties the switch, but for what is kept."""
+        """Empties the switch, except for persistent packets."""
         self.request(op="prepare", **_ports(src_port, dst_port))
 
     def check(
@@ -297,8 +304,11 @@ class Probe:
         iteration: int = 0,
         **traffic_keys: int,
     ) -> tuple[bool, bool]:
-        """Sends ``value`` packets and looks: whether that worked, and whether the threshold was reached. Of ``pfc_xon``, ``dst_port_b=`` names the port
-        that holds what ``dst_port`` does not let go."""
+        """Sends ``value`` packets; returns success, and whether the threshold was reached.
+
+        For ``pfc_xon``, ``dst_port_b=`` is the port that holds the packets that ``dst_port`` does
+        not drain.
+        """
         answer = self.request(
             op="check",
             probe=self.probe,
@@ -313,18 +323,18 @@ class Probe:
 
 
 class Configuration:
-    """The configuration of one chip. Made by :func:`read`."""
+    """The configuration of one chip, from :func:`read`."""
 
     def __init__(
         self, plain: _bufferlab.SonicConfiguration, chip: str | None, source: tuple[list[tuple[str, bytes]], str] | None = None
     ) -> None:
         self._plain = plain
         self._source = source
-        """The files that it was read from, and its name among their chips; a running switch has none."""
+        """The source files and the name of the chip; ``None`` for a running switch."""
         self.chip = chip
-        """The chip family by name, where it was named."""
+        """Name of the chip family, if given."""
         self.problems = tuple(plain.problems())
-        """What was not understood."""
+        """Parts of the configuration that were not understood."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._source is None:
@@ -332,12 +342,12 @@ class Configuration:
         return (_read_again, (*self._source, self.chip))
 
     def explain(self) -> Explanation:
-        """What it means: the memory, and every limit on the way of every class."""
+        """Explains the memory, and all limits for every class."""
         plain, text = self._plain.explain(self.chip)
         return Explanation(json.loads(plain), text)
 
     def lint(self, *, allow: Mapping[str, str] | None = None, round_trip_us: float = 8.0) -> tuple[Finding, ...]:
-        """What is wrong with it.
+        """Finds problems in the configuration.
 
         Parameters
         ----------
@@ -349,7 +359,7 @@ class Configuration:
         Raises
         ------
         ConfigurationError
-            An unknown rule or chip, or no reason.
+            If a rule or chip is unknown, or a reason is missing.
         """
         given = {} if allow is None else _arguments.mapping("allow", allow, '{"SB008": "hosts mark by delay"}')
         rules = [(_arguments.text("allow", rule), _arguments.text(f'allow["{rule}"]', why, "a reason")) for rule, why in given.items()]
@@ -358,23 +368,24 @@ class Configuration:
         return tuple(_finding(plain) for plain in found)
 
     def predict(self, *, packet_bytes: int = 64) -> Prediction:
-        """Where the chip pauses, drops and resumes.
+        """Predicts where the chip pauses, drops and resumes, for packets of ``packet_bytes``
+        (bytes).
 
         Raises
         ------
         ConfigurationError
-            An unknown chip, or pools without sizes.
+            If the chip is unknown, or pools have no sizes.
         """
         plain, text = self._plain.predict(self.chip, _packet_bytes(packet_bytes))
         return Prediction(json.loads(plain), text)
 
     def vectors(self, *, packet_bytes: int = 64) -> Vectors:
-        """Test vectors for qualification.
+        """Test vectors for qualification with packets of ``packet_bytes`` (bytes).
 
         Raises
         ------
         ConfigurationError
-            As :meth:`predict`.
+            In the cases of :meth:`predict`.
         """
         text_of_json, text, qos_params = self._plain.vectors(self.chip, _packet_bytes(packet_bytes))
         plain = json.loads(text_of_json)
@@ -386,12 +397,12 @@ class Configuration:
         return Probe(self._plain.probe(self.chip, _packet_bytes(packet_bytes)), probe)
 
     def diff(self, other: Configuration) -> Difference:
-        """What a change from this configuration to another one means.
+        """The effect of a change from this configuration to another configuration.
 
         Raises
         ------
         ConfigurationError
-            An unknown chip.
+            If the chip is unknown.
         """
         _arguments.instance("other", other, Configuration, "a Configuration of sonic.read")
         plain, text = self._plain.diff(other._plain, self.chip if self.chip is not None else other.chip)
@@ -409,7 +420,9 @@ class Configuration:
         request: str | int | None = None,
         duration: str | float | None = None,
     ) -> WhatIf:
-        """A scenario of it, beside other alphas, ABM and Reverie; :meth:`WhatIf.run` compares them.
+        """A scenario that compares the configuration with other alphas, ABM and Reverie.
+
+        :meth:`WhatIf.run` runs the comparison.
 
         Parameters
         ----------
@@ -418,20 +431,24 @@ class Configuration:
         traffic
             ``rdma-tcp``, ``incast``, ``web-search`` or ``storage``.
         leaves
-            A leaf–spine of so many leaves and half as many spines, all of them this switch; by default, one switch with a host behind every port.
+            Number of leaves of a leaf–spine network with half as many spines, all of them this
+            switch. By default, one switch with a host at every port.
         load
-            Offered load as a part of the hosts' links.
+            Offered load as a fraction of the rate of the host links.
         fan_in
-            Servers that answer a client at once; 32, or all other hosts, by default.
+            Number of servers that answer a client at the same time; by default 32, or all other
+            hosts.
         request
-            Size of all answers together (``"2 MB"``, or bytes); a quarter of the shared buffer by default.
+            Total size of the answers (``"2 MB"``, or bytes); by default a quarter of the shared
+            buffer.
         duration
-            Time in which flows start (``"20 ms"``, or seconds); as long as about 2.5 million packet-hops take by default.
+            Time in which flows start (``"20 ms"``, or seconds); by default the time of about 2.5
+            million packet-hops.
 
         Raises
         ------
         ConfigurationError
-            Traffic that does not fit, or a configuration with other ports.
+            If the traffic does not fit, or the other configuration has different ports.
         ArgumentError
             If an argument is wrong.
         """
@@ -462,16 +479,16 @@ class Configuration:
 
 
 PROBES = ("pfc_xoff", "pfc_xon", "ingress_drop", "egress_drop", "headroom_pool")
-"""What a probe can look for."""
+"""Kinds of probes."""
 
 TRAFFIC = ("rdma-tcp", "incast", "web-search", "storage")
-"""The traffic of a what-if."""
+"""Kinds of traffic of a what-if."""
 
 _PACKET_BYTES_MAX = 65_536
 
 
 def _ports(src_port: int, dst_port: int) -> dict[str, int]:
-    """The ports of a probe."""
+    """Checks the ports of a probe request."""
     return {
         "src_port": _arguments.whole("src_port", src_port, most=_U32_MAX),
         "dst_port": _arguments.whole("dst_port", dst_port, most=_U32_MAX),
@@ -483,7 +500,7 @@ def _packet_bytes(value: int) -> int:
 
 
 def _plain_number(value: Any) -> int:
-    """A number of NumPy, as JSON has it."""
+    """Converts an integer of NumPy for JSON."""
     return operator.index(value)
 
 
@@ -492,34 +509,36 @@ def _not_pickled(what: str, help: str) -> ArgumentError:
 
 
 def _ask_again(configuration: Configuration, arguments: dict[str, Any]) -> WhatIf:
-    """The what-if that was pickled."""
+    """Unpickles a what-if."""
     return configuration.what_if(**arguments)
 
 
 def _read_again(files: list[tuple[str, bytes]], name: str, chip: str | None) -> Configuration:
-    """The configuration that was pickled."""
+    """Unpickles a configuration."""
     found = dict(_bufferlab.sonic_read(files, None))
     return Configuration(found[name], chip, (files, name))
 
 
 @dataclass(frozen=True)
 class TunedProfile:
-    """A profile whose alpha follows congestion."""
+    """A profile whose alpha is tuned to congestion."""
 
     name: str
-    """Its name."""
+    """Name of the profile."""
     configured: int
     """``dynamic_th`` as configured."""
     applied: int
-    """What the switch has now."""
+    """``dynamic_th`` on the switch now."""
     bounds: tuple[int, int]
-    """The least and the largest that it may get."""
+    """Lowest and highest ``dynamic_th`` that the tuner may set."""
     queues: int
-    """Queues and groups that have it."""
+    """Number of queues and priority groups with the profile."""
 
 
 class Tuner:
-    """Alphas of a running switch that follow congestion, as ``bufferlab sonic tune`` sets them. What was configured comes back at the end of a ``with`` block.
+    """Tunes the alphas of a running switch to congestion, as ``bufferlab sonic tune`` does.
+
+    The end of a ``with`` block restores the configured values.
 
     .. code-block:: python
 
@@ -534,22 +553,24 @@ class Tuner:
     redis
         The Redis of the switch: ``"host:port"``, or the path of its socket.
     apply
-        Write ``dynamic_th``; a dry run by default.
+        Write ``dynamic_th``; by default, a dry run.
     down, up
-        Steps that it may fall below, and rise above, the configured one.
+        Maximum number of steps of ``dynamic_th`` below and above the configured value.
     hold
-        Intervals from one change of a profile to the next.
+        Minimum number of intervals between two changes of a profile.
     faults
-        Faults in a row after which everything is put back.
+        Number of consecutive faults after which all configured values are restored.
     lossless
-        Tune lossless groups, too: that moves the points at which they pause.
+        Also tune lossless groups, which moves their pause thresholds.
     journal
-        File that keeps what was configured, for as long as something else is; what a killed tuner left is put back first. One in the current folder with the address in its name by default.
+        File with the configured values while other values are applied. The values from the journal
+        of a killed tuner are restored first. By default, a file in the current folder with the
+        address in its name.
 
     Raises
     ------
     ConfigurationError
-        No answer, or no profile that could be tuned.
+        If the switch does not answer, or has no profile that can be tuned.
     """
 
     def __init__(
@@ -587,28 +608,30 @@ class Tuner:
 
     @property
     def profiles(self) -> tuple[TunedProfile, ...]:
-        """The profiles that are tuned."""
+        """The tuned profiles."""
         return tuple(TunedProfile(*plain) for plain in self._tuner.profiles())
 
     @property
     def must_end(self) -> bool:
-        """Whether there were too many faults in a row."""
+        """Whether there were too many consecutive faults."""
         return self._tuner.must_end()
 
     def step(self, at: float | None = None) -> list[Mapping[str, Any]]:
-        """Looks at the counters, and changes what is due: what happened, as the key ``what`` of ``bufferlab sonic tune --json`` has it.
+        """Reads the counters and applies due changes; returns the events.
+
+        The events have the format of the key ``what`` of ``bufferlab sonic tune --json``.
 
         Parameters
         ----------
         at
-            When the counters were read (seconds, from any beginning); now by default.
+            Time of the counters (seconds, from any origin); by default the current time.
         """
         now = time.monotonic() - self._start if at is None else _arguments.number("at", at)
         events: list[Mapping[str, Any]] = json.loads(self._tuner.step(now))
         return events
 
     def revert(self) -> list[Mapping[str, Any]]:
-        """Puts back what was configured."""
+        """Restores the configured values and returns the events."""
         events: list[Mapping[str, Any]] = json.loads(self._tuner.revert())
         return events
 
@@ -644,7 +667,7 @@ def _files(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
             continue
         found = sorted(file for file in path.iterdir() if file.suffix in _ENDINGS and file.is_file())
         if not found:
-            raise ConfigurationError(f"no .json, .ini or .txt lies in {path}", "give a folder with config_db.json, or the files themselves")
+            raise ConfigurationError(f"{path} has no .json, .ini or .txt file", "give a folder with config_db.json, or the files themselves")
         files.extend(found)
     return [(str(file), _content(file)) for file in files]
 
@@ -652,7 +675,9 @@ def _files(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
 def read_chips(
     *paths: str | os.PathLike[str], redis: str | None = None, chip: str | None = None
 ) -> dict[str, Configuration]:
-    """The configuration of every chip of a switch, by name (``asic0``); a switch with one chip has one, without a name.
+    """The configuration of every chip of a switch, by name (``asic0``).
+
+    The only chip of a switch has an empty name.
 
     Parameters
     ----------
@@ -661,12 +686,12 @@ def read_chips(
     redis
         The Redis of a running switch: ``"host:port"``, or the path of its socket.
     chip
-        The chip family, where the configuration does not tell it.
+        The chip family, if the configuration does not contain it.
 
     Raises
     ------
     ConfigurationError
-        A file or database that cannot be read.
+        If a file or database cannot be read.
     """
     given = [_arguments.path(f"paths[{place}]", path) for place, path in enumerate(paths)]
     redis = _arguments.optional_text("redis", redis, "the Redis of a switch, such as \"localhost:6379\"")
@@ -679,7 +704,7 @@ def read_chips(
 
 
 def read(*paths: str | os.PathLike[str], redis: str | None = None, chip: str | None = None) -> Configuration:
-    """The configuration of a switch with one chip: arguments and errors as :func:`read_chips`."""
+    """The configuration of a switch with one chip; see :func:`read_chips` for the arguments."""
     found = read_chips(*paths, redis=redis, chip=chip)
     if len(found) > 1:
         raise ConfigurationError(f"the files describe several chips: {', '.join(found)}", "use read_chips")

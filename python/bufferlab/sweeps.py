@@ -1,4 +1,7 @@
-"""Grids over keys of a scenario, for several policies and seeds; interrupted, continued, extended, and spread over machines."""
+"""Grids over keys of a scenario, for several policies and seeds.
+
+Sweeps can be interrupted, resumed, extended, and distributed over machines.
+"""
 
 from __future__ import annotations
 
@@ -30,26 +33,27 @@ __all__ = ["Sweep", "sweep"]
 
 
 class Sweep:
-    """What a sweep has found: a folder with a run for every point, policy and seed.
+    """The results of a sweep: a folder with a run for every point, policy and seed.
 
-    ``Sweep(folder)`` opens a sweep that was done before, by Python or by the command line. Pickling a sweep without ``out`` copies its runs (at
-    most 256 MiB) into the pickle, so that another process can read them; one with ``out`` travels as the path of its folder.
+    ``Sweep(folder)`` opens a finished sweep of Python or of the command line. Pickling a sweep
+    without ``out`` copies its runs (at most 256 MiB) into the pickle. The pickle of a sweep with
+    ``out`` has only the path of its folder.
 
     Raises
     ------
     ResultsError
-        If the folder holds no finished sweep.
+        If the folder has no finished sweep.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, text: str = "", kept: int = 0, keep: TemporaryFolder | None = None) -> None:
         self.folder = _arguments.path("folder", folder)
-        """Where the runs are, with ``sweep.csv`` and ``sweep.html``."""
+        """Folder of the runs, with ``sweep.csv`` and ``sweep.html``."""
         self.keys = _varied_keys(self.folder)
         """The varied keys."""
         self.text = _arguments.text("text", text)
-        """The headline metrics, as the command line prints them; empty where the sweep was opened from its folder."""
+        """The headline metrics as text; empty for a sweep opened from a folder."""
         self.kept = kept
-        """How many runs were there already."""
+        """Number of reused runs."""
         self._keep = keep
 
     def _parcel(self) -> Parcel:
@@ -64,10 +68,12 @@ class Sweep:
         self.keys, self.text, self.kept = state["keys"], state["text"], state["kept"]
 
     def table(self) -> Table:
-        """One row per point, metric and policy, with a column for every varied key: mean, interval, change against the baseline.
+        """One row per point, metric and policy: varied keys, mean, interval, change against the
+        baseline.
 
-        A key whose values are all numbers has a column of numbers, one of truth values a column of these. Sizes, rates and times keep their text
-        and have a second column in base units: ``switch.buffer_bytes``, ``topology.rate_bps``, ``duration_seconds``.
+        A key whose values are all numbers has a numeric column; a key whose values are all booleans
+        has a boolean column. Sizes, rates and times have a text column and a second column in base
+        units: ``switch.buffer_bytes``, ``topology.rate_bps``, ``duration_seconds``.
         """
         words = [*self.keys, "metric", "group", "label", "unit", "policy"]
         numbers = ["mean", "ci95_half_width", "change", "change_ci95_low", "change_ci95_high"]
@@ -88,8 +94,10 @@ class Sweep:
         return Table(pyarrow.table(columns), name="sweep")
 
     def points(self) -> dict[str, Comparison]:
-        """The points of the sweep that have results, by the name of their folder: each is a comparison of its own. Points of an earlier sweep over other
-        keys in the same folder are left out."""
+        """The points of the sweep that have results, as comparisons by the name of their folder.
+
+        Points of an earlier sweep over other keys in the same folder are not included.
+        """
         path = self.folder / "sweep.json"
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
@@ -106,7 +114,7 @@ class Sweep:
 
 
 def _varied_keys(folder: Path) -> tuple[str, ...]:
-    """What stands before the metric in the first line of ``sweep.csv``."""
+    """The column names before ``metric`` in the first line of ``sweep.csv``."""
     path = folder / "sweep.csv"
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -134,7 +142,7 @@ def sweep(
     verify: bool = False,
     progress: ProgressOption = None,
 ) -> Sweep:
-    """Runs a grid over keys of a scenario. What is there already is not run again.
+    """Runs a grid over keys of a scenario. Finished runs are reused.
 
     Parameters
     ----------
@@ -143,53 +151,62 @@ def sweep(
     vary
         Dotted keys with their values; the last key varies fastest.
     policies
-        The policies, the baseline first; the scenario's own by default.
+        The policies, the baseline first; by default the policy of the scenario.
     variants
-        Policies with parameters and other changes, behind the policies, as :func:`compare` takes them.
+        Policies with parameters and other changes, after ``policies``; see :func:`compare`.
     seeds
-        Number of seeds of every point: the scenario's and the ones that follow it.
+        Number of seeds per point, from the seed of the scenario upwards.
     out
-        Folder of the results, the same as the command line writes. A sweep in it is continued, and may be extended by values, policies and seeds.
-        Runs of another scenario at its points are refused. Runs from before the file of a custom class was last changed are made again.
+        Folder of the results, in the format of the command line. A sweep in the folder is resumed,
+        and may be extended by values, policies and seeds. Runs of a different scenario at its
+        points are refused. Runs from before the last change of a custom class are repeated.
     replace
-        Remove runs of another scenario at the points of this sweep first.
+        First remove runs of a different scenario at the points of this sweep.
     executor
-        Where runs are done: ``"threads"`` of this process, ``"processes"`` of this machine, or any object with ``submit``, such as a
-        ``dask.distributed.Client``. Results are stored as they come.
+        Where runs execute: ``"threads"`` of this process, ``"processes"`` of this machine, or any
+        object with ``submit``, such as a ``dask.distributed.Client``. Results are stored as they
+        arrive.
     jobs
-        Runs at the same time, where the executor is none of the caller's; the number of cores by default.
+        Number of runs in parallel for ``"threads"`` and ``"processes"``; by default the number of
+        cores.
     retries
-        How often a run is tried again elsewhere when its worker dies or cannot write. A scenario that is at fault is not tried again.
+        Number of further attempts after a worker dies or cannot write. An invalid scenario is not
+        tried again.
     shared
-        Workers see ``out`` under the same path: they write there themselves, and nothing travels back.
+        Whether workers see ``out`` under the same path. They then write the results there and
+        return nothing.
     verify
         Check packet conservation and the ledger after every event, not only at the end (slow).
     progress
-        A bar (``True``), silence (``False``), or a function that is called with a :class:`Progress`.
+        A bar (``True``), no progress (``False``), or a function that is called with a
+        :class:`Progress`.
 
     Raises
     ------
     ResultsError
-        If ``out`` holds something else, or runs of another scenario at a point of this sweep, and ``replace`` is false.
+        If ``out`` has other content, or, without ``replace``, runs of a different scenario at a
+        point of this sweep.
     ScenarioError
-        If the scenario loads at no point.
+        If the scenario is invalid at every point.
     SweepError
-        If runs failed. The others are complete; its :attr:`SweepError.sweep` has them, and a repetition with the same ``out`` does only what
-        is missing.
+        If runs failed. The other runs are complete and in :attr:`SweepError.sweep`; a repeated call
+        with the same ``out`` executes only missing runs.
 
     Examples
     --------
     >>> from bufferlab import sweep
-    >>> grid = sweep("scenarios/star-incast.toml", {"switch.buffer": ["200 KB", "400 KB"]}, policies=["dt", "abm"])
+    >>> buffers = {"switch.buffer": ["200 KB", "400 KB"]}
+    >>> grid = sweep("scenarios/star-incast.toml", buffers, policies=["dt", "abm"])
     >>> sorted(grid.points())
     ['switch.buffer=200-KB', 'switch.buffer=400-KB']
     >>> grid.table().columns[0]
     'switch.buffer'
 
-    On a cluster, unchanged but for the executor::
+    On a cluster, only the executor differs::
 
+        loads = {"workload.0.load": [0.2, 0.4]}
         with dask.distributed.Client("scheduler:8786") as client:
-            sweep("scenario.toml", {"workload.0.load": loads}, seeds=10, out="results/loads", executor=client)
+            sweep("scenario.toml", loads, seeds=10, out="results/loads", executor=client)
     """
     how = How.checked(
         seeds=seeds, out=out, replace=replace, executor=executor, jobs=jobs, retries=retries, shared=shared, verify=verify, progress=progress
@@ -198,7 +215,7 @@ def sweep(
 
 
 def _grid(vary: Mapping[str, Iterable[Value]]) -> list[tuple[str, list[str]]]:
-    """The varied keys with their values as a scenario writes them."""
+    """The varied keys with their values in the syntax of scenarios."""
     grid = []
     for key, values in _arguments.mapping("vary", vary, '{"switch.buffer": ["1 MB", "2 MB"]}').items():
         key = _arguments.text("vary", key, "dotted keys, such as \"switch.buffer\"")
@@ -214,7 +231,7 @@ def _grid(vary: Mapping[str, Iterable[Value]]) -> list[tuple[str, list[str]]]:
 def sweep_grid(
     scenario: Scenario, grid: list[tuple[str, list[str]]], policies: list[str], variants: list[str], how: How
 ) -> Sweep:
-    """The same with values, policies and variants as text, as the command line has them."""
+    """Runs a sweep with values, policies and variants as text, like the command line."""
     warn(scenario)
     keep = TemporaryFolder() if how.out is None else None
     folder = how.out if how.out is not None else keep.path / "sweep" if keep else Path()
@@ -233,7 +250,7 @@ def sweep_grid(
 
 
 def _what_to_do(result: Sweep, how: How) -> str:
-    """What helps after some runs of a sweep failed."""
+    """Advice after failed runs of a sweep."""
     if not any(path.is_dir() and not path.name.startswith(".") for path in result.folder.iterdir()):
         return "no point has results: change the scenario or `vary`"
     if how.out is None:

@@ -1,4 +1,4 @@
-"""Tables of results: Arrow, one step away from polars, pandas and everything else that reads Arrow."""
+"""Tables of results in Arrow's format, with conversions to polars and pandas."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ __all__ = ["Table", "TableName"]
 
 
 class Table:
-    """A table in Arrow's memory format. Columns carry their unit in their name, and a description.
+    """A table in Arrow's memory format. Column names end with the unit; columns have a description.
 
-    Everything that takes Arrow takes it (``__arrow_c_stream__``); :attr:`arrow` is the ``pyarrow.Table`` itself.
+    Libraries that read Arrow accept the table (``__arrow_c_stream__``); :attr:`arrow` is the
+    ``pyarrow.Table``.
 
     >>> from bufferlab import run
     >>> flows = run("scenarios/star-incast.toml").flows
@@ -35,13 +36,13 @@ class Table:
 
     def __init__(self, arrow: pa.Table, *, name: str = "table") -> None:
         self.arrow: pa.Table = _arguments.instance("arrow", arrow, pa.Table, "a pyarrow.Table")
-        """The table for pyarrow."""
+        """The table as a ``pyarrow.Table``."""
         self.name = _arguments.text("name", name)
-        """What it is a table of."""
+        """Name of the table, such as ``flows``."""
 
     @classmethod
     def from_parquet(cls, path: str | os.PathLike[str], *, name: str) -> Table:
-        """Reads a Parquet file as one batch of memory."""
+        """Reads a Parquet file into memory."""
         name = _arguments.text("name", name, "the name of a table")
         path = _arguments.path("path", path, "the path of a file")
         try:
@@ -68,16 +69,16 @@ class Table:
         return list(self.arrow.column_names)
 
     def describe(self) -> dict[str, str]:
-        """What every column holds, in words."""
+        """The description of every column, by name."""
         fields = ((field.name, field.metadata or {}) for field in self.arrow.schema)
         return {name: about.get(b"description", b"").decode() for name, about in fields}
 
     def to_arrow(self) -> pa.Table:
-        """The table for pyarrow."""
+        """The table as a ``pyarrow.Table``, without a copy."""
         return self.arrow
 
     def to_polars(self) -> polars.DataFrame:
-        """The table for polars.
+        """The table as a polars data frame.
 
         >>> from bufferlab import run
         >>> run("scenarios/star-incast.toml").flows.to_polars()["class"].dtype
@@ -92,7 +93,7 @@ class Table:
         return frame
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table for pandas.
+        """The table as a pandas data frame.
 
         >>> from bufferlab import run
         >>> flows = run("scenarios/star-incast.toml").flows.to_pandas()
@@ -107,12 +108,12 @@ class Table:
         return frame
 
     def to_pydict(self) -> dict[str, list[Any]]:
-        """Columns as lists."""
+        """The columns as lists, by name."""
         columns: dict[str, list[Any]] = self.arrow.to_pydict()
         return columns
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Row by row, for small tables."""
+        """Iterates over the rows as dictionaries; slow for large tables."""
         for batch in self.arrow.to_batches():
             yield from batch.to_pylist()
 

@@ -1,7 +1,8 @@
-"""What the papers prove, for your switch: calculators that show their derivation, and the papers' analytical figures.
+"""The papers' results for your switch: calculators with derivations, and the analytical figures.
 
-Quantities are text with a unit (``"4 MB"``, ``"10 Gb/s"``, ``"80 us"``) or numbers in base units: bytes, bits per second, seconds, rounded
-to whole bytes, bits per second and picoseconds. Every calculator returns a :class:`Derivation`: print it, or take a number out of it.
+Quantities are text with a unit (``"4 MB"``, ``"10 Gb/s"``, ``"80 us"``) or numbers in base units
+(bytes, bits per second, seconds). Numbers are rounded to whole bytes, bits per second and
+picoseconds. Every calculator returns a :class:`Derivation`: print it, or read a number from it.
 
 >>> from bufferlab import theory
 >>> answer = theory.burst_tolerance(policy="dt", ports=32, queues=8, congested=4)
@@ -44,9 +45,9 @@ class Axis:
     """An axis of a figure."""
 
     title: str
-    """With its unit."""
+    """Title with the unit."""
     logarithmic: bool
-    """Otherwise linear."""
+    """Whether the axis is logarithmic; otherwise it is linear."""
 
 
 @dataclass(frozen=True)
@@ -54,23 +55,23 @@ class Series:
     """A line of a figure."""
 
     name: str
-    """In the legend."""
+    """Name in the legend."""
     x: tuple[float, ...]
-    """Where."""
+    """Horizontal coordinates."""
     y: tuple[float, ...]
-    """How much."""
+    """Vertical coordinates, as many as in :attr:`x`."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A panel of a paper's analytical figure, computed anew."""
+    """A panel of a paper's analytical figure, recomputed."""
 
     name: str
-    """Of the panel."""
+    """Name of the panel."""
     title: str
-    """What it shows."""
+    """Title of the panel."""
     note: str
-    """What to keep in mind."""
+    """Assumptions and limits of the panel."""
     x: Axis
     """Horizontal axis."""
     y: Axis
@@ -79,14 +80,14 @@ class Figure:
     """Lines, in the order of the legend."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draws it, as :mod:`bufferlab.plot` does."""
+        """Draws the panel with :func:`bufferlab.plot.theory_figure` and returns the axes."""
         from . import plot
 
         return plot.theory_figure(self, ax=ax)
 
 
 def figures() -> dict[str, str]:
-    """The figures that can be computed: name and what they show.
+    """The figures that can be computed: their titles by name.
 
     >>> from bufferlab import theory
     >>> "abm-5" in theory.figures()
@@ -105,7 +106,7 @@ def figure(name: str) -> tuple[Figure, ...]:
     Raises
     ------
     UnknownNameError
-        If no figure is called so; :func:`figures` has them.
+        If there is no figure of this name; :func:`figures` lists them.
     """
     known = figures()
     if not (isinstance(name, str) and name in known):

@@ -1,7 +1,8 @@
-"""Tuning: which parameters of a policy serve an objective best under a workload, and what they cost elsewhere.
+"""Tuning: the parameters of a policy that optimise an objective, and their effect on other metrics.
 
-Optuna proposes; every proposal runs with the same seeds, so that proposals and the scenario as it was are compared on the same arrivals. A number
-that was chosen as the best of many is too good to be true: :meth:`Tuning.confirm` measures it again with seeds that the search has not seen.
+Optuna makes proposals. All proposals and the unchanged scenario run with the same seeds, and
+therefore with the same arrivals. The best value of many is biased, so :meth:`Tuning.confirm`
+measures it again with new seeds.
 """
 
 from __future__ import annotations
@@ -52,16 +53,16 @@ class Real:
     """
 
     low: float
-    """Least value."""
+    """Lowest value."""
     high: float
-    """Largest value."""
+    """Highest value."""
     log: bool = False
-    """Equal ratios count as equal steps; for what spans orders of magnitude, such as α."""
+    """Search on a logarithmic scale, for parameters over orders of magnitude, such as α."""
     unit: str = ""
-    """Unit of both bounds, where the key wants one: ``KB``, ``us``, ``Gb/s``."""
+    """Unit of both bounds, if the key needs one: ``KB``, ``us``, ``Gb/s``."""
 
     def written(self, value: float) -> Value:
-        """The value as a scenario writes it."""
+        """The value in the syntax of scenarios."""
         return f"{value!r} {self.unit}" if self.unit else value
 
 
@@ -74,18 +75,18 @@ class Whole:
     """
 
     low: int
-    """Least value."""
+    """Lowest value."""
     high: int
-    """Largest value."""
+    """Highest value."""
     step: int = 1
-    """Distance of the values; 1 with ``log``."""
+    """Difference between neighbouring values; 1 with ``log``."""
     log: bool = False
-    """Equal ratios count as equal steps."""
+    """Search on a logarithmic scale."""
     unit: str = ""
-    """Unit of both bounds, where the key wants one."""
+    """Unit of both bounds, if the key needs one."""
 
     def written(self, value: int) -> Value:
-        """The value as a scenario writes it."""
+        """The value in the syntax of scenarios."""
         return f"{value} {self.unit}" if self.unit else value
 
 
@@ -98,10 +99,10 @@ class OneOf:
 
     def __init__(self, *values: Value) -> None:
         self.values = values
-        """What there is to choose from."""
+        """The values to choose from."""
 
     def written(self, value: int) -> Value:
-        """The value at a place of :attr:`values`."""
+        """The value at an index of :attr:`values`."""
         return self.values[value]
 
     def __repr__(self) -> str:
@@ -109,7 +110,10 @@ class OneOf:
 
 
 Dimension = Union[Real, Whole, OneOf, "tuple[float, float]", "Sequence[Real | Whole | OneOf | tuple[float, float]]"]
-"""What a key may become: a range, a choice, ``(low, high)`` for :class:`Real`, or a list of these where the key takes a list (α by priority)."""
+"""The search space of a key: a range, a choice, or ``(low, high)`` as short form of :class:`Real`.
+
+A key with a list as value (α by priority) has a list of dimensions.
+"""
 
 _Plain = Union[Real, Whole, OneOf]
 
@@ -119,23 +123,23 @@ class Proposal:
     """The outcome of one proposal."""
 
     number: int
-    """In the order of proposals, from 0; -1: the scenario as it was."""
+    """Number of the proposal, from 0; -1 for the unchanged scenario."""
     values: Mapping[str, Value]
-    """By key of the search space, as the scenario writes them."""
+    """Values in the syntax of scenarios, by key of the search space."""
     metrics: Mapping[str, tuple[float | None, ...]]
-    """By metric: a value for every seed; ``None`` where a number does not exist."""
+    """A value for every seed, by metric; ``None`` if a number does not exist."""
     error: BufferlabError | None = None
-    """Why it did not run to its end."""
+    """The error if a run failed."""
     scenario: Scenario | None = field(default=None, repr=False, compare=False)
-    """What ran, at the first seed."""
+    """The scenario that ran, with the first seed."""
 
     def mean(self, metric: str) -> float | None:
-        """The mean over the seeds; ``None`` if a seed has no value, or the proposal did not run.
+        """The mean over the seeds; ``None`` if a seed has no value or a run failed.
 
         Raises
         ------
         UnknownNameError
-            If the search did not keep this metric.
+            If the search did not record this metric.
         """
         if not isinstance(metric, str) or (self.metrics and metric not in self.metrics):
             raise _arguments.unknown("metric", "metric of the search", metric, self.metrics, "name it in `objective` or `watch`")
@@ -145,20 +149,20 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The best proposal against the scenario as it was, on seeds that the search has not seen."""
+    """A comparison of the best proposal with the unchanged scenario, on new seeds."""
 
     metric: str
-    """What was measured."""
+    """Id of the metric."""
     unit: str
-    """Its unit."""
+    """Unit of the metric."""
     seeds: tuple[int, ...]
-    """The seeds."""
+    """The new seeds."""
     before: tuple[float, ...]
-    """Of the scenario as it was, by seed."""
+    """Values of the unchanged scenario, by seed."""
     after: tuple[float, ...]
-    """Of the best proposal, by seed."""
+    """Values of the best proposal, by seed."""
     change: Estimate
-    """Of the differences, after less before."""
+    """Estimate of the difference, after minus before."""
 
     def __str__(self) -> str:
         return (
@@ -168,7 +172,7 @@ class Confirmation:
 
 
 class Tuning:
-    """What a search has found."""
+    """The result of a search."""
 
     def __init__(
         self,
@@ -179,18 +183,18 @@ class Tuning:
         search: _Search,
     ) -> None:
         self.study = study
-        """Optuna's own record, for its plots and importances."""
+        """The study of Optuna, for its plots and importances."""
         self.objectives = objectives
-        """What was searched for."""
+        """The objectives."""
         self.trials = trials
         """Every proposal, in order."""
         self.baseline = baseline
-        """The scenario as it was."""
+        """The unchanged scenario."""
         self._search = search
 
     @property
     def front(self) -> tuple[Proposal, ...]:
-        """The proposals that no other one beats in every objective, best first in the first; with one objective, the best alone."""
+        """The Pareto front, ordered by the first objective; the best proposal for one objective."""
         wanted = sorted(trial.number for trial in self.study.best_trials)
         trials = [self.trials[number] for number in wanted]
         first = self.objectives[0]
@@ -204,7 +208,7 @@ class Tuning:
         Raises
         ------
         BufferlabError
-            If no proposal ran to its end.
+            If every proposal failed.
         """
         front = self.front
         if not front:
@@ -220,8 +224,11 @@ class Tuning:
 
     @property
     def table(self) -> Table:
-        """A row per proposal, the scenario as it was first: its values (as columns of :meth:`Sweep.table`), the mean of every objective over the
-        seeds, its error."""
+        """One row per proposal, after a row for the unchanged scenario.
+
+        The columns are the values (as in :meth:`Sweep.table`), the mean of every objective over the
+        seeds, and the error.
+        """
         rows = [self.baseline, *self.trials]
         columns: dict[str, Any] = {"number": [trial.number for trial in rows]}
         for key in self._search.space:
@@ -232,12 +239,12 @@ class Tuning:
         return Table(pa.table(columns), name="trials")
 
     def confirm(self, *, seeds: int = 5, progress: ProgressOption = None) -> Confirmation:
-        """Measures the best proposal and the scenario as it was again, on seeds after those of the search.
+        """Measures the best proposal and the unchanged scenario on seeds after those of the search.
 
         Raises
         ------
         RunError
-            If one of them does not run.
+            If a run fails.
         """
         seeds = _arguments.whole("seeds", seeds, least=1, most=SEEDS_MAX)
         metric = self.objectives[0]
@@ -258,15 +265,15 @@ class Tuning:
         return Confirmation(metric.id, metric.unit, fresh, before_values, after_values, Estimate(*change))
 
     def plot_tradeoff(self, *, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Axes:
-        """Every proposal as a point, the front as a line, the scenario as it was as a cross.
+        """Draws proposals as points, the front as a line, and the unchanged scenario as a cross.
 
         Parameters
         ----------
         x, y
-            Metrics of the search. If not given: the first objective upwards, and the next metric of the search, which is the second objective if there is one,
-            to the right.
+            Metrics of the search. By default, ``y`` is the first objective, and ``x`` the next
+            metric: the second objective, or the first metric of ``watch``.
         ax
-            Where to draw; a new figure if not given.
+            Axes to draw into; by default a new figure.
         """
         kept = {**dict.fromkeys(self._search.metrics)}
         for argument, given in (("x", x), ("y", y)):
@@ -328,45 +335,48 @@ def tune(
     out: str | os.PathLike[str] | None = None,
     progress: ProgressOption = None,
 ) -> Tuning:
-    """Searches for the parameters that serve an objective best.
+    """Searches for the parameters that optimise an objective.
 
-    The same call proposes the same values: the sampler is seeded, and how many runs go side by side changes nothing. With ``out``, a
-    search that was interrupted goes on where it was, and a longer one starts with what a shorter one did.
+    The same call makes the same proposals: the sampler is seeded, and the number of parallel runs
+    has no effect. With ``out``, an interrupted search resumes, and a longer search reuses the runs
+    of a shorter one.
 
     Parameters
     ----------
     scenario
-        What runs; as it is, it is the baseline.
+        The scenario, which is the baseline without changes.
     space
-        What may change: parameters of the policy by their names, everything else by dotted keys.
+        The search space: parameters of the policy by name, all other keys as dotted keys.
     policy
-        The policy to tune; the scenario's own if not given.
+        The policy to tune; by default that of the scenario.
     objective
-        A metric of :attr:`Run.summary`, or several: then the front between them is searched. Each is made less or more, whichever is better.
+        A metric of :attr:`Run.summary`, or several metrics for a Pareto front. The search minimises
+        or maximises each metric, whichever is better.
     watch
-        Further metrics to keep of every proposal, to plot against.
+        Further metrics to record for every proposal, for plots.
     trials
-        Proposals.
+        Number of proposals.
     seeds
-        Runs of every proposal: the scenario's seed and those after it.
+        Number of seeds per proposal, from the seed of the scenario upwards.
     at_once
-        Proposals that are made before the results of the first of them are known: more use more cores and learn a little later. It is part of what
-        decides the proposals.
+        Number of proposals per batch. A larger batch uses more cores but learns later. The batch
+        size affects the proposals.
     sampler
-        Of Optuna; by default its tree of Parzen estimators, seeded.
+        Sampler of Optuna; by default a seeded tree-structured Parzen estimator.
     jobs
-        Runs at the same time; the number of cores if 0.
+        Number of runs in parallel; 0 is the number of cores.
     out
-        Folder of all runs. Without it they are thrown away once their numbers are known.
+        Folder of all runs. By default, runs are deleted after their numbers are recorded.
     progress
-        As for :func:`bufferlab.run`, of every batch.
+        Progress of every batch, as for :func:`bufferlab.run`.
 
     Raises
     ------
     ScenarioError
         If the scenario cannot be read, or the policy has no such parameter.
     BufferlabError
-        If the baseline does not run, or a metric does not exist there or is neither better when less nor when more.
+        If the baseline fails or lacks a metric, or if an objective is neutral: neither less nor
+        more is better.
 
     Examples
     --------
@@ -375,13 +385,13 @@ def tune(
     ...     "scenarios/star-incast.toml", space={"alpha": Real(0.25, 16, log=True)},
     ...     objective="class.incast.qct_mean_ms", trials=6, seeds=2,
     ... )
-    >>> found.baseline.mean("class.incast.qct_mean_ms") > found.best.mean("class.incast.qct_mean_ms")
+    >>> metric = "class.incast.qct_mean_ms"
+    >>> found.baseline.mean(metric) > found.best.mean(metric)
     True
     """
     try:
         with warnings.catch_warnings():
-            # In a notebook without its widgets, a library of Optuna's complains when it is
-            # imported.
+            # In a notebook without widgets, a dependency of Optuna warns at import.
             warnings.simplefilter("ignore")
             import optuna
     except ImportError as error:
@@ -409,8 +419,7 @@ def tune(
     ]
     done: list[Proposal] = []
     with _quiet(optuna):
-        # With several proposals at once, those under way count as bad ones, so that they are not
-        # made twice.
+        # With several proposals per batch, pending ones count as bad, to avoid duplicates.
         chosen = sampler or optuna.samplers.TPESampler(seed=0, constant_liar=at_once > 1)
         study = optuna.create_study(directions=directions, sampler=chosen)
         while len(done) < trials:
@@ -432,7 +441,7 @@ def tune(
 
 
 SEEDS_MAX = (1 << 32) - 1
-"""Most seeds of a proposal."""
+"""Maximum number of seeds per proposal."""
 
 
 def _metrics(argument: str, given: Sequence[str]) -> list[str]:
@@ -441,7 +450,7 @@ def _metrics(argument: str, given: Sequence[str]) -> list[str]:
 
 
 class _Search:
-    """What may change, and how a proposal is measured."""
+    """The search space, and the measurement of proposals."""
 
     def __init__(
         self,
@@ -479,7 +488,7 @@ class _Search:
             raise ResultsError(f"{self._kept} is not a folder", "choose another one; nothing was changed")
 
     def objectives(self, wanted: tuple[str, ...]) -> tuple[Metric, ...]:
-        """The metrics of the objectives, known once the baseline has run."""
+        """The metrics of the objectives; requires a finished baseline."""
         found = []
         for id in wanted:
             metric = metric_called("objective", id, self.known)
@@ -492,7 +501,7 @@ class _Search:
         return tuple(found)
 
     def distributions(self, optuna: Any) -> dict[str, Any]:
-        """The space in Optuna's words; elements of lists are numbered."""
+        """The search space as distributions of Optuna; list elements are numbered."""
         return {
             name: _distribution(optuna, dimension)
             for key, dimensions in self.space.items()
@@ -500,7 +509,7 @@ class _Search:
         }
 
     def values(self, parameters: Mapping[str, Any]) -> dict[str, Value]:
-        """A proposal as the scenario writes it."""
+        """The values of a proposal in the syntax of scenarios."""
         values: dict[str, Value] = {}
         for key, dimensions in self.space.items():
             written = [dimension.written(parameters[name]) for name, dimension in _named(key, dimensions)]
@@ -508,7 +517,7 @@ class _Search:
         return values
 
     def with_(self, values: Mapping[str, Value]) -> Scenario:
-        """The scenario with a proposal's values."""
+        """The scenario with the values of a proposal."""
         scenario = self.base
         for key, value in values.items():
             scenario = scenario.set(f"switch.policy.{key}" if key in self._own else key, value)
@@ -517,7 +526,7 @@ class _Search:
     def measure(
         self, scenarios: Sequence[Scenario], seeds: tuple[int, ...], metrics: Sequence[str], progress: ProgressOption
     ) -> list[Proposal]:
-        """Runs every scenario with every seed. A failure is a part of its trial."""
+        """Runs every scenario with every seed. Failures are recorded in the proposals."""
         keep = None if self._kept is not None else TemporaryFolder()
         root = self._kept or (keep.path if keep else Path())
         jobs: list[tuple[_bufferlab.Loaded, Path, list[tuple[str, str, str]]]] = []
@@ -609,7 +618,7 @@ def _distribution(optuna: Any, dimension: _Plain) -> Any:
 
 @contextmanager
 def _quiet(optuna: Any) -> Iterator[None]:
-    """Without a line on stderr for every proposal."""
+    """Suppresses the log of Optuna, one line on stderr per proposal."""
     set_verbosity: Callable[[int], None] = optuna.logging.set_verbosity
     before = optuna.logging.get_verbosity()
     set_verbosity(optuna.logging.WARNING)
@@ -629,7 +638,7 @@ def _shown(value: float | None) -> str:
 
 
 def _rounded(value: Value) -> str:
-    """A value for the eye; the exact one is in the table."""
+    """A rounded value for display; the table has the exact value."""
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):

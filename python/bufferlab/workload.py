@@ -1,4 +1,4 @@
-"""Own workloads: a class with ``flows``, usable wherever a registered kind is.
+"""Custom workloads: a class with ``flows``, usable like a registered kind.
 
 >>> import bufferlab
 >>> from collections.abc import Iterator
@@ -6,7 +6,7 @@
 >>> from bufferlab import Flow, Workload
 >>> @bufferlab.register
 ... class RingPulses(Workload):
-...     \"\"\"Every host sends to the next one, all at the same instants.\"\"\"
+...     \"\"\"Every host sends to the next host, all at the same time.\"\"\"
 ...
 ...     name = "ring_pulses"
 ...     size: int = bufferlab.param("20 KB", unit="bytes")
@@ -18,10 +18,11 @@
 ...             for src in range(hosts):
 ...                 yield Flow(start, src, (src + 1) % hosts, self.size)
 >>> star = bufferlab.Scenario.from_file("scenarios/star-incast.toml", duration="1 ms")
->>> bufferlab.run(star.set("workload", [{"kind": "ring_pulses", "size": "5 KB"}])).flows.num_rows
+>>> pulses = star.set("workload", [{"kind": "ring_pulses", "size": "5 KB"}])
+>>> bufferlab.run(pulses).flows.num_rows
 80
 
-``docs/how-to/custom-policies.md`` has the whole story.
+See ``docs/how-to/custom-policies.md``.
 """
 
 from __future__ import annotations
@@ -40,20 +41,20 @@ __all__ = ["Flow", "Network", "Workload", "own_workloads"]
 
 @dataclass(frozen=True)
 class Network:
-    """What a workload may know of the network."""
+    """The network as a workload sees it."""
 
     hosts: tuple[str, ...]
-    """Names of the hosts; a host's number is its place here."""
+    """Names of the hosts; the number of a host is its index here."""
     host_rates_bps: tuple[int, ...]
-    """Rate at which each host can send."""
+    """Rate at which each host can send (bits per second)."""
     racks: tuple[tuple[int, ...], ...]
-    """Numbers of the hosts of every rack."""
+    """Host numbers of every rack."""
     switches: tuple[str, ...]
     """Names of the switches."""
     buffers: tuple[int, ...]
     """Buffer of each switch (bytes)."""
     duration_ps: int
-    """Flows start before (ps)."""
+    """Time before which all flows start (ps)."""
 
     def __post_init__(self) -> None:
         for field in ("hosts", "host_rates_bps", "switches", "buffers"):
@@ -62,16 +63,17 @@ class Network:
 
 
 class Workload(Own):
-    """Base class of own workloads. A subclass has a :attr:`name` and :meth:`flows`.
+    """Base class of custom workloads. A subclass has a :attr:`name` and :meth:`flows`.
 
-    Annotated attributes with a default are its parameters, as those of a :class:`~bufferlab.Policy`: keys of its ``[[workload]]``.
+    Annotated attributes with a default are parameters, as for a :class:`~bufferlab.Policy`: keys of
+    the table ``[[workload]]``.
     """
 
     name: ClassVar[str]
-    """Its ``kind`` in scenarios: lower-case letters and digits joined by ``_``."""
+    """Name (``kind``) in scenarios: lower-case letters and digits joined by ``_``."""
 
     network: Network
-    """The network that it sends over."""
+    """The network that the workload runs on."""
 
     def __init__(self, network: Network, **parameters: Any) -> None:
         self.network = network
@@ -84,18 +86,22 @@ class Workload(Own):
         _bufferlab.register_workload(cls, cls.name, title, summary, parameters)
 
     def start(self) -> None:
-        """Called once, when the scenario is read: parameters and :attr:`network` are there. What it raises is an error of the scenario."""
+        """Called once, when the scenario is read. Parameters and :attr:`network` are already set.
+
+        An exception becomes an error of the scenario.
+        """
 
     def flows(self, random: Random) -> Iterable[Flow]:
-        """Everything that it sends in a run, in any order.
+        """All flows of a run, in any order.
 
-        Whatever depends on chance must come from ``random``, which is seeded by the run's seed and the workload's class: then the same seed
-        brings the same flows, and a change elsewhere leaves them alone. (For NumPy: ``numpy.random.default_rng(random.getrandbits(64))``.)
+        Draw every random number from ``random``, whose seed depends on the seed of the run and the
+        class of the workload. Then the same seed gives the same flows, whatever else the scenario
+        changes. (For NumPy: ``numpy.random.default_rng(random.getrandbits(64))``.)
         """
         raise NotImplementedError(f"{type(self).__name__} has no flows")
 
     def describe(self) -> str:
-        """What it sends, in one line, for ``bufferlab check``."""
+        """The workload in one line, for ``bufferlab check``."""
         return self.summary or self.title or type(self).__name__
 
 
@@ -104,5 +110,5 @@ Workload._required = ("flows", "self, random")
 
 
 def own_workloads() -> dict[str, type[Workload]]:
-    """The own workloads of this process by their names, in the order of their registration."""
+    """The custom workloads of this process by name, in order of registration."""
     return {name: own for name, own in registered("workload").items() if issubclass(own, Workload)}

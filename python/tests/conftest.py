@@ -1,4 +1,4 @@
-"""What every test shares: the repository's root as the current folder, and small scenarios."""
+"""Shared fixtures: the root of the repository as current folder, and small scenarios."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def at_the_root(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Paths of scenarios are relative to the root."""
+    """Makes the root the current folder, because paths of scenarios are relative to it."""
     monkeypatch.chdir(ROOT)
     yield
 
 
 @pytest.fixture
 def star() -> Scenario:
-    """The smallest incast, for four milliseconds."""
+    """The smallest incast scenario, with a duration of 4 ms."""
     return Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
 
 
 @pytest.fixture
 def cli() -> Path:
-    """The command line built from the same sources."""
+    """Path of the command line program, built from the same sources."""
     program = os.environ.get("BUFFERLAB_CLI")
     if program is None:
         pytest.skip("BUFFERLAB_CLI names no program: `cargo xtask python` sets it")
@@ -39,7 +39,7 @@ def cli() -> Path:
 
 @pytest.fixture
 def as_program(tmp_path: Path) -> Callable[[str, str], list[str]]:
-    """Runs ``main`` as a program that imports its own classes from ``own_module``; answers the words that it prints."""
+    """Runs ``main`` as a program beside a module ``own_module``; returns the printed words."""
 
     def run(module: str, main: str) -> list[str]:
         (tmp_path / "own_module.py").write_text(module)

@@ -1,4 +1,7 @@
-"""What an object says about itself, in a form that processes can compare. As a program: the facts of pickled objects, as JSON."""
+"""Facts about objects in a form that processes can compare.
+
+As a program, prints the facts of pickled objects as JSON.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import Any
 
 
 def facts(thing: Any) -> Any:
-    """Everything that a reader can ask an object for; what needs files reads them."""
+    """All public data of an object, including data from its files."""
     import bufferlab
     from bufferlab import sonic
 
@@ -47,7 +50,7 @@ def facts(thing: Any) -> Any:
 
 
 def plain(found: Any) -> Any:
-    """Facts as JSON has them: tuples are lists."""
+    """Facts in the types of JSON: tuples become lists."""
     return json.loads(json.dumps(found, default=repr))
 
 

@@ -1,4 +1,4 @@
-"""When are two folders of results the same?"""
+"""Comparison of result folders."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, without those that may differ between two equal runs.
+    """The files of a folder by path, without content that may differ between two equal runs.
 
-    ``timing.json`` says how long a run took. The revision of the source is taken out of manifests, and reports name it: the two programs of a
-    working tree may be of different ages.
+    ``timing.json`` is left out, because it has the run time. The source revision is removed from
+    manifests and reports, because the two programs of a working tree may be of different ages.
     """
     found: dict[str, bytes] = {}
     for path in sorted(folder.rglob("*")):
@@ -27,7 +27,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def same_results(first: Path, second: Path) -> None:
-    """Fails unless two folders hold the same files with the same bytes."""
+    """Fails unless two folders have the same files with the same bytes."""
     ours, theirs = files(first), files(second)
     assert sorted(ours) == sorted(theirs)
     assert any(name.endswith("flows.parquet") for name in ours), "nothing was compared"

@@ -1,4 +1,4 @@
-"""Every argument of every public call: a wrong value is refused with an error of the package that names the argument."""
+"""Wrong values of every argument of every public call: the error names the argument."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ KINDS: dict[str, list[Any]] = {
     "x": ["nothing", 3],
     "y": ["nothing", 3],
 }
-"""Wrong values of an argument, by its name: the same name has the same meaning everywhere, but for those of `OF_ONE`."""
+"""Wrong values by name of the argument, for all calls except those in `OF_ONE`."""
 
 OF_ONE: dict[str, list[Any]] = {
     "Scenario.name": [None, "", "a/b", *TEXT],
@@ -212,7 +212,7 @@ NOT_CHECKED: dict[str, str] = {
     "OneOf": "the values are those of a scenario, which refuses them when they are set",
 }
 
-#: Words of another language, and of Python where it does not know the argument.
+#: Words of Rust, and messages of Python that do not name the argument.
 FOREIGN = re.compile(
     r"unsigned|OverflowError|convert|cast as|NoneType|integral|out of range|has no attribute|not supported between|not iterable|"
     r"subscriptable|positional|PyErr|Rust|u16|u32|u64|usize|f64|size 1|ambiguous|surrogates"
@@ -220,7 +220,7 @@ FOREIGN = re.compile(
 
 
 def public() -> Iterator[tuple[str, Any]]:
-    """Every public function, method and class with arguments, by its name."""
+    """Every public function, method and class with arguments, by name."""
     found = [one.name for one in pkgutil.iter_modules(bufferlab.__path__) if not one.name.startswith("_")]
     modules = [bufferlab, *(importlib.import_module(f"bufferlab.{name}") for name in found)]
     seen = set()
@@ -255,7 +255,7 @@ def arguments(call: Any) -> list[inspect.Parameter]:
 
 
 class Subjects:
-    """Objects whose methods are called, and a valid call of everything."""
+    """Objects for method calls, and a valid call of every function."""
 
     def __init__(self, folder: Path) -> None:
         star = Scenario.from_file("scenarios/star-incast.toml", duration="4 ms")
@@ -271,7 +271,7 @@ class Subjects:
         self.probe = self.switch.probe("pfc_xoff")
 
     def calls(self) -> dict[str, tuple[Callable[..., Any], dict[str, Any]]]:
-        """By name: what is called, and arguments that are right. Names that begin with a star are positional."""
+        """Callables and valid arguments by name; a star marks positional arguments."""
         metric = "class.incast.qct_mean_ms"
         star, out = self.star, self.folder / "unused"
         ports = {"src_port": 0, "dst_port": 1}
@@ -350,7 +350,7 @@ NATIVE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "Verdict.drop": (bufferlab.Verdict.drop, {"reason": "early"}),
     "Verdict.evict": (bufferlab.Verdict.evict, {"queue": 3, "end": "head"}),
 }
-"""Classes of the extension module, whose signatures Python does not see."""
+"""Classes of the extension module, which have no signatures in Python."""
 
 
 @pytest.fixture(scope="module")
@@ -372,13 +372,13 @@ def attempt(call: Callable[..., Any], right: Mapping[str, Any], argument: str, w
     else:
         given[argument] = wrong
     found = call(*positional, **given)
-    # A scenario is read when it is needed.
+    # A scenario is read at first use.
     if isinstance(found, Scenario):
         found.check()
 
 
 def complaint(where: str, call: Callable[..., Any], right: Mapping[str, Any], argument: str, wrong: Any) -> str | None:
-    """What is the matter with how a wrong value is refused; ``None``: nothing."""
+    """The flaw in the error for a wrong value; ``None`` without a flaw."""
     said = f"{where}({argument}={wrong!r})"
     try:
         attempt(call, right, argument, wrong)
@@ -388,7 +388,7 @@ def complaint(where: str, call: Callable[..., Any], right: Mapping[str, Any], ar
         if argument == "value":
             names.append(str(right.get("key")))
         if isinstance(error, bufferlab.ScenarioError) and argument in ("scenario", "path"):
-            # A file that is not there: the path says which.
+            # The error of a missing file has the path instead.
             names.append(str(wrong))
         if not any(name in text for name in names):
             return f"{said} does not name the argument: {text}"
@@ -503,7 +503,7 @@ def test_a_wrong_argument_is_what_it_was_before_and_an_error_of_the_package() ->
 
 
 def test_computed_lists_of_names_are_well_typed(star: Scenario) -> None:
-    """A type checker reads this file: it must accept lists that are computed."""
+    """Computed lists are valid arguments for the type checker, which reads this file."""
     names: list[str] = ["dt", "abm"]
     tables: list[str] = ["flows", "queues"]
     variants: list[str] = [f"dt(alpha={alpha})" for alpha in (0.5, 1)]

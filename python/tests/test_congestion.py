@@ -1,4 +1,4 @@
-"""Own congestion controls: the flows of built-in ones, failures that say everything, other processes, persistent connections."""
+"""Custom congestion controls: same flows as built-in ones, errors, processes, connections."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PythonDctcp(CongestionControl):
 
 
 class Broken(CongestionControl):
-    """Goes on for some ACKs; subclasses then go wrong."""
+    """Works for some ACKs; subclasses then fail."""
 
     name = "broken-control"
 
@@ -91,7 +91,7 @@ class LeavesNoWindow(Broken):
 
 @pytest.fixture
 def small(star: Scenario) -> Scenario:
-    """With a small buffer, so that there are losses and timeouts."""
+    """A scenario with a small buffer, for losses and timeouts."""
     return star.set("switch.buffer", "60 KB")
 
 

@@ -1,6 +1,6 @@
-"""Every call that adds to a folder of results, repeated there with other content: never a mixed mean.
+"""Every call that adds to a folder of results, repeated with other content: means are never mixed.
 
-A matrix: calls by changes. A new call is covered by a row in ``CALLS``, a new kind of content by one in ``CHANGES``.
+The tests cover every pair of a call in ``CALLS`` and a change in ``CHANGES``.
 """
 
 from __future__ import annotations
@@ -65,9 +65,15 @@ def study(folder: Path, out: Path, seeds: int, replace: bool = False) -> Any:
 CALLS: dict[str, Call] = {
     "run": lambda folder, seeds, **how: run(folder / "mixed.toml", **how),
     "repeat": lambda folder, seeds, **how: repeat(folder / "mixed.toml", seeds=seeds, **how),
-    "compare": lambda folder, seeds, **how: compare(folder / "mixed.toml", ["dt", "cs"], seeds=seeds, **how),
+    "compare": lambda folder, seeds, **how: compare(
+        folder / "mixed.toml", ["dt", "cs"], seeds=seeds, **how
+    ),
     "sweep": lambda folder, seeds, **how: sweep(
-        folder / "mixed.toml", {"switch.uncharged_bytes": ["0 B", "18 B"]}, policies=["dt", "cs"], seeds=seeds, **how
+        folder / "mixed.toml",
+        {"switch.uncharged_bytes": ["0 B", "18 B"]},
+        policies=["dt", "cs"],
+        seeds=seeds,
+        **how,
     ),
     "reproduce": lambda folder, seeds, **how: study(folder, seeds=seeds, **how),
 }
@@ -83,14 +89,15 @@ CHANGES: dict[str, tuple[str, str, str]] = {
 def desk(tmp_path: Path) -> Path:
     (tmp_path / "mixed.toml").write_text(SCENARIO)
     (tmp_path / "base.toml").write_text(BASE)
-    (tmp_path / "flows.csv").write_text("src,dst,size_bytes,start_ns\nh0,h1,30000,0\nh2,h1,30000,1000\n")
+    flows = "src,dst,size_bytes,start_ns\nh0,h1,30000,0\nh2,h1,30000,1000\n"
+    (tmp_path / "flows.csv").write_text(flows)
     (tmp_path / "own" / "study").mkdir(parents=True)
     (tmp_path / "own" / "study" / "buffers.toml").write_text(STUDY)
     return tmp_path
 
 
 def unmixed(out: Path) -> None:
-    """Fails if seeds of a label ran different scenarios or inputs. It asks only the files."""
+    """Fails if seeds of a label ran different scenarios or inputs. Reads only the files."""
     labels: dict[Path, str] = {}
     for manifest in sorted(out.glob("**/seed-*/manifest.json")):
         run_folder = manifest.parent

@@ -1,4 +1,4 @@
-"""Dask: a sweep of which a worker is killed in the middle equals the local one, and tasks return runs."""
+"""Dask: a sweep equals the local sweep although a worker is killed, and tasks return runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Interruptions: a signal to the calling process alone ends its workers too, and one that arrives during a run inside a policy ends both."""
+"""Interruptions: a signal to the calling process also ends its workers.
+
+A signal during a run inside a policy ends both runs.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ if __name__ == "__main__":
 
 
 def children(pid: int) -> list[int]:
-    """The processes that a process has begun."""
+    """The child processes of a process."""
     listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout
     return [int(word) for word in listed.split()]
 
@@ -107,7 +110,7 @@ def test_a_signal_to_the_caller_alone_ends_its_processes(tmp_path: Path) -> None
     process = subprocess.Popen(
         [sys.executable, tmp_path / "main.py", tmp_path / "sweep"], env=environment, stderr=subprocess.PIPE, text=True
     )
-    # Two workers each write a run into a temporary folder of theirs.
+    # Two workers each write a run to a temporary folder.
     wait_for(lambda: len([path for path in (tmp_path / "temporary").rglob(".run.partial")]) == 2)
     workers = children(process.pid)
     started = time.monotonic()

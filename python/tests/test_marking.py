@@ -1,4 +1,4 @@
-"""Own marking rules: the marks of built-in ones, failures that say everything, other processes."""
+"""Custom marking rules: the same marks as built-in rules, complete errors, other processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PythonStep(MarkingRule):
 
 @register
 class Broken(MarkingRule):
-    """Goes on for some packets; subclasses then go wrong."""
+    """Works for some packets; subclasses then fail."""
 
     name = "py_broken"
 

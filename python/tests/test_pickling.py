@@ -1,4 +1,7 @@
-"""Everything public survives a pickle, the end of the process that made it and a deep copy, or says when it is pickled that it does not."""
+"""Pickling and deep copies of all public objects, also after the end of their process.
+
+Objects that cannot be pickled raise a clear error.
+"""
 
 from __future__ import annotations
 
@@ -60,14 +63,14 @@ class Pulse(Workload):
 '''
 
 REFUSED = {"Ack", "Arrival", "Buffer", "Departure", "Hop", "Markable", "Probe", "Tuner"}
-"""What shows a moment of a run, or holds a simulated chip or a connection."""
+"""Classes for a moment of a run, or with a simulated chip or a connection."""
 
 ABSTRACT = {"Executor", "Future"}
-"""What others implement."""
+"""Protocols that users implement."""
 
 
 def public_classes() -> dict[str, type]:
-    """Every class that some public module of the package names in its ``__all__``."""
+    """Every class in the ``__all__`` of a public module of the package."""
     modules = [bufferlab]
     for module in pkgutil.iter_modules(bufferlab.__path__):
         if not module.name.startswith("_"):
@@ -92,7 +95,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
-    """An object of every class, by the class's name; results in temporary folders."""
+    """An object of every class, by the name of the class, with results in temporary folders."""
     for one in (own.Stored, own.Marks, own.Control, own.Pulse):
         bufferlab.register(one)
     watched = star.with_({"switch.policy": own.Stored, "switch.ecn": {"kind": own.Marks}, "transport.0.congestion_control": own.Control})
@@ -197,7 +200,7 @@ def examples(own: Any, star: Scenario, tmp_path: Path) -> dict[str, Any]:
 
 
 def elsewhere(pickles: dict[str, bytes], folder: Path) -> dict[str, Any]:
-    """The facts that another process, started anew, finds in pickles."""
+    """The facts that a new process finds in pickles."""
     folder.mkdir()
     files = []
     for name, content in pickles.items():
@@ -226,7 +229,7 @@ def test_every_public_object_survives_or_says_that_it_does_not(own: Any, star: S
         pickles[name] = pickle.dumps(thing)
         copies[name] = copy.deepcopy(thing)
         before[name] = plain(facts(thing))
-    # Nothing may need what has made it: the originals are gone, and their folders with them.
+    # Unpickled objects must not need the originals, which are deleted with their folders.
     del thing, made
     gc.collect()
     different = [name for name, copied in copies.items() if plain(facts(copied)) != before[name]]
@@ -270,7 +273,7 @@ def test_a_run_of_another_process_can_be_read(star: Scenario) -> None:
         repeated = pool.submit(bufferlab.repeat, star, seeds=2).result()
         swept = pool.submit(bufferlab.sweep, star, {"switch.buffer": ["200 KB", "300 KB"]}).result()
         failed = pool.submit(bufferlab.sweep, star, {"switch.buffer": ["200 KB", "1 B"]}).exception()
-    # The process that ran them is over.
+    # The process that made the runs has ended.
     assert there.flows == here.flows and there.summary == here.summary
     assert sorted(compared.runs()) == [("cs", 1), ("dt", 1)] and compared.run("dt", 1).flows == here.flows
     assert len(repeated.runs()) == 2
@@ -315,7 +318,7 @@ def test_what_is_too_large_to_travel_is_refused_when_it_is_pickled(star: Scenari
         with pytest.raises(ResultsError, match="at most 0 MiB") as caught:
             pickle.dumps(thing)
         assert "`out`" in caught.value.help
-    # An error arrives all the same.
+    # The error can still be pickled.
     arrived = pickle.loads(pickle.dumps(failed.value))
     assert arrived.failed == failed.value.failed and arrived.sweep is None
 
@@ -340,7 +343,7 @@ def test_a_run_with_a_folder_travels_as_its_absolute_path(star: Scenario, tmp_pa
     assert len(compared.runs()) == 1
     for path in sorted((tmp_path / "several").rglob("manifest.json")):
         path.unlink()
-    with pytest.raises(ResultsError, match="has no runs any more"):
+    with pytest.raises(ResultsError, match="no longer has runs"):
         compared.runs()
 
 
@@ -369,7 +372,7 @@ def test_a_scenario_whose_file_another_process_does_not_see_travels_with_its_con
 def test_a_comparison_whose_folder_is_gone_says_so(star: Scenario, tmp_path: Path) -> None:
     compared = bufferlab.compare(star, ["dt"], out=tmp_path / "all")
     os.rename(tmp_path / "all", tmp_path / "moved")
-    with pytest.raises(ResultsError, match="has no runs any more"):
+    with pytest.raises(ResultsError, match="no longer has runs"):
         compared.runs()
     assert len(Comparison(tmp_path / "moved").runs()) == 1
 

@@ -1,4 +1,4 @@
-"""Plots: what is drawn is what was measured."""
+"""Plots: the drawn values equal the measured values."""
 
 from __future__ import annotations
 

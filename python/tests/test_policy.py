@@ -1,4 +1,4 @@
-"""Own policies: the same verdicts as built-in ones, failures that say everything, other processes, the conformance suite."""
+"""Custom policies: same verdicts as built-in ones, errors, other processes, conformance."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PythonLqd(Policy):
 
 
 class Broken(Policy):
-    """Admits what fits; subclasses go wrong after a while."""
+    """Admits every packet that fits; subclasses fail after some packets."""
 
     name = "broken"
 
@@ -467,8 +467,8 @@ def test_a_scenario_takes_its_own_policy_along_to_another_process(
 def test_a_class_of_a_notebook_travels_whole(star: Scenario, tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle")
 
-    # Nothing of it can be imported in another process: it goes by value, as a notebook's classes
-    # do.
+    # Another process cannot import the class, so it is pickled by value, like classes of a
+    # notebook.
     @register
     class Local(Policy):
         name = "local"
@@ -502,13 +502,13 @@ def test_ctrl_c_ends_a_run_whose_verdicts_are_pythons(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        # Nobody reads any more: the pipe must not fill.
+        # From here on, the parent does not read: the pipe must not fill.
         process.stdout.read()
         assert process.wait(60) == 42
 
 
-def test_a_method_that_is_nearly_a_hook_is_refused_with_the_name_that_was_meant() -> None:
-    with pytest.raises(TypeError, match=r"Misspelt defines on_dequeu, which nobody calls: did you mean on_dequeue\?"):
+def test_a_misspelt_hook_is_refused_with_the_right_name() -> None:
+    with pytest.raises(TypeError, match=r"Misspelt defines on_dequeu, which is never called: did you mean on_dequeue\?"):
 
         @register
         class Misspelt(PythonDt):

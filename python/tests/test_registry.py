@@ -1,4 +1,4 @@
-"""The registry of policies, and the names that types know."""
+"""The registry of policies, and the names in the types."""
 
 from __future__ import annotations
 

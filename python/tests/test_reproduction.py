@@ -1,4 +1,4 @@
-"""Reproductions: the command line's folder and verdicts."""
+"""Reproductions: the same folder and verdicts as on the command line."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def study(tmp_path: Path) -> Path:
 
 
 class Counting(ThreadPoolExecutor):
-    """Tells how often it was asked."""
+    """An executor that counts the submitted units."""
 
     asked = 0
 
@@ -122,7 +122,7 @@ class Counting(ThreadPoolExecutor):
 
 
 def outputs(out: Path) -> dict[str, bytes]:
-    """What a reproduction leaves behind, but for what tells how long it took."""
+    """The files of a reproduction, without run times."""
     return files(out / "mine" / "incast") | {name: (out / name).read_bytes() for name in ("index.html", "verdicts.csv")}
 
 
@@ -142,7 +142,7 @@ def test_every_executor_leaves_the_same_bytes_and_nothing_runs_twice(study: Path
 
 
 class Unreliable(Counting):
-    """Its worker dies with every third run, once or always."""
+    """An executor whose worker dies at every third run, once or always."""
 
     def __init__(self, always: bool) -> None:
         super().__init__(1)
@@ -163,7 +163,7 @@ def test_a_worker_that_dies_is_tried_again_and_reported_in_the_end(study: Path, 
         [one] = reproduce("mine", registry=study, out=tmp_path / "lost", executor=pool, retries=0)
     assert len(one.failures) == 2
     assert all(failure.endswith("OSError: the worker died") for failure in one.failures)
-    # What came is kept: only the rest runs.
+    # Earlier results were stored, so only missing runs execute.
     with Counting(1) as reliable:
         [one] = reproduce("mine", registry=study, out=tmp_path / "lost", executor=reliable)
         assert reliable.asked == 2

@@ -23,7 +23,7 @@ from .folders import same_results
 
 
 def test_the_command_line_writes_the_same_bytes(cli: Path, tmp_path: Path) -> None:
-    """Everything but the time that it took, and the revision of a build that may be older than the other."""
+    """Compares all content except the run time and the source revision."""
     by_python, by_command = tmp_path / "python", tmp_path / "command"
     scenario = Scenario.from_file("scenarios/star-incast.toml", {"switch.policy": "cs"}, seed=3)
     run(scenario, out=by_python)
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_a_run_and_leaves_nothing(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
-    # The folder of a run in the making is there as soon as it runs.
+    # The partial folder exists as soon as the run starts.
     for _ in range(600):
         if (tmp_path / ".run.partial").exists():
             break

@@ -1,4 +1,4 @@
-"""Scenarios: what they say, how they are changed, and what is answered to a mistake."""
+"""Scenarios: content, changes, and errors."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_shipped_name_is_a_scenario_and_an_unknown_one_is_explained(tmp_path: 
     with pytest.raises(ScenarioError, match='did you mean "star-incast"') as caught:
         bufferlab.run("star-incest")
     assert "bufferlab.scenarios()" in str(caught.value)
-    # A file of that name comes first.
+    # An existing file of that name takes precedence.
     (tmp_path / "star-incast").write_text('this is = "no scenario')
     with pytest.raises(ScenarioError, match="star-incast"):
         bufferlab.run("star-incast")

@@ -1,4 +1,4 @@
-"""SONiC configurations in Python answer what the command line prints."""
+"""SONiC configurations: the same results as on the command line."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_what_if_ends_in_a_recommendation_and_a_scenario_to_keep(tmp_path: Pat
 
 
 def changed(folder: Path) -> sonic.Configuration:
-    """The switch with a shorter cable and twice the alpha of lossy queues."""
+    """The configuration with a shorter cable and twice the alpha of lossy queues."""
     for file in SWITCH.iterdir():
         (folder / file.name).write_text(file.read_text().replace('"300m"', '"40m"'))
     return sonic.read(folder, chip="trident3")
@@ -90,7 +90,7 @@ def test_a_leaf_spine_has_the_switch_at_every_place() -> None:
 
 @pytest.fixture
 def redis(tmp_path: Path) -> Iterator[str]:
-    """A server with the switch in CONFIG_DB."""
+    """A Redis server with the configuration of the switch in CONFIG_DB."""
     server, client = shutil.which("redis-server"), shutil.which("redis-cli")
     if server is None or client is None:
         pytest.skip("redis-server or redis-cli is not installed")
@@ -121,7 +121,7 @@ def test_a_tuner_watches_what_can_be_tuned_and_puts_it_back(redis: str, tmp_path
         profile = next(profile for profile in tuner.profiles if profile.name == "egress_lossy_profile")
         assert profile.applied == profile.configured
         assert profile.bounds == (profile.configured - 2, profile.configured + 1)
-        # Without names of queues in COUNTERS_DB there is nothing to see, which is a fault.
+        # COUNTERS_DB without names of queues counts as a fault.
         assert [event["event"] for event in tuner.step(1.0)] == ["fault"] and not tuner.must_end
         assert tuner.step(2.0)[0]["in_a_row"] == 2 and tuner.must_end
     assert not journal.exists()
@@ -183,7 +183,7 @@ def test_executors_of_the_guide_share_one_chip(monkeypatch: pytest.MonkeyPatch) 
     assert loss.check(0, 1, 4469, pg=3) == (True, False) and loss.check(0, 1, 4470, pg=3) == (True, True)
     BufferOccupancyController().persist_buffer_occupancy(0, 1, 4470, pg=3)
     loss.prepare(2, 1)
-    assert pause.check(2, 1, 3000, pg=3) == (True, True)  # the first group is still there, for every executor
+    assert pause.check(2, 1, 3000, pg=3) == (True, True)  # the first group is persistent for every executor
 
 
 def test_mistakes_are_named_with_what_to_do(tmp_path: Path) -> None:

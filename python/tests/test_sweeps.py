@@ -1,4 +1,4 @@
-"""Sweeps: the command line's folder, whoever does the runs; and what becomes of failures."""
+"""Sweeps: the same folder as on the command line with every executor, and failures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_command_line_writes_the_same_sweep(cli: Path, star: Scenario, tmp_p
     ).stdout
     same_results(by_python, by_command)
     assert grid.text == printed
-    # Each continues what the other began.
+    # Python and the command line resume each other's sweeps.
     again = subprocess.run([*command, "--out", str(by_python)], check=True, capture_output=True, text=True)
     assert "16 runs are there already" in again.stderr
 
@@ -74,7 +74,7 @@ def test_what_is_there_is_not_run_again_and_values_can_be_added(star: Scenario, 
     seen: list[Progress] = []
     sweep(star, {"switch.buffer": ["200 KB", "300 KB"]}, out=out, progress=seen.append)
     assert seen[-1].runs == 1
-    # A sweep over another key has points of its own.
+    # A sweep over another key has other points.
     sweep(star, {"seed": [1, 2]}, out=out)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("hard work")
@@ -120,7 +120,7 @@ def test_workers_that_see_the_folder_write_there_themselves(star: Scenario, tmp_
 
 
 class Unreliable:
-    """Fails every unit so many times before it does it."""
+    """An executor that fails every unit a number of times before it executes the unit."""
 
     def __init__(self, failures: int) -> None:
         self.failures = failures
@@ -229,7 +229,7 @@ def test_a_process_that_is_killed_is_replaced(
     star: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "dying.py").write_text(DYING)
-    # Processes that are started inherit the path.
+    # New processes inherit the path.
     monkeypatch.syspath_prepend(tmp_path)
     die_once = importlib.import_module("dying").die_once
     submit = executors._Processes.submit
@@ -239,7 +239,7 @@ def test_a_process_that_is_killed_is_replaced(
 
     monkeypatch.setattr(executors._Processes, "submit", dying)
     sweep(star, GRID, out=tmp_path / "there", executor="processes", jobs=2)
-    assert (tmp_path / "marker").exists(), "nobody was killed"
+    assert (tmp_path / "marker").exists(), "no worker was killed"
     sweep(star, GRID, out=tmp_path / "here")
     same_results(tmp_path / "here", tmp_path / "there")
 

@@ -1,4 +1,4 @@
-"""The search for parameters: what it finds, what it repeats, what it says when something is wrong."""
+"""Tuning: results, repeatability and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QCT = "class.incast.qct_mean_ms"
 
 @pytest.fixture
 def incast() -> Scenario:
-    """Twenty queries that overflow a share of half the buffer and fit into all of it."""
+    """Twenty queries that overflow half the buffer and fit into the whole buffer."""
     return Scenario.from_file("scenarios/star-incast.toml")
 
 
@@ -23,7 +23,7 @@ def test_a_search_finds_the_alpha_that_saves_an_incast(incast: Scenario) -> None
     found = tune(incast, space={"alpha": Real(0.25, 16, log=True)}, objective=QCT, trials=8, seeds=2)
     before, after = found.baseline.mean(QCT), found.best.mean(QCT)
     assert before is not None and after is not None
-    # Timeouts of 10 ms are gone.
+    # No retransmission timeout of 10 ms remains.
     assert before > 10 and after < 1
     alpha = found.best.values["alpha"]
     assert isinstance(alpha, float) and alpha > 1
@@ -59,7 +59,7 @@ def test_an_interrupted_search_goes_on_where_it_was(incast: Scenario, tmp_path: 
         )
 
     search(4)
-    assert sum(ran) == 5  # four proposals and the scenario as it was
+    assert sum(ran) == 5  # four proposals and the unchanged scenario
     longer = search(6)
     assert sum(ran) == 2
     assert longer.table == tune(incast, space=space, objective=QCT, trials=6, seeds=1, at_once=2).table
@@ -96,7 +96,7 @@ def test_two_objectives_give_a_front_that_nobody_beats(incast: Scenario) -> None
 
 
 def test_a_proposal_that_cannot_run_is_reported_and_the_search_goes_on(incast: Scenario) -> None:
-    # A limit beyond the buffer is refused.
+    # The scenario refuses a limit above the buffer.
     found = tune(
         incast,
         policy="smxq",

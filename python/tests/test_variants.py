@@ -1,4 +1,4 @@
-"""Variants: policies with parameters and other changes; own policies in files."""
+"""Variants: policies with parameters and other changes, and custom policies in files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bufferlab import Arrival, Buffer, Policy, Verdict
 
 
 class FairShare(Policy):
-    """A queue may hold a part of what is free."""
+    """Limits every queue to a fraction of the free buffer."""
 
     name = "{name}"
     part: float = 0.5
@@ -35,7 +35,7 @@ class FairShare(Policy):
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A policy in a file; names of modules and policies last as long as the process."""
+    """A policy in a file, with unique names, because a process cannot reuse names."""
     path = tmp_path / f"mine_{tmp_path.name.replace('-', '_')}.py"
     path.write_text(OWN.format(name=f"fair-{abs(hash(str(tmp_path))) % 10**8}"))
     return path
@@ -132,7 +132,7 @@ def test_the_module_sweeps_explains_and_runs_own_policies(
     assert main(["run", *SHORT, "--variant", f"{own}:FairShare", "--packets", "--out", str(tmp_path / "one")]) == 0
     assert "packet by packet" in (tmp_path / "one" / "report.html").read_text()
     assert main(["explain", str(tmp_path / "one"), "--nth", "2"]) == 0
-    # Another process knows the policy of a run only if it is told where it is.
+    # Another process knows the policy of a run only if it gets the path of its file.
     command = [sys.executable, "-m", "bufferlab", "explain", str(tmp_path / "one")]
     stranger = subprocess.run(command, check=False, capture_output=True, text=True)
     assert stranger.returncode == 1 and "--own mine.py" in stranger.stderr
@@ -170,24 +170,28 @@ title = "mean QCT (ms)"
 metric = "qct"
 """
     )
-    command = ["reproduce", "study/buffers", "--registry", str(tmp_path / "own"), "--out", str(tmp_path / "out")]
+    folders = ["--registry", str(tmp_path / "own"), "--out", str(tmp_path / "out")]
+    command = ["reproduce", "study/buffers", *folders]
     assert main([*command, "--own", str(own)]) == 0
     assert "Queries and buffers" in capsys.readouterr().out
     assert (tmp_path / "out" / "study" / "buffers" / "figure.html").is_file()
     assert main([*command, "--own", str(own), "--json"]) == 0
     judged = json.loads(capsys.readouterr().out)
-    assert (judged["format"], judged["experiments"][0]["id"]) == ("bufferlab-verdicts", "study/buffers")
+    assert judged["format"] == "bufferlab-verdicts"
+    assert judged["experiments"][0]["id"] == "study/buffers"
 
 
-def test_a_file_without_anything_of_its_own_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_a_custom_class_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     empty = tmp_path / "empty_file.py"
     empty.write_text("from bufferlab import Policy\n")
     assert main(["compare", *SHORT, "--variants", "dt", "--own", str(empty)]) == 2
-    assert "defines nothing of its own" in capsys.readouterr().err
+    assert "defines no custom class" in capsys.readouterr().err
 
 
-def test_what_is_there_is_not_run_again_until_the_class_changes(own: Path, tmp_path: Path) -> None:
-    """In processes of their own: a module is imported once."""
+def test_finished_runs_are_reused_until_the_class_changes(own: Path, tmp_path: Path) -> None:
+    """Uses new processes, because a process imports a module only once."""
     out = tmp_path / "out"
 
     def compare() -> str:

@@ -1,4 +1,4 @@
-"""Hints of the libraries reach Python in Python's words: arguments instead of options, functions instead of commands."""
+"""Hints of the libraries name arguments and functions in Python, not options and commands."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ CRATES = (
     "conformance core document experiment lab metrics operator params replay report reproduce results scenario sim sonic theory transport "
     "units workload"
 ).split()
-"""Whose messages the extension module shows."""
+"""Crates whose messages the extension module shows."""
 
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 NOT_SHOWN = {
-    # Python finds classes in files itself, so that no such text reaches the parser of variants.
+    # Python resolves classes in files itself, so the parser of variants never sees such text.
     "crates/scenario/src/variant.rs": ["this program runs no Python"],
-    # The page of limits.
+    # Texts for the page of limits.
     "crates/operator/src/limits.rs": ["`--redis` of `bufferlab sonic`"],
     "crates/sonic/src/limits.rs": ["files of `bufferlab sonic`"],
-    # The line that an override stands in, for the caret of the command line.
+    # The source line of an override, for the caret on the command line.
     "crates/scenario/src/load.rs": ["--set {key}={value}"],
-    # Pages and texts of the command line, which say what was done with which command.
+    # Pages and texts of the command line, which name commands.
     "crates/report/src/finding/grid.rs": ["Repeat with `--seeds 5`"],
     "crates/report/src/finding/words.rs": ["Repeat with `--seeds 5`"],
     "crates/reproduce/src/output.rs": ["bufferlab theory figure"],
     "crates/replay/src/ecn.rs": ["bufferlab run scenarios/dumbbell.toml"],
 }
-"""Texts that do not become hints of an error."""
+"""Texts that are not hints of errors."""
 
 OF_THE_COMMAND_LINE = re.compile(r"(?<![\w-])--[a-z][a-z-]+|`bufferlab [a-z]")
 
 KEPT = ["the command `bufferlab check` says what a port needs"]
-"""What only the command line can do."""
+"""Hints for features that only the command line has."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Own workloads: flows that a class yields, the same for a seed, errors that say what is wrong."""
+"""Custom workloads: yielded flows, repeatability by seed, and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bufferlab import Flow, RunError, Scenario, ScenarioError, Workload, Workloa
 
 @register
 class PythonPulses(Workload):
-    """Every host sends to the next one, all at the same instants."""
+    """Every host sends to the next host, all at the same time."""
 
     name = "py_pulses"
     size: int = param("5 KB", unit="bytes")

@@ -1,8 +1,8 @@
-//! Own congestion controls, written in Python: a registered class, an instance of it per flow.
+//! Custom congestion controls in Python: a registered class, with one instance per flow.
 //!
-//! A method that the class does not define is never called. The first thing that goes wrong is kept
-//! in its flow, with time and traceback, and no control of that transport is called any more:
-//! whoever drives the flows then ends the run ([`Controller::take_failure`]).
+//! A method that the class does not define is never called. The first failure is recorded in its
+//! flow with time and traceback, and no control of the transport is called afterwards. The driver
+//! of the flows then ends the run ([`Controller::take_failure`]).
 
 mod view;
 
@@ -25,14 +25,14 @@ pub(crate) use view::{Ack, Hop, Window as PlainWindow};
 /// The congestion controls that decide in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
-/// The optional methods, by their names in Python.
+/// Names of the optional methods in Python.
 const HOOKS: [&str; 4] = ["on_congestion", "on_notification", "on_sent", "begin_message"];
 const ON_CONGESTION: usize = 0;
 const ON_NOTIFICATION: usize = 1;
 const ON_SENT: usize = 2;
 const BEGIN_MESSAGE: usize = 3;
 
-/// What a class says of itself; the fields of [`CongestionControlInfo`].
+/// Class attributes, with the names of the fields of [`CongestionControlInfo`].
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wishes {
@@ -42,8 +42,8 @@ pub(crate) struct Wishes {
     starts_at_line_rate: bool,
 }
 
-/// Registers `class_` under `name`, in place of an earlier one of that name; `hooks` are the
-/// optional methods that it defines.
+/// Registers `class_` under `name`; replaces an earlier class of this name. `hooks` are the
+/// optional methods that the class defines.
 #[pyfunction]
 pub(crate) fn register_congestion_control(
     class_: Bound<'_, PyType>,
@@ -61,7 +61,7 @@ pub(crate) fn register_congestion_control(
         name,
         title: keep(title),
         summary: keep(summary),
-        source: "Own congestion control, in Python.",
+        source: "Custom congestion control in Python.",
         uses_ecn: wishes.uses_ecn,
         wants_telemetry: wishes.wants_telemetry,
         governs_window: wishes.governs_window,
@@ -75,8 +75,8 @@ pub(crate) fn register_congestion_control(
     Ok(())
 }
 
-/// What makes the instances of a transport's flows. One is made at once, so that a class that
-/// refuses its parameters does so when the scenario is read.
+/// Creates the starter of a transport, which makes an instance per flow. Makes one instance
+/// immediately, so that a class that refuses its parameters fails when the scenario is read.
 fn build(
     name: &'static str,
     class: &Arc<Py<PyType>>,
@@ -119,7 +119,7 @@ struct Maker {
     class: Arc<Py<PyType>>,
     path: Py<PyAny>,
     values: Py<PyDict>,
-    /// Which of [`HOOKS`] the class defines.
+    /// Whether the class defines each of [`HOOKS`].
     hooks: [bool; HOOKS.len()],
     silenced: Arc<AtomicBool>,
 }
@@ -133,7 +133,7 @@ impl Maker {
         PythonControl::new(&object, self.hooks, shown, &self.silenced)
     }
 
-    /// The control of a flow that begins; one that has failed if the class cannot be instantiated.
+    /// The control of a new flow. If the class cannot be instantiated, the control is a failed one.
     fn start(&self, _: &TcpConfig, window: &mut Window) -> PythonControl {
         Python::attach(|py| match self.make(py, window) {
             Ok(control) => control,
@@ -146,18 +146,18 @@ impl Maker {
     }
 }
 
-/// An instance of a class that Python registered: the control of one flow.
+/// An instance of a custom class: the control of one flow.
 struct PythonControl {
     /// The instance with its bound methods; `None` if it could not be made.
     own: Option<Own>,
-    /// What the instance sees and changes.
+    /// The window that the instance reads and changes.
     shown: Option<Py<PlainWindow>>,
-    /// A control of this transport has failed: none is called any more.
+    /// Whether a control of this transport has failed; then no control is called.
     silenced: Arc<AtomicBool>,
     failure: Option<ControlFailure>,
 }
 
-/// What is called is looked up once.
+/// An instance with its bound methods, which are looked up once.
 struct Own {
     object: Py<PyAny>,
     on_ack: Py<PyAny>,
@@ -188,7 +188,7 @@ impl PythonControl {
         Ok(Self { own: Some(own), shown: Some(shown), ..Self::silent(silenced) })
     }
 
-    /// One that is never called.
+    /// A control that is never called.
     fn silent(silenced: &Arc<AtomicBool>) -> Self {
         Self { own: None, shown: None, silenced: Arc::clone(silenced), failure: None }
     }
@@ -196,13 +196,13 @@ impl PythonControl {
     #[cold]
     fn fail(&mut self, py: Python<'_>, now: Time, hook: &'static str, trouble: Trouble) {
         let (what, cause) = trouble.in_short(py);
-        // Only the first failure has a meaning.
+        // Only the first failure is reported.
         if !self.silenced.swap(true, Ordering::Relaxed) {
             self.failure = Some(ControlFailure { now, hook, what, cause });
         }
     }
 
-    /// Shows the window to a method, and takes what the method has made of it.
+    /// Calls a method with the window, and applies the changes of the method.
     #[inline]
     fn call(
         &mut self,
@@ -225,7 +225,7 @@ impl PythonControl {
         }
     }
 
-    /// The same for a method that need not be defined.
+    /// Calls an optional method with the window, if the class defines the method.
     #[inline]
     fn call_hook(
         &mut self,
@@ -292,7 +292,7 @@ impl Controller for PythonControl {
     }
 }
 
-/// A copy has an instance of its own, made by `copy.deepcopy`.
+/// A copy has a separate instance, made by `copy.deepcopy`.
 impl PythonControl {
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let (Some(own), Some(shown)) = (&self.own, &self.shown) else {

@@ -1,5 +1,5 @@
-//! Errors of the libraries as the exceptions of `bufferlab.exceptions`: the classes are Python's,
-//! so that they can be documented, subclassed and pickled like any other.
+//! Conversion of library errors to the exceptions of `bufferlab.exceptions`. The classes are
+//! defined in Python, so they can be documented, subclassed and pickled like any other class.
 
 use crate::own::Raised;
 use crate::words;
@@ -17,13 +17,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use std::path::Path;
 
-/// An `ArgumentError`: `argument` names what was given to a call.
+/// An `ArgumentError` about the argument `argument` of a call.
 pub(crate) fn argument(py: Python<'_>, argument: &str, message: &str, help: &str) -> PyErr {
     let fields = (message, words::in_python(help), argument);
     raised(py, "ArgumentError", |class| class.call1(fields))
 }
 
-/// An `UnknownNameError`: no `kind` is called `name`; one of `known` may be meant.
+/// An `UnknownNameError`: there is no `kind` with this name. The help suggests a name from `known`.
 pub(crate) fn unknown<'a>(
     py: Python<'_>,
     argument: &str,
@@ -39,7 +39,7 @@ pub(crate) fn unknown<'a>(
     raised(py, "UnknownNameError", |class| class.call1((message, help, argument)))
 }
 
-/// An `ArgumentError` about a value that is not what was expected.
+/// An `ArgumentError` about an unexpected value.
 #[cold]
 pub(crate) fn not_expected(argument: &str, value: &Bound<'_, PyAny>, expected: &str) -> PyErr {
     let py = value.py();
@@ -48,7 +48,7 @@ pub(crate) fn not_expected(argument: &str, value: &Bound<'_, PyAny>, expected: &
     error.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// A whole number of at most `bits` bits from Python.
+/// Converts a Python object to a whole number from 0 to `most`.
 pub(crate) fn whole(argument: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
     let found = if value.is_instance_of::<PyBool>() { None } else { value.extract::<u64>().ok() };
     found.filter(|number| *number <= most).ok_or_else(|| {
@@ -60,17 +60,17 @@ pub(crate) fn whole(argument: &str, value: &Bound<'_, PyAny>, most: u64) -> PyRe
     })
 }
 
-/// What a class that shows a moment of a run answers to `pickle` and `copy`.
+/// The error of `pickle` and `copy` for a class that shows a moment of a run.
 pub(crate) fn not_pickled(py: Python<'_>, class: &str) -> PyErr {
     let message = format!("{class} cannot be pickled or copied: it shows a moment of a run");
     argument(py, "", &message, "keep the numbers that you need")
 }
 
-/// A problem as Python's `Problem` takes it: message, key, file, line, help, unknown kind.
+/// Fields of Python's `Problem`: message, key, file, line, help, unknown kind.
 pub(crate) type Plain = (String, String, Option<String>, Option<usize>, Option<String>, Option<&'static str>);
 
-/// A problem with its place. A change has none beyond its key; a dictionary or a text stands in no
-/// file, and is named as `<name>`.
+/// Converts a problem. A problem in a change has a key but no file; for a dictionary or a text, the
+/// file is `<name>`.
 pub(crate) fn plain(problem: &Problem) -> Plain {
     let file = problem.file().filter(|file| ![COMMAND_LINE, A_VARIANT].contains(file));
     let line = problem.line().filter(|_| file.is_some());
@@ -94,7 +94,7 @@ pub(crate) fn scenario(py: Python<'_>, error: &LoadError) -> PyErr {
     raised(py, "ScenarioError", |class| class.call_method1("_of", (problems,)))
 }
 
-/// A `RunError`; a `ResultsError` if it is the folder's fault.
+/// Converts an error to a `RunError`, or to a `ResultsError` if the folder is the cause.
 pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     if let RunError::Results(error) = error {
         return results(py, error);
@@ -135,13 +135,13 @@ fn marking(py: Python<'_>, message: String, help: &str, failed: &FailedMarking) 
     caused(py, self::raised(py, "MarkingError", |class| class.call1(fields)), raised)
 }
 
-/// As Python prints it; empty if nothing was raised.
+/// The traceback as Python prints it; empty if nothing was raised.
 fn traceback(raised: Option<&Raised>) -> &str {
     raised.map_or("", |raised| &raised.traceback)
 }
 
-/// `error`, with what was raised as its cause. What is no mistake of the class (Ctrl-C,
-/// `sys.exit()`) stays what it is.
+/// Sets the raised exception as the cause of `error`. An exception that is not a mistake of the
+/// class (Ctrl-C, `sys.exit()`) is returned instead.
 fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
     if let Some(raised) = raised.filter(|raised| !raised.error.is_instance_of::<PyException>(py)) {
         return raised.error.clone_ref(py);
@@ -159,7 +159,7 @@ fn policy(py: Python<'_>, message: String, help: &str, failed: &FailedPolicy) ->
     caused(py, self::raised(py, "PolicyError", |class| class.call1(fields)), raised)
 }
 
-/// The same of a policy that was driven alone; `queue`: port and priority.
+/// A `PolicyError` of a policy in a trial; `queue` is port and priority.
 pub(crate) fn policy_alone(
     py: Python<'_>,
     name: &str,
@@ -176,12 +176,12 @@ pub(crate) fn results(py: Python<'_>, error: &ResultsError) -> PyErr {
     with_help(py, "ResultsError", &error.to_string(), error.hint())
 }
 
-/// A `ResultsError`, too: to Python, a report is something that is read from results.
+/// A `ResultsError` of a report, because a report is read from results.
 pub(crate) fn report(py: Python<'_>, error: &ReportError) -> PyErr {
     with_help(py, "ResultsError", &error.to_string(), error.hint())
 }
 
-/// An experiment is not begun: a `ScenarioError` or a `ResultsError`.
+/// Converts the error of a plan to a `ScenarioError` or a `ResultsError`.
 pub(crate) fn plan(py: Python<'_>, error: &PlanError) -> PyErr {
     match error {
         PlanError::Scenario(error) => scenario(py, error),
@@ -189,17 +189,17 @@ pub(crate) fn plan(py: Python<'_>, error: &PlanError) -> PyErr {
     }
 }
 
-/// A `DomainError`: input, value, the values for which the theory has an answer.
+/// A `DomainError` with the input, its value and the valid values.
 pub(crate) fn domain(py: Python<'_>, error: &DomainError) -> PyErr {
     raised(py, "DomainError", |class| class.call1((error.input, error.value, &error.valid)))
 }
 
-/// The exception `class` with a message and what to do.
+/// The exception `class` with a message and a help text.
 pub(crate) fn with_help(py: Python<'_>, class: &str, message: &str, help: &str) -> PyErr {
     raised(py, class, |class| class.call1((message, words::in_python(help))))
 }
 
-/// If the exception cannot be made, what prevented it is raised.
+/// Creates an exception of `class` with `make`, or returns the error of the attempt.
 fn raised<'py>(
     py: Python<'py>,
     class: &str,

@@ -1,4 +1,4 @@
-//! Why a packet was dropped, marked or evicted: a scenario is run up to the event.
+//! Explanations of drops, marks and evictions: a scenario runs up to the event.
 
 use crate::errors;
 use crate::runs::{Relay, attend};
@@ -12,7 +12,7 @@ use bufferlab_units::Time;
 use pyo3::prelude::*;
 use std::io;
 
-/// What is to be explained; the time in nanoseconds.
+/// The requested events; the time is in nanoseconds.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {
@@ -24,7 +24,7 @@ pub(crate) struct Wanted {
     count: u64,
 }
 
-/// Keeps explanations and forgets the rest.
+/// Records explanations and discards all other output.
 #[derive(Default)]
 struct Explanations(Vec<Explanation>);
 
@@ -35,8 +35,8 @@ impl RunSink for Explanations {
     }
 }
 
-/// The explanations as JSON, in the form that is published, and as text; the list is empty if there
-/// is no such event.
+/// Runs a scenario and explains events. Returns JSON in the published format, and text; the list is
+/// empty if there is no such event.
 #[pyfunction]
 pub(crate) fn explain(
     py: Python<'_>,
@@ -68,7 +68,7 @@ fn explained(
     Ok(sink.0.iter().map(|one| ExplanationRecord::new(one, switches, &classes)).collect())
 }
 
-/// What can be explained, by its name in Python.
+/// Kinds of events, by their names in Python.
 const EVENTS: [&str; 5] = ["drop", "mark", "eviction", "loss", "pause"];
 
 fn request(py: Python<'_>, wanted: &Wanted, switches: &[String]) -> PyResult<ExplainRequest> {

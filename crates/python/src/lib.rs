@@ -1,8 +1,8 @@
 //! The extension module `bufferlab._bufferlab`: the laboratory for Python.
 //!
-//! Thin on purpose: types, names and defaults that people see are Python's (`python/bufferlab`),
-//! what runs is the other crates'. Functions take and answer plain values; errors are raised as the
-//! exceptions of `bufferlab.exceptions`; the interpreter is free while something runs.
+//! The module is thin. Public types, names and defaults are in Python (`python/bufferlab`); other
+//! crates do the work. Functions take and return plain values. Errors are raised as the exceptions
+//! of `bufferlab.exceptions`. Other Python threads can run during a simulation.
 
 mod control;
 mod errors;
@@ -24,7 +24,7 @@ mod workload;
 use pyo3::prelude::*;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// What `import bufferlab._bufferlab` finds. The stub is `python/bufferlab/_bufferlab.pyi`.
+/// Contents of the extension module. The stub is `python/bufferlab/_bufferlab.pyi`.
 #[pymodule]
 mod _bufferlab {
     #[pymodule_export]
@@ -59,8 +59,8 @@ mod _bufferlab {
     use super::{in_python_words, set_own_code, suggestion, version};
 }
 
-/// Says when own code that was registered has been written (seconds since 1970): runs from before
-/// it are not taken for its runs.
+/// Sets the time of the last change of custom code (Unix time, s). Runs from before this time are
+/// not reused.
 #[pyfunction]
 fn set_own_code(seconds: f64) {
     if let Ok(since) = Duration::try_from_secs_f64(seconds) {
@@ -68,19 +68,19 @@ fn set_own_code(seconds: f64) {
     }
 }
 
-/// Version of the program and, where the build knew it, its source revision.
+/// Version of the program, and its source revision if the build knew it.
 #[pyfunction]
 fn version() -> (&'static str, Option<&'static str>) {
     (env!("CARGO_PKG_VERSION"), bufferlab_lab::commit())
 }
 
-/// The known name that is nearest to `written`, if any is near.
+/// The known name that is most similar to `written`, if any is similar enough.
 #[pyfunction]
 fn suggestion(written: &str, known: Vec<String>) -> Option<String> {
     bufferlab_params::suggestion(written, known.iter().map(String::as_str))
 }
 
-/// A hint of the command line in the words of the package.
+/// Translates a hint of the command line to terms of the package.
 #[pyfunction]
 fn in_python_words(hint: &str) -> String {
     words::in_python(hint)

@@ -1,8 +1,7 @@
-//! Own marking rules, written in Python: a registered class, an instance of it per memory of a
-//! switch.
+//! Custom marking rules in Python: a registered class, with one instance per memory of a switch.
 //!
-//! The first thing that goes wrong is kept, with time and traceback, and the rule marks nothing
-//! from then on: whoever drives the switch then ends the run ([`MarkingRule::take_failure`]).
+//! The first failure is recorded with time and traceback, and the rule marks nothing afterwards.
+//! The driver of the switch then ends the run ([`MarkingRule::take_failure`]).
 
 use crate::errors;
 use crate::own::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
@@ -21,7 +20,7 @@ use std::fmt;
 /// The marking rules that decide in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
-/// Registers `class_` under `name`, in place of an earlier one of that name.
+/// Registers `class_` under `name`; replaces an earlier class of this name.
 #[pyfunction]
 pub(crate) fn register_marking_rule(
     class_: Bound<'_, PyType>,
@@ -37,7 +36,7 @@ pub(crate) fn register_marking_rule(
         name,
         title: keep(title),
         summary: keep(summary),
-        source: "Own marking rule, in Python.",
+        source: "Custom marking rule in Python.",
         params: declared(parameters)?,
         build: Box::leak(Box::new(build)),
         ..MarkerInfo::PLAIN
@@ -47,7 +46,7 @@ pub(crate) fn register_marking_rule(
     Ok(())
 }
 
-/// The rule of a switch: an instance of `class`.
+/// Creates the rule of a switch: an instance of `class`.
 fn build(
     name: &'static str,
     class: &Py<PyType>,
@@ -66,9 +65,9 @@ fn build(
     })
 }
 
-/// An instance of a class that Python registered: the rule of one memory of a switch.
+/// An instance of a custom class: the rule of one memory of a switch.
 struct PythonRule {
-    /// `None` where a copy could not be made: that is a failure.
+    /// The instance; `None` after a failed copy.
     own: Option<Own>,
     has_failed: bool,
     failure: Option<MarkingFailure>,
@@ -76,7 +75,7 @@ struct PythonRule {
 
 struct Own {
     object: Py<PyAny>,
-    /// Bound method: it is looked up once.
+    /// Bound method `marks`, looked up once.
     marks: Py<PyAny>,
     buffer: Py<Buffer>,
 }
@@ -102,7 +101,7 @@ impl PythonRule {
         self.failure = Some(MarkingFailure { now, queue, what, cause });
     }
 
-    /// With the state that this one has.
+    /// A copy of the rule, including its state.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         let Some(own) = &self.own else { return Ok(Self { own: None, has_failed: true, failure: None }) };
         let object = py.import("copy")?.call_method1("deepcopy", (own.object.bind(py),))?;
@@ -151,20 +150,20 @@ impl Markable {
         Err(errors::not_pickled(py, "Markable"))
     }
 
-    /// When (ps).
+    /// Time of the decision (ps).
     #[getter]
     fn now_ps(&self) -> u64 {
         self.0.now.0
     }
 
-    /// Whether it is about to be sent, and has left its queue; else it arrives, and is not in its
-    /// queue yet.
+    /// Whether the packet departs and has already left its queue. Otherwise the packet arrives and
+    /// is not in its queue yet.
     #[getter]
     fn departing(&self) -> bool {
         self.0.moment == Moment::Dequeue
     }
 
-    /// Its egress queue: port * queues per port + priority.
+    /// Egress queue: port * queues per port + priority.
     #[getter]
     fn queue(&self) -> u16 {
         self.0.queue.0
@@ -176,25 +175,25 @@ impl Markable {
         self.0.port
     }
 
-    /// Priority: which queue of the port, from 0.
+    /// Priority: index of the queue at its port, from 0.
     #[getter]
     fn priority(&self) -> u8 {
         self.0.priority
     }
 
-    /// Bytes that it occupies.
+    /// Occupied buffer (bytes).
     #[getter]
     fn size(&self) -> u32 {
         self.0.size
     }
 
-    /// Its flow.
+    /// Number of the flow.
     #[getter]
     fn flow(&self) -> u32 {
         self.0.flow
     }
 
-    /// How long it has been stored (ps); 0 on arrival.
+    /// Time since the packet was stored (ps); 0 on arrival.
     #[getter]
     fn waited_ps(&self) -> u64 {
         self.0.waited.0

@@ -1,5 +1,5 @@
-//! What own policies, congestion controls, marking rules and workloads in Python share: parameters,
-//! and what goes wrong in their methods.
+//! Common parts of custom policies, congestion controls, marking rules and workloads in Python:
+//! parameters, and failures of methods.
 
 use bufferlab_core::{ParamInfo, ParamKind, ParamValue, Params};
 use bufferlab_params::Word;
@@ -10,17 +10,17 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTracebackMethods};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A parameter as Python declares it: name, default, kind, smallest and largest value, words to
-/// choose from, meaning.
+/// A parameter from Python: name, default, kind, minimum, maximum, choices, meaning.
 pub(crate) type PlainParameter<'py> =
     (String, Bound<'py, PyAny>, String, Option<f64>, Option<f64>, Vec<String>, String);
 
-/// Entries of the registry live as long as the process; so does what they refer to.
+/// Leaks a text, because entries of the registries live as long as the process.
 pub(crate) fn keep(text: &str) -> &'static str {
     text.to_owned().leak()
 }
 
-/// Names of the entries of one registry that are Python's: runs that use one hold the interpreter.
+/// Names of the Python entries of one registry. Runs that use such an entry hold the interpreter
+/// lock.
 pub(crate) struct InPython(RwLock<Vec<&'static str>>);
 
 impl InPython {
@@ -33,7 +33,7 @@ impl InPython {
         self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&name)
     }
 
-    /// The entry called `name` does.
+    /// Records that the entry called `name` decides in Python.
     pub(crate) fn insert(&self, name: &'static str) {
         let mut names = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if !names.contains(&name) {
@@ -42,13 +42,14 @@ impl InPython {
     }
 }
 
-/// The parameters that a class declares.
+/// Converts the parameters that a class declares.
 pub(crate) fn declared(parameters: Vec<PlainParameter<'_>>) -> PyResult<&'static [ParamInfo]> {
     let params = parameters.into_iter().map(parameter).collect::<PyResult<Vec<_>>>()?;
     Ok(params.leak())
 }
 
-/// Parameters as keyword arguments: sizes in bytes, times in picoseconds, rates in bits per second.
+/// Converts parameters to keyword arguments: sizes in bytes, times in picoseconds, rates in bits
+/// per second.
 pub(crate) fn keywords<'py>(py: Python<'py>, params: &Params) -> PyResult<Bound<'py, PyDict>> {
     let values = PyDict::new(py);
     for (name, value) in params.iter() {
@@ -98,15 +99,15 @@ fn to_python<'py>(py: Python<'py>, value: &ParamValue) -> PyResult<Bound<'py, Py
         ParamValue::Flag(flag) => PyBool::new(py, *flag).to_owned().into_any(),
         ParamValue::Rate(rate) => PyInt::new(py, rate.0).into_any(),
         ParamValue::Choice(word) | ParamValue::Text(word) => PyString::new(py, word).into_any(),
-        other => return Err(PyTypeError::new_err(format!("no own policy declares {other}"))),
+        other => return Err(PyTypeError::new_err(format!("no custom class declares {other}"))),
     })
 }
 
-/// What went wrong within a call.
+/// Failure of a call.
 pub(crate) enum Trouble {
-    /// It raised.
+    /// The method raised an exception.
     Raised(PyErr),
-    /// It answered what is no answer.
+    /// The method returned an invalid value.
     Nonsense(String),
 }
 
@@ -117,7 +118,7 @@ impl From<PyErr> for Trouble {
 }
 
 impl Trouble {
-    /// What happened, in one sentence, and the exception behind it.
+    /// The failure in one sentence, and the exception that caused it.
     pub(crate) fn in_short(self, py: Python<'_>) -> (String, Option<Cause>) {
         match self {
             Self::Nonsense(what) => (what, None),
@@ -129,10 +130,10 @@ impl Trouble {
     }
 }
 
-/// An error that others carry.
+/// The source of another error.
 pub(crate) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
-/// "answered 3 (int); expected ..."
+/// An invalid returned value: "answered 3 (int); expected ...".
 #[cold]
 pub(crate) fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
     let shown = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
@@ -141,25 +142,25 @@ pub(crate) fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
     Trouble::Nonsense(format!("answered {shown}{kind}; expected {expected}"))
 }
 
-/// An exception that an own class raised, with its traceback as text: the cause of a failure.
+/// An exception that a custom class raised, with its traceback as text.
 #[derive(Debug)]
 pub(crate) struct Raised {
     /// The exception.
     pub(crate) error: PyErr,
     in_short: String,
-    /// As Python prints it.
+    /// The traceback as Python prints it.
     pub(crate) traceback: String,
 }
 
 impl Raised {
-    /// The exception behind a failure, if there is one.
+    /// The exception that caused a failure, if any.
     pub(crate) fn of<'a>(
         cause: Option<&'a (dyn std::error::Error + Send + Sync + 'static)>,
     ) -> Option<&'a Self> {
         cause.and_then(|cause| cause.downcast_ref())
     }
 
-    /// "raised ZeroDivisionError: division by zero (own.py, line 12)"
+    /// One-line summary, such as "raised ZeroDivisionError: division by zero (own.py, line 12)".
     pub(crate) fn in_short(&self) -> &str {
         &self.in_short
     }
@@ -175,7 +176,7 @@ impl Raised {
     }
 }
 
-/// File and line at which it was raised.
+/// File and line of the innermost frame.
 fn innermost(mut traceback: Bound<'_, PyAny>) -> PyResult<(String, usize)> {
     loop {
         let next = traceback.getattr("tb_next")?;

@@ -1,5 +1,4 @@
-//! Comparisons and sweeps: which runs they are made of is decided where the command line decides
-//! it, too.
+//! Comparisons and sweeps. The plans come from the code of the command line.
 
 use crate::errors;
 use crate::scenario::{Loaded, variant};
@@ -11,12 +10,12 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A scenario as Python keeps it: path, text (or the file's), overrides.
+/// A scenario of Python: path, text (`None`: read the file), overrides.
 type Source = (PathBuf, Option<String>, Vec<(String, String)>);
-/// A run that is to be done: scenario, folder, caveats (id, message, advice).
+/// A planned run: scenario, folder, caveats (id, message, advice).
 type PlainJob = (Loaded, PathBuf, Vec<(String, String, String)>);
-/// Runs, policies in order, how many runs are there already, policies that are left out with the
-/// reason, and exceptions of variants that cannot run.
+/// Runs, policies in order, number of reused runs, policies that cannot run with the reason, and
+/// exceptions of variants that cannot run.
 type PlainPlan = (Vec<PlainJob>, Vec<String>, usize, Vec<(String, String)>, Vec<Py<PyBaseException>>);
 
 fn loader(
@@ -32,7 +31,7 @@ fn plain(job: Job) -> PlainJob {
     (Loaded { inner: job.loaded }, job.dir, caveats.collect())
 }
 
-/// Policies, then variants.
+/// Converts policies, then variants.
 fn choices(py: Python<'_>, names: &[String], variants: &[String]) -> PyResult<Vec<PolicyChoice>> {
     let policy = |name: &String| {
         let known = bufferlab_core::policies();
@@ -48,9 +47,9 @@ fn at_least_one(py: Python<'_>, seeds: u32) -> PyResult<NonZero<u32>> {
         .ok_or_else(|| errors::argument(py, "seeds", "seeds is 0, expected a whole number, 1 or more", ""))
 }
 
-/// Plans a comparison of `policies` and `variants` (of the scenario's own policy alone if there is
-/// none, or as `run_as` says) with `seeds` seeds in `out`. With `go_on`, runs that are there
-/// already are left out, but for a single one.
+/// Plans a comparison of `policies` and `variants` with `seeds` seeds in `out`. Without policies
+/// and variants, plans runs of the scenario, with the variant `run_as` if given. With `go_on`,
+/// finished runs are reused, except a single run.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
 pub(crate) fn plan(
@@ -81,14 +80,14 @@ pub(crate) fn plan(
     Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, finished, plan.left_out, failed))
 }
 
-/// Whether the finished run of this scenario, by this version and these custom classes, is in `out`
-/// and undamaged.
+/// Whether `out` has an undamaged finished run of this scenario, from this version and these custom
+/// classes.
 #[pyfunction]
 pub(crate) fn is_finished(loaded: &Loaded, out: PathBuf) -> bool {
     bufferlab_lab::is_kept(&Job { loaded: loaded.inner.clone(), dir: out, caveats: Vec::new() })
 }
 
-/// The values of a key as the command line has them: `0.2,0.4`, `["1 MB", "2 MB"]`.
+/// Splits the values of a key in the syntax of the command line: `0.2,0.4`, `["1 MB", "2 MB"]`.
 #[pyfunction]
 pub(crate) fn vary_values(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
     let values = bufferlab_lab::listed_values(text);
@@ -100,7 +99,7 @@ pub(crate) fn vary_values(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
     }
 }
 
-/// The right to write into a folder of several runs, from entering it as a context to leaving it.
+/// A context manager that claims a folder of several runs for writing.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Claim {
     out: PathBuf,
@@ -122,13 +121,13 @@ impl Claim {
     }
 
     fn __exit__(&self, kind: &Bound<'_, PyAny>, error: &Bound<'_, PyAny>, traceback: &Bound<'_, PyAny>) {
-        // What was raised is raised on: it is only told of here.
+        // The exception propagates, because `__exit__` returns `None`.
         let _ = (kind, error, traceback);
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// A sweep that can begin, or go on.
+/// The plan of a new or resumed sweep.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SweepPlan {
     inner: bufferlab_lab::SweepPlan,
@@ -136,7 +135,7 @@ pub(crate) struct SweepPlan {
 
 #[pymethods]
 impl SweepPlan {
-    /// Plans the sweep and claims its folder: `vary` has dotted keys with their values as TOML.
+    /// Plans the sweep; `vary` has dotted keys with their values as TOML.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]
     fn new(
@@ -163,31 +162,31 @@ impl SweepPlan {
         Ok(Self { inner })
     }
 
-    /// The runs that are missing.
+    /// The missing runs.
     #[getter]
     fn jobs(&self) -> Vec<PlainJob> {
         self.inner.jobs.iter().cloned().map(plain).collect()
     }
 
-    /// What every one of them is called: point, policy and seed.
+    /// Names of the missing runs: point, policy and seed.
     #[getter]
     fn places(&self) -> Vec<String> {
         self.inner.jobs.iter().map(|job| self.inner.place(job)).collect()
     }
 
-    /// Runs that are there already.
+    /// Number of reused runs.
     #[getter]
     fn kept(&self) -> usize {
         self.inner.kept
     }
 
-    /// Points that cannot run, and why.
+    /// Points that cannot run, with the reason.
     #[getter]
     fn failed(&self) -> Vec<String> {
         self.inner.failed.clone()
     }
 
-    /// Puts together what has results, in files; answers the headline metrics as text.
+    /// Writes the summary files of all finished runs and returns the headline metrics as text.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| self.inner.finish())
             .map(|outcome| outcome.text)

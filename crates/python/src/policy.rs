@@ -1,4 +1,4 @@
-//! Own policies, written in Python: registered, run, checked, timed.
+//! Custom policies in Python: registration, runs, conformance, trials.
 
 mod adapter;
 mod check;
@@ -25,8 +25,8 @@ pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend};
 /// The policies that decide in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
 
-/// Registers `class_` under `name`, in place of an earlier one of that name; `hooks` are the
-/// optional methods that it defines.
+/// Registers `class_` under `name`; replaces an earlier class of this name. `hooks` are the
+/// optional methods that the class defines.
 #[pyfunction]
 pub(crate) fn register_policy(
     class_: Bound<'_, PyType>,
@@ -44,7 +44,7 @@ pub(crate) fn register_policy(
         aliases: &[],
         title: keep(title),
         summary: keep(summary),
-        source: "Own policy, in Python.",
+        source: "Custom policy in Python.",
         cost: "one call of Python",
         params: declared(parameters)?,
         build: Box::leak(Box::new(build)),
@@ -54,7 +54,7 @@ pub(crate) fn register_policy(
     Ok(())
 }
 
-/// An instance of `class` for a switch.
+/// Creates an instance of `class` for a switch.
 fn build(
     name: &'static str,
     class: &Py<PyType>,
@@ -95,7 +95,7 @@ pub(crate) fn switch<'py>(py: Python<'py>, shape: &SwitchShape) -> PyResult<Boun
     ))
 }
 
-/// The parameters of `info` as Python gives them, checked: ratios, whole numbers (bytes,
+/// Converts and checks parameters of `info` from Python: ratios, whole numbers (bytes,
 /// picoseconds), flags, words.
 fn given(
     py: Python<'_>,
@@ -122,8 +122,8 @@ fn given(
     Ok(given)
 }
 
-/// A value of a kind; `None` if it is another one, `Some(None)` if only scenarios can write such
-/// values.
+/// Converts a value of a kind; `None` if the value is of another kind, `Some(None)` if only
+/// scenarios can have such values.
 fn plain(kind: ParamKind, value: &Bound<'_, PyAny>) -> Option<Option<ParamValue>> {
     let whole = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<u64>().ok() };
     let ratio = || if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };
@@ -156,7 +156,7 @@ fn plain(kind: ParamKind, value: &Bound<'_, PyAny>) -> Option<Option<ParamValue>
     Some(Some(value))
 }
 
-/// The policy called `name`.
+/// Finds the policy called `name`.
 fn find(py: Python<'_>, name: &str) -> PyResult<&'static PolicyInfo> {
     let known = || bufferlab_core::policies().iter().map(|info| info.name).collect::<Vec<_>>();
     bufferlab_core::find_policy(name).ok_or_else(|| errors::unknown(py, "policy", "policy", name, known()))

@@ -7,17 +7,17 @@ use pyo3::prelude::*;
 pub(crate) struct PolicyInfo {
     /// Name in scenarios.
     name: &'static str,
-    /// Other names that scenarios may use.
+    /// Other names that scenarios accept.
     aliases: Vec<&'static str>,
-    /// Name in full.
+    /// Full name.
     title: &'static str,
-    /// What it does, in a sentence.
+    /// Summary in one sentence.
     summary: &'static str,
-    /// Where it comes from.
+    /// Paper or document that defines the policy.
     source: &'static str,
     /// Work per decision.
     cost: &'static str,
-    /// Parameters: name, default as a scenario writes it, what is expected, what it means.
+    /// Parameters: name, default in the syntax of scenarios, valid values, meaning.
     parameters: Vec<(&'static str, String, String, &'static str)>,
 }
 
@@ -28,7 +28,7 @@ impl PolicyInfo {
     }
 }
 
-/// Every policy of the registry, and of this process.
+/// Every built-in policy and every custom policy of this process.
 #[pyfunction]
 pub(crate) fn policies() -> Vec<PolicyInfo> {
     let of = |info: &'static bufferlab_core::PolicyInfo| PolicyInfo {
@@ -47,7 +47,7 @@ pub(crate) fn policies() -> Vec<PolicyInfo> {
     bufferlab_core::policies().into_iter().map(of).collect()
 }
 
-/// Whether a policy has this name, or another name of it is this.
+/// Whether a policy has this name or alias.
 #[pyfunction]
 pub(crate) fn is_policy(name: &str) -> bool {
     bufferlab_core::find_policy(name).is_some()

@@ -1,4 +1,4 @@
-//! Figures and tables of the papers, and the verdicts on their statements.
+//! Reproduction of the papers' figures and tables, with verdicts on the papers' statements.
 
 use crate::errors;
 use crate::runs::{Relay, attend};
@@ -14,18 +14,18 @@ use pyo3::prelude::*;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-/// Number of a statement, verdict, what was measured, what to know.
+/// Id of a statement, verdict, measured values, remark.
 type PlainVerdict = (String, String, String, Option<String>);
 /// Experiment, figure, title, folder, verdicts, failed runs.
 type PlainExperiment = (String, String, String, PathBuf, Vec<PlainVerdict>, Vec<String>);
 
-/// The experiments, and what `bufferlab reproduce --json` prints of them.
+/// The experiments, and the JSON text of `bufferlab reproduce --json`.
 type PlainReproduction = (Vec<PlainExperiment>, String);
 
-/// Name, figure, title, numbers of the statements that it judges.
+/// Name, figure, title, ids of the judged statements.
 type PlainEntry = (String, String, String, Vec<String>);
 
-/// What is to be repeated, and how.
+/// The requested experiments and their options.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {
@@ -39,7 +39,7 @@ pub(crate) struct Wanted {
     threads: usize,
 }
 
-/// The experiments of the papers: name, figure, title, statements that they judge.
+/// The experiments of the papers: name, figure, title, judged statements.
 #[pyfunction]
 pub(crate) fn experiments(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<PlainEntry>> {
     let registry = Registry::unpack(&folder).map_err(|error| failed(py, &error))?;
@@ -48,13 +48,13 @@ pub(crate) fn experiments(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<Plain
     Ok(registry.experiments.iter().map(one).collect())
 }
 
-/// Writes the scenarios that come with the package into `folder`; answers their files.
+/// Writes the scenarios of the package to `folder` and returns their files.
 #[pyfunction]
 pub(crate) fn unpack_scenarios(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<PathBuf>> {
     py.detach(|| bufferlab_reproduce::unpack_scenarios(&folder)).map_err(|error| failed(py, &error))
 }
 
-/// Repeats experiments: the folders of the command line, the verdicts, and these as JSON.
+/// Runs experiments into the folders of the command line. Returns the verdicts, also as JSON.
 #[pyfunction]
 #[pyo3(signature = (wanted, progress))]
 pub(crate) fn reproduce(
@@ -67,7 +67,8 @@ pub(crate) fn reproduce(
     done.map_err(|error| failed(py, &error))
 }
 
-/// A `ScenarioError` with every mistake of the experiments, or a `ResultsError`.
+/// Converts an error to a `ScenarioError` with all mistakes of the experiments, or to a
+/// `ResultsError`.
 fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     match error {
         ReproduceError::Experiment(error) => errors::scenario(py, error),
@@ -75,8 +76,8 @@ fn failed(py: Python<'_>, error: &ReproduceError) -> PyErr {
     }
 }
 
-/// A reproduction that can begin, or go on: its runs are done by the caller, wherever, and kept as
-/// they come.
+/// The plan of a new or resumed reproduction. The caller executes the runs anywhere and stores
+/// their numbers as they arrive.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct ReproductionPlan {
     registry: Registry,
@@ -98,7 +99,7 @@ impl ReproductionPlan {
         py.detach(plan).map_err(|error| failed(py, &error))
     }
 
-    /// The runs that are missing: scenario, and what is to be taken of it, as JSON.
+    /// The missing runs: scenario, and the selection of numbers to record, as JSON.
     #[getter]
     fn jobs(&self) -> PyResult<Vec<(Loaded, String)>> {
         let one = |missing: &Missing| {
@@ -109,7 +110,7 @@ impl ReproductionPlan {
         self.missing.iter().map(one).collect()
     }
 
-    /// Keeps what was taken of the run `index`.
+    /// Stores the numbers of the run `index`.
     fn keep(&self, py: Python<'_>, index: usize, numbers: &[u8]) -> PyResult<()> {
         let numbers = serde_json::from_slice(numbers).map_err(|why| foreign(py, &why))?;
         let key = self.missing.get(index).map(|missing| missing.key.as_str());
@@ -117,8 +118,8 @@ impl ReproductionPlan {
         self.cache.keep(key, numbers).map_err(|why| lost(py, &why))
     }
 
-    /// Judges what is there and writes all outputs; `failures` says why runs (by their index) have
-    /// not come.
+    /// Judges the finished runs and writes all outputs; `failures` has the index of every failed
+    /// run with the reason.
     fn finish(&self, py: Python<'_>, failures: Vec<(usize, String)>) -> PyResult<PlainReproduction> {
         let of_key = |(index, why): (usize, String)| Some((self.missing.get(index)?.key.clone(), why));
         let failures = failures.into_iter().filter_map(of_key).collect();
@@ -130,8 +131,8 @@ impl ReproductionPlan {
     }
 }
 
-/// Does a run in `folder` and answers what is `wanted` of it, as JSON: its tables are not needed
-/// any more.
+/// Executes a run in `folder` and returns the numbers that `wanted` selects, as JSON. The tables
+/// are not needed afterwards.
 #[pyfunction]
 pub(crate) fn take(
     py: Python<'_>,
@@ -148,19 +149,19 @@ pub(crate) fn take(
     serde_json::to_vec(&numbers).map_err(|why| foreign(py, &why))
 }
 
-/// What another program has written.
+/// Error for JSON from a different version of the program.
 fn foreign(py: Python<'_>, why: &serde_json::Error) -> PyErr {
     errors::with_help(py, "ResultsError", &why.to_string(), "install the same wheel on every worker")
 }
 
-/// Tables that cannot be read, numbers that cannot be kept.
+/// Error for tables that cannot be read, or numbers that cannot be stored.
 fn lost(py: Python<'_>, why: &FailureCause) -> PyErr {
     let help = "make room in the folder that it names, or make it writable, and repeat: only what is missing will run";
     errors::with_help(py, "ResultsError", &why.to_string(), help)
 }
 
 impl Wanted {
-    /// The registry, and the plans of what is named.
+    /// The registry, and the plans of the named experiments.
     fn plans(&self) -> Result<(Registry, Vec<Plan>), ReproduceError> {
         let registry = match &self.registry {
             Some(folder) => Registry::load(folder)?,
@@ -188,7 +189,7 @@ fn carry_out(wanted: &Wanted, relay: &Relay) -> Result<PlainReproduction, Reprod
     conclusion(&registry, &results, &wanted.out)
 }
 
-/// Judges, writes all outputs, and says what was found in plain values.
+/// Judges the statements, writes all outputs, and converts the results to plain values.
 fn conclusion(
     registry: &Registry,
     results: &[Results],

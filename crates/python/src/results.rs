@@ -1,5 +1,4 @@
-//! Result folders: numbers of a run, reports of a folder. Tables are Parquet, which Python reads
-//! itself.
+//! Result folders: numbers of a run, reports of a folder. Python reads the Parquet tables directly.
 
 use crate::errors;
 use crate::words;
@@ -11,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use std::path::PathBuf;
 
-/// A metric as Python's `Metric` takes it: id, group, label, unit, good direction (-1, 0 or 1), in
-/// the short table or not.
+/// Fields of Python's `Metric`: id, group, label, unit, good direction (-1, 0 or 1), whether it is
+/// a headline metric.
 type Plain = (String, String, String, &'static str, i8, bool);
 
 fn metric(metric: Metric) -> Plain {
@@ -24,16 +23,16 @@ fn metric(metric: Metric) -> Plain {
     (metric.id, metric.group, metric.label, metric.unit.symbol(), better, metric.headline)
 }
 
-/// The id of today for the id of a metric, which may be one of an earlier version.
+/// The current id of a metric; `id` may be an id of an earlier version.
 #[pyfunction]
 pub(crate) fn metric_id(id: &str) -> String {
     Metric::current_id(id).into_owned()
 }
 
-/// Every metric with its value, and everything as JSON.
+/// Every metric with its value, and the whole summary as JSON.
 type Numbers = (Vec<(Plain, Option<f64>)>, String);
 
-/// The numbers of the run in `dir`: every metric with its value, and everything as JSON.
+/// Summarises the run in `dir`: every metric with its value, and the whole summary as JSON.
 #[pyfunction]
 pub(crate) fn summary(py: Python<'_>, dir: PathBuf) -> PyResult<Numbers> {
     let run = RunResult::open(&dir).map_err(|error| errors::results(py, &error))?;
@@ -42,25 +41,25 @@ pub(crate) fn summary(py: Python<'_>, dir: PathBuf) -> PyResult<Numbers> {
     Ok((summary.metrics().into_iter().map(|one| (metric(one.metric), one.value)).collect(), json))
 }
 
-/// Puts the files of a run that was finished elsewhere into the folder `dir`.
+/// Stores the files of a run of another process in the folder `dir`.
 #[pyfunction]
 pub(crate) fn store(py: Python<'_>, dir: PathBuf, files: Vec<(String, PyBackedBytes)>) -> PyResult<()> {
     py.detach(|| store_run(&dir, &files).map(drop)).map_err(|error| errors::results(py, &error))
 }
 
-/// Runs, mean, half of its interval.
+/// Number of seeds, mean, half width of the interval.
 type Interval = (u64, f64, Option<f64>);
-/// Policy, the value of every seed, mean over them, change against the baseline.
+/// Policy, value of every seed, mean, change against the baseline.
 type PlainCell = (String, Vec<Option<f64>>, Option<Interval>, Option<PlainChange>);
-/// Seeds, mean and both ends of the interval.
+/// Number of seeds, mean, both ends of the interval.
 type PlainChange = (u64, f64, Option<f64>, Option<f64>);
-/// Policies, seeds, metrics with a cell per policy, caveats (id, message, advice), text for a
-/// terminal.
+/// Policies, seeds, metrics with a cell per policy, caveats (id, message, advice), and the text for
+/// a terminal.
 type PlainReport =
     (Vec<String>, Vec<u64>, Vec<(Plain, Vec<PlainCell>)>, Vec<(String, String, String)>, String);
 
-/// Compares the runs of `dir`, the policies of `order` first. Writes the report's files into the
-/// folder if asked to.
+/// Compares the runs in `dir`, with the policies in `order` first. With `write`, writes the report
+/// to the folder.
 #[pyfunction]
 pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bool) -> PyResult<PlainReport> {
     let report = py.detach(|| {
@@ -91,7 +90,7 @@ pub(crate) fn report(py: Python<'_>, dir: PathBuf, order: Vec<String>, write: bo
     ))
 }
 
-/// Mean of samples with half of its 95 % interval; `None` without samples.
+/// Number of samples, mean and half width of its 95 % interval; `None` without samples.
 #[pyfunction]
 pub(crate) fn estimate(samples: Vec<f64>) -> Option<(u64, f64, Option<f64>)> {
     Estimate::of(&samples).map(|estimate| (estimate.seeds, estimate.mean, estimate.half_width))

@@ -1,5 +1,5 @@
-//! Runs: the calling thread waits, tells Python how far they are and listens for Ctrl-C; others do
-//! the work.
+//! Execution of runs. The calling thread waits, reports progress to Python and checks for Ctrl-C;
+//! other threads do the work.
 
 use crate::errors;
 use crate::scenario::Loaded;
@@ -16,23 +16,23 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// How often the waiting thread looks up.
+/// Interval at which the waiting thread reports progress and checks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What is known of all runs.
+/// Progress and state of all runs of a call.
 pub(crate) struct Relay {
-    /// By run: fraction done, packet-hops.
+    /// Finished fraction and packet-hops of every run.
     runs: Mutex<Vec<(f64, u64)>>,
-    /// By run: whether a policy, a marking rule or a congestion control decides in Python.
+    /// Whether a policy, a marking rule or a congestion control of each run is in Python.
     in_python: Vec<bool>,
-    /// The results are not needed any more.
+    /// Whether the runs shall stop.
     stopped: Arc<AtomicBool>,
-    /// Whether the run is to stop whose Python policy started these runs; `None`: no policy did.
+    /// Stop flag of the run whose Python policy started these runs; `None` if no policy did.
     outer: Option<Arc<AtomicBool>>,
 }
 
 thread_local! {
-    /// Of the runs that this thread works for: whether their results are not needed any more.
+    /// Stop flag of the runs that this thread works for.
     static CURRENT: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
@@ -55,7 +55,7 @@ impl Relay {
         }
     }
 
-    /// Does work of these runs: runs that it begins end with them.
+    /// Executes work of these runs. Nested runs that the work starts stop with these runs.
     fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = CURRENT.replace(Some(Arc::clone(&self.stopped)));
         let done = work();
@@ -63,18 +63,18 @@ impl Relay {
         done
     }
 
-    /// Whether the run whose policy has begun these is over: a signal reaches the thread that waits
-    /// for that one.
+    /// Whether the outer run, whose policy started these runs, was stopped. Signals reach only the
+    /// thread that waits for the outer run.
     fn is_orphaned(&self) -> bool {
         self.outer.as_ref().is_some_and(|outer| outer.load(Ordering::Relaxed))
     }
 
-    /// For runs of built-in policies, as many as [`Self::expect`] will say.
+    /// A relay for runs of built-in policies; [`Self::expect`] sets their number.
     pub(crate) fn empty() -> Self {
         Self::new(&[])
     }
 
-    /// There are so many runs.
+    /// Sets the number of runs.
     pub(crate) fn expect(&self, runs: usize) {
         *self.runs.lock().expect("nobody panics while holding it") = vec![(0.0, 0); runs];
     }
@@ -83,7 +83,7 @@ impl Relay {
         self.runs.lock().expect("nobody panics while holding it")[index] = (fraction, packet_hops);
     }
 
-    /// Sum of the fractions, complete runs, packet-hops, runs.
+    /// Sum of the finished fractions, number of complete runs, packet-hops, number of runs.
     fn sum(&self) -> (f64, usize, u64, usize) {
         let runs = self.runs.lock().expect("nobody panics while holding it");
         let complete = runs.iter().filter(|run| run.0 >= 1.0).count();
@@ -94,8 +94,8 @@ impl Relay {
 impl Watcher for Relay {
     fn update(&self, index: usize, progress: &Progress) {
         let done = progress.now.0 as f64 / progress.duration.0.max(1) as f64;
-        // What follows the arrival phase is short as a rule, and its length is unknown: it is the
-        // last percent.
+        // The phase after the arrivals has an unknown length but is usually short, so it counts as
+        // the last percent.
         self.set(index, done.min(1.0) * 0.99, progress.packet_hops);
     }
 
@@ -103,9 +103,9 @@ impl Watcher for Relay {
         self.set(index, 1.0, packet_hops);
     }
 
-    /// A run whose verdicts, marks or windows are Python's holds the interpreter throughout: asking
-    /// for it at every decision would cost more than the decision. It gives way to other threads
-    /// whenever that code runs, as Python code does.
+    /// A run with verdicts, marks or windows from Python holds the interpreter lock throughout,
+    /// because taking the lock for every decision would cost more than the decision. Other Python
+    /// threads run while the custom code runs, as for all Python code.
     fn around(&self, index: usize, work: &mut dyn FnMut()) {
         self.within(|| {
             if self.in_python.get(index) == Some(&true) { Python::attach(|_| work()) } else { work() }
@@ -117,15 +117,15 @@ impl Watcher for Relay {
     }
 }
 
-/// A job as Python says it: scenario, folder, caveats (id, message, advice).
+/// A job from Python: scenario, folder, caveats (id, message, advice).
 pub(crate) type PlainJob<'py> = (PyRef<'py, Loaded>, PathBuf, Vec<(String, String, String)>);
 
-/// Does all jobs, `threads` at a time (0: the number of cores); answers what befell each: `None`,
-/// or the exception.
+/// Executes all jobs, `threads` at a time (0: the number of cores). Returns the exception of each
+/// job, or `None`.
 ///
-/// `progress` is called from this thread, some ten times a second, with the sum of the fractions
-/// done, the number of complete runs, the packet-hops and the number of runs. What it raises, and
-/// Ctrl-C, ends the runs and is raised here.
+/// This thread calls `progress` about ten times a second with the sum of the finished fractions,
+/// the number of complete runs, the packet-hops and the number of runs. Ctrl-C or an exception of
+/// `progress` stops the runs and is raised here.
 #[pyfunction]
 #[pyo3(signature = (jobs, threads, verify, progress))]
 pub(crate) fn execute<'py>(
@@ -145,9 +145,9 @@ pub(crate) fn execute<'py>(
     Ok(outcomes.into_iter().map(befell).collect())
 }
 
-/// Does `work` on another thread, while this one looks up ten times a second: it tells `progress`
-/// how far `relay` has come and listens for Ctrl-C. What either raises stops the relay, and is
-/// raised here when the work has ended.
+/// Executes `work` on another thread. Meanwhile, this thread reports the state of `relay` to
+/// `progress` and checks for Ctrl-C ten times a second. An exception of either stops the relay, and
+/// is raised after the work has ended.
 pub(crate) fn attend<T: Send>(
     py: Python<'_>,
     relay: &Relay,
@@ -158,7 +158,7 @@ pub(crate) fn attend<T: Send>(
         thread::scope(|scope| {
             let (alive, ended) = mpsc::channel::<()>();
             let work = scope.spawn(|| {
-                // Dropped when the work is done or panics: either ends the waiting.
+                // Dropped when the work ends or panics, which ends the waiting.
                 let _alive = alive;
                 relay.within(work)
             });

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
-/// A scenario that can run: what a file or a text says, with every default filled in.
+/// A loaded scenario, with all defaults.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Loaded {
     pub(crate) inner: bufferlab_scenario::Loaded,
@@ -17,13 +17,13 @@ pub(crate) struct Loaded {
 
 #[pymethods]
 impl Loaded {
-    /// Its name.
+    /// Name of the scenario.
     #[getter]
     fn name(&self) -> &str {
         &self.inner.scenario.name
     }
 
-    /// What it shows.
+    /// Purpose of the scenario.
     #[getter]
     fn description(&self) -> &str {
         &self.inner.scenario.description
@@ -73,14 +73,13 @@ impl Loaded {
         each_once(self.inner.scenario.workloads.iter().map(|workload| workload.kind.as_str()))
     }
 
-    /// What its run is called in a comparison, and what that stands for; `None` where that is the
-    /// policy's name.
+    /// Label in a comparison and text of the variant; `None` for a plain policy.
     #[getter]
     fn variant(&self) -> Option<(String, String)> {
         self.inner.variant.clone().map(|name| (name.label, name.text))
     }
 
-    /// The same under the name of a variant.
+    /// A copy with the name of a variant.
     fn as_variant(&self, label: String, text: String) -> Self {
         let mut inner = self.inner.clone();
         inner.variant = Some(VariantName { label, text });
@@ -100,13 +99,13 @@ impl Loaded {
         self.inner.inputs.iter().map(|input| (input.name.as_str(), one(input))).collect()
     }
 
-    /// To be checked before trusting the numbers: message, key, file, line, help.
+    /// Warnings about the numbers: message, key, file, line, help.
     #[getter]
     fn warnings(&self) -> Vec<Plain> {
         self.inner.warnings.iter().map(errors::plain).collect()
     }
 
-    /// Builds the network, which finds what only shows when policies meet switches.
+    /// Builds the network once, to find mistakes in the combination of policies and switches.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         let built = py.detach(|| {
             bufferlab_lab::fits(&self.inner.scenario)?;
@@ -127,24 +126,24 @@ fn each_once<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// What a text says as a variant; `argument` names it in the error.
+/// Parses the text of a variant; the error names `argument`.
 pub(crate) fn variant(py: Python<'_>, argument: &str, text: &str) -> PyResult<Variant> {
     Variant::parse(text).map_err(|mistake| {
-        // What is wrong, the place in the text, and, behind "help: ", what to do.
+        // The text has the problem, its place, and the advice after "help: ".
         let shown = words::in_python(&mistake.to_string());
         let (message, help) = shown.split_once("help: ").unwrap_or((&shown, ""));
         errors::argument(py, argument, &format!("{argument}: {}", message.trim_end()), help)
     })
 }
 
-/// Raises if a text is no variant.
+/// Raises an error if a text is not a variant.
 #[pyfunction]
 pub(crate) fn check_variant(py: Python<'_>, argument: &str, text: &str) -> PyResult<()> {
     variant(py, argument, text).map(drop)
 }
 
-/// Loads the file `path`, or `text` as if it stood there, with overrides: dotted key, TOML value;
-/// then as a variant.
+/// Loads the file `path`, or `text` as if it were the content of the file, with overrides (dotted
+/// key, TOML value) and the changes of a variant.
 #[pyfunction]
 #[pyo3(signature = (path, text, overrides, as_variant=None))]
 pub(crate) fn load(

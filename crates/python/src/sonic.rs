@@ -1,5 +1,5 @@
-//! Configurations of SONiC switches. What is large crosses the border as JSON, as the command line
-//! prints it.
+//! Configurations of SONiC switches. Large values are passed to Python as JSON, in the format of
+//! the command line.
 
 use crate::errors;
 use bufferlab_operator::probe::Executor;
@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A mistake of a configuration, or of a question about it.
+/// Error for an invalid configuration, or an invalid request about it.
 fn wrong(py: Python<'_>, message: &str, help: &str) -> PyErr {
     errors::with_help(py, "ConfigurationError", message, help)
 }
@@ -44,7 +44,7 @@ fn json<T: Serialize>(py: Python<'_>, value: &T) -> PyResult<String> {
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicConfiguration(Config);
 
-/// Reads files, and the databases of a running switch where there is one: name and configuration of
+/// Reads files, and the databases of a running switch if given. Returns name and configuration of
 /// every chip.
 #[pyfunction]
 pub(crate) fn sonic_read(
@@ -67,7 +67,7 @@ pub(crate) fn sonic_read(
 }
 
 impl SonicConfiguration {
-    /// The chip, which must be known.
+    /// The chip family; an unknown chip is an error.
     fn chip(&self, py: Python<'_>, name: Option<&str>) -> PyResult<&'static Chip> {
         chip_for(&self.0, name).map_err(|error| {
             let known = CHIPS.iter().map(|chip| chip.name);
@@ -78,7 +78,7 @@ impl SonicConfiguration {
         })
     }
 
-    /// The chip; an unknown name is an error, an unknown switch is not.
+    /// The chip family; an unknown name is an error, an unknown switch has none.
     fn perhaps(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Option<&'static Chip>> {
         match name {
             Some(_) => self.chip(py, name).map(Some),
@@ -89,19 +89,19 @@ impl SonicConfiguration {
 
 #[pymethods]
 impl SonicConfiguration {
-    /// What was not understood.
+    /// Parts of the configuration that were not understood.
     fn problems(&self) -> Vec<String> {
         self.0.problems.iter().map(ToString::to_string).collect()
     }
 
-    /// What it means: as JSON, and as text.
+    /// Explains the configuration, as JSON and as text.
     #[pyo3(signature = (chip))]
     fn explain(&self, py: Python<'_>, chip: Option<&str>) -> PyResult<(String, String)> {
         let explanation = explain::explain(&self.0, self.perhaps(py, chip)?);
         Ok((json(py, &explanation)?, explain::text(&explanation)))
     }
 
-    /// Findings, as JSON.
+    /// Finds problems, as JSON.
     #[pyo3(signature = (chip, allow, round_trip_us))]
     fn lint(
         &self,
@@ -117,7 +117,7 @@ impl SonicConfiguration {
         Ok(lint::json(&found))
     }
 
-    /// Where the chip pauses, drops and resumes: as JSON, and as text.
+    /// Predicts where the chip pauses, drops and resumes, as JSON and as text.
     #[pyo3(signature = (chip, packet_bytes))]
     fn predict(&self, py: Python<'_>, chip: Option<&str>, packet_bytes: u64) -> PyResult<(String, String)> {
         let prediction = silicon::predict(&self.0, self.chip(py, chip)?, packet_bytes);
@@ -139,7 +139,7 @@ impl SonicConfiguration {
         Ok((json(py, &found)?, vectors::text(&found), vectors::yaml(&found)))
     }
 
-    /// A scenario of it, and what is compared in that.
+    /// Creates a scenario of the configuration, and the choices to compare.
     #[pyo3(signature = (chip, against, traffic, leaves, load, fan_in, request, duration_seconds))]
     #[expect(clippy::too_many_arguments, reason = "Python's side has names for them")]
     fn what_if(
@@ -177,7 +177,7 @@ impl SonicConfiguration {
             .map_err(|error| not_done(py, &error))
     }
 
-    /// What a change to another configuration means: as JSON, and as text.
+    /// The effect of a change to another configuration, as JSON and as text.
     #[pyo3(signature = (other, chip))]
     fn diff(&self, py: Python<'_>, other: &Self, chip: Option<&str>) -> PyResult<(String, String)> {
         let found = diff::diff(&self.0, &other.0, other.perhaps(py, chip)?);
@@ -185,7 +185,7 @@ impl SonicConfiguration {
         Ok((json(py, &found)?, diff::text(&found)))
     }
 
-    /// The simulated chip behind the protocol of probes.
+    /// Creates a simulated chip that answers the protocol of probes.
     #[pyo3(signature = (chip, packet_bytes))]
     fn probe(&self, py: Python<'_>, chip: Option<&str>, packet_bytes: u64) -> PyResult<SonicProbe> {
         let model = Model::new(&self.0, self.chip(py, chip)?).map_err(|error| not_done(py, &error))?;
@@ -195,7 +195,7 @@ impl SonicConfiguration {
     }
 }
 
-/// A scenario and what is compared in it.
+/// A scenario and the choices to compare in it.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicWhatIf(WhatIf);
 
@@ -206,7 +206,7 @@ impl SonicWhatIf {
         &self.0.scenario
     }
 
-    /// Label, meaning, and the variant as it is written.
+    /// Label, meaning and text of the variant of every choice.
     fn choices(&self) -> Vec<(String, String, String)> {
         let choice = |choice: &bufferlab_operator::what_if::Choice| {
             (choice.label.clone(), choice.meaning.clone(), choice.variant.to_string())
@@ -214,21 +214,21 @@ impl SonicWhatIf {
         self.0.choices.iter().map(choice).collect()
     }
 
-    /// What was simplified.
+    /// Simplifications of the scenario.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
     }
 
-    /// Writes the scenario into a folder; refuses one with another scenario, unless it is to be
-    /// replaced.
+    /// Writes the scenario to a folder. Refuses a folder with a different scenario, unless
+    /// `replace` is set.
     fn write(&self, py: Python<'_>, folder: PathBuf, replace: bool) -> PyResult<()> {
         check_scenario(&folder, &self.0.scenario, replace)
             .and_then(|()| write_scenario(&folder, &self.0.scenario))
             .map_err(|error| errors::with_help(py, "ResultsError", &error.message, &error.help))
     }
 
-    /// What the runs of a folder say: choice, reasons, caveats, and all of it as text with the
-    /// table.
+    /// Recommends a choice from the runs of a folder: choice, reasons, caveats, and the text with
+    /// the table.
     fn recommend(
         &self,
         py: Python<'_>,
@@ -243,22 +243,22 @@ impl SonicWhatIf {
     }
 }
 
-/// A simulated chip that answers probes. One request at a time: it has a state.
+/// A simulated chip that answers probes. The chip has a state, so requests run one at a time.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicProbe(Mutex<Executor>);
 
 #[pymethods]
 impl SonicProbe {
-    /// Answers a request, both as JSON.
+    /// Answers a request; request and answer are JSON.
     fn answer(&self, py: Python<'_>, request: &str) -> String {
         py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).answer_line(request))
     }
 }
 
-/// Profile, configured exponent, the one that the switch has, least and largest, number of queues.
+/// Profile, configured exponent, current exponent, lowest and highest exponent, number of queues.
 type TunedProfile = (String, i8, i8, (i8, i8), usize);
 
-/// A tuner with a switch. One question at a time: it has a state.
+/// A tuner of a switch. The tuner has a state, so calls run one at a time.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct SonicTuner(Mutex<Daemon>);
 
@@ -270,8 +270,8 @@ impl SonicTuner {
 
 #[pymethods]
 impl SonicTuner {
-    /// Reads the configuration of a running switch; with `apply`, what a killed tuner left is put
-    /// back first.
+    /// Reads the configuration of a running switch. With `apply`, first restores the values from
+    /// the journal of a killed tuner.
     #[new]
     #[pyo3(signature = (redis, apply, down, up, hold, faults_max, lossless, journal))]
     #[expect(clippy::too_many_arguments, reason = "Python's side has names for them")]
@@ -302,7 +302,7 @@ impl SonicTuner {
             .map_err(|error| not_done(py, &error))
     }
 
-    /// The profiles that are tuned.
+    /// The tuned profiles.
     fn profiles(&self, py: Python<'_>) -> Vec<TunedProfile> {
         self.with(py, |daemon| {
             let tracked = daemon.tuner().tracked.iter();
@@ -312,18 +312,18 @@ impl SonicTuner {
         })
     }
 
-    /// A look at the counters at a time (seconds, from any beginning): events as JSON.
+    /// Reads the counters at a time (seconds, from any origin). Returns events as JSON.
     fn step(&self, py: Python<'_>, at: f64) -> PyResult<String> {
         let events = self.with(py, |daemon| daemon.step(at));
         json(py, &events)
     }
 
-    /// Whether there were too many faults in a row.
+    /// Whether there were too many consecutive faults.
     fn must_end(&self, py: Python<'_>) -> bool {
         self.with(py, |daemon| daemon.must_end())
     }
 
-    /// Puts back what was configured: events as JSON.
+    /// Restores the configured values. Returns events as JSON.
     fn revert(&self, py: Python<'_>) -> PyResult<String> {
         let events = self.with(py, Daemon::revert);
         json(py, &events)

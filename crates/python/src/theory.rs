@@ -1,5 +1,5 @@
-//! The calculators and analytical figures. Names, defaults and kinds of the calculators' parameters
-//! are the registry's.
+//! The calculators and analytical figures. The registry defines names, defaults and kinds of the
+//! calculators' parameters.
 
 use crate::errors;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
@@ -14,24 +14,24 @@ use pyo3::types::{PyBool, PyDict};
 
 /// Name, formula, the formula with its numbers, result, source.
 type Line = (String, String, String, String, String);
-/// Heads, rows.
+/// Column headers, rows.
 type Table = (Vec<String>, Vec<Vec<String>>);
-/// Quantity, stated, measured, how they are compared, the difference that discretisation explains,
-/// whether they agree.
+/// Quantity, stated value, measured value, relation, tolerance for discretisation, whether the
+/// values agree.
 type PlainCheck = (String, f64, f64, &'static str, f64, bool);
-/// Title, lines, table, answers (name, value, text), notes, and all of it as text.
+/// Title, lines, table, answers (name, value, text), notes, and the whole derivation as text.
 type Plain = (String, Vec<Line>, Option<Table>, Vec<(String, f64, String)>, Vec<String>, String);
 
-/// What a calculator derives from values by name: text with a unit or plain numbers in base units
-/// (bytes, bits/s, seconds); `None` where a value may be left out.
+/// Runs a calculator with values by name: text with a unit, or plain numbers in base units (bytes,
+/// bits/s, seconds). `None` leaves out an optional value.
 #[pyfunction]
 pub(crate) fn calculate(py: Python<'_>, name: &str, values: &Bound<'_, PyDict>) -> PyResult<Plain> {
     let (info, given) = question(py, name, values)?;
     info.calculate(&given).map(plain).map_err(|error| refused(py, info, &error))
 }
 
-/// Replays a calculation with packets. Returns the compared values, the values left out with the
-/// reasons, and all of it as text.
+/// Replays a calculation with packets. Returns the compared values, the answers that were not
+/// replayed with the reasons, and the whole comparison as text.
 #[pyfunction]
 pub(crate) fn replay(
     py: Python<'_>,
@@ -52,7 +52,7 @@ pub(crate) fn replay(
     Ok((found.checks().map(check).collect(), found.left_out.clone(), found.to_string()))
 }
 
-/// A calculator and the values that are given to it.
+/// Finds a calculator and converts its values.
 fn question(
     py: Python<'_>,
     name: &str,
@@ -99,7 +99,7 @@ fn refused(py: Python<'_>, info: &CalculatorInfo, error: &CalculatorError) -> Py
     }
 }
 
-/// A value of `kind`, that of `param` or of the elements of its list.
+/// Converts a value of `kind`: the kind of `param`, or of the elements of its list.
 fn parameter(
     py: Python<'_>,
     param: &ParamInfo,
@@ -107,7 +107,7 @@ fn parameter(
     value: &Bound<'_, PyAny>,
 ) -> PyResult<ParamValue> {
     let wrong = || errors::not_expected(param.name, value, &kind.expected());
-    // A truth value is a number to Python, and never meant as one.
+    // In Python, a boolean is also a number; refuse it as a number.
     if value.is_instance_of::<PyBool>() && !matches!(kind, ParamKind::Flag) {
         return Err(wrong());
     }
@@ -122,7 +122,7 @@ fn parameter(
             _ => Err(wrong()),
         };
     }
-    // Rounded to whole bytes, bits per second, picoseconds.
+    // Rounds to whole bytes, bits per second or picoseconds.
     let whole = |per_unit: f64, make: fn(u64) -> ParamValue| {
         let number = value.extract::<f64>().map_err(|_| wrong())?;
         let units = (number * per_unit).round();
@@ -171,13 +171,13 @@ fn parameter(
     }
 }
 
-/// The figures of the papers that can be computed: name, what it shows.
+/// The figures of the papers that can be computed: name, summary.
 #[pyfunction]
 pub(crate) fn theory_figures() -> Vec<(&'static str, &'static str)> {
     FIGURES.iter().map(|entry| (entry.name, entry.summary)).collect()
 }
 
-/// Title, whether it is logarithmic.
+/// Title, whether the axis is logarithmic.
 type Axis = (String, bool);
 /// Name, points.
 type Series = (String, Vec<(f64, f64)>);
@@ -200,8 +200,8 @@ pub(crate) fn theory_figure(py: Python<'_>, name: &str) -> PyResult<Vec<Panel>> 
     Ok(panels.into_iter().map(panel).collect())
 }
 
-/// A quantity with its unit in the base unit: bytes, bits/s or seconds for `dimension` "size",
-/// "rate" or "time". `argument` names it in the error.
+/// Converts a quantity with a unit to the base unit: bytes, bits/s or seconds for `dimension`
+/// "size", "rate" or "time". The error names `argument`.
 #[pyfunction]
 pub(crate) fn quantity(py: Python<'_>, argument: &str, text: &str, dimension: &str) -> PyResult<f64> {
     let wrong = |error: QuantityError| {

@@ -1,7 +1,7 @@
-//! Hints of the libraries name options and commands of the command line; Python has arguments and
-//! functions instead.
+//! Translation of hints: the libraries name options and commands of the command line, Python has
+//! arguments and functions instead.
 
-/// What a command is called here. A hint about any other command is left as it is.
+/// Translations of phrases about commands. Hints about other commands stay as they are.
 const COMMANDS: &[(&str, &str)] = &[
     ("`bufferlab reproduce --list` shows all of them", "bufferlab.experiments() has all of them"),
     ("`bufferlab policy list` shows all of them", "bufferlab.policies() has all of them"),
@@ -22,10 +22,10 @@ const COMMANDS: &[(&str, &str)] = &[
     ("; a bare word stands for a string", ""),
 ];
 
-/// Options that are truth values here.
+/// Options that are boolean arguments in Python.
 const FLAGS: [&str; 3] = ["replace", "verify", "lossless"];
 
-/// A hint in the words of the package.
+/// Translates a hint to terms of the package.
 pub(crate) fn in_python(hint: &str) -> String {
     let mut text = hint.to_owned();
     for (command, here) in COMMANDS {
@@ -45,7 +45,7 @@ pub(crate) fn in_python(hint: &str) -> String {
     done.replace("``", "`")
 }
 
-/// Where the next option begins: behind a blank, a quote or nothing.
+/// Position of the next option. A blank, a quote or the beginning of the text precedes an option.
 fn next_option(text: &str) -> Option<usize> {
     let is_option = |&(at, _): &(usize, &str)| {
         let starts = text[..at].chars().next_back().is_none_or(|before| " `'\"(".contains(before));
@@ -54,7 +54,7 @@ fn next_option(text: &str) -> Option<usize> {
     text.match_indices("--").find(is_option).map(|(at, _)| at)
 }
 
-/// An option as an argument, and how much of what follows it was its value.
+/// Translates an option to an argument. Also returns the length of the option's value in `rest`.
 fn translated(option: &str, rest: &str) -> (String, usize) {
     let argument = match option {
         "round-trip" => "round_trip_us".to_owned(),
@@ -80,7 +80,7 @@ fn translated(option: &str, rest: &str) -> (String, usize) {
     }
 }
 
-/// `--set key=value` as `Scenario.set`.
+/// Translates `--set key=value` to `Scenario.set`.
 fn setting(rest: &str) -> (String, usize) {
     let value = rest.strip_prefix(' ').unwrap_or_default();
     let (quoted, end) = match value.strip_prefix('\'') {
@@ -94,7 +94,7 @@ fn setting(rest: &str) -> (String, usize) {
     let Some((key, new)) = text.split_once('=') else { return ("`Scenario.set`".to_owned(), 0) };
     let new = new.trim();
     let new = if new.starts_with('{') {
-        // A table of TOML, as a dictionary: only keys are written otherwise.
+        // Converts a table of TOML to a dictionary: only the syntax of keys differs.
         let entries = new.trim_matches(['{', '}']).split(',').filter_map(|entry| entry.split_once('='));
         let entries: Vec<_> =
             entries.map(|(key, value)| format!("\"{}\": {}", key.trim(), value.trim())).collect();

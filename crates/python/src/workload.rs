@@ -1,5 +1,5 @@
-//! Own workloads, written in Python: a registered class, an instance of it per entry of a scenario,
-//! its flows once per run.
+//! Custom workloads in Python: a registered class, with one instance per entry of a scenario. The
+//! flows are generated once per run.
 
 use crate::errors;
 use crate::own::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
@@ -15,24 +15,24 @@ use pyo3::types::{PyDict, PyType};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Start (ps), sender, receiver, size (bytes): what makes a flow without a tag and a query.
+/// Positional arguments of a flow: start (ps), sender, receiver, size (bytes).
 type Positional = (u64, u32, u32, u64);
 
-/// A flow that a workload in Python sends.
+/// A flow of a custom workload.
 #[pyclass(frozen, get_all, eq, hash, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Flow {
-    /// When its data is there (ps).
+    /// Time at which the data is available (ps).
     start_ps: u64,
-    /// Sending host, by its number.
+    /// Number of the sending host.
     src: u32,
-    /// Receiving host, by its number.
+    /// Number of the receiving host.
     dst: u32,
     /// Payload (bytes).
     size: u64,
-    /// Flows with a tag are a class of their own in tables and reports.
+    /// Tag of the flow: every tag is a separate class in tables and reports.
     tag: Option<String>,
-    /// The query that it answers: flows with the same number answer the same one.
+    /// Number of the query that the flow answers; flows with the same number answer the same query.
     query: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ impl Flow {
         })
     }
 
-    /// `tag` and `query` are keywords to whoever makes one.
+    /// Arguments for unpickling; `tag` and `query` are keyword arguments.
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<(Positional, Bound<'py, PyDict>)> {
         let keywords = PyDict::new(py);
         keywords.set_item("tag", self.tag.as_deref())?;
@@ -76,7 +76,7 @@ impl Flow {
     }
 }
 
-/// Registers `class_` under `name`, in place of an earlier one of that name.
+/// Registers `class_` under `name`; replaces an earlier class of this name.
 #[pyfunction]
 pub(crate) fn register_workload(
     class_: Bound<'_, PyType>,
@@ -94,14 +94,14 @@ pub(crate) fn register_workload(
         aliases: &[],
         title: keep(title),
         summary: keep(summary),
-        source: "Own workload, in Python.",
+        source: "Custom workload in Python.",
         params: declared(parameters)?,
         build: Box::leak(Box::new(build)),
     };
     replace_workload(info).map(drop).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// An instance of `class` for an entry of a scenario.
+/// Creates an instance of `class` for an entry of a scenario.
 fn build(
     name: &'static str,
     class: &Py<PyType>,
@@ -130,7 +130,7 @@ fn build(
     })
 }
 
-/// An instance of a class that Python registered.
+/// An instance of a custom class.
 struct PythonWorkload {
     name: &'static str,
     object: Py<PyAny>,
@@ -145,9 +145,9 @@ impl fmt::Debug for PythonWorkload {
 }
 
 impl PythonWorkload {
-    /// Everything that it sends in a run.
+    /// All flows of a run.
     fn flows(&self, py: Python<'_>, traffic: &mut TrafficBuilder<'_>) -> Result<Vec<FlowSpec>, Trouble> {
-        // A stream of its own, of seed and class, as every other workload has.
+        // Like every workload, this one has a separate stream, derived from seed and class.
         let stream = format!("workload/{}/python", traffic.label());
         let seed = RandomStream::new(traffic.seed(), &stream, 0).next_u64();
         let random = py.import("random")?.getattr("Random")?.call1((seed,))?;
@@ -187,7 +187,7 @@ impl PythonWorkload {
         Ok(flows)
     }
 
-    /// Whether the network can carry it.
+    /// Checks that the network can carry a flow.
     fn check(&self, flow: &Flow, number: usize, end: Time) -> Result<(), Trouble> {
         let Flow { start_ps, src, dst, size, query, .. } = flow;
         let hosts = self.hosts;

@@ -1,23 +1,24 @@
-//! Which headroom a scenario's cables ask for: the model of [`bufferlab_units::headroom`] with what
-//! the network, its transports and its switches say.
+//! The headroom that the cables of a scenario need: the model of [`bufferlab_units::headroom`] with
+//! the data of the network, its transports and its switches.
 
 use crate::model::{PfcSpec, Scenario, SwitchSpec, TransportSpec};
 use bufferlab_core::{BufferProfile, Direction, ParamValue};
 use bufferlab_topology::{Port, Topology};
 use bufferlab_units::headroom::{PacketMemory, PausedCable};
 
-/// A switch with lossless priorities, as far as its headroom depends on it.
+/// The properties of a switch with lossless priorities that determine its headroom.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PausingSwitch<'a> {
     pub(crate) pfc: &'a PfcSpec,
-    /// Bytes of a cell of its memory; 1: none.
+    /// Size of a memory cell (bytes); 1 without cells.
     pub(crate) cell_bytes: u32,
     pub(crate) packet_overhead: u32,
-    /// Bytes of every frame that it does not store.
+    /// Bytes of every frame that the switch does not store.
     pub(crate) uncharged_bytes: u32,
 }
 
-/// The sizes on the wire of packets that a transport sends with `priority`: smallest and largest.
+/// Smallest and largest size on the wire (bytes) of the packets that a transport sends with
+/// `priority`.
 fn sizes(transport: &TransportSpec, priority: u8) -> Option<(u32, u32)> {
     let levels = transport.pias_thresholds_bytes.len();
     let of_data = |&first: &u8| (first..=first.saturating_add(levels as u8)).contains(&priority);
@@ -40,7 +41,8 @@ fn sizes(transport: &TransportSpec, priority: u8) -> Option<(u32, u32)> {
     }
 }
 
-/// The packets that hosts send with `priority`; of a priority that no transport names, all packets.
+/// Smallest and largest packet that hosts send with `priority` (bytes). For a priority that no
+/// transport uses, the packets of all priorities count.
 fn packets(transports: &[&TransportSpec], priority: u8) -> Option<(u32, u32)> {
     let join = |one: (u32, u32), other: (u32, u32)| (one.0.min(other.0), one.1.max(other.1));
     let named = transports.iter().filter_map(|transport| sizes(transport, priority)).reduce(join);
@@ -54,8 +56,8 @@ fn packets(transports: &[&TransportSpec], priority: u8) -> Option<(u32, u32)> {
     })
 }
 
-/// The cable behind `port` of a switch, whose end is `end`, as the headroom of `priority` depends
-/// on it; `None` where the priority is lossy or nothing is ever sent.
+/// The properties of the cable at `port` of a switch, with the end `end`, that determine the
+/// headroom of `priority`. `None` if the priority is lossy or no packets are sent.
 pub(crate) fn paused_cable(
     topology: &Topology,
     transports: &[&TransportSpec],
@@ -88,8 +90,9 @@ pub(crate) fn paused_cable(
     })
 }
 
-/// What a policy with these parameters sets aside for each lossless ingress queue: the number of
-/// its port, else of the last profile that has one (bytes). `None`: it has no headroom.
+/// Headroom of a policy with these parameters for a lossless ingress queue (bytes). The last
+/// matching profile with a headroom takes precedence over the number of the port. `None` if the
+/// policy has no headroom.
 pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u8) -> Option<u64> {
     let find = |wanted: &str| params.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
     let general = match find("headroom")? {
@@ -107,8 +110,8 @@ pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u
 }
 
 impl Scenario {
-    /// The cable behind `port` of a switch, as the headroom of `priority` depends on it; `None`
-    /// where the priority is lossy, or there is no such port.
+    /// The properties of the cable at `port` of a switch that determine the headroom of `priority`.
+    /// `None` if the priority is lossy, or there is no such port.
     #[must_use]
     pub fn paused_cable(&self, switch: u32, port: u16, priority: u8) -> Option<PausedCable> {
         let spec: &SwitchSpec = self.switches.get(switch as usize)?;
@@ -123,8 +126,8 @@ impl Scenario {
         paused_cable(&self.topology, &transports, switch, (port, end), priority)
     }
 
-    /// What `switch` sets aside for the ingress queue of `port` and `priority` (bytes); `None`: its
-    /// policy knows no headroom.
+    /// Configured headroom of `switch` for the ingress queue of `port` and `priority` (bytes).
+    /// `None` if the policy of the switch has no headroom.
     #[must_use]
     pub fn configured_headroom(&self, switch: u32, port: u16, priority: u8) -> Option<u64> {
         configured(&self.switches.get(switch as usize)?.policy_params, port, priority)

@@ -11,7 +11,7 @@ const fn limit(name: &'static str, most: u64, unit: &'static str, place: &'stati
     Limit { name, most, unit, place, effect: EFFECT }
 }
 
-/// Events that one run explains.
+/// Maximum number of events that one run explains.
 pub const EXPLAINED: Limit =
     limit("explained events", EXPLAINED_MAX, "", "`output.explain_losses`, `explain --count`");
 

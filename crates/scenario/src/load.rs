@@ -1,4 +1,4 @@
-//! From a path to a scenario: reading files, `extends`, overrides from the command line.
+//! Loading of scenarios: reading files, `extends`, overrides from the command line.
 
 use crate::context::{Complaint, Context};
 use crate::files::{self, nearby_file, reason};
@@ -11,65 +11,67 @@ use bufferlab_document::setting::{Setting, command_line_value};
 use bufferlab_document::{LoadError, Problem};
 use std::path::{Path, PathBuf};
 
-/// What the changes behind a file are called where errors name a file ([`crate::Problem::file`]).
+/// File name of changes from the command line in errors ([`crate::Problem::file`]).
 pub const COMMAND_LINE: &str = "set on the command line";
 
-/// Most files that a scenario extends, one by the other.
+/// Maximum length of a chain of files that extend each other.
 pub(crate) const EXTENDS_MAX: usize = 32;
 
-/// A scenario that can run.
+/// A loaded scenario.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What enters a driver.
+    /// The scenario for a driver.
     pub scenario: Scenario,
-    /// The scenario as TOML with every default written out. It loads to the same scenario, provided
-    /// that [`Self::inputs`] lie beside it.
+    /// The scenario as TOML with all defaults. The text loads to the same scenario if the files in
+    /// [`Self::inputs`] are in its folder.
     pub resolved: String,
-    /// Files that it refers to, under the names that [`Self::resolved`] uses.
+    /// Files that the scenario refers to, with the names in [`Self::resolved`].
     pub inputs: Vec<InputFile>,
-    /// "Check before you trust the numbers."
+    /// Warnings: problems to check before you trust the numbers.
     pub warnings: Vec<Problem>,
-    /// The variant that it was loaded as, if that is more than a policy's name.
+    /// The variant with which the scenario was loaded, unless the variant is only the name of a
+    /// policy.
     pub variant: Option<VariantName>,
 }
 
-/// What a run is called in a comparison, and what that stands for.
+/// Name of a run in a comparison, and the text of its variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariantName {
-    /// [`Variant::label`].
+    /// The label: [`Variant::label`].
     pub label: String,
-    /// The variant in its plainest spelling; [`Variant::parse`] reads it.
+    /// The variant in its canonical spelling, which [`Variant::parse`] reads.
     pub text: String,
 }
 
-/// What changes a scenario behind its files, in this order.
+/// Changes that are applied to a scenario after its files, in this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Changes<'a> {
-    /// Dotted keys and TOML values, where a bare word stands for a string.
+    /// Dotted keys and TOML values; a bare word is a string.
     pub overrides: &'a [(String, String)],
-    /// A policy, with what else it brings.
+    /// A policy with parameters and other changes.
     pub variant: Option<&'a Variant>,
-    /// As the first ones.
+    /// Further dotted keys and values, applied after the variant.
     pub then: &'a [(String, String)],
 }
 
 /// Loads a scenario file.
 ///
-/// `overrides` are applied after everything that the file extends, in order: a dotted key and a
-/// TOML value, where a bare word stands for a string: `("switch.policy", "abm")`,
-/// `("workload.0.load", "0.8")`, `("transport.dctcp.min_rto", "1 ms")` (entries of a list by number
-/// or by name).
+/// `overrides` are applied in order, after the file and all that it extends. An override is a
+/// dotted key and a TOML value; a bare word is a string: `("switch.policy", "abm")`,
+/// `("workload.0.load", "0.8")`, `("transport.dctcp.min_rto", "1 ms")` (a list entry is given by
+/// number or name).
 ///
 /// # Errors
-/// Everything that is wrong, as far as one pass can tell.
+/// All mistakes that one pass can find.
 pub fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
     load_changed(path, None, &Changes { overrides, ..Changes::default() })
 }
 
-/// Loads a scenario with changes: the file, or `text` as if it stood there.
+/// Loads a scenario with changes from the file, or from `text` as if it were the content of the
+/// file.
 ///
 /// # Errors
-/// As [`load`].
+/// In the cases of [`load`].
 pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
@@ -93,11 +95,11 @@ pub fn load_changed(path: &Path, text: Option<&str>, changes: &Changes<'_>) -> R
     Ok(loaded)
 }
 
-/// Loads a scenario file with keys that another document sets, in order: mistakes in them are shown
-/// where they were written.
+/// Loads a scenario file with keys that another document sets, in order. Errors show mistakes in
+/// these keys in the other document.
 ///
 /// # Errors
-/// As [`load`].
+/// In the cases of [`load`].
 pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let name = path.display().to_string();
@@ -115,19 +117,19 @@ pub fn load_with(path: &Path, settings: &[Setting]) -> Result<Loaded, LoadError>
     })
 }
 
-/// Loads a scenario from its text, as if it stood in a file at `path` (which need not exist).
+/// Loads a scenario from its text, as if it were the content of `path` (which need not exist).
 ///
 /// # Errors
-/// As [`load`].
+/// In the cases of [`load`].
 pub fn load_text(path: &Path, text: &str, overrides: &[(String, String)]) -> Result<Loaded, LoadError> {
     load_changed(path, Some(text), &Changes { overrides, ..Changes::default() })
 }
 
-/// Loads a scenario from its text with keys that another document sets, in order: mistakes in them
-/// are shown where they were written.
+/// Loads a scenario from its text with keys that another document sets, in order. Errors show
+/// mistakes in these keys in the other document.
 ///
 /// # Errors
-/// As [`load`].
+/// In the cases of [`load`].
 pub fn load_text_with(path: &Path, text: &str, settings: &[Setting]) -> Result<Loaded, LoadError> {
     let mut context = Context::new("scenario").with_moved_keys(MOVED).with_tables(TABLES);
     let root = read_chain(&mut context, path, text.to_owned());
@@ -158,7 +160,7 @@ fn finish(
 ) -> Result<Loaded, LoadError> {
     let Some(mut root) = root else { return Err(context.into_error(name)) };
     change(&mut context, &mut root);
-    // What is no file has a name in brackets, such as <stdin>.
+    // A source that is not a file has a name in brackets, such as <stdin>.
     let brackets = ['<', '>'];
     let stem = path.file_stem().map_or_else(
         || "scenario".to_owned(),
@@ -178,7 +180,8 @@ fn finish(
     }
 }
 
-/// A file and all that it extends, merged. `None`: the context knows why.
+/// Reads a file and all files that it extends, and merges them. `None` after an error, which is in
+/// the context.
 fn read_chain(context: &mut Context, path: &Path, text: String) -> Option<Item> {
     let mut layers = Vec::new();
     let mut chain: Vec<(PathBuf, PathBuf)> = Vec::new();
@@ -200,7 +203,7 @@ fn read_chain(context: &mut Context, path: &Path, text: String) -> Option<Item> 
     Some(merged)
 }
 
-/// The file that `extends` names.
+/// Reads the file that `extends` names.
 fn read_base(
     context: &Context,
     folder: &Path,
@@ -247,7 +250,7 @@ fn read_base(
     }
 }
 
-/// Two paths to one file compare equal.
+/// Canonical path, which is equal for all paths to one file.
 fn identity(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -258,7 +261,7 @@ fn override_all(context: &mut Context, root: &mut Item, overrides: &[(String, St
     }
 }
 
-/// Applies what another document sets.
+/// Applies a key that another document sets.
 fn apply(context: &mut Context, root: &mut Item, setting: &Setting) {
     let source = setting.source.as_ref().map_or(Origin::BUILT_IN.source, |source| context.adopt(source));
     let key_origin = Origin { source, ..setting.key_origin };
@@ -296,7 +299,7 @@ fn set(context: &mut Context, root: &mut Item, key: &str, value: &str) {
     }
 }
 
-/// Lays `value` over what `keys` name below `item`.
+/// Merges `value` into the item at `keys` below `item`.
 pub(crate) fn assign(
     item: &mut Item,
     keys: &[&str],
@@ -352,7 +355,7 @@ pub(crate) fn assign(
 
 fn entry_name(item: &Item) -> Option<&str> {
     let Value::Table(table) = &item.value else { return None };
-    // The last two are the defaults of `class` and of a transport's `name`.
+    // `kind` and `congestion_control` are the defaults of `class` and of a transport's `name`.
     let keys = ["name", "class", "link", "switches", "kind", "congestion_control"];
     keys.iter().find_map(|key| match table.get(key).map(|item| &item.value) {
         Some(Value::String(name)) => Some(name.as_str()),

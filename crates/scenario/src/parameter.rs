@@ -1,5 +1,4 @@
-//! Values of parameters as text outside of scenario files: typed on a command line, or shown as one
-//! would type them.
+//! Values of parameters as text outside of scenario files, as on the command line.
 
 use crate::quantity::{
     Dimension, QuantityError, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
@@ -7,20 +6,20 @@ use crate::quantity::{
 use bufferlab_params::{AUTO, ParamKind, ParamValue, Word};
 use std::fmt;
 
-/// Why a text is no value of a parameter.
+/// Reason why a text is not a value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterTextError {
-    /// It is not the quantity that it should be.
+    /// The text is not a quantity of this dimension.
     Quantity(QuantityError, Dimension),
-    /// It is no number.
+    /// The text is not a number.
     Number,
-    /// It is no whole number.
+    /// The text is not a whole number.
     Count,
-    /// It is neither `true` nor `false`.
+    /// The text is neither `true` nor `false`.
     Flag,
-    /// It is none of these words.
+    /// The text is none of these words.
     Word(&'static [Word]),
-    /// Values of this kind are tables, which have their place in scenario files.
+    /// Values of this kind are tables, which can only be written in scenario files.
     Table,
 }
 
@@ -47,12 +46,12 @@ impl fmt::Display for ParameterTextError {
 
 impl std::error::Error for ParameterTextError {}
 
-/// A value of `kind` from text: quantities with their unit, fractions as `1/16`, words in any case,
-/// the elements of a list separated by commas. Whether it lies in the domain of `kind` is for
-/// [`ParamKind::check`] to say.
+/// Parses a value of `kind`: quantities have a unit, fractions are written as `1/16`, the case of
+/// words is ignored, and list elements are separated by commas. [`ParamKind::check`] checks the
+/// range of the value.
 ///
 /// # Errors
-/// [`ParameterTextError`].
+/// [`ParameterTextError`] if the text is not such a value.
 pub fn parse_parameter(kind: ParamKind, text: &str) -> Result<ParamValue, ParameterTextError> {
     use ParameterTextError as Error;
     let text = text.trim();
@@ -101,7 +100,7 @@ fn size(text: &str) -> Result<u64, ParameterTextError> {
     parse_size(text).map_err(|error| ParameterTextError::Quantity(error, Dimension::Size))
 }
 
-/// A number or a fraction.
+/// Parses a number or a fraction.
 fn number(text: &str) -> Option<f64> {
     match text.split_once('/') {
         Some((top, bottom)) => Some(top.trim().parse::<f64>().ok()? / bottom.trim().parse::<f64>().ok()?),
@@ -109,7 +108,7 @@ fn number(text: &str) -> Option<f64> {
     }
 }
 
-/// A value as [`parse_parameter`] reads it; of an absent default its rule in words.
+/// Formats a value for [`parse_parameter`]; an absent default as its rule in words.
 #[must_use]
 pub fn format_parameter(value: &ParamValue) -> String {
     let joined = |texts: Vec<String>| texts.join(",");

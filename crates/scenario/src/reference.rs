@@ -25,8 +25,8 @@ pub struct ReferencePage {
     has_sizes: bool,
 }
 
-/// The pages of the reference: every table, key, unit and default of the format. The parameters of
-/// policies are on the policies' own pages.
+/// The pages of the reference: every table, key, unit and default of the format. Parameters of
+/// policies are on the pages of the policies.
 pub static REFERENCE_PAGES: &[ReferencePage] = &[
     ReferencePage {
         path: "docs/reference/scenarios/run.md",
@@ -47,8 +47,8 @@ pub static REFERENCE_PAGES: &[ReferencePage] = &[
     ReferencePage {
         path: "docs/reference/scenarios/switch.md",
         title: "Scenario keys: switch",
-        intro: "Buffer, marking, flow control, chip, scheduler and classifier. Every policy has [a page of \
-                its own](../policies/README.md) with its parameters.",
+        intro: "Buffer, marking, flow control, chip, scheduler and classifier. The parameters of \
+                policies are on [separate pages](../policies/README.md).",
         tables: &[&SWITCH, &ECN, &PROFILE, &PFC, &WATCHDOG, &HARDWARE, &SCHEDULER_GROUP, &SWITCH_OVERRIDE],
         registries: &[("Classifiers", CLASSIFIER_CATALOG)],
         has_sizes: false,
@@ -72,7 +72,7 @@ pub static REFERENCE_PAGES: &[ReferencePage] = &[
 ];
 
 impl ReferencePage {
-    /// The whole page.
+    /// The text of the page.
     #[must_use]
     pub fn text(&self) -> String {
         let mut sections = String::new();
@@ -88,7 +88,7 @@ impl ReferencePage {
                 let _ = writeln!(sections, "| `{}` | {} | {} |", sizes.name, sizes.summary, sizes.source);
             }
         }
-        // Sections of a page of their own are one level higher.
+        // On a separate page, sections are one level higher.
         let sections = sections.replace("### ", "## ");
         format!(
             "# {}\n\n<!-- generated from crates/scenario/src/format and the registries by `cargo xtask generate` -->\n\n\
@@ -99,7 +99,7 @@ impl ReferencePage {
         )
     }
 
-    /// The page as seen from `docs/reference/scenarios.md`.
+    /// Link to the page from `docs/reference/scenarios.md`.
     fn link(&self) -> &'static str {
         self.path.trim_start_matches("docs/reference/")
     }
@@ -107,8 +107,7 @@ impl ReferencePage {
 
 const SIZES: &str = "Built-in flow sizes";
 
-/// The tables of the format and their keys, with the page that explains them, as a table in
-/// Markdown.
+/// A Markdown table of all tables of the format, with their keys and pages.
 #[must_use]
 pub fn key_index() -> String {
     let mut text = String::from("| table | keys |\n|---|---|\n");
@@ -135,7 +134,7 @@ pub fn key_index() -> String {
     text
 }
 
-/// A line of [`key_index`].
+/// Writes a row of [`key_index`].
 fn row(text: &mut String, page: &ReferencePage, title: &str, keys: Vec<&str>) {
     let anchor: String = title
         .to_lowercase()
@@ -153,7 +152,7 @@ fn row(text: &mut String, page: &ReferencePage, title: &str, keys: Vec<&str>) {
     );
 }
 
-/// The keys of a table, those of its kinds included, each once.
+/// The keys of a table, including those of its kinds, without duplicates.
 fn keys(spec: &TableSpec) -> Vec<&'static str> {
     let variants = spec.variants.iter().flat_map(|variant| variant.keys);
     let mut names: Vec<_> = spec.keys.iter().chain(variants).map(|key| key.name).collect();
@@ -163,11 +162,11 @@ fn keys(spec: &TableSpec) -> Vec<&'static str> {
     names
 }
 
-/// The entries of a registry with their parameters.
+/// Writes the entries of a registry with their parameters.
 fn entries(text: &mut String, title: &str, catalog: &dyn Catalog) {
     let _ = writeln!(
         text,
-        "### {title}\n\nFrom the registry. Where two defaults are given, the second one holds under `profile = \"artifact\"`.\n"
+        "### {title}\n\nEntries of the registry. If there are two defaults, the second applies with `profile = \"artifact\"`.\n"
     );
     for card in catalog.cards(false) {
         let aliases: Vec<_> = card.aliases.iter().map(|name| format!("`{name}`")).collect();
@@ -199,7 +198,7 @@ fn entries(text: &mut String, title: &str, catalog: &dyn Catalog) {
     }
 }
 
-/// A default as the table shows it.
+/// Formats a default for a table.
 fn default(value: &ParamValue) -> String {
     match value {
         ParamValue::Required(_) => "**required**".to_owned(),

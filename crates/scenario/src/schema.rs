@@ -8,13 +8,13 @@ use bufferlab_document::schema::{Borrowed, Schema, definition};
 use bufferlab_params::{Card, Catalog};
 use serde_json::{Map, Value, json};
 
-/// An override accepts what a switch accepts, and requires none of it.
+/// An override accepts all keys of a switch, and requires none.
 static SCHEMA: Schema = Schema { borrowed: &[Borrowed { table: &SWITCH_OVERRIDE, from: &SWITCH }] };
 
 /// The schema (draft 2020-12) of a scenario file.
 ///
-/// A file must be complete, or say what it `extends`: then everything may be left out. The loader
-/// checks more than a schema can say (references between sections, sizes against each other).
+/// A file must be complete, or have the key `extends`; then all other keys are optional. The loader
+/// checks more than a schema can express (references between sections, relations between sizes).
 #[must_use]
 pub fn json_schema() -> Value {
     let mut complete = SCHEMA.table(&ROOT, true);
@@ -28,7 +28,7 @@ pub fn json_schema() -> Value {
         "title": "bufferlab scenario",
         "description": ROOT.doc,
         "anyOf": [complete, extending],
-        // Written once: they are the largest part, and stand in several places.
+        // Shared definitions, because these large parts are used in several places.
         "$defs": {
             definition(POLICY_CATALOG.kind()): entries(POLICY_CATALOG),
             definition(CLASSIFIER_CATALOG.kind()): entries(CLASSIFIER_CATALOG),
@@ -37,8 +37,8 @@ pub fn json_schema() -> Value {
     })
 }
 
-/// The definition of a registry's entries: a name, a name with parameters in brackets, or for every
-/// entry a table with its parameters. Without `name`, what a base file says is meant.
+/// The definition of the entries of a registry: a name, a name with parameters in brackets, or one
+/// table with parameters per entry. A table without `name` changes the entry of the base file.
 fn entries(catalog: &'static dyn Catalog) -> Value {
     let cards = catalog.cards(false);
     let names: Vec<_> = cards.iter().flat_map(Card::names).collect();
@@ -74,7 +74,8 @@ mod tests {
         schema["properties"].as_object().expect("an object schema").keys().map(String::as_str).collect()
     }
 
-    /// Compares a table of the schema with what the reader accepts, and every table below it.
+    /// Compares a table of the schema, and every table below it, with the keys that the reader
+    /// accepts.
     fn assert_same_keys(spec: &'static TableSpec, schema: &Value, extends: bool) {
         let cards = spec.cards(false);
         let names: Vec<_> = match spec.catalog() {

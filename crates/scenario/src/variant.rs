@@ -1,11 +1,11 @@
-//! Variants: a policy with parameters, and perhaps other changes to a scenario, in one line.
+//! Variants: a policy with parameters, and optionally other changes to a scenario, in one line.
 //!
 //! ```text
 //! [label:] policy[(key=value, …)] [+ path=value]…
 //! ecn: dt(alpha=0.5) + ecn.threshold=30 KB
 //! ```
 //!
-//! Whoever names what is compared reads it here: the command line, experiments, Python.
+//! The command line, experiments and the Python package use this parser.
 //!
 //! ```
 //! use bufferlab_scenario::Variant;
@@ -33,26 +33,26 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-/// What a variant is called where errors name a file ([`crate::Problem::file`]).
+/// File name of a variant in errors ([`crate::Problem::file`]).
 pub const A_VARIANT: &str = "a variant";
 
-/// The longest label that is made of a variant's text (characters).
+/// Maximum length of a label from the text of a variant (characters).
 const LONGEST_LABEL: usize = 60;
-/// The longest label that may be written: a column of a table has to hold it (characters).
+/// Maximum length of an explicit label, which must fit a table column (characters).
 const LONGEST_WRITTEN_LABEL: usize = 40;
-/// The longest name of a folder (bytes): file systems take 255, and other names are put before it.
+/// Maximum length of a folder name (bytes). File systems allow 255, and prefixes may be added.
 const LONGEST_FOLDER: usize = 100;
-/// What a label may not have, because it begins something else.
+/// Characters that a label may not have, because they have another meaning in variants.
 const NOT_IN_A_LABEL: &[char] = &['(', ')', '=', '+', ',', '[', ']', '{', '}', '"', '\''];
 
-/// A policy with parameters, perhaps with other changes, under a name.
+/// A policy with parameters and optionally other changes, with a label.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// As it was written: places refer to it.
+    /// The original text, which places in errors refer to.
     written: String,
     named: Option<String>,
     policy: &'static PolicyInfo,
-    /// Where the policy stands.
+    /// Position of the policy in the text.
     policy_at: Range<usize>,
     parameters: Vec<Change>,
     changes: Vec<Change>,
@@ -80,7 +80,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// The variant in its plainest spelling, which reads as the same variant.
+/// Writes the canonical spelling, which parses to an equal variant.
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(label) = &self.named {
@@ -95,7 +95,7 @@ impl fmt::Display for Variant {
     }
 }
 
-/// Two variants are equal if they are written the same in their plainest spelling.
+/// Two variants are equal if their canonical spellings are equal.
 impl PartialEq for Variant {
     fn eq(&self, other: &Self) -> bool {
         self.to_string() == other.to_string()
@@ -103,8 +103,8 @@ impl PartialEq for Variant {
 }
 
 impl Variant {
-    /// A policy as it is: with the parameters that the scenario gives it if it is the scenario's
-    /// own, else with its defaults.
+    /// A variant that is only a policy: with the parameters of the scenario if the scenario has
+    /// this policy, otherwise with its defaults.
     #[must_use]
     pub fn plain(policy: &'static PolicyInfo) -> Self {
         Self {
@@ -117,25 +117,24 @@ impl Variant {
         }
     }
 
-    /// Reads a variant.
+    /// Parses a variant.
     ///
     /// # Errors
-    /// What is wrong with it, and where: brackets, the policy, its parameters, a path. Whether a
-    /// value fits is seen when a scenario is loaded with it.
+    /// A mistake with its place: in brackets, the policy, a parameter or a path. Values are checked
+    /// when a scenario is loaded with the variant.
     pub fn parse(written: &str) -> Result<Self, Mistake> {
         let (named, start) = label_of(written)?;
         let seen = unquoted(written, start)?;
         let mut plus = Vec::new();
         let mut blank = true;
-        // The text is read once: a variant may be as long as a file.
+        // The text is scanned only once, because a variant may be as long as a file.
         let (mut looked, mut last_equals) = (start, None);
         for &(at, c, depth) in &seen {
             if let Some(found) = written[looked..at].rfind('=') {
                 last_equals = Some(looked + found);
             }
             looked = at;
-            // In a value (1e+3) a plus is one of many characters; behind a blank it begins a
-            // change.
+            // A plus in a value (1e+3) has no meaning; a plus after a blank begins a change.
             let part = plus.last().map_or(start, |last| last + 1);
             let in_a_value = last_equals.is_some_and(|equals| equals >= part);
             let behind_a_bracket = written[..at].ends_with(')') && plus.is_empty();
@@ -159,7 +158,7 @@ impl Variant {
         Ok(variant)
     }
 
-    /// Its name in tables and charts: what stands before the colon, else the whole of it.
+    /// Name in tables and charts: the text before the colon, or the whole variant without a colon.
     #[must_use]
     pub fn label(&self) -> String {
         if let Some(label) = &self.named {
@@ -172,7 +171,7 @@ impl Variant {
         }
     }
 
-    /// A name for a folder that says the same as the label, as far as every file system has it:
+    /// A folder name for the label, with only the characters that every file system allows:
     /// letters, digits and a few signs.
     #[must_use]
     pub fn folder(&self) -> String {
@@ -186,7 +185,7 @@ impl Variant {
         }
         name.truncate(LONGEST_FOLDER);
         let name = name.trim_matches(['-', '.']);
-        // Folders of seeds, and of nothing at all, have a meaning of their own.
+        // Folder names like those of seeds, and empty names, have another meaning.
         if name.is_empty() || name.starts_with("seed-") { format!("variant-{name}") } else { name.to_owned() }
     }
 
@@ -196,21 +195,20 @@ impl Variant {
         self.policy
     }
 
-    /// Whether it is a policy and nothing else, under its own name.
+    /// Whether the variant is only a policy, without a label.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.named.is_none() && self.parameters.is_empty() && self.changes.is_empty()
     }
 
-    /// The dotted keys of the scenario that it sets, besides that of the policy.
+    /// The dotted keys of the scenario that the variant sets, except `switch.policy`.
     pub fn paths(&self) -> impl Iterator<Item = String> {
         let parameters = self.parameters.iter().map(|change| format!("switch.policy.{}", change.key));
         parameters.chain(self.changes.iter().map(|change| full_path(&change.key).unwrap_or_default()))
     }
 
-    /// The keys that it sets, for a document that says the policy of every variant whole: the
-    /// policy starts afresh, whatever a scenario says of it. All of it stands at `origin` in
-    /// `source`.
+    /// The keys that the variant sets, for a document in which variants define the whole policy:
+    /// parameters in the scenario are ignored. All keys have the place `origin` in `source`.
     #[must_use]
     pub fn settings(&self, origin: Origin, source: Option<&Source>) -> Vec<Setting> {
         let policy = Value::String(self.policy.name.to_owned());
@@ -224,7 +222,8 @@ impl Variant {
         std::iter::once(policy).chain(others).map(setting).collect()
     }
 
-    /// Lays it over a scenario: its own policy keeps its parameters, another one starts afresh.
+    /// Applies the variant to a scenario. The policy of the scenario keeps its parameters; another
+    /// policy starts from its defaults.
     pub(crate) fn apply(&self, context: &mut Context, root: &mut Item) {
         let source = context.add_source(A_VARIANT, &self.written, Path::new(""));
         let place = |range: &Range<usize>| Origin { source, start: range.start, end: range.end };
@@ -232,7 +231,7 @@ impl Variant {
         {
             let origin = place(&self.policy_at);
             let keys = ["switch", "policy"];
-            // A table, not its name alone: nothing is left to be taken apart.
+            // A table instead of the name alone, so no later step needs to expand the name.
             let name = Item { value: Value::String(self.policy.name.to_owned()), origin };
             let entries = vec![Entry { key: "name".to_owned(), key_origin: origin, item: name }];
             let policy = Item { value: Value::Table(Table { entries }), origin };
@@ -256,7 +255,7 @@ impl Variant {
         self.paths().zip(self.parameters.iter().chain(&self.changes))
     }
 
-    /// What can be said of it without a scenario.
+    /// Checks the variant as far as possible without a scenario.
     fn check(&self) -> Result<(), Mistake> {
         let wrong = |at: &Range<usize>, message: String, help: &str| {
             Err(Mistake::new(&self.written, at.clone(), message, help))
@@ -316,7 +315,7 @@ fn bare(text: &str, origin: Origin) -> Item {
     Item { value: Value::String(text.to_owned()), origin }
 }
 
-/// The name that `switch.policy` has.
+/// Name of the policy in `switch.policy`.
 fn own_policy(root: &Item) -> Option<String> {
     let below = |item: &Item, key: &str| match &item.value {
         Value::Table(table) => table.get(key).cloned(),
@@ -330,7 +329,7 @@ fn own_policy(root: &Item) -> Option<String> {
     }
 }
 
-/// What stands before a colon, and where the rest begins.
+/// Splits off the label before the colon; returns the label and the start of the rest.
 fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
     let Some(colon) = written.find(':') else { return Ok((None, 0)) };
     let part = Part::of(written, 0..colon);
@@ -351,7 +350,7 @@ fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
     Ok((Some(part.text.to_owned()), colon + 1))
 }
 
-/// Whether this is `mine.py:FairShare`: a class in a file of Python.
+/// Whether the text is a class in a Python file, such as `mine.py:FairShare`.
 fn is_python(before: &str, behind: &str) -> bool {
     before.to_ascii_lowercase().ends_with(".py")
         && behind.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -383,11 +382,11 @@ fn policy_called(written: &str, name: Part<'_>) -> Result<&'static PolicyInfo, M
     Err(Mistake::new(written, place(), format!("there is no policy \"{}\"", name.text), help))
 }
 
-/// The path from the root of a scenario: keys of `[switch]` may be written without it, where the
-/// root has none of that name.
+/// The path from the root of a scenario. Keys of `[switch]` may be written without `switch.`,
+/// unless the root has a key of the same name.
 ///
 /// # Errors
-/// What could be meant instead.
+/// A help text with a similar path.
 fn full_path(written: &str) -> Result<String, String> {
     let first = written.split('.').next().unwrap_or_default();
     let names = |spec: &'static bufferlab_document::spec::TableSpec| spec.keys.iter().map(|key| key.name);

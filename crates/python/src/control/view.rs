@@ -1,4 +1,4 @@
-//! What a congestion control in Python sees: an ACK, and the window that it moves.
+//! The objects that a congestion control in Python uses: ACKs and the window.
 
 use crate::errors;
 use bufferlab_transport::{self as transport, AckEvent, HopReport};
@@ -6,7 +6,7 @@ use bufferlab_units::Time;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
-/// The window of a flow. What a method writes into it holds when the method returns.
+/// The window of a flow. Changes take effect when the method returns.
 #[pyclass(eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq)]
 pub(crate) struct Window(pub(super) transport::Window);
@@ -46,7 +46,7 @@ impl Window {
         self.0.size = size;
     }
 
-    /// Below it the window grows exponentially (segments); infinite at first.
+    /// Slow-start threshold (segments): a smaller window grows exponentially; infinite at first.
     #[getter]
     fn slow_start_threshold(&self) -> f64 {
         self.0.slow_start_threshold
@@ -57,7 +57,7 @@ impl Window {
         self.0.slow_start_threshold = threshold;
     }
 
-    /// Least time between two segments (ps); 0: as fast as the card takes them.
+    /// Minimum time between two segments (ps); 0: no pacing.
     #[getter]
     fn pacing_gap_ps(&self) -> u64 {
         self.0.pacing_gap.0
@@ -69,8 +69,8 @@ impl Window {
         Ok(())
     }
 
-    /// One segment per delivered segment below the slow-start threshold, one per window above it
-    /// (RFC 5681).
+    /// Grows the window by one segment per delivered segment below the slow-start threshold, and by
+    /// one segment per window above it (RFC 5681).
     fn grow(&mut self, delivered: &Bound<'_, PyAny>) -> PyResult<()> {
         let delivered = f64::from(errors::whole("delivered", delivered, u32::MAX.into())? as u32);
         let is_slow_start = self.0.size < self.0.slow_start_threshold;
@@ -84,7 +84,7 @@ impl Window {
     }
 }
 
-/// A number of segments, which may be infinite.
+/// Converts a number of segments, which may be infinite.
 fn segments(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let found = if value.is_instance_of::<PyBool>() { None } else { value.extract::<f64>().ok() };
     found
@@ -93,7 +93,7 @@ fn segments(argument: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
 }
 
 impl Window {
-    /// Hands it to the flow, or says what is no window.
+    /// Copies the window to the flow, or describes why the window is invalid.
     #[inline]
     pub(super) fn give(&self, to: &mut transport::Window) -> Result<(), String> {
         let transport::Window { size, slow_start_threshold, pacing_gap } = self.0;
@@ -116,7 +116,7 @@ impl Window {
     }
 }
 
-/// What an ACK tells.
+/// The contents of an ACK.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Ack {
     now: Time,
@@ -127,7 +127,7 @@ pub(crate) struct Ack {
     in_flight: u32,
     marked: bool,
     may_grow: bool,
-    /// Empty, and then without an allocation, unless the control asks for it.
+    /// Reports of the switches; empty, without an allocation, unless the control wants telemetry.
     telemetry: Vec<HopReport>,
 }
 
@@ -147,56 +147,56 @@ impl Ack {
         Err(errors::not_pickled(py, "Ack"))
     }
 
-    /// When it came (ps).
+    /// Arrival time of the ACK (ps).
     #[getter]
     fn now_ps(&self) -> u64 {
         self.now.0
     }
 
-    /// The round trip of the segment that caused it (ps).
+    /// Round trip of the segment that caused the ACK (ps).
     #[getter]
     fn rtt_ps(&self) -> u64 {
         self.rtt.0
     }
 
-    /// Segments that it reports as arrived for the first time.
+    /// Number of newly delivered segments.
     #[getter]
     fn delivered(&self) -> u32 {
         self.delivered
     }
 
-    /// It echoes a congestion mark.
+    /// Whether the ACK echoes a congestion mark.
     #[getter]
     fn marked(&self) -> bool {
         self.marked
     }
 
-    /// Segments acknowledged cumulatively so far.
+    /// Cumulatively acknowledged segments.
     #[getter]
     fn acknowledged(&self) -> u32 {
         self.acknowledged
     }
 
-    /// Next new segment.
+    /// Number of the next new segment.
     #[getter]
     fn next(&self) -> u32 {
         self.next
     }
 
-    /// Segments in the network just before it came.
+    /// Segments in the network before the ACK arrived.
     #[getter]
     fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// The window may grow: no recovery or reduction is under way, and the window was what held the
-    /// sender back.
+    /// Whether the window may grow: no recovery or reduction is active, and the window was the
+    /// limit of the sender.
     #[getter]
     fn may_grow(&self) -> bool {
         self.may_grow
     }
 
-    /// What the switches on the way reported, in their order; empty unless the class says
+    /// Reports of the switches on the path, in their order; empty unless the class sets
     /// `wants_telemetry`.
     #[getter]
     fn telemetry(&self) -> Vec<Hop> {
@@ -209,7 +209,7 @@ impl Ack {
     }
 }
 
-/// What one switch reported when it began to send a packet.
+/// The report of one switch, made when it started to send a packet.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Hop(HopReport);
 
@@ -219,31 +219,31 @@ impl Hop {
         Err(errors::not_pickled(py, "Hop"))
     }
 
-    /// What the packet left behind in its egress queue (bytes).
+    /// Length of the egress queue after the packet left it (bytes).
     #[getter]
     fn queue_bytes(&self) -> u32 {
         self.0.queue_bytes
     }
 
-    /// Names the egress port in the whole network.
+    /// Number of the egress port, unique in the network.
     #[getter]
     fn port(&self) -> u32 {
         self.0.port
     }
 
-    /// Bytes that the port had sent before.
+    /// Bytes that the port had sent before the packet.
     #[getter]
     fn sent_bytes(&self) -> u64 {
         self.0.sent_bytes
     }
 
-    /// When (ps).
+    /// Time of the report (ps).
     #[getter]
     fn at_ps(&self) -> u64 {
         self.0.at.0
     }
 
-    /// The port's rate (bits per second).
+    /// Rate of the port (bits per second).
     #[getter]
     fn rate_bps(&self) -> u64 {
         self.0.rate.0

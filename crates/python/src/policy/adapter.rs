@@ -1,8 +1,8 @@
-//! A Python object as a policy of the core.
+//! Adapter from a Python object to a policy of the core.
 //!
-//! A hook that the class does not define is never called. The first thing that goes wrong is kept,
-//! with place and traceback, and every later verdict is a refusal: whoever drives the switch then
-//! ends the run ([`Policy::take_failure`]).
+//! A hook that the class does not define is never called. The first failure is recorded with place
+//! and traceback, and every later verdict is a drop. The driver of the switch then ends the run
+//! ([`Policy::take_failure`]).
 
 use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
@@ -18,8 +18,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The optional methods, by their names in Python; what the core must be asked for stands beside
-/// them.
+/// Names of the optional methods in Python, with the hooks that the core must call for them.
 const HOOKS: [(&str, Hooks); HOOK_COUNT] = [
     ("on_enqueue", Hooks::ENQUEUE),
     ("on_dequeue", Hooks::DEQUEUE),
@@ -44,22 +43,22 @@ const POLL_EXPULSION: usize = 7;
 const PAUSE_DEMAND: usize = 8;
 const THRESHOLD: usize = 9;
 
-/// An instance of a class that Python registered.
+/// An instance of a custom class.
 pub(super) struct PythonPolicy {
     name: &'static str,
-    /// Bound methods: what is called is looked up once.
+    /// Bound method `admit`; all bound methods are looked up once.
     admit: Py<PyAny>,
     hooks: [Option<Py<PyAny>>; HOOK_COUNT],
     wanted: Hooks,
     buffer: Py<Buffer>,
     classify: Option<Py<PyAny>>,
     queues_per_port: usize,
-    /// When it was called last, for calls that are told no time.
+    /// Time of the last call, for calls without a time argument.
     now: Cell<Time>,
     state: Arc<State>,
 }
 
-/// What a policy and its classifier share: whether something has failed, and what.
+/// Failure state that a policy and its classifier share.
 #[derive(Debug, Default)]
 struct State {
     failed: AtomicBool,
@@ -88,7 +87,7 @@ impl fmt::Debug for PythonPolicy {
 }
 
 impl PythonPolicy {
-    /// `object`, which defines the hooks `defined`.
+    /// Wraps `object`, which defines the hooks `defined`.
     pub(super) fn new(
         name: &'static str,
         object: &Bound<'_, PyAny>,
@@ -121,8 +120,8 @@ impl PythonPolicy {
         })
     }
 
-    /// Calls an optional method, if it is defined and nothing has failed; answers what `read` makes
-    /// of its answer.
+    /// Calls an optional method if it is defined and nothing has failed. Returns the result of
+    /// `call`.
     #[inline]
     fn call<R>(
         &self,
@@ -283,7 +282,7 @@ impl Policy for PythonPolicy {
     }
 }
 
-/// The method `classify` of a policy.
+/// Classifier that calls the method `classify` of a policy.
 #[derive(Debug)]
 struct PythonClassifier {
     method: Py<PyAny>,
@@ -311,7 +310,7 @@ impl Classify for PythonClassifier {
     }
 }
 
-/// A copy asks the same object.
+/// A copy calls the same object.
 impl Clone for PythonClassifier {
     fn clone(&self) -> Self {
         let method = Python::attach(|py| self.method.clone_ref(py));

@@ -1,4 +1,4 @@
-//! The conformance suite over a policy, for Python.
+//! The conformance suite for Python.
 
 use super::{find, given};
 use bufferlab_conformance::vectors::VectorFile;
@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// A claim as Python's `Check` takes it: claim, scripts, "holds", "not claimed" or "fails", why,
+/// Fields of Python's `Check`: claim, scripts, "holds", "not claimed" or "fails", why,
 /// counterexample.
 type PlainCheck = (String, u64, &'static str, String, Option<String>);
 
-/// Runs the suite over the policy `name`; answers every claim, and the report as text. The
-/// interpreter is held: the verdicts may be its own.
+/// Runs the suite for the policy `name`. Returns every claim, and the report as text. The call
+/// holds the interpreter lock, because the policy may be in Python.
 #[pyfunction]
 #[pyo3(signature = (name, parameters, length, seeds, other_limits, most_evictions, vectors))]
 #[expect(clippy::too_many_arguments, reason = "Python's signature names them")]

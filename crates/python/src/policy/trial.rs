@@ -1,4 +1,4 @@
-//! A policy alone: a switch under random load, its verdicts, and what a decision costs.
+//! Trials of a policy: verdicts and cost per decision at a switch with random load.
 
 use super::{find, given};
 use bufferlab_core::{Admission, Packet, Refusal, SwitchConfig, Tags};
@@ -7,15 +7,15 @@ use cpu_time::ThreadTime;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// Ports of the switch, its queues per port, its buffer (bytes).
+/// Number of ports, queues per port, buffer (bytes).
 const PORTS: usize = 8;
 const QUEUES: usize = 2;
 const BUFFER: u64 = 200_000;
-/// How often Ctrl-C is looked for (arrivals).
+/// Number of arrivals between checks for Ctrl-C.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// Shows the policy `name` `arrivals` packets. Answers a byte per arrival (0: stored; else 1 + the
-/// drop reason's number) and the seconds of CPU time that it took, the switch's own work included.
+/// Runs the policy `name` on `arrivals` packets. Returns a byte per arrival (0: stored; otherwise
+/// the number of the drop reason plus 1) and the CPU time (s), including the work of the switch.
 #[pyfunction]
 pub(crate) fn run_trial<'py>(
     py: Python<'py>,
@@ -44,7 +44,8 @@ pub(crate) fn run_trial<'py>(
                 break;
             }
         }
-        // Half of the packets go to two of the ports: there thresholds bind, elsewhere they do not.
+        // Half of the packets go to two of the ports, so thresholds are reached at these ports
+        // only.
         let ports = if stream.below(2) == 0 { 2 } else { PORTS as u64 };
         let packet = Packet {
             id: number as u32,

@@ -1,11 +1,11 @@
-//! A policy's answer, as Python gives it.
+//! Verdicts of policies in Python.
 
 use crate::errors;
 use bufferlab_core::{self as core, Account, DropReason, End, QueueId, Refusal};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// What a policy may answer: the others are the switch's own.
+/// Drop reasons that a policy may return; other reasons are reserved for the switch.
 const REASONS: &[DropReason] = &[
     DropReason::BufferFull,
     DropReason::OverThreshold,
@@ -16,33 +16,33 @@ const REASONS: &[DropReason] = &[
     DropReason::Predicted,
 ];
 
-/// A policy's answer. Immutable: one that is needed often is made once and kept.
+/// A verdict of a policy. Verdicts are immutable, so a policy can create them once and reuse them.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Verdict(pub(super) core::Verdict);
 
 #[pymethods]
 impl Verdict {
-    /// Store it.
+    /// Store the packet.
     #[classattr]
     const ADMIT: Self = Self(core::Verdict::Admit(Account::Shared));
-    /// Store it in the headroom of its ingress queue (lossless classes).
+    /// Store the packet in the headroom of its ingress queue (lossless classes).
     #[classattr]
     const ADMIT_TO_HEADROOM: Self = Self(core::Verdict::Admit(Account::Headroom));
-    /// Refuse it: its queue would exceed its threshold.
+    /// Drop the packet: its queue would exceed the threshold.
     #[classattr]
     const DROP: Self = Self(core::Verdict::Drop(DropReason::OverThreshold));
-    /// Refuse it: the buffer has no room.
+    /// Drop the packet: the buffer has no room.
     #[classattr]
     const FULL: Self = Self(core::Verdict::Drop(DropReason::BufferFull));
 
-    /// Refuse it, for this reason: which limit bound.
+    /// Drop the packet for this reason: the exceeded limit.
     #[staticmethod]
     fn drop(py: Python<'_>, reason: &str) -> PyResult<Self> {
         Ok(Self(core::Verdict::Drop(parse_reason(py, reason)?)))
     }
 
-    /// Drop one stored packet of `queue` first, from its "head" or "tail", then ask again.
+    /// First evict one stored packet from the "head" or "tail" of `queue`, then call `admit` again.
     #[staticmethod]
     #[pyo3(signature = (queue, end = "tail"))]
     fn evict(queue: &Bound<'_, PyAny>, end: &str) -> PyResult<Self> {
@@ -95,12 +95,12 @@ impl Verdict {
     }
 }
 
-/// Refusal of a verdict that neither admits nor evicts.
+/// The refusal in a verdict that neither admits nor evicts.
 fn refusal_of(verdict: core::Verdict) -> Refusal {
     verdict.refusal().expect("a verdict admits, evicts or refuses")
 }
 
-/// The reason of a refusal.
+/// Parses the reason of a drop.
 fn parse_reason(py: Python<'_>, reason: &str) -> PyResult<DropReason> {
     let written = reason.replace('_', "-");
     REASONS.iter().copied().find(|known| known.name() == written).ok_or_else(|| {
@@ -112,7 +112,7 @@ fn end_name(end: End) -> &'static str {
     if end == End::Head { "head" } else { "tail" }
 }
 
-/// "head" or "tail".
+/// Parses an end of a queue: "head" or "tail".
 pub(super) fn parse_end(py: Python<'_>, end: &str) -> PyResult<End> {
     match end {
         "head" => Ok(End::Head),

@@ -1,7 +1,7 @@
-//! What a policy in Python sees: an arrival, a departure, the buffer.
+//! The objects that a policy in Python reads: arrivals, departures, the buffer.
 //!
-//! The buffer is not copied. It is lent to the calling thread for the time of one call, and
-//! [`Buffer`] reads it there; an object that somebody keeps for later finds nothing and says so.
+//! The buffer is not copied: the calling thread borrows it for one call, and [`Buffer`] reads the
+//! borrowed buffer. After the call, [`Buffer`] raises an error.
 
 use crate::errors;
 use bufferlab_core::{self as core, IngressId, QueueId, Tags};
@@ -11,13 +11,13 @@ use pyo3::types::PyBool;
 
 scoped_tls::scoped_thread_local!(static LENT: core::Buffer);
 
-/// Lends `buffer` to Python code that `call` runs on this thread.
+/// Lends `buffer` to the Python code that `call` runs on this thread.
 #[inline]
 pub(crate) fn lend<R>(buffer: &core::Buffer, call: impl FnOnce() -> R) -> R {
     LENT.set(buffer, call)
 }
 
-/// One packet asking for space, after classification.
+/// A packet that requests buffer space, after classification.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Arrival(pub(super) core::Arrival);
 
@@ -27,13 +27,13 @@ impl Arrival {
         Err(errors::not_pickled(py, "Arrival"))
     }
 
-    /// When (ps).
+    /// Time of the arrival (ps).
     #[getter]
     fn now_ps(&self) -> u64 {
         self.0.now.0
     }
 
-    /// The egress queue that it wants to join: port * queues per port + priority.
+    /// Egress queue of the packet: port * queues per port + priority.
     #[getter]
     fn queue(&self) -> u16 {
         self.0.queue.0
@@ -45,67 +45,68 @@ impl Arrival {
         self.0.port
     }
 
-    /// Priority: which queue of the port, from 0.
+    /// Priority: index of the queue at its port, from 0.
     #[getter]
     fn priority(&self) -> u8 {
         self.0.priority
     }
 
-    /// Bytes that it would occupy.
+    /// Buffer that the packet would occupy (bytes).
     #[getter]
     fn size(&self) -> u32 {
         self.0.size
     }
 
-    /// Its flow, stable over the flow's life.
+    /// Number of the flow, constant over the life of the flow.
     #[getter]
     fn flow(&self) -> u32 {
         self.0.flow
     }
 
-    /// The ingress queue that it is charged to: arrival port * queues per port + priority.
+    /// Ingress queue that is charged: arrival port * queues per port + priority.
     #[getter]
     fn ingress(&self) -> u16 {
         self.0.ingress.0
     }
 
-    /// Stored packets that have been evicted for it so far: the policy is asked again after each.
+    /// Number of stored packets evicted for this arrival so far; the policy decides again after
+    /// each.
     #[getter]
     fn evictions(&self) -> u32 {
         self.0.evictions
     }
 
-    /// Sent in the first round trip of its flow, before any feedback.
+    /// Whether the packet was sent in the first round trip of its flow, before any feedback.
     #[getter]
     fn unscheduled(&self) -> bool {
         self.0.tags.contains(Tags::UNSCHEDULED)
     }
 
-    /// Of a short flow, or of the first bytes of any flow.
+    /// Whether the packet is of a short flow, or of the first bytes of any flow.
     #[getter]
     fn small(&self) -> bool {
         self.0.tags.contains(Tags::SMALL)
     }
 
-    /// Carries no data (ACK, handshake).
+    /// Whether the packet carries no data (ACK, handshake).
     #[getter]
     fn control(&self) -> bool {
         self.0.tags.contains(Tags::CONTROL)
     }
 
-    /// A retransmission.
+    /// Whether the packet is a retransmission.
     #[getter]
     fn retransmission(&self) -> bool {
         self.0.tags.contains(Tags::RETRANSMISSION)
     }
 
-    /// Of a lossless class.
+    /// Whether the packet is of a lossless class.
     #[getter]
     fn lossless(&self) -> bool {
         self.0.tags.contains(Tags::LOSSLESS)
     }
 
-    /// Names of its marks.
+    /// Names of the tags of the packet.
     #[getter]
     fn tags(&self) -> Vec<&'static str> {
         self.0.tags.names().collect()
@@ -117,7 +118,7 @@ impl Arrival {
     }
 }
 
-/// A packet that leaves its queue for the wire.
+/// A packet that leaves its queue for transmission.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Departure(pub(super) core::Departure);
 
@@ -127,13 +128,13 @@ impl Departure {
         Err(errors::not_pickled(py, "Departure"))
     }
 
-    /// When its transmission starts (ps).
+    /// Start of the transmission (ps).
     #[getter]
     fn now_ps(&self) -> u64 {
         self.0.now.0
     }
 
-    /// The queue that it leaves.
+    /// Egress queue of the packet.
     #[getter]
     fn queue(&self) -> u16 {
         self.0.queue.0
@@ -145,31 +146,31 @@ impl Departure {
         self.0.port
     }
 
-    /// Priority.
+    /// Priority of the queue.
     #[getter]
     fn priority(&self) -> u8 {
         self.0.priority
     }
 
-    /// Bytes released.
+    /// Released buffer (bytes).
     #[getter]
     fn size(&self) -> u32 {
         self.0.size
     }
 
-    /// Its flow.
+    /// Number of the flow.
     #[getter]
     fn flow(&self) -> u32 {
         self.0.flow
     }
 
-    /// The ingress queue that it was charged to.
+    /// Ingress queue that was charged.
     #[getter]
     fn ingress(&self) -> u16 {
         self.0.ingress.0
     }
 
-    /// When it had been admitted (ps).
+    /// Time of admission (ps).
     #[getter]
     fn enqueued_at_ps(&self) -> u64 {
         self.0.enqueued_at.0
@@ -181,12 +182,12 @@ impl Departure {
     }
 }
 
-/// The shared buffer as policies see it: without what the switch sets aside for queues and ports.
-/// Only within the call that was given it.
+/// The shared buffer as policies see it, without reserved buffer of queues and ports. Readable only
+/// during the call that received the object.
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Buffer;
 
-/// Reads the buffer that is lent now.
+/// Reads the borrowed buffer.
 #[inline]
 fn read<R>(get: impl FnOnce(&core::Buffer) -> R) -> PyResult<R> {
     if LENT.is_set() { Ok(LENT.with(get)) } else { Err(nothing_lent()) }
@@ -197,7 +198,7 @@ fn nothing_lent() -> PyErr {
     PyRuntimeError::new_err("the buffer can be read only within the call that was given it")
 }
 
-/// Reads a value of the queue that the argument `name` numbers.
+/// Reads a value of the queue with the number in the argument `name`.
 #[inline]
 fn of_queue<R>(
     name: &'static str,
@@ -226,19 +227,19 @@ impl Buffer {
         Err(errors::not_pickled(py, "Buffer"))
     }
 
-    /// B: what policies divide (bytes).
+    /// Shared buffer B (bytes).
     #[getter]
     fn capacity(&self) -> PyResult<u64> {
         read(core::Buffer::shared_capacity)
     }
 
-    /// Q: bytes in use.
+    /// Occupancy Q of the shared buffer (bytes).
     #[getter]
     fn occupancy(&self) -> PyResult<u64> {
         read(core::Buffer::shared_occupancy)
     }
 
-    /// B - Q (bytes).
+    /// Free buffer B - Q (bytes).
     #[getter]
     fn free(&self) -> PyResult<u64> {
         read(core::Buffer::shared_free)
@@ -262,23 +263,23 @@ impl Buffer {
         read(|buffer| usize::from(buffer.ports()) * usize::from(buffer.queues_per_port()))
     }
 
-    /// Whether so many more bytes fit: Q + size <= B.
+    /// Whether `size` more bytes fit: Q + size <= B.
     fn fits(&self, size: &Bound<'_, PyAny>) -> PyResult<bool> {
         let size = errors::whole("size", size, u32::MAX.into())? as u32;
         read(|buffer| buffer.fits(size))
     }
 
-    /// Bytes of an egress queue.
+    /// Length of an egress queue (bytes).
     fn queue_bytes(&self, queue: &Bound<'_, PyAny>) -> PyResult<u64> {
         of_queue("queue", queue, core::Buffer::shared_queue_bytes)
     }
 
-    /// Packets of an egress queue.
+    /// Length of an egress queue (packets).
     fn queue_packets(&self, queue: &Bound<'_, PyAny>) -> PyResult<usize> {
         of_queue("queue", queue, core::Buffer::queue_packets)
     }
 
-    /// Bytes of an egress port.
+    /// Occupancy of an egress port (bytes).
     fn port_bytes(&self, port: &Bound<'_, PyAny>) -> PyResult<u64> {
         let port = errors::whole("port", port, u64::MAX)? as usize;
         read(|buffer| {
@@ -291,17 +292,17 @@ impl Buffer {
         })?
     }
 
-    /// Bytes that came through an ingress queue and are still stored.
+    /// Stored bytes that arrived through an ingress queue.
     fn ingress_bytes(&self, ingress: &Bound<'_, PyAny>) -> PyResult<u64> {
         of_queue("ingress", ingress, |buffer, queue| buffer.ingress_bytes(IngressId(queue.0)))
     }
 
-    /// Bytes of every egress queue, in order.
+    /// Lengths of all egress queues in order (bytes).
     fn queue_lengths(&self) -> PyResult<Vec<u64>> {
         read(|buffer| buffer.queue_ids().map(|queue| buffer.shared_queue_bytes(queue)).collect())
     }
 
-    /// The longest egress queue and its bytes; the first of several.
+    /// The longest egress queue (the first of several) and its length (bytes).
     fn longest_queue(&self) -> PyResult<(u16, u64)> {
         read(|buffer| {
             let lengths = buffer.queue_ids().map(|queue| (queue.0, buffer.shared_queue_bytes(queue)));
@@ -317,8 +318,8 @@ impl Buffer {
     }
 }
 
-/// A factor such as alpha as switches compute with it: fixed point with 32 binary places, so that
-/// verdicts are the same everywhere.
+/// A factor, such as alpha, as switches use it: fixed point with 32 binary places, so verdicts are
+/// the same on every platform.
 #[pyclass(frozen, eq, module = "bufferlab._bufferlab")]
 #[derive(PartialEq, Eq)]
 pub(crate) struct Weight(core::Weight);
@@ -334,7 +335,7 @@ impl Weight {
             .ok_or_else(|| errors::not_expected("factor", factor, "a number, 0 or more"))
     }
 
-    /// factor * bytes, rounded down.
+    /// The product factor * bytes, rounded down.
     fn of(&self, bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
         Ok(self.0.of(errors::whole("bytes", bytes, u64::MAX)?))
     }
@@ -347,7 +348,7 @@ impl Weight {
         self.0.0
     }
 
-    /// 32 binary places behind the point are a number of Python as they are.
+    /// Arguments for unpickling: the factor as a float.
     fn __getnewargs__(&self) -> (f64,) {
         (self.0.as_f64(),)
     }

@@ -1,14 +1,14 @@
-//! What several tests need.
+//! Common functions of the tests.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use bufferlab_scenario::{Loaded, load};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use std::path::{Path, PathBuf};
 
-/// The folder of the scenarios that are shipped.
+/// Folder of the shipped scenarios.
 pub(crate) const SCENARIOS: &str = "../../scenarios";
 
-/// The scenarios that are shipped.
+/// The shipped scenarios.
 pub(crate) fn shipped() -> Vec<PathBuf> {
     toml_files(Path::new(SCENARIOS))
 }
@@ -22,7 +22,7 @@ pub(crate) fn toml_files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// As a terminal of 100 columns shows it, without colour.
+/// Renders an error for a terminal of 100 columns, without colour.
 pub(crate) fn render(diagnostic: &dyn Diagnostic) -> String {
     let mut text = String::new();
     GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
@@ -32,7 +32,7 @@ pub(crate) fn render(diagnostic: &dyn Diagnostic) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Overrides as the library takes them.
+/// Converts overrides to the type of the library.
 pub(crate) fn owned(overrides: &[(&str, &str)]) -> Vec<(String, String)> {
     overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
@@ -43,7 +43,7 @@ pub(crate) fn shipped_with(name: &str, overrides: &[(&str, &str)]) -> Loaded {
     load(&path, &owned(overrides)).unwrap_or_else(|error| panic!("{name}: {}", render(&error)))
 }
 
-/// Writes the resolved text and its inputs to a folder of their own and loads them.
+/// Writes the resolved text and its inputs to a temporary folder and loads them.
 pub(crate) fn reload(loaded: &Loaded) -> Loaded {
     let folder = tempfile::tempdir().expect("a folder");
     for input in &loaded.inputs {
@@ -54,7 +54,7 @@ pub(crate) fn reload(loaded: &Loaded) -> Loaded {
     load(&path, &[]).unwrap_or_else(|error| panic!("{}\n{}", render(&error), loaded.resolved))
 }
 
-/// The resolved text is the same scenario, and resolved already.
+/// Asserts that the resolved text loads to the same scenario, and resolves to itself.
 pub(crate) fn assert_round_trip(loaded: &Loaded) {
     let again = reload(loaded);
     assert_eq!(again.scenario, loaded.scenario, "{}", loaded.resolved);

@@ -1,5 +1,5 @@
-//! What the keys of flow control mean: defaults that follow from the switch, keys that switch
-//! things off, storms and routes by name.
+//! Meaning of the keys of flow control: defaults that depend on the switch, keys that disable
+//! features, storms and routes by name.
 
 use crate::common::{SCENARIOS, assert_round_trip, owned, render, shipped_with};
 use bufferlab_core::{BufferProfile, Direction, ParamValue, ThresholdRule};
@@ -37,7 +37,7 @@ fn flow_control_and_its_watchdog_are_switched_off_by_one_key_each() {
     let off = shipped_with("lossless.toml", &[("switch.pfc.enabled", "false")]);
     assert_round_trip(&off);
     assert_eq!((off.scenario.switches[0].pfc.clone(), off.scenario.switches[0].lossless()), (None, 0));
-    // Any policy will do then.
+    // Without PFC, any policy is valid.
     let other = [("switch.pfc.enabled", "false"), ("switch.policy", "dt")];
     assert_eq!(shipped_with("lossless.toml", &other).scenario.switches[0].policy, "dt");
 }
@@ -86,7 +86,7 @@ fn headroom_is_one_size_or_a_list_with_one_per_port() {
     assert_eq!(headroom("[\"20 KB\", \"30 KB\"]"), list);
 }
 
-/// Headroom of every port, as given or computed.
+/// Headroom of every port, configured or computed.
 fn headroom_of(loaded: &Loaded, switch: usize) -> ParamValue {
     let params = &loaded.scenario.switches[switch].policy_params;
     params.iter().find(|(name, _)| name == "headroom").expect("the policy has it").1.clone()
@@ -101,11 +101,11 @@ fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_
     assert_eq!(headroom_of(&loaded, 0), ParamValue::Bytes(needed.bytes()));
     assert!(!loaded.resolved.contains("auto"), "{}", loaded.resolved);
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
-    // It is the default.
+    // `auto` is the default.
     let of = |policy: &str| headroom_of(&shipped_with("lossless.toml", &[("switch.policy", policy)]), 0);
     assert_eq!(of("sonic-dt"), of("sonic-dt(headroom=auto)"));
     assert_eq!(of("sonic-dt"), ParamValue::Bytes(needed.bytes()));
-    // A longer cable: its port has a number of its own.
+    // The port of a longer cable has a different headroom.
     let change = ("topology.change", "[{ link = \"h1-switch\", delay = \"20 us\" }]");
     let long = shipped_with("lossless.toml", &[auto[0], change]);
     assert_round_trip(&long);
@@ -113,7 +113,7 @@ fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_
     let more = long.scenario.paused_cable(0, 1, 1).expect("it is lossless").headroom().bytes();
     assert_eq!((list[0], list[1]), (needed.bytes(), more));
     assert!(more > needed.bytes() + 40_000, "{more}");
-    // Nothing is lossless: nothing is needed.
+    // Without lossless priorities, no headroom is needed.
     let off = shipped_with("lossless.toml", &[auto[0], ("switch.pfc.enabled", "false")]);
     assert_eq!(headroom_of(&off, 0), ParamValue::Bytes(0));
 }
@@ -198,10 +198,10 @@ fn profiles_are_tables_whose_dynamic_th_is_a_power_of_two() {
     assert_eq!(*found, ParamValue::Profiles(vec![lossless, lossy].into()));
 }
 
-/// What is said of a shipped scenario with overrides that make no sense.
+/// Rendered errors of a shipped scenario with invalid overrides.
 fn refused(name: &str, overrides: &[(&str, &str)]) -> String {
     let error = load(&Path::new(SCENARIOS).join(name), &owned(overrides)).expect_err("it makes no sense");
-    // Without the frame, and in one line.
+    // Removes the frame and joins the lines.
     render(&error).replace(['│', '\n'], " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

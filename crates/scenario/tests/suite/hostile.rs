@@ -1,5 +1,4 @@
-//! Files that somebody else wrote: what they may not do to the reader of an error, or to the folder
-//! next door.
+//! Hostile files must not harm the reader of an error, or read files of other folders.
 
 use crate::common::{owned, render};
 use bufferlab_scenario::{LoadError, load, load_text};
@@ -42,8 +41,8 @@ fn what_steers_a_terminal_is_refused_and_never_repeated() {
     }
 }
 
-/// A generated file may stand in one line. The mistake is drawn with what is near, and its line's
-/// number is right.
+/// A generated file may be one long line. The error shows the text near the mistake, and the right
+/// line number.
 #[test]
 fn a_mistake_in_a_line_of_any_length_is_drawn() {
     for flows in [100, 20_000] {
@@ -60,7 +59,7 @@ fn a_mistake_in_a_line_of_any_length_is_drawn() {
     }
 }
 
-/// The scenario of `text` in a file of its own, `name` in `folder`.
+/// Writes `text` to the file `name` in `folder` and loads it.
 fn loaded_from(folder: &Path, name: &str, text: &str) -> Result<(), LoadError> {
     let path = folder.join(name);
     std::fs::write(&path, text).expect("writable");
@@ -68,11 +67,11 @@ fn loaded_from(folder: &Path, name: &str, text: &str) -> Result<(), LoadError> {
 }
 
 fn said(outcome: Result<(), LoadError>) -> String {
-    // Wherever a long line is broken.
+    // Joins the lines, because the positions of line breaks depend on the path.
     render(&outcome.expect_err("it was to be refused")).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Every host without a cable is an error of its own.
+/// Every host without a cable is a separate error.
 #[test]
 fn of_very_many_errors_the_first_are_told_and_the_others_counted() {
     let one = "kind = \"single_switch\"\nhosts = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n";
@@ -123,7 +122,7 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
 #[test]
 fn a_flow_list_without_line_ends_is_refused_before_it_is_in_memory() {
     let folder = tempfile::tempdir().expect("a folder");
-    // 200 MB of one line, some hundred kilobytes gzipped.
+    // One line of 200 MB, a few hundred kilobytes when compressed.
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(b"src,dst,size_bytes,start_ns\n# all well\n0,1,1000,0\n").expect("writable");
     for _ in 0..200 {

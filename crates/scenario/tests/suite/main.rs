@@ -1,4 +1,4 @@
-//! What the scenario format accepts, means and refuses.
+//! Tests of the scenario format: valid input, meaning and errors.
 
 mod artifact;
 mod common;

@@ -1,4 +1,4 @@
-//! What the keys of a scenario mean in numbers.
+//! Numerical meaning of the keys of a scenario.
 
 use crate::common::shipped_with;
 use bufferlab_core::mark::{BufferAware, Moment, Scope, Step, Watch};
@@ -29,7 +29,7 @@ pub(crate) fn traffic(scenario: &Scenario) -> (Vec<FlowSpec>, Vec<String>) {
     (flows, traffic.classes.into_iter().map(|class| class.name).collect())
 }
 
-/// The rule of a switch with one port.
+/// The marking rule of a switch with one port.
 fn rule(ecn: &EcnSpec) -> Result<Marking, BuildError> {
     let shape = SwitchConfig::new(1_000_000, vec![BitRate::gbps(10)]).shape();
     ecn.marker(&shape).map(|marker| marker.rule)
@@ -48,8 +48,8 @@ fn buffer_aware_marking_is_a_step_and_a_condition_on_the_free_buffer() {
     assert_eq!(rule, BufferAware { step, floor: 18_000, factor: Weight::from_f64(0.375 * 0.5) });
     let (step, without) = ecn("{ kind = \"step\", threshold = \"1 GB\" }");
     assert_eq!(step.kind, "step");
-    // A step above any queue never marks; with the second condition it is a way to mark by the
-    // buffer alone.
+    // A step above every queue length never marks. With the second condition, such a rule marks by
+    // the buffer occupancy alone.
     let (_, with) = ecn("{ kind = \"bcc\", threshold = \"1 GB\" }");
     assert_eq!((without, with), (1, 0));
 }
@@ -90,7 +90,7 @@ fn overrides_of_the_command_line_reach_every_kind_of_key() {
     let set = |overrides: &[(&str, &str)]| shipped_with("abm-reduced.toml", overrides);
     assert_eq!(set(&[("switch.policy", "abm")]).scenario.switches[3].policy, "abm");
     let ratio = |x: f64| ParamValue::RatioPerPriority(vec![x].into());
-    // Another policy does not inherit the old one's parameters; the same one does.
+    // A different policy does not inherit the parameters of the old one; the same policy does.
     assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2")])), ratio(2.0));
     assert_eq!(*alpha(&set(&[("switch.policy", "{ name = \"abm\", alpha = 0.25 }")])), ratio(0.25));
     assert_eq!(*alpha(&set(&[("switch.policy.alpha", "2"), ("switch.policy", "abm")])), ratio(0.5));
@@ -180,7 +180,7 @@ fn a_pattern_changes_every_cable_that_matches_it_as_if_each_were_named() {
     assert_eq!(each(&["leaf*-spine0/1"]), each(&["leaf0-spine0/1", "leaf1-spine0/1"]));
     assert_eq!(each(&["spine*-*"]), each(&["spine0-leaf0", "spine0-leaf1"]));
     assert_ne!(each(&["leaf0-h*"]), each(&["leaf0-h0"]));
-    // The resolved file says the same.
+    // The resolved file has the same meaning.
     crate::common::assert_round_trip(&load("[{ link = \"leaf0-h*\", rate = \"1 Gb/s\" }]"));
 }
 

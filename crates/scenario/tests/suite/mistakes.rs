@@ -1,4 +1,4 @@
-//! Typical mistakes, and what users read about them. Every fixture in `mistakes/` has a snapshot.
+//! Typical mistakes and their error messages. Every fixture in `mistakes/` has a snapshot.
 
 use crate::common::{SCENARIOS, owned, render, toml_files};
 use bufferlab_scenario::{LoadError, load};
@@ -13,7 +13,7 @@ fn mistake(path: &Path, overrides: &[(&str, &str)]) -> LoadError {
     }
 }
 
-/// Every problem must say where it is and what to do.
+/// Asserts that every problem has a place and a help text.
 fn assert_helpful(error: &LoadError) {
     for problem in error.problems() {
         assert!(problem.help_text().is_some(), "no advice: {problem}");
@@ -61,8 +61,8 @@ fn mistakes_on_the_command_line_show_the_command_line() {
     }
 }
 
-/// What no switch can do, or would do to no effect. The switch has 400 KB, eight ports and one
-/// queue per port.
+/// Settings that a switch cannot have, or that have no effect. The switch has 400 KB, eight ports
+/// and one queue per port.
 #[test]
 fn parameters_of_policies_that_make_no_sense_are_refused_with_the_reason() {
     let star = Path::new(SCENARIOS).join("star-incast.toml");
@@ -133,7 +133,7 @@ fn suspicious_scenarios_run_with_warnings() {
     insta::assert_snapshot!("warnings", text);
 }
 
-/// Every fixture in `warnings/` adds one suspicious setting to a scenario that is none, and has a
+/// Every fixture in `warnings/` adds one suspicious setting to a valid scenario, and has a
 /// snapshot.
 #[test]
 fn every_suspicious_setting_is_shown_once_with_place_reason_and_advice() {
@@ -157,8 +157,8 @@ fn every_suspicious_setting_is_shown_once_with_place_reason_and_advice() {
     }
 }
 
-/// Marks that nobody sees are a mistake where they were written last, and a comparison where the
-/// transports were.
+/// Marks without ECN-capable packets cause a warning if the marks were set last. If the transport
+/// was changed last, the user compares transports, and there is no warning.
 #[test]
 fn marks_in_vain_are_shown_where_they_were_meant() {
     let count = |scenario: &str, overrides: &[(&str, &str)]| {
@@ -176,8 +176,7 @@ fn marks_in_vain_are_shown_where_they_were_meant() {
     assert_eq!(count("dumbbell.toml", &both), 1);
 }
 
-/// Whatever is done to a scenario, the loader answers: it neither panics nor refuses without a
-/// reason.
+/// The loader never panics on a changed scenario, and never fails without a problem.
 #[test]
 fn no_mutilated_scenario_makes_the_loader_panic() {
     let junk = [

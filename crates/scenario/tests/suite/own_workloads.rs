@@ -1,4 +1,4 @@
-//! A program's own workloads: are they kinds like the built-in ones, and are bad ones refused?
+//! Custom workloads of a program work like built-in kinds, and invalid ones are refused.
 
 use crate::common::{assert_round_trip, render};
 use crate::meaning::traffic;
@@ -23,7 +23,7 @@ const PARAMS: &[ParamInfo] = &[
     ),
 ];
 
-/// Every host sends to the next one, all at the same instants.
+/// A workload in which every host sends to the next host, all at the same time.
 #[derive(Clone, Debug)]
 struct Pulses {
     size: u64,

@@ -1,4 +1,4 @@
-//! The resolved text of a scenario is the same scenario.
+//! The resolved text of a scenario loads to the same scenario.
 
 use crate::common::{assert_round_trip, owned, reload, shipped, shipped_with};
 use bufferlab_core::POLICIES;
@@ -15,7 +15,7 @@ fn every_shipped_scenario_loads_without_warnings_and_survives_the_round_trip() {
         assert!(loaded.warnings.is_empty(), "{file}: {:?}", loaded.warnings);
         assert_eq!(format!("{}.toml", loaded.scenario.name), file);
         assert_round_trip(&loaded);
-        // What is written out, and was not before, is no reason to be suspicious.
+        // Defaults in the resolved text cause no new warnings.
         let again = reload(&loaded);
         assert!(again.warnings.is_empty(), "{file}: {:?}", again.warnings);
     }
@@ -29,7 +29,7 @@ fn every_policy_survives_the_round_trip_with_all_of_its_parameters() {
                 shipped_with("abm-reduced.toml", &[("switch.policy", info.name), ("profile", profile)]);
             let spec = &loaded.scenario.switches[0];
             assert_eq!(spec.policy, info.name);
-            // An empty list of profiles is not said.
+            // The resolved text omits an empty list of profiles.
             let said = info.params.iter().filter(|param| param.name != "profiles").count();
             assert_eq!(spec.policy_params.len(), said);
             assert_round_trip(&loaded);
@@ -171,7 +171,7 @@ fn every_congestion_control_survives_the_round_trip_in_either_profile() {
         "#;
         let loaded = load_text(Path::new("controls.toml"), &text, &owned(&[]))
             .unwrap_or_else(|error| panic!("{}", crate::common::render(&error)));
-        // The paper's TIMELY is for longer networks.
+        // The paper's thresholds of TIMELY are for networks with longer round trips.
         let is_expected = |key: &str| profile == "paper" && key.ends_with(".congestion_control.low");
         assert!(loaded.warnings.iter().all(|warning| is_expected(warning.key())), "{:?}", loaded.warnings);
         assert_round_trip(&loaded);
@@ -233,7 +233,7 @@ fn open_loop_traffic_survives_the_round_trip() {
     insta::assert_snapshot!("resolved_open_loop", loaded.resolved);
 }
 
-/// A dumbbell whose switches have what `[switch]` and an override of one of them say.
+/// A dumbbell with the given keys of `[switch]`, and of an override of one switch.
 fn overridden(switch: &str, of: &str, over: &str) -> String {
     format!(
         r#"
@@ -259,7 +259,7 @@ fn overridden(switch: &str, of: &str, over: &str) -> String {
     )
 }
 
-/// What a switch or an override may say: in one of both places or in both.
+/// Keys of a switch or an override, tested in one place or both.
 const SAYINGS: [&str; 17] = [
     "",
     "hardware = { slices = 1 }",
@@ -280,7 +280,7 @@ const SAYINGS: [&str; 17] = [
     "uncharged_bytes = \"14 B\"",
 ];
 
-/// The policies of either place.
+/// Policies of a switch or an override.
 const POLICIES_SAID: [&str; 4] = [
     "policy = { name = \"sonic-dt\", headroom = \"10 KB\" }",
     "policy = { name = \"sonic-dt\", headroom = \"auto\" }",
@@ -300,11 +300,11 @@ fn what_one_switch_has_and_another_has_not_survives_the_round_trip() {
                 POLICIES_SAID[of_switch % 3],
                 if of_override % 2 == 0 { "" } else { POLICIES_SAID[of_override % 4] },
             );
-            // A buffer is given in one way.
+            // Only one of the two keys for the buffer is valid.
             let buffer = switch.replace("buffer_per_port_per_gbps = \"40 KB\"", "");
             let text =
                 overridden(&format!("{switch_policy}\n{buffer}"), of, &format!("{override_policy}\n{over}"));
-            // Some combinations are no switch: they are refused, which other tests see.
+            // The loader refuses invalid combinations; other tests check this.
             if let Ok(loaded) = load_text(Path::new("overridden.toml"), &text, &owned(&[])) {
                 loadable += 1;
                 assert_round_trip(&loaded);

@@ -1,4 +1,4 @@
-//! Variants: what their text means, what it does to a scenario, and what is said of mistakes.
+//! Variants: parsing, effect on a scenario, and errors.
 
 use crate::common::{SCENARIOS, owned, render, shipped_with};
 use bufferlab_core::POLICIES;
@@ -16,7 +16,7 @@ fn load_as(scenario: &str, variant: &str) -> Result<Loaded, LoadError> {
     load_changed(&Path::new(SCENARIOS).join(scenario), None, &changes)
 }
 
-/// A value as people write it: words, numbers, quantities, lists, texts in quotes.
+/// A typical value: a word, number, quantity, list or quoted text.
 fn value() -> impl Strategy<Value = String> {
     let quoted = "[a-z,()+=\\[: ]{0,8}";
     prop_oneof![
@@ -32,9 +32,9 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 prop_compose! {
-    /// A variant as (label, policy, parameters, changes), and blanks to put between.
+    /// A variant as (label, policy, parameters, changes), and blanks between the parts.
     fn written()(
-        // Begins so that it is no policy's name.
+        // The first character prevents the name of a policy.
         label in prop::option::of("[XYµ0-9][a-z0-9 %.-]{0,10}[a-z0-9]"),
         policy in prop::sample::select(POLICIES),
         values in prop::collection::vec(value(), POLICIES.iter().map(|info| info.params.len()).max().unwrap_or(0)),
@@ -158,7 +158,7 @@ fn a_value_that_does_not_fit_is_shown_where_the_variant_says_it() {
     });
 }
 
-/// `--set` has been there before variants, and reads the same keys by the rules of files.
+/// `--set` is older than variants, and reads the same keys by the rules of files.
 #[test]
 fn a_variant_is_what_the_same_keys_set_by_hand_are() {
     for (variant, keys) in [
@@ -186,7 +186,7 @@ fn a_variant_is_what_the_same_keys_set_by_hand_are() {
 
 #[test]
 fn the_scenarios_own_policy_keeps_its_parameters_and_another_one_starts_afresh() {
-    // The scenario has sonic-dt with a headroom of 20 KB.
+    // The scenario has the policy sonic-dt with a headroom of 20 KB.
     let path = Path::new(SCENARIOS).join("reverie-reduced.toml");
     let resolved = |variant: &str| {
         let (overrides, variant) = (owned(&[("switch.policy.alpha", "0.375")]), parsed(variant));
@@ -213,7 +213,7 @@ fn an_alias_in_the_scenario_is_the_same_policy() {
     assert_eq!(loaded.variant.map(|variant| variant.label).as_deref(), Some("a"));
 }
 
-/// A file may say the same as a variant's text.
+/// A file and the text of a variant can have the same meaning.
 #[test]
 fn a_policy_with_brackets_is_a_table_in_a_file_too() {
     let text = shipped_with("star-incast.toml", &[("switch.policy", "dt(alpha=0.5)")]).resolved;
