@@ -1,11 +1,11 @@
-//! What becomes of a scenario, without building it.
+//! Plans of scenarios, without building them.
 #![cfg(target_os = "linux")]
 
 use bufferlab_scenario::load_text;
 use bufferlab_testbed::{DEMO, Plan};
 use std::path::Path;
 
-/// The demonstration with Reno, which every kernel has, and these changes.
+/// Plan of the demonstration with Reno, which every kernel has, and these changes.
 fn plan(changes: &[(&str, &str)]) -> Result<Plan, String> {
     let reno = [
         ("transport.small.congestion_control", "newreno"),
