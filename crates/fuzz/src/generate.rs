@@ -1,4 +1,4 @@
-//! Cases by number: the same seed and number give the same case.
+//! Generates cases: equal seeds and numbers give equal cases.
 
 use crate::bases::BASES;
 use crate::case::{Case, Splice};
@@ -7,11 +7,11 @@ use crate::values::{Dice, parameters, value};
 use bufferlab_document::spec::{KeySpec, Kind, TableSpec};
 use bufferlab_units::RandomStream;
 
-/// Most changes of a case.
+/// Maximum number of changes of a case.
 const MOST_CHANGES: u64 = 8;
-/// Most changes of the file that it reads.
+/// Maximum number of changes of its input file.
 const MOST_SPLICES: u64 = 4;
-/// What is put into files: numbers at and beyond borders, signs with a meaning, bytes that are no
+/// Pieces inserted into files: numbers at and beyond limits, special characters, bytes that are not
 /// text.
 const PIECES: &[&str] = &[
     "0",
