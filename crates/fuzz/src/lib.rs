@@ -12,7 +12,7 @@
 //!
 //! Searches ([`search`]) run in separate processes, so that a case that hangs or dies affects only
 //! its process. A failing case is minimized ([`minimise()`]) and written to a file. `testdata/fuzz`
-//! contains fixed cases.
+//! contains cases whose defects are fixed.
 
 mod bases;
 mod case;
