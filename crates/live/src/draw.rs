@@ -375,7 +375,7 @@ fn history(board: &Board, latest: &Snapshot, frame: &mut Frame<'_>, area: Rect) 
 
 fn help_line(board: &Board) -> Line<'static> {
     let quit = if board.title.quit == Quit::Switch { "q end" } else { "q leave view" };
-    let pause = if board.is_paused { "p go on" } else { "p pause" };
+    let pause = if board.is_paused { "p resume" } else { "p pause" };
     let sort = if board.by_bytes { "s by port" } else { "s fullest first" };
     let follow = if board.follows_chosen { "f any port" } else { "f follow port" };
     let text = format!(" {quit}  {pause}  up/down port  a queues  {sort}  {follow}");

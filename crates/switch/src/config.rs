@@ -168,7 +168,7 @@ fn read_ports(root: &mut Reader<'_>) -> Option<Vec<PortSpec>> {
             has_twins = true;
             let complaint =
                 Complaint::new(format!("two ports have the interface \"{name}\""), "the second one");
-            reader.error("interface", complaint.help("every port needs an interface of its own"));
+            reader.error("interface", complaint.help("every port needs a different interface"));
         }
         match (interface, rate) {
             (Some(interface), Some(rate)) => ports.push(PortSpec { interface, rate, addresses }),

@@ -103,7 +103,10 @@ fn hosts(scenario: &Scenario) -> Result<Vec<Host>, PlanError> {
     let topology = &scenario.topology;
     if topology.switches.len() != 1 {
         return Err(unsupported(
-            format!("the network has {} switches, and the testbed one", topology.switches.len()),
+            format!(
+                "the network has {} switches, but the testbed supports only one",
+                topology.switches.len()
+            ),
             "use kind = \"single_switch\"",
         ));
     }
@@ -118,15 +121,15 @@ fn hosts(scenario: &Scenario) -> Result<Vec<Host>, PlanError> {
     let mut hosts: Vec<Option<Host>> = vec![None; topology.hosts.len()];
     for (port, link) in (0_u16..).zip(&topology.links) {
         if link.delay != first || !link.down.is_empty() {
-            let advice = "give all cables the same `delay`, and let none fail";
-            return Err(unsupported("the delay line of the switch is the same for all cables", advice));
+            let advice = "give all cables the same `delay`, and no failures";
+            return Err(unsupported("the switch has one delay line for all cables", advice));
         }
         let (host, rate) = match (link.a, link.b) {
             (Node::Host(host), Node::Switch(_)) => (host, link.rate_ab),
             (Node::Switch(_), Node::Host(host)) => (host, link.rate_ba),
             _ => {
                 return Err(unsupported(
-                    "a cable does not join a host and the switch",
+                    "a cable does not connect a host with the switch",
                     "use kind = \"single_switch\"",
                 ));
             }
@@ -141,8 +144,8 @@ fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(),
     let name = &transport.name;
     if transport.rdma.is_some() || transport.pacing.is_some() {
         return Err(unsupported(
-            format!("transport \"{name}\" is no TCP"),
-            "hosts of the testbed speak the kernel's TCP",
+            format!("transport \"{name}\" is not TCP"),
+            "use TCP: hosts of the testbed have the kernel's TCP",
         ));
     }
     let control = kernel_name(&transport.congestion_control);
@@ -166,7 +169,7 @@ fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(),
     if scenario.switches[0].queues_per_port > 8 {
         return Err(unsupported(
             "more than eight queues per port",
-            "class selectors tell eight priorities apart",
+            "use at most eight: class selectors distinguish eight priorities",
         ));
     }
     Ok(())

@@ -50,12 +50,12 @@ pub(crate) fn traffic(scenario: &Scenario) -> Result<Traffic, bufferlab_workload
 
 /// Checks that programs can carry all workloads of a scenario.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
-    const OWN: &str = "or have our own applications carry it: `host.applications = \"own\"`";
+    const OWN: &str = "or use the built-in applications: `host.applications = \"own\"`";
     for transport in &scenario.transports {
         if !transport.pias_thresholds_bytes.is_empty() {
             return Err(unsupported(
                 format!(
-                    "transport \"{}\" lowers the code point of a flow on its way (`pias_thresholds`), which neither iperf3 nor memcached does",
+                    "transport \"{}\" changes the code point during a flow (`pias_thresholds`), which neither iperf3 nor memcached supports",
                     transport.name
                 ),
                 format!("leave `pias_thresholds` out, {OWN}"),
@@ -71,19 +71,17 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
         if flow.size != FlowSpec::UNLIMITED {
             return Err(unsupported(
                 format!(
-                    "workload \"{class}\" has flows of a size outside of closed loops, and iperf3 ends such a flow before its last bytes have arrived"
+                    "workload \"{class}\" has flows with a size outside closed loops, and iperf3 ends such a flow before its last bytes have arrived"
                 ),
                 format!(
-                    "use flows without an end (kind = \"bursts\" without `size`) and queries of kind = \"multi_get\", {OWN}"
+                    "use unlimited flows (kind = \"bursts\" without `size`) and queries of kind = \"multi_get\", {OWN}"
                 ),
             ));
         }
         flows += 1;
         if flows > MOST_FLOWS {
             return Err(unsupported(
-                format!(
-                    "there are more than {MOST_FLOWS} flows without an end, each with two processes of iperf3"
-                ),
+                format!("there are more than {MOST_FLOWS} unlimited flows, each with two iperf3 processes"),
                 format!("use at most {MOST_FLOWS}, {OWN}"),
             ));
         }
@@ -93,7 +91,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
         if one.request_delay.is_some() {
             return Err(unsupported(
                 format!(
-                    "workload \"{class}\" gives a `request_delay`, and memcached is asked over the network"
+                    "workload \"{class}\" sets `request_delay`, but requests to memcached pass the network"
                 ),
                 format!("leave `request_delay` out, {OWN}"),
             ));
@@ -101,7 +99,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
     }
     if largest_answer(&mut closed_loops) > MOST_ANSWER {
         return Err(unsupported(
-            "an answer of a query is larger than memcached should hold (64 MiB)",
+            "an answer is larger than the largest memcached value (64 MiB)",
             format!("use a smaller `item`, {OWN}"),
         ));
     }
@@ -109,7 +107,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
     for ((program, install), _) in PROGRAMS.iter().zip(needed).filter(|(_, is_needed)| *is_needed) {
         if !find(program) {
             return Err(unsupported(
-                format!("`host.applications = \"programs\"` needs {program}, which is not on this machine"),
+                format!("`host.applications = \"programs\"` needs {program}, which this machine lacks"),
                 format!("{install}, {OWN}"),
             ));
         }
