@@ -27,7 +27,7 @@ pub struct PortSpec {
     pub addresses: Vec<MacAddress>,
 }
 
-/// Settings besides the buffer; [`crate::format`] describes them.
+/// Settings besides the buffer: the table `[forwarding]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forwarding {
     /// Time from a frame's arrival to its admission.
