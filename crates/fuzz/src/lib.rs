@@ -11,7 +11,7 @@
 //! * [`soak`] does all of this in turn for a given time.
 //!
 //! Searches ([`search`]) run in separate processes, so that a case that hangs or dies affects only
-//! its process. A failing case is minimized ([`minimise()`]) and written to a file. `testdata/fuzz`
+//! its process. A failing case is minimised ([`minimise()`]) and written to a file. `testdata/fuzz`
 //! contains cases whose defects are fixed.
 
 mod bases;

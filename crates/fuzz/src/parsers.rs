@@ -28,7 +28,7 @@ pub(crate) use targets::Desk;
 const KEPT_MAX: usize = 64;
 /// Memory limit for reading an input (KiB).
 const MEMORY_MAX_KIB: u64 = 256 << 10;
-/// Attempts to minimize a failing input, …
+/// Attempts to minimise a failing input, …
 const SMALLER_ATTEMPTS: u32 = 400;
 /// … and the time for them: the whole batch must end before it counts as hung.
 const SMALLER_FOR: Duration = Duration::from_secs(5);

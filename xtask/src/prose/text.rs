@@ -89,7 +89,7 @@ fn rust(file: &str, text: &str) -> Vec<Passage> {
     })
 }
 
-/// Joins consecutive lines that `comment` recognizes, trimmed, to passages.
+/// Joins consecutive lines that `comment` recognises, trimmed, to passages.
 fn joined<'t>(
     file: &str,
     text: &'t str,

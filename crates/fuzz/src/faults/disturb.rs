@@ -271,7 +271,7 @@ fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str
     visible.find(|(name, content)| !is_fine(name, content)).map(|(name, _)| name.as_str())
 }
 
-/// Whether a file summarizes runs: it is outside a run, or the page of one, which can be recreated
+/// Whether a file summarises runs: it is outside a run, or the page of one, which can be recreated
 /// from the tables.
 fn is_summary(name: &str, files: &Files) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
@@ -307,7 +307,7 @@ fn is_uncut(name: &str, content: &[u8]) -> bool {
         }
         "toml" | "md" => text.ends_with('\n'),
         "png" => content.ends_with(b"IEND\xaeB\x60\x82"),
-        // A trace has no recognizable end.
+        // A trace has no recognisable end.
         _ => false,
     }
 }

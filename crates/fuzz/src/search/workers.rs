@@ -177,7 +177,7 @@ fn restart_killed(options: &Search, workers: &mut [Worker], sender: &Sender<Mess
     Ok(())
 }
 
-/// Records a case that cannot be minimized, because it would hang or die again.
+/// Records a case that cannot be minimised, because it would hang or die again.
 fn give_up(options: &Search, number: u64, kind: &str, why: &str, found: &mut Found) -> io::Result<()> {
     let (what, replay) = match options.subject {
         Subject::Scenarios => {
