@@ -1,8 +1,10 @@
 //! Sends frames as fast as a core can, to measure the switch or to attack it.
 //!
 //! ```console
-//! $ cargo run --release -p bufferlab-switch --example flood -- e0 02:00:00:00:00:01 --frames 1000000 --bytes 1514
-//! $ cargo run --release -p bufferlab-switch --example flood -- e0 02:00:00:00:00:01 --frames 1000000 --hostile
+//! $ cargo run --release -p bufferlab-switch --example flood -- \
+//!     e0 02:00:00:00:00:01 --frames 1000000 --bytes 1514
+//! $ cargo run --release -p bufferlab-switch --example flood -- \
+//!     e0 02:00:00:00:00:01 --frames 1000000 --hostile
 //! ```
 
 #[cfg(not(target_os = "linux"))]

@@ -2,9 +2,9 @@
 //! vectors.
 //!
 //! ```text
-//!   interfaces ──► sockets ──► frame ──► addresses ──► delay line ──► Driver ──► sockets ──► interfaces
-//!                  kernel's    headers    which port    base RTT      core and
-//!                  time stamp                                         virtual clocks of the ports
+//!   interfaces ─► sockets ─► frame ─► addresses ─► delay line ─► Driver ─► sockets ─► interfaces
+//!                 kernel's   headers  which port   base RTT      core and
+//!                 time stamp                                     virtual clocks of the ports
 //! ```
 //!
 //! [`Driver`] decides: arrivals with their times go in; verdicts, marks and departures come out. It
