@@ -1,8 +1,8 @@
-//! A benchmark that others can repeat: a fixed set of runs, as a page and as data.
+//! A repeatable benchmark: a fixed set of runs, as a page and as data.
 //!
-//! The page (`docs/evidence/benchmark.md`) is written anew each time and names the machine; the
-//! data (`xtask/bench.csv`) grow by a line per run, so that what was measured earlier stays. Times
-//! are those of one machine in one hour: compare lines of one command.
+//! Each run rewrites the page (`docs/evidence/benchmark.md`), which names the machine. It appends
+//! lines to the data (`xtask/bench.csv`), so earlier measurements stay. Times depend on the machine
+//! and the hour: compare lines of one command.
 
 use crate::python::Build;
 use crate::{ci, output, read, root};
@@ -14,7 +14,7 @@ use std::process::Command;
 const PAGE: &str = "docs/evidence/benchmark.md";
 const DATA: &str = "xtask/bench.csv";
 
-/// A run of the set: what it shows, its scenario, changed keys.
+/// A run of the set: its purpose, its scenario, changed keys.
 type Entry = (&'static str, &'static str, &'static [&'static str]);
 
 const SET: &[Entry] = &[
@@ -47,20 +47,20 @@ const SET: &[Entry] = &[
     ),
 ];
 
-/// What a run has printed.
+/// Output of a run.
 struct Measured {
     hosts: String,
     packet_hops: u64,
-    /// Millions of packet-hops per second: the median, and the fastest.
+    /// Millions of packet-hops per second: median and maximum.
     rate: [f64; 2],
     built_seconds: f64,
     resident_mb: u64,
 }
 
-/// Runs the set, each entry `runs` times, writes the page and adds to the data.
+/// Runs the set, each entry `runs` times, writes the page and appends to the data.
 ///
 /// # Errors
-/// If a run fails, or prints what cannot be read.
+/// If a run fails, or its output cannot be parsed.
 pub fn run(runs: u32) -> Result<(), String> {
     let program = ci::program(Build::Release)?;
     let commit = text(Command::new("git").args(["log", "-1", "--format=%h"]).current_dir(root()))?;
@@ -134,7 +134,7 @@ fn measure(
     parsed(&printed).ok_or_else(|| format!("{bench:?} printed what cannot be read:\n{printed}"))
 }
 
-/// What `bench` prints.
+/// Parses the output of `bench`.
 fn parsed(printed: &str) -> Option<Measured> {
     let before = |mark: &str| printed.split_once(mark)?.0.split_whitespace().last().map(str::to_owned);
     let after = |mark: &str| {

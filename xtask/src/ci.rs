@@ -1,11 +1,11 @@
-//! What must pass before a change lands?
+//! The checks that a change must pass.
 //!
-//! `.ci/run` and a developer call the same steps, so a failure there can be repeated here. `tidy`
-//! and `generate --check` are no steps of their own: they run as tests.
+//! `.ci/run` and a developer call the same steps, so a failure in CI can be repeated locally.
+//! `tidy` and `generate --check` are not separate steps: they run as tests.
 
-use crate::rtl;
 use crate::instructions;
 use crate::python::{self, Build};
+use crate::rtl;
 use crate::site;
 use crate::skips::{self, Outcome};
 use crate::{cargo, output, root, run as spawn, target};
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// One step.
+/// A step.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     run: fn() -> Result<Outcome, String>,
 }
 
-/// Every step, the quick ones first.
+/// All steps, quick ones first.
 pub const STEPS: &[Step] = &[
     Step { name: "fmt", run: || passed(spawn(&mut cargo(&["fmt", "--all", "--check"]))) },
     Step { name: "clippy", run: || passed(clippy()) },
@@ -36,43 +36,43 @@ pub const STEPS: &[Step] = &[
     Step { name: "site", run: || passed(site::build()) },
 ];
 
-/// A step that has no reason to be skipped as a whole.
+/// Outcome of a step that is never skipped as a whole.
 fn passed(result: Result<(), String>) -> Result<Outcome, String> {
     result.map(|()| Outcome::Passed)
 }
 
-/// The scenario that the smoke run plays: the one that the documentation starts with.
+/// Scenario of the smoke run, with which the documentation starts.
 const SMOKE: &str = "scenarios/star-incast.toml";
 
-/// Searches of the step `fuzz`: always the same cases, and no more of them on a faster machine, so
-/// that what has passed passes again; …
+/// Searches of the step `fuzz`: a fixed number of fixed cases on every machine, so that the step is
+/// repeatable; …
 const FUZZ_FIXED: &[&[&str]] = &[
     &["--seed", "1", "--cases", "700", "--budget", "25s"],
     &["--subject", "parsers", "--seed", "1", "--cases", "60", "--budget", "12s"],
 ];
-/// … and cases that nobody has tried, of a seed that is printed, with faults of the system.
+/// … and new cases with a fresh seed, which is printed, with faults of the system.
 const FUZZ_FRESH: &[&[&str]] = &[
     &["--fresh", "--budget", "20s"],
     &["--subject", "parsers", "--fresh", "--budget", "10s"],
     &["--fresh", "--budget", "15s", "faults"],
 ];
 
-/// The step called `name`.
+/// Returns the step called `name`.
 #[must_use]
 pub fn step(name: &str) -> Option<&'static Step> {
     STEPS.iter().find(|step| step.name == name)
 }
 
-/// Runs every step; stops at the first that fails. Ends with a list of the steps, and of what was
+/// Runs every step, and stops at the first failure. Ends with a list of the steps and of everything
 /// skipped.
 ///
 /// # Errors
-/// Which step failed, and how to repeat it.
+/// The failed step, and how to repeat it.
 pub fn all() -> Result<(), String> {
     run_steps(STEPS)
 }
 
-/// Runs one step and says how long it took, and what it skipped.
+/// Runs one step; prints its duration and what it skipped.
 ///
 /// # Errors
 /// As [`all`].
@@ -103,12 +103,12 @@ fn run_steps(steps: &[Step]) -> Result<(), String> {
     result
 }
 
-/// A step that was run.
+/// A completed step.
 struct Done {
     name: &'static str,
     seconds: f64,
     outcome: Result<Outcome, String>,
-    /// What it skipped, and why.
+    /// Skipped parts, with reasons.
     left_out: Vec<String>,
 }
 
@@ -151,33 +151,33 @@ fn clippy() -> Result<(), String> {
     spawn(cargo(&["clippy"]).args(of).args(features()).args(["--", "-D", "warnings"]))
 }
 
-/// All tests but that of DCTCP, which needs a quiet machine and is the next step.
+/// All tests except that of DCTCP, which needs a quiet machine and is the next step.
 fn test() -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--locked"]);
     skips::listen(command.args(features()).args(["--", "--skip", "dctcp::"]))
 }
 
-/// The feature `dctcp` where this machine can build it. Every step of the development build has it,
+/// The feature `dctcp`, if this machine can build it. Every step of the development build uses it,
 /// so that nothing is built twice.
 fn features() -> &'static [&'static str] {
     if dctcp_lacks().is_empty() { &["--features", "bufferlab-cli/dctcp"] } else { &[] }
 }
 
-/// Parts of the system that the feature `dctcp` needs and that are missing.
+/// Missing requirements of the feature `dctcp`.
 fn dctcp_lacks() -> Vec<&'static str> {
     FOR_DCTCP.iter().filter(|(_, file)| !Path::new(file).exists()).map(|(what, _)| *what).collect()
 }
 
-/// What the testbed's DCTCP needs to be built and run, and how it is found.
+/// Requirements for building and running the testbed's DCTCP, and how to detect them.
 const FOR_DCTCP: [(&str, &str); 3] = [
     ("the headers of libelf (libelf-dev)", "/usr/include/libelf.h"),
     ("the headers of zlib (zlib1g-dev)", "/usr/include/zlib.h"),
     ("clang", "/usr/bin/clang"),
 ];
 
-/// The test of the testbed's DCTCP, alone: other tests would make the switch late. The test reports
-/// missing rights and kernels without BPF. Where this machine cannot build the feature, the step
-/// is skipped: the other steps build without the feature.
+/// Runs the test of the testbed's DCTCP alone, because other tests would delay the switch. The test
+/// reports missing rights and kernels without BPF. The step is skipped if this machine cannot build
+/// the feature; the other steps build without it.
 fn dctcp() -> Result<Outcome, String> {
     let missing = dctcp_lacks();
     if !missing.is_empty() {
@@ -187,25 +187,25 @@ fn dctcp() -> Result<Outcome, String> {
         ));
         return Ok(Outcome::Skipped);
     }
-    // Users build the program without it.
+    // Users build the program without the feature.
     spawn(&mut cargo(&["clippy", "--package", "bufferlab-cli", "--locked", "--", "-D", "warnings"]))?;
     let of = ["--package", "bufferlab-cli", "--features", "dctcp", "--locked"];
     passed(skips::listen(cargo(&["test", "--test", "suite"]).args(of).args(["dctcp::", "--", "--nocapture"])))
 }
 
-/// Private items too: their documentation is what the next person in a crate reads.
+/// Includes private items, because developers read their documentation.
 fn doc() -> Result<(), String> {
     let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--locked"];
     spawn(cargo(&arguments).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The program, used as a person would: look, run twice with all checks on, compare.
+/// Uses the program as a user would: prints help, runs twice with all checks, compares the results.
 ///
-/// The steps of a change take the program that the tests have built: the release build alone would
+/// The steps of a change use the program that the tests have built: the release build alone would
 /// take as long as all tests.
 ///
 /// # Errors
-/// What the program answered wrong.
+/// The wrong answer of the program.
 pub fn smoke(build: Build) -> Result<(), String> {
     let folder = root().join("target/smoke");
     if folder.exists() {
@@ -239,27 +239,27 @@ pub fn smoke(build: Build) -> Result<(), String> {
     if html.contains("</html>") { Ok(()) } else { Err(format!("{} is cut short", report.display())) }
 }
 
-/// The search with the fixed seed, and the one with a fresh seed.
+/// Searches with the fixed seeds and with a fresh seed.
 fn fuzz_step() -> Result<(), String> {
     program(Build::Dev)?;
     FUZZ_FIXED.iter().chain(FUZZ_FRESH).try_for_each(|options| fuzz("dev", options))
 }
 
-/// Scenarios that nobody would write, damaged files and failing systems, in a build of this
-/// profile: "dev", which the tests have built, or "search", which is faster by far.
+/// Runs the search in a build of this profile: "dev", which the tests have built, or "search",
+/// which is much faster.
 ///
 /// # Errors
-/// If a case goes wrong.
+/// If a case fails.
 pub fn fuzz(profile: &str, options: &[&str]) -> Result<(), String> {
     let run = ["run", "--quiet", "--locked", "--package", "bufferlab-fuzz", "--profile", profile, "--"];
     spawn(cargo(&run).args(options))
 }
 
-/// Everything that searches, in turn, for a given time; with the program and the search in the
-/// build of searches.
+/// Runs all searches in turn, for a given time, with the program and the search in the profile of
+/// searches.
 ///
 /// # Errors
-/// If something goes wrong.
+/// If a search finds a failure.
 pub fn soak(options: &[&str]) -> Result<(), String> {
     let build = [
         "build",
@@ -278,7 +278,7 @@ pub fn soak(options: &[&str]) -> Result<(), String> {
     spawn(Command::new(search).arg("soak").arg("--program").arg(program).args(options).current_dir(root()))
 }
 
-/// The program, built if need be.
+/// The program, built if necessary.
 ///
 /// # Errors
 /// If the build fails.
@@ -296,7 +296,7 @@ pub fn program(build: Build) -> Result<PathBuf, String> {
     Ok(target.join(folder).join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The same scenario and seed give the same bytes in every file but `timing.json`.
+/// Checks that equal scenarios and seeds give equal bytes in every file except `timing.json`.
 fn same_results(first: &Path, second: &Path) -> Result<(), String> {
     let read = |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let entries = std::fs::read_dir(first).map_err(|error| format!("{}: {error}", first.display()))?;

@@ -1,19 +1,19 @@
-//! Rules for commit messages: a subject that says what changes, a body that says why.
+//! Rules for commit messages: a subject with the change, a body with the reasons.
 //!
-//! They apply to every commit after `SINCE`. `.githooks/commit-msg` checks a message before it
-//! becomes a commit.
+//! The rules apply to every commit after `SINCE`. `.githooks/commit-msg` checks a message before
+//! the commit is created.
 
 use crate::{output, read, root};
 use std::process::Command;
 
-/// The last commit that was made without the rules.
+/// The last commit that was created without the rules.
 const SINCE: &str = "57e2587";
-/// Characters of a subject.
+/// Maximum number of characters of a subject.
 const SUBJECT_MAX: usize = 72;
-/// Changed files above which a body says why.
+/// Maximum number of changed files of a commit without a body.
 const FILES_WITHOUT_BODY: usize = 3;
 
-/// Verbs that a subject may begin with, behind an optional scope ("report: ").
+/// Verbs with which a subject may begin, after an optional scope ("report: ").
 const VERBS: &[&str] = &[
     "accept",
     "adapt",
@@ -261,10 +261,11 @@ fn problems(message: &str, files: usize) -> Vec<String> {
     problems
 }
 
-/// Checks the commits since the rules hold. A clone without that history has nothing to check.
+/// Checks the commits after the rules were introduced. A clone without that history has nothing to
+/// check.
 ///
 /// # Errors
-/// If git cannot be asked.
+/// If git fails.
 pub fn check() -> Result<Vec<String>, String> {
     let range = format!("{SINCE}..HEAD");
     let mut git = Command::new("git");
@@ -282,10 +283,10 @@ pub fn check() -> Result<Vec<String>, String> {
     Ok(found)
 }
 
-/// Checks the message in `file` of a commit that is about to be made.
+/// Checks the message in `file` before its commit is created.
 ///
 /// # Errors
-/// A list of what is wrong with it.
+/// A list of the problems.
 pub fn check_message(file: &str) -> Result<(), String> {
     let message = read(file)?;
     let mut git = Command::new("git");

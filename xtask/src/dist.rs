@@ -1,16 +1,15 @@
-//! Builds that know where the time goes: the program and the wheel, compiled with the profile of a
-//! training run.
+//! Profile-guided builds: the program and the wheel, compiled with the profile of a training run.
 //!
-//! The training covers what most runs do, not what benchmarks measure: several policies and
-//! transports, losses, marks, flow control, queries. What it does not cover is compiled for size,
-//! so a scenario far from it can lose what others gain.
+//! The training covers typical runs, not only those of benchmarks: several policies and transports,
+//! losses, marks, flow control, queries. Code that it does not cover is compiled for size, so
+//! unusual scenarios can become slower.
 
 use crate::{cargo, output, root, run as spawn, target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the instrumented program does: a scenario of `scenarios/` and changed keys.
+/// Training runs of the instrumented program: a scenario of `scenarios/` and changed keys.
 const TRAINING: &[(&str, &[&str])] = &[
     ("permutation", &["duration=\"1 ms\"", "drain=\"2 ms\""]),
     ("abm-reduced", &["duration=\"15 ms\""]),
@@ -29,11 +28,11 @@ const TRAINING: &[(&str, &[&str])] = &[
     ("tdt-fig8", &[]),
 ];
 
-/// Builds the program, or with `wheel` the Python package, for the machine's kind with the profile
-/// of a training run; says where it is.
+/// Builds the program, or with `wheel` the Python package, for this kind of machine with the
+/// profile of a training run; prints its path.
 ///
 /// # Errors
-/// If a tool is missing, a build or a run of the training fails.
+/// If a tool is missing, or a build or a training run fails.
 pub fn build(wheel: bool) -> Result<(), String> {
     let tool = profile_tool()?;
     let folder = target()?.join("dist");
@@ -66,7 +65,7 @@ pub fn build(wheel: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// The build of the program with these flags.
+/// Command that builds the program with these flags.
 fn program(profile: &str, target: &Path, flags: &str) -> Command {
     let mut build = cargo(&["build", "--profile", profile, "--locked", "--package", "bufferlab-cli"]);
     build.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", target);
@@ -83,7 +82,7 @@ fn train(program: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What merges profiles: of the compiler's own components, or of the system; its version of LLVM
+/// The tool that merges profiles, from the compiler's components or the system. Its version of LLVM
 /// must be the compiler's.
 fn profile_tool() -> Result<PathBuf, String> {
     let version = text(Command::new("rustc").arg("-vV"))?;

@@ -1,7 +1,8 @@
-//! Which files are derived from the registries and records, and are they fresh?
+//! Generates the files that are derived from the registries and records, and checks that they are
+//! up to date.
 //!
-//! Whole files and blocks inside written pages are made here where the registries know their text.
-//! The texts that only tests of other crates know come from `parts`.
+//! Whole files and blocks inside written pages are created here if the registries know their text.
+//! Texts that only tests of other crates know are in `parts`.
 
 mod calculators;
 mod parts;
@@ -14,8 +15,7 @@ use bufferlab_pages::{with_block, wrapped};
 use bufferlab_transport::CONGESTION_CONTROLS;
 use std::fmt::Write;
 
-/// A block of a written page that is derived: the page, the lines between which it stands, its
-/// content.
+/// A generated block of a written page: the page, the lines around the block, its content.
 struct Block {
     path: &'static str,
     begin: &'static str,
@@ -23,7 +23,7 @@ struct Block {
     text: fn() -> Result<String, String>,
 }
 
-/// Every such block.
+/// All blocks.
 const BLOCKS: &[Block] = &[
     Block {
         path: "docs/reference/scenarios.md",
@@ -51,7 +51,7 @@ const BLOCKS: &[Block] = &[
     },
 ];
 
-/// The files that are derived as a whole: path relative to the root, content.
+/// Fully generated files: path relative to the root, content.
 fn files() -> Vec<(&'static str, String)> {
     let mut files = vec![
         ("docs/reference/scenario.schema.json", schema(bufferlab_scenario::json_schema())),
@@ -68,7 +68,7 @@ fn files() -> Vec<(&'static str, String)> {
     files
 }
 
-/// Writes everything that is derived from the registries, and the documents of `parts`.
+/// Writes all files derived from the registries, and the documents of `parts`.
 ///
 /// # Errors
 /// If a file cannot be written, a page has lost its markers, or a test fails.
@@ -81,10 +81,10 @@ pub fn write(parts: Parts<'_>) -> Result<(), String> {
     parts::write(parts)
 }
 
-/// Names what is stale, and the command that mends it.
+/// Reports stale files, and the command that updates them.
 ///
 /// # Errors
-/// If anything is.
+/// If a file is stale.
 pub fn check(parts: Parts<'_>) -> Result<(), String> {
     let derived = derived()?;
     let stale: Vec<_> = stale(&derived).into_iter().map(|(path, _)| *path).collect();
@@ -94,14 +94,14 @@ pub fn check(parts: Parts<'_>) -> Result<(), String> {
     parts::check(parts)
 }
 
-/// Those of `files` whose content on disk is another.
+/// Files of `files` whose content on disk differs.
 #[must_use]
 pub fn stale<'a>(files: &'a [(&'static str, String)]) -> Vec<&'a (&'static str, String)> {
     files.iter().filter(|(path, text)| read(path).as_ref() != Ok(text)).collect()
 }
 
-/// Everything that is derived: path relative to the root, content. A page of which only blocks are
-/// derived is there as a whole, with the new blocks.
+/// All generated files: path relative to the root, content. A page with generated blocks is
+/// included as a whole, with the new blocks.
 ///
 /// # Errors
 /// If a page cannot be read or has lost its markers.
@@ -138,15 +138,14 @@ fn scenario_index() -> Result<String, String> {
     Ok(text + "\n")
 }
 
-/// The description of a scenario, as its file has it.
+/// The description of a scenario file, with a capital letter.
 fn description(scenario: &str) -> Option<String> {
     let line = scenario.lines().find_map(|line| line.strip_prefix("description = \""))?;
     let mut letters = line.strip_suffix('"')?.chars();
     Some(letters.next()?.to_uppercase().chain(letters).collect())
 }
 
-/// Keys in alphabetical order: whether `serde_json` keeps another one depends on who else is built
-/// with it.
+/// Sorts the keys: their order in `serde_json` depends on the features that other packages enable.
 fn schema(mut schema: serde_json::Value) -> String {
     schema.sort_all_objects();
     format!("{schema:#}\n")
@@ -177,7 +176,7 @@ fn policy_index() -> String {
     text
 }
 
-/// The names of the registries as types, so that an editor knows them.
+/// The names of the registries as Python types, for completion in editors.
 fn python_names() -> String {
     let literal = |name: &str, doc: &str, names: &mut dyn Iterator<Item = &'static str>| {
         let lines: String = names.map(|name| format!("    \"{name}\",\n")).collect();
@@ -206,7 +205,7 @@ fn python_names() -> String {
     )
 }
 
-/// The tables with the meaning of a row of each.
+/// A table of all tables with the meaning of their rows.
 fn table_overview() -> String {
     let mut text = "| table | a row is |\n|---|---|\n".to_owned();
     for table in Table::ALL {
@@ -266,7 +265,7 @@ fn column_type(column: &Column) -> String {
     format!("{kind}{words}{optional}")
 }
 
-/// One line: a table's cell cannot be broken.
+/// Text on one line, because a cell of a table cannot be broken.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }

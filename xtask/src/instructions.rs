@@ -1,9 +1,9 @@
-//! How many instructions does a packet-hop take, and are they as many as before?
+//! Counts the instructions per packet-hop, and compares them with the recorded figures.
 //!
-//! Instructions do not depend on the machine's load, so a change of a few per cent shows at once.
-//! Every scenario of `xtask/instructions.toml` runs twice under Callgrind, for two simulated
-//! durations: what starting up costs cancels out in the difference. The recorded figures belong to
-//! one version of the compiler, which the file names.
+//! Instructions do not depend on the machine's load, so a change of a few per cent is visible
+//! immediately. Every scenario of `xtask/instructions.toml` runs twice under Callgrind, for two
+//! simulated durations. The cost of starting cancels out in the difference. The recorded figures
+//! belong to one version of the compiler, which the file names.
 
 use crate::python::Build;
 use crate::skips::{self, Outcome};
@@ -15,16 +15,16 @@ use std::process::{Command, Stdio};
 /// The recorded figures.
 const FILE: &str = "xtask/instructions.toml";
 
-/// What was recorded before, one line per scenario.
+/// History of the recorded figures, one line per scenario.
 const HISTORY: &str = "xtask/instructions.csv";
 
-/// A figure may differ from the recorded one by this part of it.
+/// Largest relative difference from the recorded figure.
 const TOLERANCE: f64 = 0.02;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recorded {
-    /// What `rustc --version` said.
+    /// Output of `rustc --version`.
     compiler: String,
     scenario: Vec<Measured>,
 }
@@ -32,20 +32,20 @@ struct Recorded {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Measured {
-    /// Of the file in `scenarios/`.
+    /// Name of the file in `scenarios/`.
     name: String,
-    /// The two simulated durations, the shorter one first.
+    /// The two simulated durations, shorter one first.
     durations: [String; 2],
-    /// Other settings, as `--set` takes them.
+    /// Other settings, in the syntax of `--set`.
     settings: Vec<String>,
-    /// Instructions per packet-hop of the program as people use it.
+    /// Instructions per packet-hop of the release build.
     per_hop: f64,
-    /// The same of the program that tests have built: more, because beliefs are checked.
+    /// Instructions per packet-hop of the tests' build: more, because of its assertions.
     per_hop_in_tests: f64,
 }
 
 impl Recorded {
-    /// The file.
+    /// Text of the file.
     fn text(&self) -> String {
         let mut text = "# Instructions per packet-hop, by `cargo xtask instructions --record` (docs/evidence/performance.md).\n\n".to_owned();
         text += &format!("compiler = {:?}\n", self.compiler);
@@ -57,7 +57,7 @@ impl Recorded {
         text
     }
 
-    /// Lines for the history: the commit's date and name, the compiler, the scenario, the figure.
+    /// Lines for the history: date and name of the commit, compiler, scenario, figure.
     fn history(&self, compiler: &str) -> Result<String, String> {
         let commit = output(Command::new("git").args(["log", "-1", "--format=%cs,%h"]).current_dir(root()))?;
         let commit = String::from_utf8_lossy(&commit).trim().to_owned();
@@ -67,8 +67,8 @@ impl Recorded {
     }
 }
 
-/// Counts, and compares with what is recorded; with `record`, writes the file instead, and adds a
-/// line per scenario to the history.
+/// Counts, and compares with the recorded figures. With `record`, writes the file instead, and adds
+/// a line per scenario to the history.
 ///
 /// # Errors
 /// If Valgrind is missing, a run fails, or a figure of the same compiler differs by more than 2 %.
@@ -125,9 +125,9 @@ fn compiler() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&version).trim().to_owned())
 }
 
-/// The program to count. Incremental builds cut crates into more pieces and inline less: 4 % more
-/// instructions in the build of the tests. So that is counted as a clean clone builds it; where the
-/// developer's own builds are incremental, in a folder of its own.
+/// The program to count. Incremental builds split crates into more pieces and inline less: 4 % more
+/// instructions in the tests' build. The program is therefore built without them. If the
+/// developer's builds are incremental, it is built in a separate folder.
 fn program(build: Build) -> Result<PathBuf, String> {
     if matches!(build, Build::Release) || std::env::var_os("CARGO_INCREMENTAL").is_some_and(|set| set == "0")
     {
@@ -139,8 +139,8 @@ fn program(build: Build) -> Result<PathBuf, String> {
     Ok(folder.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Counts all scenarios with the program of a build, and puts the figures in the place of the
-/// recorded ones; the names of those that differ.
+/// Counts all scenarios with the program of a build, and replaces the recorded figures. Returns the
+/// names of those that differ.
 fn counted(recorded: &mut Recorded, build: Build) -> Result<Vec<String>, String> {
     let program = program(build)?;
     let mut different = Vec::new();
@@ -180,8 +180,8 @@ fn judged(different: &[String], recorded: &Recorded, compiler: &str) -> Result<(
     ))
 }
 
-/// Whether a count is too far from the recorded one, in either direction: what has become faster is
-/// recorded again, or the next loss would hide behind it.
+/// Whether a count differs too much from the recorded one. An improvement counts, too: it must be
+/// recorded, or the next loss would be hidden.
 fn is_different(found: f64, recorded: f64) -> bool {
     (found / recorded - 1.0).abs() > TOLERANCE
 }
@@ -217,13 +217,13 @@ fn count(program: &Path, scenario: &Measured, duration: &str) -> Result<(u64, u6
     }
 }
 
-/// What Callgrind prints: `==1234== Collected : 5678`.
+/// Parses Callgrind's output: `==1234== Collected : 5678`.
 fn instructions(printed: &str) -> Option<u64> {
     let (_, rest) = printed.split_once("Collected :")?;
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// What `bench` prints: `5678 packet-hops, …`.
+/// Parses the output of `bench`: `5678 packet-hops, …`.
 fn packet_hops(printed: &str) -> Option<u64> {
     printed.split_once(" packet-hops,")?.0.split_whitespace().last()?.parse().ok()
 }

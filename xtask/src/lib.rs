@@ -1,32 +1,31 @@
-//! The repository's own chores, as `cargo xtask` runs them and as tests repeat them.
+//! Tasks of the repository, which `cargo xtask` runs and tests repeat.
 //!
 //! * [`mod@bench`]: a fixed set of runs, as a page and as data;
-//! * [`ci`]: what must pass before a change lands, as a whole or step by step;
+//! * [`ci`]: the checks that a change must pass, as a whole or step by step;
 //! * [`dist`]: the program and the wheel, compiled with the profile of a training run;
-//! * [`generate`]: files that are derived from the registries, and whether they are fresh;
-//! * [`rtl`]: whether the circuits answer as the policies do, and what they cost;
-//! * [`instructions`]: how many instructions a packet-hop takes, and whether they are as many as
-//!   recorded;
-//! * [`mutants`]: whether the tests notice when the code is wrong;
-//! * [`python`]: whether the Python package builds, installs and passes;
-//! * [`same_tables`]: whether results are those of an older checkout, byte for byte;
+//! * [`generate`]: files derived from the registries, and whether they are up to date;
+//! * [`hardware`]: whether the circuits equal their policies, and their cost;
+//! * [`instructions`]: instructions per packet-hop, compared with the recorded figures;
+//! * [`mutants`]: whether the tests detect wrong code;
+//! * [`python`]: whether the Python package builds, installs and passes its tests;
+//! * [`same_tables`]: whether results equal those of an older checkout, byte for byte;
 //! * [`site`]: the documentation as a site, with a gallery of figures;
-//! * [`skips`]: what a step left out;
-//! * [`tidy`]: what no compiler checks: links, references, sizes, long functions, words, the arrows
-//!   between crates.
+//! * [`skips`]: the skipped parts of a step;
+//! * [`tidy`]: properties that no compiler checks: links, references, sizes, long functions, words,
+//!   dependencies between crates.
 //!
-//! Errors are sentences for the person at the terminal: nothing else reads them.
+//! Errors are sentences for the user of the terminal; no code reads them.
 
 pub mod bench;
 pub mod ci;
 pub mod commits;
 pub mod dist;
 pub mod generate;
-pub mod rtl;
 pub mod instructions;
 pub mod mutants;
 pub mod prose;
 pub mod python;
+pub mod rtl;
 pub mod same_tables;
 pub mod site;
 pub mod skips;
@@ -38,13 +37,13 @@ use std::process::{Command, Stdio};
 /// The root of the repository.
 ///
 /// # Panics
-/// If this crate is not a folder of the repository any more.
+/// If this crate is not in a folder of the repository.
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the repository").to_owned()
 }
 
-/// The cargo that runs this program, at the root of the repository.
+/// A cargo command, at the root of the repository.
 #[must_use]
 pub fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -62,10 +61,10 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}")) }
 }
 
-/// Runs `command` and returns what it printed.
+/// Runs `command` and returns its standard output.
 ///
 /// # Errors
-/// If it cannot be started or fails; what it said on stderr has gone to the terminal.
+/// If it cannot be started or fails; its standard error has gone to the terminal.
 pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     let result = command.stderr(Stdio::inherit()).output();
     let result = result.map_err(|error| format!("{command:?} cannot start: {error}"))?;
@@ -76,7 +75,7 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     }
 }
 
-/// What cargo knows of the workspace: its packages with what they depend on, its folders.
+/// Cargo's metadata of the workspace: packages with their dependencies, folders.
 ///
 /// # Errors
 /// If cargo fails.
@@ -85,19 +84,19 @@ pub fn metadata() -> Result<serde_json::Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("cargo metadata: {error}"))
 }
 
-/// The folder of what cargo builds.
+/// Cargo's target folder.
 ///
 /// # Errors
-/// If cargo does not say.
+/// If cargo does not report it.
 pub fn target() -> Result<PathBuf, String> {
     let target = metadata()?["target_directory"].as_str().map(PathBuf::from);
     target.ok_or_else(|| "cargo metadata names no target directory".to_owned())
 }
 
-/// Reads a text file, named relative to the root.
+/// Reads a text file by its path relative to the root.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the file cannot be read.
 pub fn read(path: &str) -> Result<String, String> {
     std::fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
 }

@@ -8,43 +8,43 @@ use xtask::{
 };
 
 const USAGE: &str = "\
-cargo xtask ci                   everything that must pass before a change lands
-cargo xtask STEP                 one of its steps: fmt, clippy, test, dctcp, fuzz, circuits, doc, smoke, count, python, site
-cargo xtask smoke --release      the same with the program as people use it
-cargo xtask python --release     the same with the extension module as people install it
+cargo xtask ci                   run all checks that a change must pass
+cargo xtask STEP                 run one step of ci: fmt, clippy, test, dctcp, fuzz, circuits, doc, smoke, count, python, site
+cargo xtask smoke --release      run the step smoke with the release build
+cargo xtask python --release     run the step python with the release build of the extension module
 cargo xtask generate [--check] [--all|PART...]
-                                 write the generated documents, or report which are stale; PART is a crate whose tests
-                                 know documents, --all is every one; without either, those that take seconds
-cargo xtask mutants [OPTION]...  whether the tests notice changes of the pure crates' sources (docs/internals/vectors.md):
+                                 write the generated documents, or report stale ones; PART is a crate whose tests
+                                 compare documents, --all means all crates; the default is those that take seconds
+cargo xtask mutants [OPTION]...  check that the tests detect changes of the pure crates' sources (docs/internals/vectors.md):
     --sample N [--seed S]        N mutants chosen by a seed (20, 1)     --all      every mutant
-    --package NAME               of this crate only; may repeat         --resume   what an earlier run has not done
-    --timeout S                  a test that runs longer hangs (300)    --list     print them only
+    --package NAME               only this crate; may repeat            --resume   only mutants that earlier runs lack
+    --timeout S                  a test that runs longer hangs (300)    --list     only print the mutants
 cargo xtask same-tables [--quick] OLD_CHECKOUT [SCENARIO...]
                                  run the scenarios here and there, and compare their tables byte for byte
 cargo xtask same-threads [--quick] [SCENARIO...]
                                  run the scenarios on 1, 2, 3 and 8 threads, and compare their tables byte for byte
-cargo xtask bench                the fixed set of runs, as docs/evidence/benchmark.md and xtask/bench.csv: twenty minutes on an idle machine
-cargo xtask dist [--wheel]       the program or the wheel, compiled with the profile of a training run, in target/dist (docs/evidence/performance.md)
+cargo xtask bench                run the fixed set of benchmarks; write docs/evidence/benchmark.md and xtask/bench.csv (twenty minutes on an idle machine)
+cargo xtask dist [--wheel]       build the program or the wheel with the profile of a training run, in target/dist (docs/evidence/performance.md)
 cargo xtask instructions [--record]
-                                 instructions per packet-hop against xtask/instructions.toml, or record them (docs/evidence/performance.md)
+                                 compare instructions per packet-hop with xtask/instructions.toml, or record them (docs/evidence/performance.md)
 cargo xtask fuzz [--subject scenarios|parsers] [--seed N|--fresh] [--budget 10m] [--cases N] [--jobs N]
-                                 scenarios that nobody would write and damaged files, with every check on; `play FILE`, `input FILE` and
-                                 `batch SEED N` repeat a case; `faults` lets calls of the program fail, `fault SEED N` repeats one;
-                                 without options the step of `ci` in the build of the tests (docs/internals/vectors.md)
+                                 search for defects with unusual scenarios and damaged files; `play FILE`, `input FILE` and `batch SEED N`
+                                 repeat a case; `faults` makes calls of the program fail, `fault SEED N` repeats one;
+                                 without options, run the step of `ci` in the build of the tests (docs/internals/vectors.md)
 cargo xtask soak [--budget 2h] [--seed N] [--resume]
-                                 all searches, faults and kills in turn, with fresh seeds; a table of cases and findings in target/soak
+                                 run all searches, faults and kills in turn, with fresh seeds; write a table of cases and findings to target/soak
 cargo xtask headroom-search [NETWORKS [SEED]]
                                  try to lose a lossless packet with the model's headroom (1000, 1; docs/concepts/lossless.md)
 cargo xtask rtl [STEP] [--quick] [CIRCUIT...]
-                                 circuits against the policies: lint, cosim, prove, mutants, cost, depth (docs/internals/circuits.md)
-cargo xtask site                 the documentation as a site, in target/site/html: search, menu, gallery; every link is checked
-cargo xtask commit-message FILE  whether the message of a commit keeps the rules; a hook: git config core.hooksPath .githooks
-cargo xtask prose [PART]         where the language breaks the rules that a program can check; --record writes lower numbers into
-                                 xtask/prose.csv, --sample SEED draws lines and sentences to be judged by a person
-cargo xtask tidy                 links, references, sizes, long functions, words, pages and vectors, the arrows between crates
+                                 compare circuits with their policies: lint, cosim, prove, mutants, cost, depth (docs/internals/circuits.md)
+cargo xtask site                 build the documentation as a site in target/site/html, with search, menu and gallery; check every link
+cargo xtask commit-message FILE  check the message of a commit; to install the hook: git config core.hooksPath .githooks
+cargo xtask prose [PART]         list violations of the language rules; --record writes lower numbers into xtask/prose.csv,
+                                 --sample SEED draws lines and sentences for a person to judge
+cargo xtask tidy                 check links, references, sizes, long functions, words, pages, vectors and dependencies between crates
 ";
 
-/// The engine's test of headroom at length, in the build of searches.
+/// Runs the engine's headroom test with many networks, in the profile of searches.
 fn headroom_search(networks: &str, seed: &str) -> Result<(), String> {
     let test = [
         "test",

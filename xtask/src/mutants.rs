@@ -1,10 +1,9 @@
-//! Do the tests notice when the code is wrong? Mutation testing of the pure crates.
+//! Mutation testing of the pure crates: checks whether the tests detect wrong code.
 //!
-//! [cargo-mutants](https://mutants.rs) writes the mutants, each one small change of the source, and
-//! runs tests on a copy of the repository. This module chooses the mutants, the packages whose
-//! tests shall notice them, and compares the survivors with `testdata/mutants.toml`, the list of
-//! mutants that change nothing that can be observed. Results are kept in
-//! `target/mutants/outcomes.tsv`.
+//! [cargo-mutants](https://mutants.rs) generates the mutants, each one small change of the source,
+//! and runs tests on a copy of the repository. This module selects the mutants and the packages
+//! whose tests must detect them. It compares the survivors with `testdata/mutants.toml`, the list
+//! of mutants without observable effect. Results are stored in `target/mutants/outcomes.tsv`.
 
 mod list;
 mod tool;
@@ -16,8 +15,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use tool::Tests;
 
-/// A pure crate and the packages whose tests shall notice its mutants: first those that are quick,
-/// then those that a survivor has to pass, too.
+/// A pure crate and the packages whose tests must detect its mutants: quick ones first, then those
+/// that only survivors have to pass.
 struct Subject {
     package: &'static str,
     tests: &'static [&'static str],
@@ -43,33 +42,33 @@ const SUBJECTS: &[Subject] = &[
     Subject { package: "bufferlab-theory", tests: &["bufferlab-theory"], wider: &[] },
 ];
 const CORE: &[&str] = &["bufferlab-core", "bufferlab-conformance"];
-/// Not among those that are mutated unless it is named: it is larger than all others together.
+/// Mutated only on request: this crate is larger than all others together.
 const ON_DEMAND: &str = "bufferlab-theory";
 
-/// As many mutants as one call of cargo-mutants gets: after each the outcomes are written.
+/// Mutants per call of cargo-mutants; the outcomes are written after each call.
 const BATCH: usize = 10;
 
-/// What to do.
+/// Options of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many mutants, chosen by `seed`; `None`: all.
+    /// Number of mutants, selected by `seed`; `None` means all.
     pub sample: Option<usize>,
-    /// Chooses the sample.
+    /// Seed of the sample.
     pub seed: u64,
-    /// Only mutants of these packages; empty: of all pure crates but the theory.
+    /// Packages to mutate; empty means all pure crates except the theory.
     pub packages: Vec<String>,
-    /// Keep the outcomes of earlier runs and do only what is missing.
+    /// Keep the outcomes of earlier runs and run only the missing mutants.
     pub resume: bool,
     /// Only print the mutants that would run.
     pub list: bool,
-    /// Seconds after which a test run counts as hanging.
+    /// Timeout of a test run (s).
     pub timeout: u64,
 }
 
-/// Seconds that the quick tests may take: ten times what they need.
+/// Timeout of the quick tests (s): ten times their usual duration.
 const TIMEOUT: u64 = 150;
 
-/// The sample of a run without options.
+/// Default size of the sample.
 const SAMPLE: usize = 20;
 
 impl Default for Options {
@@ -86,10 +85,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads the words after `cargo xtask mutants`.
+    /// Parses the arguments of `cargo xtask mutants`.
     ///
     /// # Errors
-    /// Which word is not understood.
+    /// The unknown argument.
     pub fn parse(words: &[&str]) -> Result<Self, String> {
         let mut options = Self::default();
         let mut words = words.iter().copied();
@@ -127,15 +126,15 @@ impl Options {
     }
 }
 
-/// What became of a mutant.
+/// Outcome of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// A test failed.
     Killed,
-    /// No test failed before the time was over: a mutant that never ends, or a slow machine.
+    /// No test failed before the timeout: the mutant never ends, or the machine is slow.
     Hung,
     Survived,
-    /// It does not compile.
+    /// The mutant does not compile.
     Unviable,
 }
 
@@ -158,8 +157,7 @@ type Outcomes = BTreeMap<String, Outcome>;
 /// Runs the tests on mutants and reports the survivors.
 ///
 /// # Errors
-/// If cargo-mutants fails, if a listed equivalent does not exist any more, and if a mutant survives
-/// that is not listed.
+/// If cargo-mutants fails, a listed equivalent does not exist, or an unlisted mutant survives.
 pub fn run(options: &Options) -> Result<(), String> {
     let tool = tool::Tool::find_or_install()?;
     let subjects: Vec<_> = SUBJECTS.iter().filter(|subject| options.takes(subject)).collect();
@@ -201,8 +199,7 @@ pub fn run(options: &Options) -> Result<(), String> {
                 let packages = subject.wider;
                 let wider = Tests { packages, thorough: true, baseline: false, timeout: 10 * timeout };
                 let again = tool.test(subject.package, &survivors, wider)?;
-                // A mutant that ends in the quick tests does not hang: there it was too slow a
-                // machine.
+                // A mutant that ends in the quick tests does not hang: the machine was too slow.
                 found.extend(again.into_iter().filter(|(_, outcome)| *outcome != Outcome::Hung));
             }
             outcomes.extend(found);
@@ -212,7 +209,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     report(&chosen, &equal, &outcomes)
 }
 
-/// Prints what became of the chosen mutants; an error if one survived.
+/// Prints the outcomes of the chosen mutants; an error if one survived.
 fn report(chosen: &[&Mutant], equal: &[&Mutant], outcomes: &Outcomes) -> Result<(), String> {
     let with =
         |wanted: Outcome| chosen.iter().filter(move |mutant| outcomes.get(&mutant.key) == Some(&wanted));
@@ -253,7 +250,7 @@ fn outcomes_file() -> PathBuf {
     folder().join("outcomes.tsv")
 }
 
-/// Outcome and key of a mutant per line; nothing if there was no run.
+/// Outcome and key of a mutant per line; empty if there was no run.
 fn read_outcomes() -> Outcomes {
     let text = std::fs::read_to_string(outcomes_file()).unwrap_or_default();
     let outcome = |line: &str| {

@@ -1,8 +1,8 @@
-//! Is what people read plain English? The rules that a program can check, with a ratchet.
+//! Checks the language of comments and pages by rules, with a ratchet.
 //!
-//! `xtask/prose.csv` lists how often each rule is broken in each part of the repository. A part may
-//! break a rule less often than recorded, never more often: `cargo xtask prose --record` writes the
-//! lower numbers, and refuses higher ones.
+//! `xtask/prose.csv` lists the number of violations of each rule in each part of the repository. A
+//! part may have fewer violations than recorded, but never more. `cargo xtask prose --record`
+//! writes lower numbers, and refuses higher ones.
 
 mod rules;
 mod sample;
@@ -22,10 +22,10 @@ const FILE: &str = "xtask/prose.csv";
 /// First line of the file.
 const HEADER: &str = "rule,part,broken\n";
 
-/// Number of broken rules, by rule and part of the repository.
+/// Number of violations, by rule and part of the repository.
 type Counts = BTreeMap<(String, String), usize>;
 
-/// Places where a rule is broken, by rule and part.
+/// Places of violations, by rule and part.
 type Places = BTreeMap<(String, String), Vec<String>>;
 
 /// Compares the repository with the recorded numbers.
@@ -40,7 +40,7 @@ pub fn check() -> Result<Vec<String>, String> {
 /// Records lower numbers.
 ///
 /// # Errors
-/// If a rule is broken more often than recorded, with the places; or if a file cannot be read or
+/// If a rule has more violations than recorded, with the places; or if a file cannot be read or
 /// written.
 pub fn record() -> Result<(), String> {
     let (places, before) = (places()?, recorded()?);
@@ -57,7 +57,7 @@ pub fn record() -> Result<(), String> {
     std::fs::write(root().join(FILE), text).map_err(|error| format!("{FILE}: {error}"))
 }
 
-/// Prints every place where a rule is broken, in parts that begin with `part`.
+/// Prints the places of all violations in parts that begin with `part`.
 ///
 /// # Errors
 /// If the files cannot be listed or read.
@@ -73,7 +73,7 @@ pub fn list(part: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Rules that are broken more often than recorded, with the first places.
+/// Rules with more violations than recorded, with the first places.
 fn worse(places: &Places, recorded: &Counts) -> Vec<String> {
     let mut problems = Vec::new();
     for (key, found) in places {
@@ -93,7 +93,7 @@ fn worse(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Rules that are broken less often than recorded.
+/// Rules with fewer violations than recorded.
 fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     let mut problems = Vec::new();
     for ((rule, part), &known) in recorded {
@@ -108,7 +108,7 @@ fn better(places: &Places, recorded: &Counts) -> Vec<String> {
     problems
 }
 
-/// Places that a problem shows.
+/// Number of places in a problem.
 const SHOWN_MAX: usize = 12;
 
 fn recorded() -> Result<Counts, String> {
@@ -136,7 +136,7 @@ fn places() -> Result<Places, String> {
     Ok(places)
 }
 
-/// Every comment, docstring, page and list of the repository that people write.
+/// All comments, docstrings, pages and lists written by people.
 ///
 /// # Errors
 /// If the files cannot be listed.
@@ -147,7 +147,7 @@ fn passages() -> Result<Vec<Passage>, String> {
     Ok(files.flat_map(|file| text::passages(file, &read(file).unwrap_or_default())).collect())
 }
 
-/// A crate, or the first folder, or a file at the top.
+/// Part of a file: its crate, its first folder, or the file at the top.
 fn part_of(file: &str) -> String {
     let mut parts = file.split('/');
     match (parts.next(), parts.next(), parts.next()) {

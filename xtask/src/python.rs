@@ -1,23 +1,21 @@
-//! Does the Python package build, install and pass?
+//! Builds, installs and tests the Python package.
 //!
-//! Everything happens in a virtual environment below the target folder: nothing is installed
-//! anywhere else.
+//! All packages go into a virtual environment below the target folder, and nowhere else.
 
 use crate::{cargo, root, run as spawn, skips, target};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the checks need, with exact versions.
+/// Python packages for the checks, with exact versions.
 const REQUIREMENTS: &str = "python/requirements-dev.txt";
 
-/// How the extension module is built.
+/// Build profile of the extension module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
-    /// As tests are: most of it is there already after `cargo xtask test`, and a broken belief
-    /// shows at once.
+    /// The profile of the tests: mostly built by `cargo xtask test`, and with assertions.
     Dev,
-    /// As people install it.
+    /// The profile of installed packages.
     Release,
 }
 
@@ -29,7 +27,7 @@ impl Build {
         }
     }
 
-    /// Where cargo puts the programs of that profile.
+    /// Cargo's folder for programs of that profile.
     fn folder(self) -> &'static str {
         match self {
             Self::Dev => "debug",
@@ -42,21 +40,21 @@ impl Build {
 /// examples.
 ///
 /// # Errors
-/// If Python is missing, or any of it fails.
+/// If Python is missing, or a check fails.
 pub fn check(build: Build) -> Result<(), String> {
     let target = target()?;
     let environment = Environment::prepare(&target.join("python"), REQUIREMENTS)?;
     environment.install_package(build)?;
     environment.check_source_distribution(&target)?;
-    // The same scenario gives the same bytes from either front end: a test asks both.
+    // A test checks that both front ends give the same bytes for a scenario.
     let profile = build.profile();
     spawn(&mut cargo(&["build", "--locked", "--package", "bufferlab-cli", "--profile", profile]))?;
     let program = format!("bufferlab{}", std::env::consts::EXE_SUFFIX);
     let program = target.join(build.folder()).join(program);
     environment.run("mypy", &["python/bufferlab", "python/tests"])?;
-    // What the stub promises, the module has, and the reverse.
+    // The stub and the module must declare the same items.
     environment.run("mypy.stubtest", &["bufferlab._bufferlab"])?;
-    // "-rs" lists tests that are skipped, each in a line that is listened to.
+    // "-rs" prints a line for each skipped test, which `listen` collects.
     let tests = ["--quiet", "-rs", "--doctest-modules", "--pyargs", "bufferlab", "python/tests"];
     skips::listen(environment.python("pytest").args(tests).env("BUFFERLAB_CLI", program))
 }
@@ -68,10 +66,10 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Makes it, or takes the one that is there, with exactly the versions of `requirements`.
+    /// Creates or reuses the environment, with exactly the versions of `requirements`.
     ///
     /// # Errors
-    /// If Python is missing, or a package.
+    /// If Python is missing, or a package cannot be installed.
     pub(crate) fn prepare(folder: &Path, requirements: &str) -> Result<Self, String> {
         let venv = folder.join("venv");
         let bin = if cfg!(windows) { "Scripts" } else { "bin" };
@@ -94,7 +92,7 @@ impl Environment {
         Ok(this)
     }
 
-    /// Builds the wheel and installs it in place of an earlier one.
+    /// Builds the wheel and installs it, replacing an earlier one.
     fn install_package(&self, build: Build) -> Result<(), String> {
         let wheels = self.folder.join("wheels");
         if wheels.exists() {
@@ -110,8 +108,8 @@ impl Environment {
         spawn(self.python("pip").args(options).arg(wheel))
     }
 
-    /// Packs the source distribution, and checks that what is in it can be compiled: every file
-    /// that a crate includes is there, and cargo can do with the lock file.
+    /// Packs the source distribution, and checks that it can be compiled: included files must be
+    /// present, and the lock file must be usable.
     fn check_source_distribution(&self, target: &Path) -> Result<(), String> {
         let folder = self.folder.join("sdist");
         if folder.exists() {
@@ -124,29 +122,28 @@ impl Environment {
         let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let unpacked = entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir());
         let unpacked = unpacked.ok_or_else(|| format!("{} holds no folder", packed.display()))?;
-        // Archives have files of one old date, and cargo would take crates of an earlier archive
-        // for these.
+        // Archives have files with a constant old date, so cargo would reuse crates of an earlier
+        // archive.
         make_new(&unpacked)?;
-        // The libraries of others are there already; the crates are others to cargo, because their
-        // folder is.
+        // Reuses built dependencies. The crates are new to cargo, because their folder is new.
         let mut check = cargo(&["check", "--package", "bufferlab-python", "--target-dir"]);
         spawn(check.arg(target).current_dir(unpacked).env("PYO3_BUILD_EXTENSION_MODULE", "1")).map_err(
             |why| format!("{why}\nhint: list what a crate includes under `include` in pyproject.toml"),
         )
     }
 
-    /// `python -m module` at the root of the repository.
+    /// Command `python -m module` at the root of the repository.
     fn python(&self, module: &str) -> Command {
         let mut command = self.interpreter();
         command.args(["-m", module]);
         command
     }
 
-    /// The environment's own Python, at the root of the repository.
+    /// The environment's Python, at the root of the repository.
     pub(crate) fn interpreter(&self) -> Command {
         let mut command = Command::new(&self.python);
         command.current_dir(root());
-        // Neither packages of the user's nor a window.
+        // Exclude the user's packages, and open no window.
         command.env("PYTHONNOUSERSITE", "1").env("MPLBACKEND", "agg").env_remove("PYTHONPATH");
         command
     }
@@ -156,7 +153,7 @@ impl Environment {
     }
 }
 
-/// Gives every file below a folder the date of now.
+/// Sets the date of every file below a folder to now.
 fn make_new(folder: &Path) -> Result<(), String> {
     let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
     let now = std::time::SystemTime::now();
@@ -172,7 +169,7 @@ fn make_new(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The file that maturin has left in a folder.
+/// The single file with an extension in a folder.
 fn the_only(folder: &Path, extension: &str) -> Result<PathBuf, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files = entries.flatten().map(|entry| entry.path());

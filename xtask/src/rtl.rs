@@ -1,6 +1,6 @@
-//! Are the circuits of `rtl/` right, and what do they cost?
+//! Checks the circuits of `rtl/`, and measures their cost.
 //!
-//! The steps are in `rtl/flow.py`. This module only finds what they need: a virtual
+//! The steps are in `rtl/flow.py`. This module only provides their requirements: a virtual
 //! environment below the target folder, Verilator and a C++ compiler.
 
 use crate::python::Environment;
@@ -8,20 +8,20 @@ use crate::skips::{self, Outcome};
 use crate::{root, run as spawn, target};
 use std::process::{Command, Stdio};
 
-/// What the circuits need, with exact versions.
+/// Python packages for the circuits, with exact versions.
 const REQUIREMENTS: &str = "rtl/requirements.txt";
 
-/// Programs of the system, how they say their version, and the package of Debian that has them.
+/// Required programs, their version commands, and their Debian packages.
 const PROGRAMS: [(&str, &str); 3] = [("verilator", "verilator"), ("g++", "g++"), ("make", "make")];
 
-/// The steps of `rtl/flow.py`; without one, all of them.
+/// Steps of `rtl/flow.py`; the default is `all`.
 const STEPS: [&str; 7] = ["lint", "cosim", "prove", "mutants", "cost", "depth", "all"];
 
-/// Steps that need nothing but Verilator and the standard library of Python.
+/// Steps that need only Verilator and the standard library of Python.
 const BY_VERILATOR: [&str; 3] = ["lint", "cosim", "mutants"];
 
-/// Runs a step, by default all; `--quick` leaves out what takes long, and names of circuits all
-/// others.
+/// Runs a step, by default all. `--quick` skips slow parts; names of circuits select these
+/// circuits.
 ///
 /// # Errors
 /// If a program is missing, or a step fails.
@@ -42,9 +42,9 @@ pub fn run(arguments: &[&str]) -> Result<(), String> {
     spawn(environment.interpreter().arg("rtl/flow.py").args(steps))
 }
 
-/// The step of CI: no warning in any circuit, and none differs from its policy in vectors, random
-/// operations and a run. Where Verilator is missing it is skipped: no other part of the project
-/// needs it.
+/// Runs the step of CI: no circuit has warnings, and each equals its policy in vectors, random
+/// operations and a run. Without Verilator the step is skipped, because no other part of the
+/// project needs it.
 ///
 /// # Errors
 /// As [`run`].
@@ -61,13 +61,13 @@ pub fn check() -> Result<Outcome, String> {
     Ok(Outcome::Passed)
 }
 
-/// Whether a program answers.
+/// Whether a program can be started.
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     found.is_ok_and(|status| status.success())
 }
 
-/// The arguments of `rtl/flow.py`: a step comes first.
+/// Arguments of `rtl/flow.py`, with a step first.
 fn with_step<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     let named = arguments.first().is_some_and(|first| STEPS.contains(first));
     let step = if named { None } else { Some("all") };

@@ -1,8 +1,7 @@
-//! Do this checkout and an older one give the same tables, byte for byte?
+//! Checks that this checkout and an older one give equal tables, byte for byte.
 //!
-//! Each checkout runs its own scenario files with its own release binary, so the scenario format
-//! may change in between. Only the tables count: manifests, times and reports say when and with
-//! what a run was made.
+//! Each checkout runs its scenario files with its release binary, so the scenario format may change
+//! in between. Only tables are compared: manifests, times and reports contain versions and dates.
 
 use crate::python::Build;
 use crate::{ci, root};
@@ -11,15 +10,15 @@ use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// With `--quick`: this part of a scenario's duration is simulated, but not less than
+/// With `--quick`, the simulated duration is the scenario's divided by this, but at least
 /// [`QUICK_DURATION_MIN`].
 const QUICK_PART: u64 = 50;
 const QUICK_DURATION_MIN: Time = Time(2_000_000_000);
-/// With `--quick`: flows may take so long after that.
+/// With `--quick`, the longest drain after that.
 const QUICK_DRAIN_MAX: Time = Time(20_000_000_000);
 
 /// Runs the scenarios of `scenarios/` whose names are in `only` (all if it is empty) in `old` and
-/// here, and compares their tables. A line per scenario goes to stdout.
+/// here, and compares their tables. Prints a line per scenario.
 ///
 /// # Errors
 /// If a table differs or exists on one side only, a run fails, or `old` has no release binary.
@@ -36,8 +35,7 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     for name in &names {
         let outs = [folder.path().join("before"), folder.path().join("now")];
         let mut keys = if quick { shortened(name)? } else { Vec::new() };
-        // A scenario that lists flows refuses a duration that would leave some of them out: it runs
-        // in full.
+        // A scenario with listed flows refuses a duration that would skip some, so it runs in full.
         if quick && play(&before, &old, name, &keys, &outs[0]).is_err() {
             keys.clear();
         }
@@ -63,8 +61,8 @@ pub fn check(old: &Path, only: &[&str], quick: bool) -> Result<(), String> {
     if different == 0 { Ok(()) } else { Err(format!("{different} of {} scenarios differ", names.len())) }
 }
 
-/// Whether runs of the scenarios of `scenarios/` whose names are in `only` (all if it is empty)
-/// give the tables of one thread on `counts` of threads. A line per scenario goes to stdout.
+/// Checks that the scenarios of `scenarios/` whose names are in `only` (all if it is empty) give
+/// equal tables on one thread and on each of `counts` threads. Prints a line per scenario.
 ///
 /// # Errors
 /// If a table differs, or a run fails.
@@ -100,7 +98,7 @@ pub fn check_threads(counts: &[usize], only: &[&str], quick: bool) -> Result<(),
     if different == 0 { Ok(()) } else { Err(format!("{different} of {} scenarios differ", names.len())) }
 }
 
-/// Why a shipped scenario runs on one thread, if it does.
+/// Reason for which a shipped scenario runs only on one thread, if it does.
 fn one_thread_because(name: &str) -> Result<Option<&'static str>, String> {
     let path = root().join(format!("scenarios/{name}.toml"));
     let loaded = bufferlab_scenario::load(&path, &[]).map_err(|error| format!("{name}: {error}"))?;
@@ -108,7 +106,7 @@ fn one_thread_because(name: &str) -> Result<Option<&'static str>, String> {
     Ok(simulation.needs_one_thread(&loaded.scenario))
 }
 
-/// Runs a scenario of this checkout on so many threads.
+/// Runs a scenario of this checkout on `threads` threads.
 fn play_on(program: &Path, threads: usize, name: &str, keys: &[String], out: &Path) -> Result<(), String> {
     let keys = [keys, &["--threads".to_owned(), threads.to_string()]];
     play_with(program, &root(), name, keys, out)
@@ -119,7 +117,7 @@ fn play(program: &Path, checkout: &Path, name: &str, keys: &[String], out: &Path
     play_with(program, checkout, name, [keys, &[]], out)
 }
 
-/// The same with more options.
+/// Runs a scenario like [`play`], with more options.
 fn play_with(
     program: &Path,
     checkout: &Path,
@@ -140,7 +138,7 @@ fn play_with(
     Err(format!("{command:?} failed: {}\n{}", result.status, String::from_utf8_lossy(&result.stderr)))
 }
 
-/// The shipped scenarios that are asked for, in order.
+/// Names of the selected scenarios, in order.
 fn names(only: &[&str]) -> Result<Vec<String>, String> {
     let folder = root().join("scenarios");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -157,7 +155,7 @@ fn names(only: &[&str]) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// The keys that make a run of a scenario short.
+/// Settings that shorten a run of a scenario.
 fn shortened(name: &str) -> Result<Vec<String>, String> {
     let path = root().join(format!("scenarios/{name}.toml"));
     let loaded = bufferlab_scenario::load(&path, &[]).map_err(|error| format!("{name}: {error}"))?;
@@ -169,7 +167,7 @@ fn shortened(name: &str) -> Result<Vec<String>, String> {
     Ok(vec![key("duration", duration), key("drain", drain)])
 }
 
-/// How many tables there are on either side, and which of them differ or stand on one side only.
+/// Number of tables, and names of those that differ or exist on one side only.
 fn differences(before: &Path, now: &Path) -> Result<(usize, Vec<String>), String> {
     let mut tables = [tables(before)?, tables(now)?].concat();
     tables.sort_unstable();

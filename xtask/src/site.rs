@@ -1,9 +1,9 @@
-//! How does the documentation become a site? Pages as they are in the repository, a gallery of all
-//! figures, and a menu; nothing is fetched when it is read.
+//! Builds the documentation as a site: the pages of the repository, a gallery of all figures, and a
+//! menu. Reading the site needs no network.
 //!
-//! The sources are gathered in `target/site/source` under the paths that they have in the
-//! repository, so a link that works there works in the site. MkDocs builds it strictly: a link
-//! without a target, or a page that no menu leads to, ends the build.
+//! The sources are gathered in `target/site/source` under their paths in the repository, so links
+//! work in both. MkDocs builds strictly: a link without a target, or a page without a menu entry,
+//! ends the build.
 
 use crate::python::Environment;
 use crate::{cargo, output, read, root, run as spawn, target};
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What pages consist of, and what they link to.
+/// Sources of pages, and link targets.
 const SOURCES: &[&str] = &[
     ":(glob)*.md",
     ":(glob)LICENSE-*",
@@ -24,7 +24,7 @@ const SOURCES: &[&str] = &[
     "xtask/instructions.toml",
 ];
 
-/// The menu and how the site looks.
+/// Menu and appearance of the site.
 const CONFIGURATION: &str = "docs/site/mkdocs.yml";
 
 /// Builds the site in `target/site/html`.
@@ -48,15 +48,15 @@ pub fn build() -> Result<(), String> {
     let environment = Environment::prepare(&folder, "docs/site/requirements.txt")?;
     let mut mkdocs = environment.interpreter();
     mkdocs.args(["-m", "mkdocs", "build", "--strict", "--quiet", "--config-file"]);
-    // What its makers want to tell of other programs belongs to nobody's build.
+    // Suppress MkDocs' announcements about other programs.
     spawn(mkdocs.arg(folder.join("mkdocs.yml")).env("NO_MKDOCS_2_WARNING", "1"))?;
     nothing_from_elsewhere(&folder.join("html"))?;
     eprintln!("the site is in {}", folder.join("html/index.html").display());
     Ok(())
 }
 
-/// Whether every page can be read without a network: a script, a style or a picture of another host
-/// is refused.
+/// Checks that every page can be read without a network: scripts, styles and pictures of other
+/// hosts are refused.
 fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     for path in files(folder)? {
         if path.is_dir() {
@@ -72,7 +72,7 @@ fn nothing_from_elsewhere(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Copies what git knows of the sources.
+/// Copies the tracked files of the sources.
 fn gather(into: &Path) -> Result<(), String> {
     let mut list = Command::new("git");
     list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"]);
@@ -87,7 +87,7 @@ fn gather(into: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The policies' pages as lines of the menu, by their titles.
+/// Menu entries of the policies' pages, by title.
 fn policies(source: &Path) -> Result<String, String> {
     let mut lines = String::from("      - Policies:\n");
     for path in files(&source.join("docs/reference/policies"))?
@@ -101,8 +101,8 @@ fn policies(source: &Path) -> Result<String, String> {
     Ok(lines)
 }
 
-/// The gallery: every figure that is computed, and those of the recorded runs, each with the
-/// command that makes it. Charts go beside the page.
+/// The gallery: all computed figures, and those of the recorded runs, each with the command that
+/// creates it. Charts are written next to the page.
 fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(
         "# Gallery\n\nThe figures of the papers as they come out here, each with the command that makes it. Hollow markers stand where a paper's number \
@@ -157,7 +157,7 @@ fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// The values of an experiment's recorded runs, and their scale.
+/// Values of an experiment's recorded runs, and their scale.
 fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     let name = id.replace('/', "-");
     let places = [
@@ -167,7 +167,7 @@ fn recorded(id: &str) -> Option<(PathBuf, &'static str)> {
     places.into_iter().map(|(place, scale)| (root().join(place), scale)).find(|(place, _)| place.is_file())
 }
 
-/// The program, as the tests have built it.
+/// The program as built by the tests.
 fn program() -> Result<PathBuf, String> {
     spawn(&mut cargo(&["build", "--locked", "--package", "bufferlab-cli"]))?;
     Ok(target()?.join("debug").join(format!("bufferlab{}", std::env::consts::EXE_SUFFIX)))
@@ -187,7 +187,7 @@ fn experiments() -> Result<Vec<PathBuf>, String> {
     Ok(all)
 }
 
-/// What is in a folder, by name.
+/// Files in a folder, by name.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(failed)?;

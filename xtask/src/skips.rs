@@ -1,20 +1,20 @@
-//! What did a step leave out?
+//! Collects the skipped parts of a step.
 //!
 //! A test that cannot run on a machine writes a line that begins with [`MARK`] to its standard
-//! error, past the test runner, which keeps what tests print if they pass. Steps whose commands may
-//! do that are listened to, so that CI can end with a list.
+//! error. It bypasses the test runner, which discards output of passing tests. Steps listen to the
+//! output of such commands, so that CI can end with a list.
 
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// How a line begins that says what was left out, and why.
+/// Start of a line that reports a skipped part, with a reason.
 pub const MARK: &str = "SKIPPED ";
 
-/// What was left out since somebody asked.
+/// Skipped parts since the last [`take`].
 static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Notes what was left out, and says so.
+/// Records and prints a skipped part.
 pub fn note(what: &str) {
     eprintln!("{MARK}{what}");
     remember(what);
@@ -24,7 +24,7 @@ fn remember(what: &str) {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
 }
 
-/// What was left out since this was asked last: each once, with how often if that is more.
+/// Skipped parts since the last call: each once, with its count if above one.
 #[must_use]
 pub fn take() -> Vec<String> {
     let all = std::mem::take(&mut *SEEN.lock().unwrap_or_else(PoisonError::into_inner));
@@ -40,7 +40,7 @@ pub fn take() -> Vec<String> {
     counted.into_iter().map(in_words).collect()
 }
 
-/// Runs `command` with its output on the terminal, and notes what it says that it leaves out.
+/// Runs `command` with its output on the terminal, and records the skipped parts that it reports.
 ///
 /// # Errors
 /// If it cannot be started or fails.
@@ -63,12 +63,12 @@ fn command_of(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// Copies lines, and remembers those with the mark.
+/// Copies lines, and records those with the mark.
 fn pass_on(from: Option<impl Read>, mut to: impl Write) {
     let Some(from) = from else { return };
     let (mut from, mut line) = (BufReader::new(from), Vec::new());
     while from.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
-        // Whoever does not read any more does not stop the command.
+        // A closed output must not stop the command.
         let _ = to.write_all(&line);
         if let Some(what) = String::from_utf8_lossy(&line).trim_end().strip_prefix(MARK) {
             remember(what);
@@ -77,12 +77,12 @@ fn pass_on(from: Option<impl Read>, mut to: impl Write) {
     }
 }
 
-/// How a step ended that did not fail.
+/// Outcome of a step without failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The step ran, except for the parts that [`take`] lists.
     Passed,
-    /// This machine lacks what it needs, and nothing was done.
+    /// Requirements are missing on this machine, and the step did nothing.
     Skipped,
 }
 

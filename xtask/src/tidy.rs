@@ -1,6 +1,6 @@
-//! Is the repository in order where no compiler looks?
+//! Checks properties of the repository that no compiler checks.
 //!
-//! Every check returns sentences that name the place, so that one run shows everything.
+//! Every check returns sentences that name the place, so that one run shows all problems.
 
 mod circles;
 mod functions;
@@ -15,13 +15,12 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Nothing larger belongs into the history (bytes), …
+/// Largest file that may be committed (bytes), …
 pub const SIZE_MAX: u64 = 500_000;
 /// … except these.
 pub const LARGE_FILES: &[&str] = &[];
 
-/// What no file may contain, and what to do instead. Machines' own paths make a text useless
-/// elsewhere.
+/// Forbidden words, and the advice. Paths of a particular machine make a text useless elsewhere.
 pub const FORBIDDEN: &[(&str, &str)] = &[
     ("TODO", "do it, or write down what is missing where users read it"),
     ("FIXME", "fix it, or write down what is missing where users read it"),
@@ -35,10 +34,10 @@ pub const FORBIDDEN: &[(&str, &str)] = &[
     ("<<<<<<< ", "a conflict that nobody resolved"),
 ];
 
-/// Files that may: this one names them, the licences are not ours to word.
+/// Exceptions: this file lists the words, and the licences are fixed texts.
 const MAY_CONTAIN: &[&str] = &["xtask/src/tidy.rs", "LICENSE-APACHE", "Cargo.lock"];
 
-/// Files whose references are made up: the tests of the checks.
+/// Files with invented references: the tests of the checks.
 const MAKES_UP: &[&str] = &[
     "xtask/src/prose/rules.rs",
     "xtask/src/prose/text.rs",
@@ -47,8 +46,8 @@ const MAKES_UP: &[&str] = &[
     "xtask/src/tidy/references.rs",
 ];
 
-/// Crates that are pure: they depend on these and on nothing else, and their `clippy.toml` forbids
-/// the outside world.
+/// Pure crates: they depend only on these crates, and their `clippy.toml` forbids access to the
+/// outside world.
 pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-units", &[]),
     ("bufferlab-params", &["bufferlab-units", "strsim"]),
@@ -58,25 +57,24 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-metrics", &["bufferlab-core"]),
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];
-/// Crates that may use libraries, and of the workspace these only: a format's reader knows no
-/// format.
+/// Crates that may use libraries, but only these crates of the workspace: a format's reader is
+/// independent of formats.
 pub const GENERIC: &[(&str, &[&str])] = &[
     ("bufferlab-document", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-workload", &["bufferlab-units", "bufferlab-params", "bufferlab-topology"]),
     ("bufferlab-sonic", &["bufferlab-units", "bufferlab-params", "bufferlab-theory"]),
 ];
-/// Drivers: they share the core, never each other.
+/// Drivers share the core, but never depend on each other.
 pub const DRIVERS: &[&str] = &["bufferlab-sim", "bufferlab-theory"];
-/// Edges: nothing depends on them.
+/// No crate depends on edges.
 pub const EDGES: &[&str] = &["bufferlab-cli", "bufferlab-python", "xtask"];
-/// Programs with schemes of their own (`examples/`), which are the command line and what they bring
-/// along.
+/// Programs with custom schemes (`examples/`): the command line with additional policies.
 pub const PROGRAMS: &[&str] = &["own-policy"];
 
-/// Checks everything.
+/// Runs all checks.
 ///
 /// # Errors
-/// A list of what is wrong.
+/// A list of the problems.
 pub fn check() -> Result<(), String> {
     let files = files()?;
     let read = |path: &str| read(path).ok();
@@ -101,7 +99,7 @@ pub fn check() -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(format!("not tidy\n  {}", problems.join("\n  "))) }
 }
 
-/// The files under version control, relative to the root, that exist.
+/// Existing files under version control, relative to the root.
 pub(crate) fn files() -> Result<Vec<String>, String> {
     let listed = output(Command::new("git").args(["ls-files", "-z"]).current_dir(root()))?;
     let listed = String::from_utf8(listed).map_err(|_| "a file name is not UTF-8".to_owned())?;
@@ -110,7 +108,7 @@ pub(crate) fn files() -> Result<Vec<String>, String> {
     if files.is_empty() { Err("git lists no file".to_owned()) } else { Ok(files) }
 }
 
-/// The Rust files that are no tests, examples or benches, with their text.
+/// Rust files that are not tests, examples or benches, with their text.
 fn production(files: &[String]) -> Vec<(&str, String)> {
     let is_production =
         |path: &&String| path.ends_with(".rs") && path.contains("/src/") && !path.contains("/tests/");
@@ -124,14 +122,7 @@ fn sizes(files: &[String], max: u64) -> Vec<String> {
     large.map(|path| format!("{path}: {} bytes, more than {max}", size(path))).collect()
 }
 
-/// Splits the path of a file into its crate's name and the rest: crates of the product are below
-/// `crates/`, those of developers below `dev/`.
-pub(crate) fn in_crate(path: &str) -> Option<(&str, &str)> {
-    ["crates/", "dev/"].iter().find_map(|folder| path.strip_prefix(folder)?.split_once('/'))
-}
-
-/// Tests that say nothing where they are skipped: the test runner keeps what a test prints if it
-/// passes.
+/// Tests that skip silently: the test runner discards the output of passing tests.
 fn swallowed(path: &str, text: &str) -> Vec<String> {
     if in_crate(path).is_none() || !path.ends_with(".rs") {
         return Vec::new();
@@ -150,7 +141,7 @@ fn swallowed(path: &str, text: &str) -> Vec<String> {
     found.map(problem).collect()
 }
 
-/// Words, references and links of one file; binary files have none.
+/// Words, references and links of one file. Binary files have none.
 fn in_file(path: &str, known: &Known<'_>) -> Vec<String> {
     let Ok(text) = read(path) else { return Vec::new() };
     let mut problems = if MAY_CONTAIN.contains(&path) { Vec::new() } else { words(path, &text) };
@@ -165,9 +156,9 @@ fn in_file(path: &str, known: &Known<'_>) -> Vec<String> {
     problems
 }
 
-/// Forbidden words, and paths of the machine on which this runs.
+/// Forbidden words, and paths of this machine.
 fn words(path: &str, text: &str) -> Vec<String> {
-    // Of one component ("/src") it may be a word like any other.
+    // A path of one component ("/src") may be an ordinary word.
     let here = root().display().to_string();
     let here = (here.matches('/').count() > 1).then_some((here.as_str(), "a path of this machine"));
     let forbidden = FORBIDDEN.iter().copied().chain(here);
@@ -180,8 +171,7 @@ fn words(path: &str, text: &str) -> Vec<String> {
     problems
 }
 
-/// Relative links of a Markdown page that lead nowhere. `read` and `exists` take paths relative to
-/// the root.
+/// Broken relative links of a Markdown page. `read` and `exists` take paths relative to the root.
 fn links(
     path: &str,
     text: &str,
@@ -206,7 +196,7 @@ fn links(
     problems
 }
 
-/// The lines of a page outside code, numbered from 1, without what stands in backticks.
+/// Lines of a page outside code, numbered from 1, without text in backticks.
 fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut in_code = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
@@ -226,7 +216,7 @@ fn anchors(page: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// `target` as seen from the file `path`, both relative to the root.
+/// Path of `target`, as linked from the file `path`, both relative to the root.
 fn joined(path: &str, target: &str) -> String {
     let mut parts: Vec<_> = path.split('/').collect();
     parts.pop();
@@ -244,7 +234,7 @@ fn joined(path: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// Every scenario that is shipped loads.
+/// Shipped scenarios that cannot be loaded.
 fn scenarios(files: &[String]) -> Vec<String> {
     let shipped = files.iter().filter(|path| path.starts_with("scenarios/") && path.ends_with(".toml"));
     let failures = shipped.filter_map(|path| {
@@ -254,8 +244,8 @@ fn scenarios(files: &[String]) -> Vec<String> {
     failures.collect()
 }
 
-/// Every registered policy has a page and vectors; the tests of `bufferlab-conformance` check what
-/// they say.
+/// Registered policies without a page or vectors. The tests of `bufferlab-conformance` check their
+/// content.
 fn policies() -> Vec<String> {
     let wanted = POLICIES.iter().flat_map(|info| {
         [format!("docs/reference/policies/{}.md", info.name), format!("testdata/policy/{}.toml", info.name)]
@@ -263,8 +253,8 @@ fn policies() -> Vec<String> {
     wanted.filter(|path| !root().join(path).is_file()).map(|path| format!("{path}: missing")).collect()
 }
 
-/// The pure crates share one `clippy.toml` (clippy can only read a whole one from a crate's
-/// folder), and every crate takes the workspace's lints.
+/// Checks that the pure crates have equal `clippy.toml` files (clippy reads only one from a crate's
+/// folder), and that every crate uses the workspace's lints.
 fn pure_crates() -> Result<Vec<String>, String> {
     let folder = |name: &str| format!("crates/{}", name.trim_start_matches("bufferlab-"));
     let rules = read("crates/core/clippy.toml")?;
@@ -284,12 +274,12 @@ fn pure_crates() -> Result<Vec<String>, String> {
     Ok(problems)
 }
 
-/// A crate of the workspace that depends on another, or on a library.
+/// A dependency of a crate of the workspace on another crate or a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependency {
     from: String,
     to: String,
-    /// Only tests, examples and benches use it.
+    /// Whether only tests, examples and benches use it.
     dev: bool,
 }
 
@@ -302,7 +292,7 @@ fn names() -> Result<BTreeSet<String>, String> {
     Ok(packages()?.iter().filter_map(|package| package["name"].as_str().map(str::to_owned)).collect())
 }
 
-/// Crates that the rules above name and the workspace does not have.
+/// Crates in the rules that the workspace does not have.
 fn rules_without_a_crate(names: &BTreeSet<String>) -> Vec<String> {
     let ruled = PURE.iter().map(|(name, _)| name).chain(DRIVERS).chain(EDGES).chain(PROGRAMS);
     let missing = ruled.filter(|name| !names.contains(**name));

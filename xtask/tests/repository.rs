@@ -1,6 +1,5 @@
-//! Is the repository in order, and are its derived files fresh? What `cargo xtask tidy` and `cargo
-//! xtask generate --check` say; the parameters on the policies' pages are checked in
-//! `bufferlab-conformance`.
+//! Runs `cargo xtask tidy` and `cargo xtask generate --check` as tests. `bufferlab-conformance`
+//! checks the parameters on the policies' pages.
 
 use std::collections::BTreeSet;
 use xtask::{cargo, generate, output, tidy};
@@ -17,8 +16,8 @@ fn derived_files_are_fresh() {
     assert!(stale.is_empty(), "stale: {stale:?}; hint: run `cargo xtask generate`");
 }
 
-/// Packages with the features that they are built with, for a command about the packages that
-/// `arguments` choose.
+/// Packages with the features of their builds, for a command about the packages that `arguments`
+/// select.
 fn built_with(arguments: &[&str]) -> BTreeSet<String> {
     let mut tree = cargo(&["tree", "--offline", "--prefix", "none", "--format", "{p} [{f}]"]);
     let text = output(tree.args(arguments)).unwrap_or_else(|problem| panic!("{problem}"));
@@ -26,8 +25,8 @@ fn built_with(arguments: &[&str]) -> BTreeSet<String> {
     text.lines().map(|line| line.trim_end_matches(" (*)").replace(" (proc-macro)", "")).collect()
 }
 
-/// Otherwise half of the libraries of others would be built again for the program, the Python
-/// package, the chores, and the walk-throughs in `docs/extend`.
+/// Otherwise half of the dependencies would be rebuilt for the program, the Python package, xtask,
+/// and the walk-throughs in `docs/extend`.
 #[test]
 fn tests_and_programs_share_what_is_built() {
     let tests = built_with(&["--workspace", "--edges", "normal,build,dev"]);

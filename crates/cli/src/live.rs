@@ -1,10 +1,9 @@
-//! The switch of real packets in a terminal: what its queues hold now, what they lose, and how late
-//! it is.
+//! View of the switch of real packets in a terminal: occupancy of its queues, losses, and lateness.
 //!
-//! The switch leaves a snapshot of its counters ten times a second ([`bufferlab_switch::Watch`])
-//! and never waits for a reader. Everything here runs on a thread of its own with the usual
-//! priority: [`Board`] remembers what it needs for rates and histories, [`draw()`] puts it on the
-//! screen, [`show`] owns the terminal.
+//! The switch publishes a snapshot of its counters ten times a second ([`bufferlab_switch::Watch`])
+//! and never waits for a reader. It runs on a separate thread with normal priority:
+//! [`Board`] stores the data for rates and histories, [`draw()`] draws it on the screen, and
+//! [`show`] controls the terminal.
 
 mod board;
 mod draw;

@@ -5,10 +5,10 @@ mod summary;
 
 use crate::args::SwitchArgs;
 use crate::{print, records, say};
-use bufferlab_testbed::parity::{Comparison, drive, synthetic, verify_until};
 use bufferlab_switch::{
     MissingEnd, PROGRESS_FILE, RECORD_FILE, Record, Recorded, SWITCH_FILE, SwitchFile, load, read_record,
 };
+use bufferlab_testbed::parity::{Comparison, drive, synthetic, verify_until};
 use bufferlab_units::Time;
 use miette::{Report, miette};
 use std::path::Path;
@@ -106,8 +106,8 @@ fn forward(_: &SwitchArgs, _: &SwitchFile) -> miette::Result<()> {
 
 #[cfg(target_os = "linux")]
 fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
-    use crate::{inform, interrupt, watching};
     use crate::live::Quit;
+    use crate::{inform, interrupt, watching};
     use bufferlab_switch::{RunOptions, Stopping, open};
     watching::check(&args.watching)?;
     let record = record(args, file)?;

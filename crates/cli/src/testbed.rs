@@ -130,10 +130,10 @@ mod real {
     use super::*;
     use crate::args::WatchArgs;
     use crate::error;
+    use crate::live::Quit;
     use crate::watching;
     use bufferlab_core::find_policy;
     use bufferlab_lab::{Destination, Job, execute_one, prepare_group};
-    use crate::live::Quit;
     use bufferlab_report::Report;
     use bufferlab_results::Claim;
     use bufferlab_switch::CaptureWriter;

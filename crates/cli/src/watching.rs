@@ -1,9 +1,9 @@
 //! What is seen of a switch of real packets while it runs: the live view, and captures.
 
 use crate::args::WatchArgs;
+use crate::live::{PortTitle, Quit, Title, check_terminal, show};
 use crate::{interrupt, say};
 use anstream::{AutoStream, ColorChoice};
-use crate::live::{PortTitle, Quit, Title, check_terminal, show};
 use bufferlab_switch::{CaptureReport, CaptureWriter, SwitchFile, Watch};
 use miette::miette;
 use std::io;

@@ -2,8 +2,8 @@
 //!
 //! `cargo xtask generate hardware` writes the tables.
 
-use bufferlab_rtl::{Circuit, circuits, comparisons_markdown, cost_markdown, of_policy};
 use bufferlab_pages::{assert_all, check_block};
+use bufferlab_rtl::{Circuit, circuits, comparisons_markdown, cost_markdown, of_policy};
 
 /// Compares the block of a page with `wanted`.
 fn checked(page: &str, name: &str, wanted: &str) -> Result<(), String> {

@@ -1,8 +1,10 @@
 //! Sends frames as fast as a core can, to measure the switch or to attack it.
 //!
 //! ```console
-//! $ cargo run --release -p bufferlab-switch --example flood -- e0 02:00:00:00:00:01 --frames 1000000 --bytes 1514
-//! $ cargo run --release -p bufferlab-switch --example flood -- e0 02:00:00:00:00:01 --frames 1000000 --hostile
+//! $ cargo run --release -p bufferlab-switch --example flood -- \
+//!     e0 02:00:00:00:00:01 --frames 1000000 --bytes 1514
+//! $ cargo run --release -p bufferlab-switch --example flood -- \
+//!     e0 02:00:00:00:00:01 --frames 1000000 --hostile
 //! ```
 
 #[cfg(not(target_os = "linux"))]
@@ -65,7 +67,7 @@ mod linux {
         Ok(())
     }
 
-    /// IPv4 of no protocol that anybody answers.
+    /// An IPv4 frame of a protocol that no host answers.
     fn frame(to: MacAddress, bytes: usize) -> Vec<u8> {
         let mut frame = vec![0; bytes.max(34)];
         frame[..6].copy_from_slice(&to.0);
@@ -78,7 +80,7 @@ mod linux {
         frame
     }
 
-    /// Random bytes, tags, wrong lengths, addresses of all kinds.
+    /// A frame of random bytes, tags, wrong lengths and addresses of all kinds.
     fn attack(to: MacAddress, random: &mut RandomStream) -> Vec<u8> {
         let mut frame = frame(to, 14 + random.below(1_500) as usize);
         match random.below(6) {

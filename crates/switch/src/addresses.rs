@@ -1,4 +1,4 @@
-//! Which port does a frame leave through? A table of addresses, given and learned.
+//! Address table: maps destination addresses to egress ports. Entries are configured or learned.
 
 use crate::tallies::Discard;
 use bufferlab_units::Time;
@@ -11,14 +11,14 @@ use std::str::FromStr;
 pub struct MacAddress(pub [u8; 6]);
 
 impl MacAddress {
-    /// Multicast or broadcast.
+    /// Whether the address is multicast or broadcast.
     #[must_use]
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 != 0
     }
 
-    /// One of the sixteen addresses that switches do not forward (IEEE 802.1Q, table 8-1): spanning
-    /// tree, pause frames, link aggregation, LLDP.
+    /// Whether this is one of the sixteen addresses that switches do not forward (IEEE 802.1Q,
+    /// table 8-1): spanning tree, pause frames, link aggregation, LLDP.
     #[must_use]
     pub const fn is_link_local(self) -> bool {
         matches!(self.0, [0x01, 0x80, 0xc2, 0, 0, last] if last < 16)
@@ -50,28 +50,28 @@ impl FromStr for MacAddress {
     }
 }
 
-/// Where a frame goes.
+/// Egress of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forward {
-    /// Through one port.
+    /// One port.
     To(u16),
-    /// Through every other port.
+    /// All ports except the ingress port.
     Flood,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     port: u16,
-    /// When it was last seen as a source; `None`: it is given and stays.
+    /// Last time as a source; `None` for a configured address, which stays.
     seen: Option<Time>,
 }
 
 /// Addresses and their ports.
 ///
-/// It holds at most so many learned addresses, so that a host that invents addresses cannot fill
-/// the memory: when it is full, those that were not seen for `forget_after` make room, and
-/// otherwise nothing new is learned (frames to unknown addresses are flooded, within the limit of
-/// flooding).
+/// The number of learned addresses is limited, so that a host that invents addresses cannot fill
+/// the memory. When the table is full, addresses that were not seen for `forget_after` make room.
+/// If there are none, the table learns nothing new, and frames to unknown addresses are flooded
+/// within the flood limit.
 #[derive(Clone, Debug)]
 pub struct AddressTable {
     entries: BTreeMap<MacAddress, Entry>,
@@ -79,16 +79,16 @@ pub struct AddressTable {
     forget_after: Time,
     learned: usize,
     most: usize,
-    /// Nothing can be forgotten before.
+    /// No entry expires before this time.
     full_until: Time,
     flood_limit: u64,
-    /// Second, and frames flooded in it.
+    /// The current second, and the number of frames flooded in it.
     flooding: (u64, u64),
 }
 
 impl AddressTable {
-    /// An empty table. `most`: learned addresses; `flood_limit`: frames that are flooded in a
-    /// second.
+    /// An empty table with at most `most` learned addresses that floods at most `flood_limit`
+    /// frames per second.
     #[must_use]
     pub const fn new(learns: bool, forget_after: Time, most: usize, flood_limit: u64) -> Self {
         Self {
@@ -103,21 +103,21 @@ impl AddressTable {
         }
     }
 
-    /// `address` is behind `port`, for ever.
+    /// Adds a permanent entry: `address` is behind `port`.
     pub fn give(&mut self, address: MacAddress, port: u16) {
         self.entries.insert(address, Entry { port, seen: None });
     }
 
-    /// Learned addresses.
+    /// Number of learned addresses.
     #[must_use]
     pub const fn learned(&self) -> usize {
         self.learned
     }
 
-    /// A frame came from `from` through `port` and is for `to`.
+    /// Chooses the egress of a frame from `from`, received on `port`, to `to`.
     ///
     /// # Errors
-    /// Why it goes nowhere.
+    /// The reason for which the frame is discarded.
     pub fn forward(
         &mut self,
         now: Time,
@@ -161,7 +161,7 @@ impl AddressTable {
         self.entries.insert(address, Entry { port, seen: Some(now) });
     }
 
-    /// Forgets what is old; false if nothing is.
+    /// Removes expired entries. Returns false if the table is still full.
     fn make_room(&mut self, now: Time) -> bool {
         if now < self.full_until {
             return false;
@@ -174,7 +174,7 @@ impl AddressTable {
             seen.fold((0, Time::MAX), |(count, oldest), seen| (count + 1, oldest.min(seen)));
         self.learned = learned;
         if self.learned >= self.most {
-            // One look through the table for every address that grows old, not for every frame.
+            // Scan the table once per expiring address, not once per frame.
             self.full_until = Time(oldest.0.saturating_add(forget_after.0));
         }
         self.learned < self.most
@@ -233,7 +233,7 @@ mod tests {
         }
         assert_eq!(table.learned(), 3);
         assert_eq!(table.forward(SECOND, 1, mac(0), mac(2)), Ok(Forward::To(0)));
-        // When they are old, others take their places.
+        // Expired addresses make room for new ones.
         let later = Time::from_ms(20_000);
         let _ = table.forward(later, 1, mac(77), mac(0));
         assert_eq!(table.forward(later, 0, mac(1), mac(77)), Ok(Forward::To(1)));

@@ -1,4 +1,4 @@
-//! Cores that do not fall asleep.
+//! Threads that keep cores out of idle states.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
@@ -10,10 +10,10 @@ use thread_priority::{
     thread_native_id, thread_schedule_policy,
 };
 
-/// One thread for each core that this process may use, of the class `SCHED_IDLE`: it spins while
-/// nothing else wants its core, so that the core neither saves energy nor is given back to a
-/// hypervisor. Either takes tens to hundreds of microseconds to come back from. The threads end
-/// when this is dropped.
+/// One thread of the class `SCHED_IDLE` for each core that this process may use. The thread spins
+/// while nothing else needs its core. The core then neither saves energy nor returns to a
+/// hypervisor; waking from either takes tens to hundreds of microseconds. Dropping this value ends
+/// the threads.
 #[derive(Debug)]
 pub(crate) struct Awake {
     ended: Arc<AtomicBool>,
@@ -24,8 +24,8 @@ impl Awake {
     /// Starts the threads.
     ///
     /// # Errors
-    /// The cores cannot be listed, no thread can be started, or a control group limits the time on
-    /// them: to spin would use it up.
+    /// If the cores cannot be listed, no thread can be started, or a control group limits CPU time,
+    /// which spinning would use up.
     pub(crate) fn start() -> std::io::Result<Self> {
         let cores = cores()?;
         if std::thread::available_parallelism()?.get() < cores.len() {
@@ -41,11 +41,11 @@ impl Awake {
     }
 }
 
-/// Gives the calling thread the usual priority, whatever the one that started it has.
+/// Gives the calling thread normal priority, independent of the thread that started it.
 pub fn take_usual_priority() {
     let usual = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other);
-    // In the middle: nice value 0. Where that is refused, the process was started with a higher
-    // one, which stays.
+    // The middle is nice value 0. If the system refuses, the process was started with a higher nice
+    // value, which stays.
     let middle = ThreadPriority::Crossplatform(50_u8.try_into().expect("50 lies between 0 and 99"));
     let _ = set_thread_priority_and_policy(thread_native_id(), middle, usual);
 }
@@ -60,18 +60,18 @@ impl Drop for Awake {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // A thread that only spins does not panic.
+            // A spinning thread does not panic.
             let _ = thread.join();
         }
     }
 }
 
-/// Keeps a core awake. Without the class it ends: with any other one it would take time from what
-/// is measured.
+/// Keeps a core awake. Returns if the class `SCHED_IDLE` is refused: another class would take time
+/// from the measured program.
 fn stay(core: usize, ended: &AtomicBool) {
     let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
-    // An error may be about the nice value alone, which means nothing in this class: what counts is
-    // asked for below.
+    // An error may concern only the nice value, which has no meaning in this class. The class
+    // itself is checked below.
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle);
     let mut only = CpuSet::new();
     let is_alone = only.set(core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only)).is_ok();
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// The state of each thread of this process with that name, and its scheduling class, as the
-    /// kernel has them (proc(5), fields 3 and 41 of `stat`).
+    /// State and scheduling class of each thread of this process with that name, as the kernel
+    /// reports them (proc(5), fields 3 and 41 of `stat`).
     fn threads() -> Vec<(String, u32)> {
         let tasks = std::fs::read_dir("/proc/self/task").expect("this process has threads").flatten();
         let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());

@@ -1,16 +1,16 @@
-//! What went through every port, as captures for Wireshark, written by a thread apart.
+//! Captures of all ports for Wireshark, written by a separate thread.
 //!
-//! A file per port: what a tap on its cable would see. A frame that is lost has its comment where
-//! it came in, a mark where it leaves. One file for all ports would hold every frame twice, and
-//! Wireshark would take each second one for a retransmission; `mergecap` makes one file of several
-//! where that is wanted.
+//! Every port has a file with what a tap on its cable would see. A lost frame has a comment where
+//! it arrived, and a marked frame where it left. A single file for all ports would contain every
+//! frame twice, and Wireshark would take each second one for a retransmission. `mergecap` can merge
+//! files if needed.
 //!
-//! What becomes of a frame is known later than it came, so the file of its port waits for it: until
-//! it left, or was lost, or too many others are behind it.
+//! The fate of a frame is known later than its arrival. The file of its port therefore waits until
+//! the frame has left or is lost, or until too many others are behind it.
 //!
-//! Frames are handed to the thread in batches, of which there is a fixed number. If the disk does
-//! not follow, none is free, and frames are left out and counted: memory is bounded, and forwarding
-//! never waits.
+//! Frames are handed to the thread in batches, of which there is a fixed number. If the disk is too
+//! slow, no batch is free, and frames are left out and counted. Memory is therefore bounded, and
+//! forwarding never waits.
 
 mod names;
 mod writer;
@@ -29,43 +29,43 @@ use writer::{Files, write};
 
 /// Frames of a batch.
 const BATCH: usize = 256;
-/// Batches there are: some 16,000 frames, a tenth of a second at the highest rates. Whole frames
+/// Number of batches: some 16,000 frames, a tenth of a second at the highest rates. Whole frames
 /// need 25 MB, the usual 128 B of each 2 MB.
 const BATCHES: usize = 64;
-/// Frames that came in and whose fate the files wait for, at most: half a second at the highest
-/// rates. A queue that its scheduler starves may hold one for ever.
+/// Maximum number of received frames whose fate is unknown and for which the files wait: half a
+/// second at the highest rates. A queue that its scheduler starves may store a frame forever.
 const OPEN: usize = 32_768;
-/// How long a frame waits for its batch to become full.
+/// Longest time that a frame waits in a partly filled batch.
 const LONGEST: Time = Time::from_ms(20);
 
-/// Bytes of a frame that are kept unless somebody wants more: all headers of TCP over IPv6 with its
-/// longest options.
+/// Default number of captured bytes per frame: all headers of TCP over IPv6 with its longest
+/// options.
 pub const SNAPSHOT_BYTES: u32 = 128;
 
-/// What the buffer held right after something had happened.
+/// Buffer and queue state right after an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
     pub(crate) queue_bytes: u64,
     pub(crate) buffer_bytes: u64,
-    /// The policy's limit of the queue.
+    /// The policy's threshold for the queue.
     pub(crate) limit: Option<u64>,
 }
 
-/// How a frame was lost.
+/// Kind of loss of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loss {
-    /// The switch refused the frame or removed it from its queue, as `event` says.
+    /// The switch refused the frame or removed it from its queue, as `event` states.
     Switch { event: PacketEvent, port: u16, queue: u8, reason: DropReason, held: Held },
-    /// It was due at a port when the switch had ended.
+    /// The frame was due at a port when the switch ended.
     Unsent { port: u16 },
 }
 
-/// How a frame left.
+/// Kind of departure of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Departure {
-    /// As it should.
+    /// The interface took the frame, marked or not.
     Sent(Option<Mark>),
-    /// The interface refused it.
+    /// The interface refused the frame.
     Refused,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Mark {
     pub(crate) held: Held,
 }
 
-/// A frame as it came in.
+/// Ingress of a frame: port, time and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     port: u16,
@@ -87,13 +87,13 @@ pub(crate) struct Origin {
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// It came in, and was perhaps discarded before the policy was asked.
+    /// The frame arrived, and may have been discarded before admission.
     Received { origin: Origin, discarded: Option<Discard> },
-    /// What came in before was lost.
+    /// A frame that arrived earlier was lost.
     Lost { origin: Origin, loss: Loss },
-    /// The same of one that the file did not wait for.
+    /// A frame was lost whose arrival is already written.
     LostLate { loss: Loss },
-    /// It left.
+    /// The frame left.
     Left(Departure),
 }
 
@@ -104,16 +104,16 @@ struct Item {
     at_ns: u64,
     event: Event,
     original_bytes: u32,
-    /// Its beginning in the batch's bytes.
+    /// The captured bytes of the frame, as a range of the batch's bytes.
     range: std::ops::Range<usize>,
-    /// Frames of the port that were left out before it.
+    /// Frames of the port that were left out before this one.
     left_out: u64,
 }
 
-/// A frame that came in.
+/// A received frame whose fate is not fully known.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    /// Copies of it that are still here.
+    /// Copies of the frame that are still stored.
     copies: u32,
     is_left_out: bool,
 }
@@ -122,17 +122,17 @@ struct Open {
 struct Batch {
     items: Vec<Item>,
     bytes: Vec<u8>,
-    /// All that comes later is later than this, but for frames that were read late.
+    /// Later batches contain only later frames, except frames that were read late.
     until_ns: u64,
-    /// The fate of every frame that came in before this number is known.
+    /// The fate of every received frame with a smaller number is known.
     settled: u64,
 }
 
-/// What is said to the thread.
+/// A message to the thread.
 #[derive(Debug)]
 enum Message {
     Batch(Batch),
-    /// That was all: the files get their names. By port: what was counted.
+    /// End of the capture, with counts per port: the files get their final names.
     End {
         span_ns: (u64, u64),
         tallies: Vec<Tallies>,
@@ -140,12 +140,12 @@ enum Message {
     },
 }
 
-/// What a capture holds.
+/// Content of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureReport {
     /// Frames in all files.
     pub frames: u64,
-    /// Frames that are in none, because the disk did not follow.
+    /// Frames that are in no file, because the disk was too slow.
     pub left_out: u64,
     /// The files, by port.
     pub files: Vec<PathBuf>,
@@ -154,35 +154,36 @@ pub struct CaptureReport {
 /// Writes a capture of every port.
 #[derive(Debug)]
 pub struct CaptureWriter {
-    /// Until it begins.
+    /// The files before [`Self::begin`].
     files: Option<Files<BufWriter<File>>>,
-    /// From then on until it ends.
+    /// Channel to the thread, from [`Self::begin`] until the end.
     to: Option<Sender<Message>>,
-    /// Batches that are free.
+    /// Free batches.
     spare: Receiver<Batch>,
     thread: Option<JoinHandle<io::Result<CaptureReport>>>,
     batch: Option<Batch>,
-    /// Bytes of a frame that are kept.
+    /// Captured bytes per frame.
     snapshot_bytes: usize,
-    /// Frames that came in, from the number `first` on.
+    /// Received frames whose fate is not known, from number `first` on.
     open: VecDeque<Open>,
     first: u64,
-    /// By port: frames that were left out since the last one that was not.
+    /// By port: frames left out since the last captured one.
     missing: Vec<u64>,
     /// By port: all frames that were left out.
     left_out: Vec<u64>,
     /// Time zero of the switch (ns since 1970).
     epoch_ns: u64,
-    /// Everything until then has been put, but for frames that are read late.
+    /// All frames until this time are handed over, except frames that are read late.
     settled: Time,
     now: Time,
-    /// When a batch was handed over last.
+    /// Time of the last handover of a batch.
     handed: Time,
 }
 
 impl CaptureWriter {
-    /// Captures of the ports of `file` in `folder`, which is made: `eth1.pcapng` and so on,
-    /// `eth1.pcapng.partial` until they are complete. `snapshot_bytes`: of a frame at most; 0: all.
+    /// Creates `folder` and captures of the ports of `file` in it: `eth1.pcapng` and so on, named
+    /// `eth1.pcapng.partial` until they are complete. `snapshot_bytes` limits the captured bytes
+    /// per frame; 0 means no limit.
     ///
     /// # Errors
     /// If the folder or a file cannot be written.
@@ -216,7 +217,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Starts the thread, which does `write`.
+    /// Starts the thread, which runs `write`.
     fn start(
         &mut self,
         write: impl FnOnce(&Receiver<Message>, &Sender<Batch>) -> io::Result<CaptureReport> + Send + 'static,
@@ -233,7 +234,8 @@ impl CaptureWriter {
         }));
     }
 
-    /// Keeps the right to name files where the process is about to give up its own.
+    /// Keeps the right to rename files in a separate process, before this process gives up its
+    /// rights.
     ///
     /// # Errors
     /// If no process can be started.
@@ -248,8 +250,8 @@ impl CaptureWriter {
         file.ports.iter().any(|port| folder.join(writer::name(&port.interface)).exists())
     }
 
-    /// Frames come from now on. `epoch_ns`: time zero of the switch (ns since 1970). What writes
-    /// them has the rights of the calling thread, and the usual priority.
+    /// Starts the capture. `epoch_ns`: time zero of the switch (ns since 1970). The thread has the
+    /// rights of the calling thread, and normal priority.
     pub fn begin(&mut self, epoch_ns: u64) {
         self.epoch_ns = epoch_ns;
         if let Some(files) = self.files.take() {
@@ -257,18 +259,18 @@ impl CaptureWriter {
         }
     }
 
-    /// Frames that were left out.
+    /// Number of frames that were left out.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out.iter().sum()
     }
 
-    /// A frame comes in through `port`. What becomes of it is told with what this answers.
+    /// Returns the identity of a frame that arrives on `port`, for later calls about its fate.
     pub(crate) fn origin(&self, port: u16, at: Time) -> Origin {
         Origin { port, at_ns: self.epoch_ns + at.as_ns(), number: self.first + self.open.len() as u64 }
     }
 
-    /// The frame of the last [`Self::origin`], of which there are so many copies from now on.
+    /// Captures the frame of the last [`Self::origin`], of which `copies` exist from now on.
     pub(crate) fn received(
         &mut self,
         origin: Origin,
@@ -286,7 +288,7 @@ impl CaptureWriter {
         self.forget_settled();
     }
 
-    /// A copy of what came in was lost.
+    /// Captures the loss of a copy of a frame.
     pub(crate) fn lost(&mut self, origin: Origin, at: Time, loss: Loss, frame: &[u8]) {
         match self.opened(origin) {
             Some(open) if open.is_left_out => {}
@@ -300,7 +302,7 @@ impl CaptureWriter {
         self.settle(origin);
     }
 
-    /// A copy of what came in left through `port`.
+    /// Captures the departure of a copy of a frame through `port`.
     pub(crate) fn left(&mut self, origin: Origin, port: u16, at: Time, departure: Departure, frame: &[u8]) {
         self.put(port, self.epoch_ns + at.as_ns(), Event::Left(departure), frame);
         self.settle(origin);
@@ -325,7 +327,7 @@ impl CaptureWriter {
         }
     }
 
-    /// False: there was no room.
+    /// Adds a frame to the current batch. Returns false if no batch is free.
     fn put(&mut self, port: u16, at_ns: u64, event: Event, frame: &[u8]) -> bool {
         let index = usize::from(port);
         if self.batch.is_none() {
@@ -352,7 +354,7 @@ impl CaptureWriter {
         true
     }
 
-    /// Time has reached `now`: everything until the time before has been put.
+    /// Advances the time to `now`: all frames until the previous time are handed over.
     pub(crate) fn advance(&mut self, now: Time) {
         (self.settled, self.now) = (self.now, now);
         if now.saturating_sub(self.handed) >= LONGEST && self.batch.is_some() {
@@ -369,10 +371,10 @@ impl CaptureWriter {
         }
     }
 
-    /// Ends the capture of ports with these counts, and waits until it is written.
+    /// Ends the capture with the counts of each port, and waits until it is written.
     ///
     /// # Errors
-    /// If it could not be written as a whole; then no file has its name.
+    /// If the capture could not be written completely; then no file gets its final name.
     pub fn finish(mut self, tallies: &[Tallies]) -> io::Result<CaptureReport> {
         self.hand_over();
         let span_ns = (self.epoch_ns, self.epoch_ns + self.now.as_ns());
@@ -382,7 +384,7 @@ impl CaptureWriter {
     }
 
     fn say(&self, message: Message) {
-        // If the thread has ended, its error is told at the end.
+        // If the thread has ended, `finish` reports its error.
         let _ = self.to.as_ref().map(|to| to.send(message));
     }
 
@@ -397,7 +399,8 @@ impl CaptureWriter {
 impl Drop for CaptureWriter {
     fn drop(&mut self) {
         if self.thread.is_some() {
-            // The switch has failed: its error is told, and the thread removes what it has begun.
+            // The switch has failed and reports its error. The thread removes the files that it
+            // began.
             let _ = self.join();
         }
     }
@@ -410,7 +413,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::{Duration, Instant};
 
-    /// A disk that writes nothing until it may.
+    /// A disk that blocks until it is released.
     #[derive(Clone)]
     struct Disk {
         may: Arc<Mutex<()>>,
@@ -447,7 +450,7 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         assert!(capture.left_out() >= frames - ((BATCHES + 1) * BATCH) as u64, "{}", capture.left_out());
         drop(still);
-        // The disk has woken up: the next frame that is taken says how many are missing.
+        // The disk works again: the next captured frame has the number of missing ones.
         while capture.missing[0] > 0 {
             let origin = capture.origin(0, Time::from_us(frames));
             capture.received(origin, None, 0, &[0; 1_514]);

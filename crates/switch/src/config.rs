@@ -1,5 +1,5 @@
-//! From a file to a switch: its own keys are read here, those of `[switch]` by the scenario's
-//! reader.
+//! Reads a switch from a file. This module reads the keys of the switch; the scenario's reader
+//! reads `[switch]`.
 
 use crate::addresses::MacAddress;
 use crate::format::ROOT;
@@ -19,50 +19,50 @@ use std::path::Path;
 /// A port of the switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortSpec {
-    /// Interface.
+    /// Name of the interface.
     pub interface: String,
-    /// Of its virtual clock.
+    /// Rate of the port's virtual clock.
     pub rate: BitRate,
-    /// Addresses behind it that are given.
+    /// Configured addresses behind the port.
     pub addresses: Vec<MacAddress>,
 }
 
-/// Everything beside the buffer; see the format.
+/// Settings besides the buffer: the table `[forwarding]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forwarding {
-    /// From a frame's arrival to its asking for space.
+    /// Time from a frame's arrival to its admission.
     pub delay: Time,
-    /// On the wire beside the frame (bytes).
+    /// Bytes on the wire in addition to the frame.
     pub overhead_bytes: u32,
-    /// Header included, check sequence not (bytes).
+    /// Longest frame (bytes), with its header, without its check sequence.
     pub largest_frame: usize,
-    /// By code point.
+    /// Priority by code point.
     pub priority_of: [u8; 64],
-    /// By the priority of a VLAN tag; `None`: the code point decides.
+    /// Priority by the priority of a VLAN tag; `None`: the code point decides.
     pub priority_of_tag: [Option<u8>; 8],
-    /// Whether sources are learned.
+    /// Whether the switch learns source addresses.
     pub learn: bool,
-    /// Learned addresses live so long.
+    /// Time after which an unused learned address expires.
     pub forget_after: Time,
-    /// Learned addresses at most.
+    /// Maximum number of learned addresses.
     pub addresses_max: usize,
-    /// Frames per second that go to all ports.
+    /// Maximum number of frames per second that go to all ports.
     pub flood_limit: u64,
 }
 
 /// A switch as its file describes it.
 #[derive(Clone, Debug)]
 pub struct SwitchFile {
-    /// The switch as a scenario: one switch, a host of its own at every port, named like the
-    /// interface, at the port's rate. What hosts would send in it is of no meaning.
+    /// The switch as a scenario: one switch with a host at every port, named like the interface, at
+    /// the port's rate. The traffic of the hosts has no meaning.
     pub scenario: Scenario,
-    /// Its ports.
+    /// The ports.
     pub ports: Vec<PortSpec>,
-    /// The rest.
+    /// Settings besides the buffer.
     pub forwarding: Forwarding,
-    /// What was read.
+    /// Text of the file.
     pub text: String,
-    /// "Check before you trust the numbers."
+    /// Warnings: check these before you trust the numbers.
     pub warnings: Vec<Problem>,
 }
 
@@ -74,9 +74,9 @@ impl SwitchFile {
     }
 }
 
-/// What was read before the scenario's reader is asked.
+/// The keys of a switch's file that the scenario's reader does not know.
 struct Own {
-    /// Keys of the scenario.
+    /// Remaining keys, for the scenario's reader.
     settings: Vec<Setting>,
     ports: Vec<PortSpec>,
     forwarding: Forwarding,
@@ -85,7 +85,7 @@ struct Own {
 /// Reads a switch's file.
 ///
 /// # Errors
-/// Everything that is wrong, with file, line, key and advice.
+/// All mistakes, with file, line, key and advice.
 pub fn load(path: &Path) -> Result<SwitchFile, LoadError> {
     match files::read_text(path) {
         Ok(text) => load_text(path, &text),
@@ -103,7 +103,7 @@ pub fn load(path: &Path) -> Result<SwitchFile, LoadError> {
     }
 }
 
-/// Reads a switch from its text, as if it stood in a file at `path`.
+/// Reads a switch from `text`, as if it were the content of the file `path`.
 ///
 /// # Errors
 /// As [`load`].
@@ -123,7 +123,7 @@ pub fn load_text(path: &Path, text: &str) -> Result<SwitchFile, LoadError> {
     if context.failed_since(start) {
         return Err(context.into_error(&name));
     }
-    // What is said of hosts does not concern a switch.
+    // Warnings about hosts do not concern a switch.
     let is_of_switch = |problem: &Problem| problem.key().starts_with("switch");
     let warnings = loaded.warnings.into_iter().filter(is_of_switch).collect();
     let Own { ports, forwarding, .. } = own;
@@ -168,7 +168,7 @@ fn read_ports(root: &mut Reader<'_>) -> Option<Vec<PortSpec>> {
             has_twins = true;
             let complaint =
                 Complaint::new(format!("two ports have the interface \"{name}\""), "the second one");
-            reader.error("interface", complaint.help("every port needs an interface of its own"));
+            reader.error("interface", complaint.help("every port needs a different interface"));
         }
         match (interface, rate) {
             (Some(interface), Some(rate)) => ports.push(PortSpec { interface, rate, addresses }),
@@ -217,8 +217,8 @@ fn read_forwarding(mut reader: Reader<'_>) -> Option<Forwarding> {
     })
 }
 
-/// The network around the switch, for the scenario's reader: a host at every port. The one workload
-/// is there because a scenario has one.
+/// Text of a scenario around the switch: a host at every port. The workload is present only because
+/// a scenario needs one.
 fn scenario_text(own: &Own) -> String {
     let quoted = |port: &PortSpec| format!("{:?}", port.interface);
     let hosts: Vec<_> = own.ports.iter().map(quoted).collect();
@@ -233,7 +233,7 @@ fn scenario_text(own: &Own) -> String {
         );
     }
     text.push_str("]\n");
-    // All that is not the smallest frame counts as payload.
+    // All bytes beyond the smallest frame count as payload.
     let smallest = SMALLEST_BYTES + own.forwarding.overhead_bytes as usize;
     let payload = (own.forwarding.largest_frame - SMALLEST_BYTES).max(1);
     for (name, ecn) in TRANSPORTS {
@@ -251,7 +251,7 @@ fn scenario_text(own: &Own) -> String {
 /// Transports of the scenario around a switch, and whether their packets are ECN-capable.
 pub(crate) const TRANSPORTS: [(&str, bool); 2] = [("plain", false), ("capable", true)];
 
-/// Refuses what the simulator has and a switch of real packets has not.
+/// Rejects features that only the simulator has.
 fn check_supported(context: &Context, settings: &[Setting], scenario: &Scenario) {
     let spec = &scenario.switches[0];
     let hardware = &spec.hardware;

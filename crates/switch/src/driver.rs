@@ -1,5 +1,5 @@
-//! What decides: arrivals with their times in, verdicts, marks and departures out. No clock, no
-//! sockets.
+//! The decisions of a switch: arrivals with their times go in; verdicts, marks and departures come
+//! out. No clock, no sockets.
 
 use bufferlab_core::{
     Admission, Buffer, BuildError, DropReason, Ecn, Observer, Packet, Policy, PolicyFailure, QueueId,
@@ -10,60 +10,60 @@ use bufferlab_units::{Serializer, Time, mix};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Between two arrivals: they never share an instant, so that no tie has to be broken.
+/// Minimum distance of two arrivals, so that no ties have to be broken.
 const APART: Time = Time::from_ns(1);
 
 /// A packet that reaches the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// When its last bit arrives.
+    /// Arrival of the last bit.
     pub at: Time,
-    /// Port that it came from.
+    /// Ingress port.
     pub ingress: u16,
-    /// Port that it leaves through.
+    /// Egress port.
     pub egress: u16,
     /// Bytes on the wire, with preamble, check sequence and gap.
     pub wire: u32,
-    /// Its priority: what the classifier maps to a queue.
+    /// Priority, which the classifier maps to a queue.
     pub priority: u8,
-    /// Its flow.
+    /// Flow number.
     pub flow: u32,
-    /// Its ECN bits.
+    /// ECN bits.
     pub ecn: Ecn,
 }
 
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departing {
-    /// The caller's name for it.
+    /// The caller's identifier of the packet.
     pub id: u32,
-    /// Port.
+    /// Egress port.
     pub port: u16,
-    /// When its first bit leaves: it is out of the buffer.
+    /// Departure of the first bit: the packet is no longer in the buffer.
     pub starts: Time,
-    /// When its last bit has left: the neighbour may have it.
+    /// Departure of the last bit: the neighbour may have the packet.
     pub ends: Time,
-    /// Marked on departure.
+    /// Whether the packet was marked on departure.
     pub marked: bool,
 }
 
-/// The switch of the core.
+/// The switch of `bufferlab-core`.
 pub type Core = Switch<Box<dyn Policy>>;
 
-/// Told what becomes of packets, in the order of time. `core` and `buffer` are as they are right
-/// after it.
+/// Receives the fate of packets, in the order of time. `core` and `buffer` have the state right
+/// after the event.
 pub trait Wire {
-    /// `id` is in `queue`. `marked`: on arrival.
+    /// Packet `id` was stored in `queue`. `marked`: it was marked on arrival.
     fn stored(&mut self, id: u32, queue: QueueId, marked: bool, core: &Core);
-    /// `id`, which asked for `queue`, is refused.
+    /// Packet `id`, which requested space in `queue`, was refused.
     fn refused(&mut self, id: u32, queue: QueueId, refusal: Refusal, core: &Core);
-    /// `id` was stored in `queue`, and is removed without being sent.
+    /// Packet `id` was removed from `queue` without being sent.
     fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer);
-    /// A packet is sent.
+    /// A packet was sent.
     fn sent(&mut self, departing: Departing, core: &Core);
 }
 
-/// Evictions happen inside the core: they come by way of its observer.
+/// Forwards evictions, which the core reports to its observer.
 struct Listener<'a, W>(&'a mut W);
 
 impl<W: Wire> Observer for Listener<'_, W> {
@@ -76,30 +76,30 @@ impl<W: Wire> Observer for Listener<'_, W> {
 
 struct Port {
     serializer: Serializer,
-    /// A transmission is under way: its end is in [`Driver::ends`].
+    /// Whether the port is sending: the end is in [`Driver::ends`].
     is_busy: bool,
 }
 
 /// The core, and a virtual clock for every port.
 ///
-/// At one instant completed transmissions go first, in the order in which they began, then the
+/// At one instant, completed transmissions come first, in the order of their starts, then the
 /// arrival, then timers of the policy. The simulator has the same order with `tie_order =
-/// "insertion"`, so a record of what was asked here gives the same answers there.
+/// "insertion"`, so a replayed record has the same verdicts there.
 pub struct Driver {
     core: Core,
     ports: Vec<Port>,
-    /// Ends of transmissions, with the number of the transmission and its port.
+    /// Ends of transmissions: time, number of the transmission, port.
     ends: BinaryHeap<Reverse<(Time, u64, u16)>>,
     transmissions: u64,
-    /// Bytes on the wire by the name of the packet.
+    /// Bytes on the wire by packet identifier.
     wire_bytes: Vec<u32>,
     /// Bytes of a frame that are not charged.
     uncharged: u32,
-    /// The timer that is set for the policy.
+    /// The policy's next timer.
     timer: Option<Time>,
-    /// No arrival before: something has been decided up to here.
+    /// Earliest time of the next arrival; earlier decisions are final.
     earliest: Time,
-    /// Everything until then has been decided; `None`: nothing has.
+    /// Decisions until this time are final; `None` if there are none.
     decided: Option<Time>,
     late: u64,
 }
@@ -110,8 +110,7 @@ impl std::fmt::Debug for Driver {
     }
 }
 
-/// The core of the first switch of `scenario`, with the state that the simulator's has at the
-/// start.
+/// Builds the core of the first switch of `scenario`, with the simulator's initial state.
 ///
 /// # Errors
 /// If policy, scheduler, classifier or marking rule do not fit the switch.
@@ -126,7 +125,7 @@ pub fn core_of(scenario: &Scenario) -> Result<Core, BuildError> {
         scheduler: scheduler
             .map_err(|error| BuildError { param: "scheduler", message: error.to_string() })?,
         profile: scenario.profile,
-        // As the simulator seeds its first switch.
+        // The simulator seeds its first switch like this.
         seed: mix(scenario.seed ^ mix(1)),
         hardware: spec.hardware.switch,
         ..SwitchConfig::new(spec.buffer_bytes, scenario.topology.switch_port_rates(0))
@@ -141,7 +140,7 @@ pub fn core_of(scenario: &Scenario) -> Result<Core, BuildError> {
 }
 
 impl Driver {
-    /// The first switch of `scenario`.
+    /// A driver for the first switch of `scenario`.
     ///
     /// # Errors
     /// As [`core_of`].
@@ -168,35 +167,35 @@ impl Driver {
         &self.core
     }
 
-    /// No arrival counts as earlier.
+    /// Earliest time at which the next arrival counts.
     #[must_use]
     pub const fn earliest(&self) -> Time {
         self.earliest
     }
 
-    /// Arrivals for times that had been decided already.
+    /// Number of arrivals with times for which decisions were already final.
     #[must_use]
     pub const fn late(&self) -> u64 {
         self.late
     }
 
-    /// What is wrong with the policy, once.
+    /// Returns a failure of the policy, once.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.core.take_failure()
     }
 
-    /// When the next transmission ends.
+    /// End of the next transmission to complete.
     #[must_use]
     pub fn next_end(&self) -> Option<Time> {
         self.ends.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Packet `id` arrives. What is due before happens first. Answers when it counts as arrived:
-    /// later than it says if something later has been decided already.
+    /// Handles the arrival of packet `id`, after all earlier events. Returns the time at which it
+    /// counts as arrived: later than `incoming.at` if later decisions are already final.
     pub fn arrive<W: Wire>(&mut self, id: u32, incoming: &Incoming, wire: &mut W) -> Time {
         let at = incoming.at.max(self.earliest);
-        // Equal times are none: copies of one frame, or stamps of two ports.
+        // Equal times are not late: copies of one frame, or timestamps of two ports.
         self.late += u64::from(self.decided.is_some_and(|decided| incoming.at <= decided));
         self.run(at, false, wire);
         self.earliest = at + APART;
@@ -232,7 +231,7 @@ impl Driver {
         at
     }
 
-    /// Time has reached `until`, and nothing arrives any more before.
+    /// Advances the time to `until`. No earlier arrivals may follow.
     pub fn advance<W: Wire>(&mut self, until: Time, wire: &mut W) {
         self.run(until, true, wire);
         self.decided = self.decided.max(Some(until));
@@ -240,14 +239,15 @@ impl Driver {
         self.earliest = self.earliest.max(Time((until.0 / APART.0 + 1) * APART.0));
     }
 
-    /// All that is stored is sent.
+    /// Sends all stored packets.
     pub fn finish<W: Wire>(&mut self, wire: &mut W) {
         while let Some(end) = self.next_end() {
             self.advance(end, wire);
         }
     }
 
-    /// Ends of transmissions until `until`, and timers before it (`with_timers`: and at it).
+    /// Handles ends of transmissions until `until`, and timers before it (with `with_timers` also
+    /// those at it).
     fn run<W: Wire>(&mut self, until: Time, with_timers: bool, wire: &mut W) {
         loop {
             let timer = self.timer.filter(|&at| at < until || (with_timers && at == until));
@@ -266,7 +266,7 @@ impl Driver {
         }
     }
 
-    /// The idle `port` sends what its scheduler chooses.
+    /// Sends the packet that the scheduler of the idle `port` chooses.
     fn send<W: Wire>(&mut self, now: Time, port: u16, wire: &mut W) {
         let Some(sent) = self.core.poll_transmit(now, port, &mut Listener(wire)) else { return };
         let state = &mut self.ports[usize::from(port)];

@@ -14,26 +14,26 @@ pub static ROOT: TableSpec = TableSpec {
             "profile",
             Kind::Words(Profile::WORDS),
             "\"paper\"",
-            "The reading of under-specified details, as in a scenario.",
+            "The interpretation of under-specified details, as in a scenario.",
         ),
         required(
             "switch",
             Kind::Settings { of: "scenario" },
             "{ buffer = \"128 KB\", policy = \"dt\" }",
-            "Buffer, policy, scheduler, classifier, marking: the keys of `[switch]` in a scenario (docs/reference/scenarios.md). Flow control \
-             (`pfc`), slices, cut-through and device queues are the simulator's alone.",
+            "Buffer, policy, scheduler, classifier, marking: the keys of `[switch]` in a scenario (docs/reference/scenarios.md). Only \
+             the simulator has flow control (`pfc`), slices, cut-through and device queues.",
         ),
         required(
             "port",
             Kind::Tables(&PORT),
             "[{ interface = \"eth1\", rate = \"100 Mb/s\" }]",
-            "Its ports, in order; at least two.",
+            "Ports of the switch, in order; at least two.",
         ),
         optional(
             "forwarding",
             Kind::Table(&FORWARDING),
             "{ delay = \"2500 us\" }",
-            "What a real switch needs beside its buffer.",
+            "Settings of a real switch besides its buffer.",
         ),
     ],
     variants: &[],
@@ -44,18 +44,18 @@ static PORT: TableSpec = TableSpec {
     title: "[[port]]",
     doc: "An interface that the switch receives from and sends to.",
     keys: &[
-        required("interface", Kind::Text, "\"eth1\"", "Its name in `ip link`."),
+        required("interface", Kind::Text, "\"eth1\"", "Name of the interface in `ip link`."),
         required(
             "rate",
             Kind::Rate,
             "\"100 Mb/s\"",
-            "How fast it sends, by the port's virtual clock; not above what the interface can do.",
+            "Rate of the port's virtual clock, at most the rate of the interface.",
         ),
         optional(
             "addresses",
             Kind::Texts,
             "[\"02:00:00:00:00:01\"]",
-            "Addresses of the link layer that are behind it for ever; others are learned.",
+            "Permanent link-layer addresses behind the port; others are learned.",
         ),
     ],
     variants: &[],
@@ -64,64 +64,64 @@ static PORT: TableSpec = TableSpec {
 /// Everything beside the buffer.
 static FORWARDING: TableSpec = TableSpec {
     title: "[forwarding]",
-    doc: "What a real switch needs beside its buffer.",
+    doc: "Settings of a real switch besides its buffer.",
     keys: &[
         default(
             "delay",
             Kind::Time { zero: true },
             "\"100 us\"",
-            "Between a frame's arrival and the moment at which it asks for space, the same for all: a part of the base round trip. It is also what \
-             the process may be late without changing the order of arrivals of different ports.",
+            "Time from a frame's arrival to its admission, a part of the base round trip. The process may be late by this time \
+             without changing the order of arrivals of different ports.",
         ),
         default(
             "overhead",
             Kind::Size { min: 0, max: 1_000 },
             "\"24 B\"",
-            "Bytes that every frame occupies on the wire beside what `largest_frame` counts: preamble 8, check sequence 4, gap 12. \
-             They are charged to the buffer unless `uncharged_bytes` says otherwise.",
+            "Bytes of every frame on the wire that `largest_frame` does not count: preamble 8, check sequence 4, gap 12. \
+             They are charged to the buffer unless `uncharged_bytes` excludes them.",
         ),
         default(
             "largest_frame",
             Kind::Size { min: 60, max: 9_216 },
             "\"1514 B\"",
-            "Longer frames are discarded; header included, check sequence not.",
+            "Longest frame, with its header, without its check sequence; longer frames are discarded.",
         ),
         optional(
             "priorities",
             Kind::Tables(&CODE_POINT),
             "[{ code_point = 46, priority = 0 }]",
-            "From code points (DSCP) to priorities; a classifier maps these to queues as in a scenario.",
+            "Map from code points (DSCP) to priorities; a classifier maps these to queues as in a scenario.",
         ),
         default(
             "other_priority",
             Kind::Count { min: 0, max: 63 },
             "0",
-            "Priority of all other code points, and of frames that have none.",
+            "Priority of all other code points, and of frames without one.",
         ),
         optional(
             "tag_priorities",
             Kind::Tables(&TAG),
             "[{ tag = 3, priority = 0 }]",
-            "From priorities of VLAN tags (PCP) to priorities; they go before code points.",
+            "Map from priorities of VLAN tags (PCP) to priorities; takes precedence over code points.",
         ),
-        default("learn", Kind::Flag, "true", "Whether the sources of frames are learned."),
+        default("learn", Kind::Flag, "true", "Whether the switch learns source addresses."),
         default(
             "forget_after",
             Kind::Time { zero: false },
             "\"300 s\"",
-            "A learned address that sends nothing for so long is forgotten.",
+            "Time after which a silent learned address expires.",
         ),
         default(
             "addresses_max",
             Kind::Count { min: 0, max: 1_000_000 },
             "4096",
-            "Learned addresses at most; beyond them none is learned until one is forgotten.",
+            "Maximum number of learned addresses; a full table learns nothing until an entry expires.",
         ),
         default(
             "flood_limit",
             Kind::Count { min: 0, max: u64::MAX },
             "1000",
-            "Frames per second that may go to all ports: broadcast, multicast, unknown addresses.",
+            "Maximum number of frames per second to all ports: broadcast, multicast, unknown addresses.",
         ),
     ],
     variants: &[],

@@ -1,7 +1,6 @@
-//! What the headers of an Ethernet frame say that a switch needs, and how a frame is marked.
+//! Reads the headers of Ethernet frames that a switch needs, and marks frames.
 //!
-//! Frames come from anybody: every length is checked, and what does not parse has a [`Discard`]
-//! reason.
+//! Frames are untrusted: every length is checked, and a malformed frame has a [`Discard`] reason.
 
 use crate::addresses::MacAddress;
 use crate::tallies::Discard;
@@ -20,21 +19,21 @@ const SERVICE_VLAN: u16 = 0x88a8;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Where the congestion bits of a frame are.
+/// Position of the congestion bits of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Network {
     V4,
     V6,
-    /// Neither: ARP and the like.
+    /// No congestion bits: ARP and other protocols.
     Other,
 }
 
 /// The headers of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Destination.
+    /// Destination address.
     pub to: MacAddress,
-    /// Source.
+    /// Source address.
     pub from: MacAddress,
     /// Code point of the differentiated services field (RFC 2474), 0 to 63; 0 where there is none.
     pub code_point: u8,
@@ -42,15 +41,15 @@ pub struct Headers {
     pub tag_priority: Option<u8>,
     /// ECN bits (RFC 3168).
     pub ecn: Ecn,
-    /// Number of its flow: a hash of addresses, protocol and ports; of addresses of the link where
-    /// there are no others.
+    /// Flow number: a hash of addresses, protocol and ports, or of link-layer addresses for other
+    /// protocols.
     pub flow: u32,
 }
 
 /// Reads the headers of `frame` (without check sequence).
 ///
 /// # Errors
-/// Why the frame cannot be forwarded.
+/// The reason for which the frame cannot be forwarded.
 pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     let (Some(to), Some(from)) = (address(frame, 0), address(frame, 6)) else {
         return Err(Discard::Truncated);
@@ -65,8 +64,8 @@ pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
     }
     let mut flow = Hash::new();
     for tag in frame[12..12 + tags].chunks(TAG_BYTES) {
-        // Hosts of different networks may have the same addresses. Priorities of one flow may
-        // differ.
+        // The VLAN number is part of the flow, because hosts of different networks may have the
+        // same addresses. The priority is not, because it may vary within a flow.
         flow.take(&[tag[2] & 0x0f, tag[3]]);
     }
     let (network, code_point, bits) = match kind {
@@ -94,7 +93,7 @@ fn is_tag(kind: u16) -> bool {
     kind == VLAN || kind == SERVICE_VLAN
 }
 
-/// Bytes of the VLAN tags of `frame`: of none, one or two. A third one is none that a switch reads.
+/// Bytes of the first two VLAN tags of `frame`. A switch does not read a third one.
 #[must_use]
 pub fn tag_bytes(frame: &[u8]) -> usize {
     let has = |tags: usize| u16_at(frame, 12 + tags).is_some_and(is_tag);
@@ -107,7 +106,7 @@ pub fn tag_bytes(frame: &[u8]) -> usize {
     }
 }
 
-/// Code point and ECN bits of an IPv4 packet (RFC 791).
+/// Reads code point and ECN bits of an IPv4 packet (RFC 791).
 fn read_v4(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard> {
     let first = *packet.first().ok_or(Discard::Truncated)?;
     let (version, header) = (first >> 4, usize::from(first & 15) * 4);
@@ -123,7 +122,7 @@ fn read_v4(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard>
     }
     flow.take(&packet[12..20]);
     flow.take(&packet[9..10]);
-    // All fragments of a packet are one flow: only the first has ports, so none counts them.
+    // All fragments of a packet belong to one flow. Only the first has ports, so ports are ignored.
     let is_fragment = u16_at(packet, 6).is_some_and(|field| field & 0x3fff != 0);
     if !is_fragment && matches!(packet[9], TCP | UDP) {
         flow.take(packet.get(header..header + 4).unwrap_or(&[]));
@@ -131,7 +130,7 @@ fn read_v4(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard>
     Ok((Network::V4, packet[1] >> 2, packet[1] & 3))
 }
 
-/// Code point and ECN bits of an IPv6 packet (RFC 8200).
+/// Reads code point and ECN bits of an IPv6 packet (RFC 8200).
 fn read_v6(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard> {
     if packet.first().ok_or(Discard::Truncated)? >> 4 != 6 {
         return Err(Discard::Malformed);
@@ -149,8 +148,8 @@ fn read_v6(packet: &[u8], flow: &mut Hash) -> Result<(Network, u8, u8), Discard>
     Ok((Network::V6, class >> 2, class & 3))
 }
 
-/// Sets the congestion mark of an ECN-capable frame; any other is left as it is. The checksum of
-/// IPv4 is brought up to date by RFC 1624, Eq. 3; IPv6 has none.
+/// Sets the congestion mark of an ECN-capable frame; other frames stay unchanged. The checksum of
+/// IPv4 is updated by RFC 1624, Eq. 3. IPv6 has no checksum.
 pub fn mark(frame: &mut [u8]) {
     let start = HEADER_BYTES + tag_bytes(frame);
     match u16_at(frame, start - 2) {
@@ -174,19 +173,20 @@ pub fn mark(frame: &mut [u8]) {
     }
 }
 
-/// Finishes a checksum that the sender left to its card: the sum of RFC 1071 from byte `start` on,
-/// written `offset` bytes behind it, where the sum of the pseudo header stands until then. False:
-/// the frame is too short for that.
+/// Completes a checksum that the sender left to its card: the sum of RFC 1071 from byte `start` on.
+/// The checksum is `offset` bytes further, where the sum of the pseudo header is stored until then.
+/// Returns false if the frame is too short.
 pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
     let Some(part) = frame.get_mut(start..).filter(|part| part.len() >= offset + 2) else { return false };
     let sum = !fold(sum_of(part));
-    // Zero would mean that a datagram has no checksum (RFC 768); to TCP both mean the same.
+    // Zero would mean that a datagram has no checksum (RFC 768). For TCP both values are
+    // equivalent.
     let sum = if sum == 0 { 0xffff } else { sum };
     part[offset..offset + 2].copy_from_slice(&sum.to_be_bytes());
     true
 }
 
-/// The sum of all 16-bit words, the last one filled up with a zero.
+/// Sum of all 16-bit words. An odd last byte is padded with zero.
 fn sum_of(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<4>();
     let sum: u64 = words.iter().map(|&word| u64::from(u32::from_be_bytes(word))).sum();
@@ -195,7 +195,7 @@ fn sum_of(bytes: &[u8]) -> u64 {
     sum + u64::from(u32::from_be_bytes(last))
 }
 
-/// The sum with its carries added until it has 16 bits.
+/// Adds carries until the sum has 16 bits.
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -203,13 +203,12 @@ fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// RFC 1624, Eq. 3: HC' = ~(~HC + ~m + m').
+/// Checksum after a changed word by RFC 1624, Eq. 3: HC' = ~(~HC + ~m + m').
 fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     !fold(u64::from(!checksum) + u64::from(!before) + u64::from(after))
 }
 
-/// [`Headers::flow`] of the packets of a TCP connection over IPv4, from one end (address and port)
-/// to the other.
+/// [`Headers::flow`] of TCP packets over IPv4, from one end (address and port) to the other.
 #[must_use]
 pub fn tcp_flow(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> u32 {
     let mut flow = Hash::new();
@@ -266,7 +265,7 @@ mod tests {
         frame
     }
 
-    /// RFC 1071 over a header whose checksum field counts as it stands.
+    /// Sum of RFC 1071 over a header with its checksum field.
     fn full_checksum(header: &[u8]) -> u16 {
         let mut sum: u32 =
             header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
@@ -287,7 +286,7 @@ mod tests {
                 frame[24..26].copy_from_slice(&checksum);
                 let before = frame.clone();
                 mark(&mut frame);
-                // A header with its correct checksum sums up to zero.
+                // A header with a correct checksum sums up to zero.
                 assert_eq!(full_checksum(&frame[14..34]), 0, "class {class}, salt {salt}");
                 let marked = read(&frame).expect("it is well-formed").ecn;
                 match class & 3 {
@@ -305,8 +304,8 @@ mod tests {
             for salt in 0..=255_u8 {
                 let mut frame = frame_v4(0);
                 frame.resize(bytes, salt);
-                // The pseudo header: addresses, protocol and length; its sum is what a host leaves
-                // in the field.
+                // The pseudo header has addresses, protocol and length. A host leaves its sum in
+                // the checksum field.
                 let length = (bytes - 34) as u16;
                 let pseudo = sum_of(&frame[26..34]) + u64::from(TCP) + u64::from(length);
                 frame[50..52].copy_from_slice(&fold(pseudo).to_be_bytes());
@@ -369,8 +368,7 @@ mod tests {
         assert_eq!(fragment(0), fragment(7));
     }
 
-    /// A frame with tags of these types (0x81 or 0x88), priorities 5, 4 and so on, and numbers 7, 8
-    /// and so on.
+    /// The frame with tags of these types (0x81 or 0x88), priorities 5, 4, …, and numbers 7, 8, ….
     fn tagged(frame: &[u8], types: &[u8]) -> Vec<u8> {
         let mut all = frame[..12].to_vec();
         for (index, &kind) in (0..).zip(types) {

@@ -1,6 +1,6 @@
-//! How long something took: how late frames were handed over, how long packets were stored.
+//! Histogram of durations: lateness of frames, and time of packets in the buffer.
 
-/// Above this p99.9 of the lateness (ns) a run says little about queues.
+/// If the p99.9 of lateness (ns) exceeds this, the run gives little information about queues.
 pub const INCONCLUSIVE_LATENESS_NS: u64 = 1_000_000;
 
 /// Counts of durations in bins of an eighth of an octave.
@@ -29,26 +29,26 @@ impl Durations {
         self.largest = self.largest.max(ns);
     }
 
-    /// How many there are.
+    /// Number of durations.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their sum (ns).
+    /// Sum of all durations (ns).
     #[must_use]
     pub const fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// The largest (ns).
+    /// Largest duration (ns).
     #[must_use]
     pub const fn largest(&self) -> u64 {
         self.largest
     }
 
-    /// The upper end of the bin of the quantile `q` (ns), at most 13 % above the quantile, or the
-    /// largest duration if that is less.
+    /// Upper end of the bin of quantile `q` (ns): at most 13 % above the quantile, and at most the
+    /// largest duration.
     #[must_use]
     pub fn quantile(&self, q: f64) -> u64 {
         let wanted = (self.count as f64 * q).ceil() as u64;

@@ -2,22 +2,22 @@
 //! vectors.
 //!
 //! ```text
-//!   interfaces ──► sockets ──► frame ──► addresses ──► delay line ──► Driver ──► sockets ──► interfaces
-//!                  kernel's    headers    which port    base RTT      core and
-//!                  time stamp                                         virtual clocks of the ports
+//!   interfaces ─► sockets ─► frame ─► addresses ─► delay line ─► Driver ─► sockets ─► interfaces
+//!                 kernel's   headers  which port   base RTT      core and
+//!                 time stamp                                     virtual clocks of the ports
 //! ```
 //!
-//! [`Driver`] is what decides: arrivals with their times go in, verdicts, marks and departures come
-//! out. It knows no clock and no socket, so it gives the same answers in a test, in a replay and
-//! behind interfaces. Everything around it is a thin shell: [`frame`] reads headers,
-//! [`AddressTable`] learns who is where, [`Pipeline`] joins them, and [`Opened::run`] moves frames
-//! between sockets and the pipeline.
+//! [`Driver`] decides: arrivals with their times go in; verdicts, marks and departures come out. It
+//! has no clock and no sockets, so its answers are the same in a test, in a replay and behind
+//! interfaces. The rest is a thin shell: [`frame`] reads headers, [`AddressTable`] learns
+//! addresses, [`Pipeline`] connects them, and [`Opened::run`] moves frames between sockets and the
+//! pipeline.
 //!
-//! **Time.** An arrival happens when the kernel received the frame, plus the delay line, and a
-//! departure when the port's virtual clock says so: the end of the transmission before it, or its
-//! own arrival, whichever is later. Arrivals and departures are merged by these times before the
-//! core is asked. A process that comes late sends frames late, but it decides as if it had come in
-//! time.
+//! **Time.** An arrival is the time at which the kernel received the frame, plus the delay line. A
+//! departure follows from the port's virtual clock: it starts at the end of the previous
+//! transmission or at the packet's arrival, whichever is later. Arrivals and departures are merged
+//! by these times before the core decides. A delayed process sends frames late, but its decisions
+//! are the same.
 
 mod addresses;
 #[cfg(target_os = "linux")]

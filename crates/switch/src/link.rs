@@ -1,5 +1,5 @@
-//! Interfaces that go down, come back or are removed while the switch runs, as the kernel announces
-//! them: rtnetlink(7).
+//! Reads from the kernel which interfaces go down, return or are removed while the switch runs:
+//! rtnetlink(7).
 
 use crate::shell::ShellError;
 use crate::socket::{Interface, system};
@@ -10,7 +10,7 @@ use nix::sys::socket::{
 };
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Hears what happens to the interfaces of a switch.
+/// Receives state changes of a switch's interfaces.
 pub(crate) struct LinkWatch {
     socket: OwnedFd,
     buffer: Vec<u8>,
@@ -31,12 +31,12 @@ impl LinkWatch {
         Ok(Self { socket, buffer: vec![0; 1 << 16] })
     }
 
-    /// What to wait for.
+    /// Socket to wait for.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// What has been announced about `interfaces`: their numbers and states, in the order of time.
+    /// Announced changes of `interfaces`: their numbers and states, in the order of time.
     pub(crate) fn read(&mut self, interfaces: &[Interface]) -> Vec<(usize, LinkState)> {
         let mut changes = Vec::new();
         loop {
@@ -47,7 +47,7 @@ impl LinkWatch {
                         changes.extend(port.map(|port| (port, state)));
                     }
                 }
-                // Too many at once: what was lost is announced again with the next change.
+                // Too many messages at once. The next change repeats the lost state.
                 Err(Errno::ENOBUFS | Errno::EINTR) => {}
                 Err(_) => return changes,
             }
@@ -55,7 +55,7 @@ impl LinkWatch {
     }
 }
 
-/// The state of a link with these flags of netdevice(7).
+/// State of a link with these flags of netdevice(7).
 pub(crate) fn state_by_flags(flags: u32) -> LinkState {
     state_of(NEW_LINK, flags)
 }
@@ -72,7 +72,7 @@ fn messages(mut bytes: &[u8]) -> Vec<(i32, LinkState)> {
             let word = |at: usize| [link[at], link[at + 1], link[at + 2], link[at + 3]];
             let family = link[0];
             let flags = u32::from_ne_bytes(word(8));
-            // A bridge announces that a member has left it with a message of its own family.
+            // A bridge announces a departed member by a message of a different family.
             if family == 0 {
                 found.push((i32::from_ne_bytes(word(4)), state_of(kind, flags)));
             }
@@ -86,7 +86,7 @@ fn messages(mut bytes: &[u8]) -> Vec<(i32, LinkState)> {
     found
 }
 
-/// The state of a link by the kind of a message about it and its flags.
+/// State of a link from the kind of a message about it and its flags.
 fn state_of(kind: u16, flags: u32) -> LinkState {
     const UP: u32 = 1; // IFF_UP
     const CARRIER: u32 = 0x1_0000; // IFF_LOWER_UP

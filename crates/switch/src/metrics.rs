@@ -17,10 +17,10 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Listens on `address`, which must be of this machine alone.
+/// Listens on `address`, which must be a loopback address.
 ///
 /// # Errors
-/// If the address is not a loopback address, or taken.
+/// If the address is not a loopback address, or is in use.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     if !address.ip().is_loopback() {
         let message =
@@ -30,22 +30,22 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))
 }
 
-/// Answers on `listener` with the last snapshot, in a thread with the usual priority. `names`: of
+/// Serves the last snapshot on `listener`, from a thread with normal priority. `names`: names of
 /// the ports.
 pub(crate) fn serve(listener: TcpListener, names: Vec<String>, watch: Arc<Watch>) {
     std::thread::spawn(move || {
         take_usual_priority();
         let counters = move || watch.latest().map(|snapshot| page(&names, &snapshot)).unwrap_or_default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build();
-        // Forwarding goes on without a server.
+        // Forwarding continues without a server.
         let _ = runtime.and_then(|runtime| runtime.block_on(accept(listener, Arc::new(counters))));
     });
 }
 
-/// A page of all counters at this moment.
+/// Creates a page of all counters.
 type Counters = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// The longest time that one connection may take: a peer that stalls holds no socket for longer.
+/// Longest time for one connection: a stalled peer cannot occupy a socket for longer.
 const CONNECTION_MAX: Duration = Duration::from_secs(10);
 
 /// Accepts connections until the process ends.
@@ -55,7 +55,7 @@ async fn accept(listener: TcpListener, counters: Counters) -> io::Result<()> {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => drop(tokio::spawn(attend(stream, Arc::clone(&counters)))),
-            // The system has no room for more connections until some of the present ones end.
+            // The system has no room for more connections until some end.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
     }
@@ -72,7 +72,7 @@ async fn attend(stream: tokio::net::TcpStream, counters: Counters) {
         .keep_alive(false)
         .title_case_headers(true)
         .serve_connection(TokioIo::new(stream), service);
-    // A peer that leaves early or stalls gets nothing.
+    // A peer that leaves early or stalls gets no answer.
     let _ = tokio::time::timeout(CONNECTION_MAX, connection).await;
 }
 
@@ -89,10 +89,10 @@ fn answer<B>(request: &Request<B>, counters: &dyn Fn() -> String) -> Response<St
     answer
 }
 
-/// Why a request gets no counters, as a status code and a sentence.
+/// Reason for refusing a request, as a status code and a sentence.
 fn refusal<B>(request: &Request<B>) -> Option<(StatusCode, &'static str)> {
-    // A page of somebody else may have its name resolve to this machine: its requests name another
-    // host.
+    // The name of a foreign page may resolve to this machine (DNS rebinding), but its requests name
+    // another host.
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let is_local = hosts.next().and_then(|host| host.to_str().ok()).is_some_and(is_loopback);
     if !is_local || hosts.next().is_some() {
@@ -113,7 +113,7 @@ fn refusal<B>(request: &Request<B>) -> Option<(StatusCode, &'static str)> {
 /// loopback address, with or without a port.
 fn is_loopback(host: &str) -> bool {
     let without_port = match host.rsplit_once(':') {
-        // What follows the last colon of an address in brackets is no port.
+        // In a bracketed address, the text after the last colon is not a port.
         Some((name, port)) if !port.ends_with(']') => {
             if port.parse::<u16>().is_err() {
                 return false;
@@ -134,7 +134,7 @@ fn is_loopback(host: &str) -> bool {
     }
 }
 
-/// A family of samples in the text format of Prometheus.
+/// A metric family in the text format of Prometheus.
 struct Family<'a> {
     text: &'a mut String,
     name: &'static str,
@@ -151,7 +151,7 @@ impl<'a> Family<'a> {
         self.sample_of("", labels, value);
     }
 
-    /// A sample whose name has a `suffix`, as those of a summary do.
+    /// Adds a sample whose name has a `suffix`, as in a summary.
     fn sample_of(&mut self, suffix: &str, labels: &[(&str, &dyn Display)], value: impl Display) {
         let labels: Vec<_> = labels
             .iter()
@@ -161,12 +161,12 @@ impl<'a> Family<'a> {
     }
 }
 
-/// A label's value: the text format escapes backslash, quotation mark and line feed.
+/// Escapes a label's value: backslash, quotation mark and line feed.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// Everything that is counted, as a page. `names`: of the ports.
+/// Page of all counters. `names`: names of the ports.
 pub(crate) fn page(names: &[String], snapshot: &Snapshot) -> String {
     let mut text = String::with_capacity(8_192);
     ports(names, snapshot, &mut text);
@@ -308,7 +308,7 @@ mod tests {
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n\n{page}");
         }
-        // Every sample belongs to the family above it.
+        // Every sample belongs to the preceding family.
         let mut family = "";
         for line in page.lines() {
             match line.strip_prefix("# TYPE ") {
@@ -330,7 +330,7 @@ mod tests {
         assert_eq!(text.lines().last(), Some("x{port=\"a\\\\b\\\"c\\nd\"} 1"), "{text}");
     }
 
-    /// What a server that shows a capacity of 7 answers to these lines.
+    /// Answer to these lines from a server that shows a capacity of 7.
     fn answer(address: SocketAddr, lines: &str) -> String {
         let mut stream = TcpStream::connect(address).expect("it listens");
         stream.write_all(format!("{lines}\r\nConnection: close\r\n\r\n").as_bytes()).expect("it reads");

@@ -1,4 +1,4 @@
-//! A switch without its sockets: frames with their times go in, frames with their times come out.
+//! A switch without sockets: frames with their times go in, frames with their times come out.
 
 use crate::addresses::{AddressTable, Forward};
 use crate::capture::{CaptureReport, CaptureWriter, Departure, Held, Loss, Mark, Origin};
@@ -18,18 +18,18 @@ use std::collections::{BTreeMap, VecDeque};
 /// A frame whose last bit leaves at `at`.
 #[derive(Clone, Copy, Debug)]
 pub struct Due {
-    /// When it is to be handed to the neighbour.
+    /// Time at which the neighbour should have the frame.
     pub at: Time,
-    /// Its slot; see [`Pipeline::frame`].
+    /// Slot of the frame; see [`Pipeline::frame`].
     id: u32,
 }
 
-/// Frames by their slots. Buffers are used again.
+/// Frames by slot. Buffers are reused.
 #[derive(Debug, Default)]
 struct Frames {
     frames: Vec<Vec<u8>>,
     rows: Vec<Recorded>,
-    /// Where there is a capture: how they came, and marks of the switch.
+    /// Ingress of each frame and marks of the switch, for a capture.
     origins: Vec<Option<Origin>>,
     marks: Vec<Option<Mark>>,
     free: Vec<u32>,
@@ -56,7 +56,7 @@ impl Frames {
 /// Lost packets of a port by reason.
 type Losses = BTreeMap<&'static str, u64>;
 
-/// What becomes of frames: those that leave wait for their time, those that are lost make room.
+/// Records the fate of packets: sent frames wait for their time, lost frames free their slots.
 struct Outcome<'a> {
     frames: &'a mut Frames,
     due: &'a mut [VecDeque<Due>],
@@ -79,14 +79,14 @@ impl Outcome<'_> {
         }
     }
 
-    /// A frame that its egress port will not see.
+    /// Captures the loss of a frame.
     fn capture(&mut self, id: u32, at: Time, loss: Loss) {
         if let (Some(capture), Some(origin)) = (self.capture.as_mut(), self.frames.origins[id as usize]) {
             capture.lost(origin, at, loss, &self.frames.frames[id as usize]);
         }
     }
 
-    /// The switch marked a frame.
+    /// Captures a mark.
     fn mark(&mut self, id: u32, queue: QueueId, on_arrival: bool, core: &Core) {
         frame::mark(&mut self.frames.frames[id as usize]);
         if self.capture.is_some() {
@@ -97,7 +97,7 @@ impl Outcome<'_> {
     }
 }
 
-/// What the buffer holds, and what `queue` may.
+/// State of the buffer and of `queue`, with its threshold.
 fn held(queue: QueueId, core: &Core) -> Held {
     let limit = core.threshold(queue, Tags::NONE);
     Held { limit, ..bytes_of(queue, core.buffer()) }
@@ -135,7 +135,7 @@ impl Wire for Outcome<'_> {
     fn evicted(&mut self, id: u32, queue: QueueId, at: Time, reason: DropReason, buffer: &Buffer) {
         self.end(id, Fate::Evicted { at, reason });
         let (port, number) = buffer.port_and_priority(queue);
-        // The limit is the policy's to know, which is busy evicting.
+        // No threshold: the policy is busy evicting and cannot be queried.
         let (event, held) = (PacketEvent::Evicted, bytes_of(queue, buffer));
         self.capture(id, at, Loss::Switch { event, port, queue: number, reason, held });
         self.frames.free.push(id);
@@ -156,7 +156,7 @@ impl Wire for Outcome<'_> {
     }
 }
 
-/// Headers, addresses, the delay line and the [`Driver`].
+/// Header parser, address table, delay line and [`Driver`].
 #[derive(Debug)]
 pub struct Pipeline {
     driver: Driver,
@@ -166,22 +166,22 @@ pub struct Pipeline {
     delay: Time,
     overhead: u32,
     largest: usize,
-    /// In the delay line, by time.
+    /// The delay line, by time.
     pending: VecDeque<(Incoming, u32)>,
     frames: Frames,
     due: Vec<VecDeque<Due>>,
     tallies: Vec<Tallies>,
-    /// By port.
+    /// Losses by port.
     losses: Vec<Losses>,
     peaks: Peaks,
-    /// By queue: how long packets that were sent had been stored.
+    /// By queue: time in the buffer of sent packets.
     stays: Vec<Durations>,
     record: Option<RecordWriter>,
     capture: Option<CaptureWriter>,
 }
 
 impl Pipeline {
-    /// The switch of a file, as it begins.
+    /// The switch of a file, in its initial state.
     ///
     /// # Errors
     /// As [`crate::core_of`].
@@ -220,39 +220,39 @@ impl Pipeline {
         })
     }
 
-    /// Captures what its ports see from now on.
+    /// Adds a capture of all ports.
     #[must_use]
     pub fn with_capture(mut self, capture: Option<CaptureWriter>) -> Self {
         self.capture = capture;
         self
     }
 
-    /// As [`Self::with_capture`], for a pipeline that is in its place already.
+    /// Sets a capture like [`Self::with_capture`], for an existing pipeline.
     #[cfg(target_os = "linux")]
     pub(crate) fn set_capture(&mut self, capture: Option<CaptureWriter>) {
         self.capture = capture;
     }
 
-    /// Brings the record to its file, with the moment before which no packet is missing in it.
+    /// Flushes the record, with the time until which it is complete.
     pub fn mark_record(&mut self) {
         let Some(record) = &mut self.record else { return };
         let open = self.frames.rows.iter().filter(|row| !row.is_settled()).map(|row| row.incoming.at).min();
         record.mark(self.driver.earliest().min(open.unwrap_or(Time::MAX)));
     }
 
-    /// What decides.
+    /// The driver.
     #[must_use]
     pub const fn driver(&self) -> &Driver {
         &self.driver
     }
 
-    /// By port.
+    /// Counts by port.
     #[must_use]
     pub fn tallies(&self) -> &[Tallies] {
         &self.tallies
     }
 
-    /// The same, for whoever moves the frames.
+    /// Counts of `port`, for the shell.
     pub fn tallies_mut(&mut self, port: u16) -> &mut Tallies {
         &mut self.tallies[usize::from(port)]
     }
@@ -262,7 +262,7 @@ impl Pipeline {
         self.losses[port].iter().map(|(reason, packets)| (*reason, *packets))
     }
 
-    /// The same of all ports.
+    /// Packets of all queues that the core refused or evicted, by reason.
     #[must_use]
     pub fn losses(&self) -> BTreeMap<&'static str, u64> {
         let mut all = Losses::new();
@@ -272,40 +272,40 @@ impl Pipeline {
         all
     }
 
-    /// The most that was stored since [`Self::forget_peaks`].
+    /// Peak occupancy since [`Self::forget_peaks`].
     #[must_use]
     pub const fn peaks(&self) -> &Peaks {
         &self.peaks
     }
 
-    /// How long the packets that left queue `index` had been stored.
+    /// Time in the buffer of packets that left queue `index`.
     #[must_use]
     pub fn stays(&self, index: usize) -> &Durations {
         &self.stays[index]
     }
 
-    /// Peaks begin anew.
+    /// Starts a new interval for peaks.
     pub fn forget_peaks(&mut self) {
         self.peaks.clear();
     }
 
-    /// Frames that the capture left out; `None`: there is no capture.
+    /// Number of frames that the capture left out; `None` without a capture.
     #[must_use]
     pub fn left_out(&self) -> Option<u64> {
         self.capture.as_ref().map(CaptureWriter::left_out)
     }
 
-    /// What is wrong with the policy, once.
+    /// Returns a failure of the policy, once.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
         self.driver.take_failure()
     }
 
-    /// `frame` (without check sequence) was received through `port` at `at`. Frames come in the
-    /// order of time.
+    /// Receives `frame` (without check sequence) on `port` at `at`. Frames must come in the order
+    /// of time.
     ///
     /// # Errors
-    /// Why it was discarded; it has been counted.
+    /// The reason for which the frame was discarded; it has been counted.
     pub fn receive(&mut self, port: u16, at: Time, frame: &[u8]) -> Result<(), Discard> {
         let tallies = &mut self.tallies[usize::from(port)];
         tallies.received += 1;
@@ -348,7 +348,8 @@ impl Pipeline {
         Ok(())
     }
 
-    /// A tag decides where its priority was given one, else the code point.
+    /// Priority of a frame: from its tag if the tag's priority is configured, otherwise from the
+    /// code point.
     fn priority(&self, headers: &Headers) -> u8 {
         let of_tag = headers.tag_priority.and_then(|tag| self.priority_of_tag[usize::from(tag)]);
         of_tag.unwrap_or(self.priority_of[usize::from(headers.code_point)])
@@ -358,14 +359,14 @@ impl Pipeline {
         let row = Recorded {
             incoming,
             queue: 0,
-            // Until it is known otherwise: not marked yet.
+            // Preliminary, until the packet leaves.
             fate: Fate::Sent { at: Time::ZERO, marked: false },
         };
         let id = self.frames.insert(frame, row, origin);
         self.pending.push_back((incoming, id));
     }
 
-    /// Time has reached `now`: all that is due is decided.
+    /// Advances the time to `now`, and decides everything that is due.
     pub fn advance(&mut self, now: Time) {
         let Self { driver, pending, frames, due, record, capture, losses, peaks, stays, .. } = self;
         if let Some(capture) = capture {
@@ -374,7 +375,7 @@ impl Pipeline {
         let mut outcome = Outcome { frames, due, record, capture, losses, peaks, stays };
         while let Some(&(incoming, id)) = pending.front().filter(|(incoming, _)| incoming.at <= now) {
             pending.pop_front();
-            // Known before the core is asked, because a refusal writes the row.
+            // Computed before the admission, because a refusal writes the row.
             let at = incoming.at.max(driver.earliest());
             outcome.frames.rows[id as usize].incoming.at = at;
             let counted = driver.arrive(id, &incoming, &mut outcome);
@@ -383,7 +384,7 @@ impl Pipeline {
         driver.advance(now, &mut outcome);
     }
 
-    /// All that is stored or delayed is sent, however late that is.
+    /// Sends all stored and delayed packets, however late.
     pub fn finish(&mut self) {
         if let Some(last) = self.pending.back().map(|(incoming, _)| incoming.at) {
             self.advance(last);
@@ -392,7 +393,7 @@ impl Pipeline {
         driver.finish(&mut Outcome { frames, due, record, capture, losses, peaks, stays });
     }
 
-    /// When something must be decided or sent next.
+    /// Time of the next decision or departure.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
         let due = self.due.iter().filter_map(|due| due.front()).map(|due| due.at).min();
@@ -400,8 +401,8 @@ impl Pipeline {
         [due, arrival, self.driver.next_end()].into_iter().flatten().min()
     }
 
-    /// The frame of `port` that must be with its neighbour by `now`, if there is one. Say when it
-    /// is [`Self::handed_over`].
+    /// Next frame of `port` that is due by `now`, if there is one. Report its handover with
+    /// [`Self::handed_over`].
     #[must_use]
     pub fn next_due(&mut self, port: u16, now: Time) -> Option<Due> {
         let due = &mut self.due[usize::from(port)];
@@ -414,7 +415,7 @@ impl Pipeline {
         &self.frames.frames[due.id as usize]
     }
 
-    /// `due` was given to the interface of `port`, which took it, or refused it.
+    /// Records that the interface of `port` took or refused the frame `due`.
     pub fn handed_over(&mut self, port: u16, due: Due, taken: bool) {
         let (frame, tallies) = (&self.frames.frames[due.id as usize], &mut self.tallies[usize::from(port)]);
         if taken {
@@ -431,11 +432,11 @@ impl Pipeline {
         self.frames.free.push(due.id);
     }
 
-    /// Ends the capture, if there is one: frames that are due are not sent any more. Waits until it
-    /// is written.
+    /// Ends the capture, if there is one, and waits until it is written. Frames that are still due
+    /// are not sent.
     ///
     /// # Errors
-    /// If it could not be written as a whole.
+    /// If the capture could not be written completely.
     pub fn end_capture(&mut self) -> std::io::Result<Option<CaptureReport>> {
         let Some(mut capture) = self.capture.take() else { return Ok(None) };
         for (port, due) in (0..).zip(&mut self.due) {
@@ -452,14 +453,14 @@ impl Pipeline {
     /// Ends the record.
     ///
     /// # Errors
-    /// If it could not be written as a whole.
+    /// If the record could not be written completely.
     pub fn close(&mut self) -> std::io::Result<()> {
         self.record.take().map_or(Ok(()), RecordWriter::finish)
     }
 }
 
 impl Incoming {
-    /// The word for its ECN bits in a record.
+    /// Word for the ECN bits in a record.
     pub(crate) const fn ecn_word(&self) -> &'static str {
         match self.ecn {
             Ecn::NotCapable => "no",

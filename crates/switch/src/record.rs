@@ -1,9 +1,8 @@
-//! What the switch was asked and what it answered, as a file: one line for each packet that asked
-//! for space.
+//! Record of a switch: a file with a line for each packet that requested space, and the verdict.
 //!
 //! The file is a packet trace of the scenario format (`kind = "trace"`), so any policy can be tried
-//! on it; the answers stand in further columns, which `bufferlab switch --verify` compares with
-//! those of the simulator.
+//! on it. The verdicts are in further columns. `bufferlab switch --verify` compares them with those
+//! of the simulator.
 
 use crate::driver::Incoming;
 use bufferlab_core::{DropReason, PacketEvent, Refusal};
@@ -20,32 +19,32 @@ pub use read::{MissingEnd, Record, RecordError, read_record};
 pub const RECORD_FILE: &str = "packets.csv";
 /// Name of the file of the switch in the folder of a record.
 pub const SWITCH_FILE: &str = "switch.toml";
-/// Name of the file that says how far a record is written, in the folder of a record.
+/// Name of the file that states how far a record is written, in the folder of a record.
 pub const PROGRESS_FILE: &str = "progress.csv";
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Sent.
     Sent {
-        /// When its transmission began.
+        /// Start of its transmission.
         at: Time,
-        /// Marked by the switch, on arrival or departure.
+        /// Whether the switch marked the packet, on arrival or departure.
         marked: bool,
     },
     /// Refused on arrival.
     Refused(Refusal),
-    /// Removed after having been stored.
+    /// Removed from its queue without being sent.
     Evicted {
-        /// When.
+        /// Time of the removal.
         at: Time,
-        /// Why.
+        /// Reason of the removal.
         reason: DropReason,
     },
 }
 
 impl Fate {
-    /// Reason for which the switch lost the packet; `None`: it sent the packet.
+    /// Reason of the loss; `None` if the switch sent the packet.
     #[must_use]
     pub const fn loss(self) -> Option<DropReason> {
         match self {
@@ -55,19 +54,19 @@ impl Fate {
     }
 }
 
-/// A packet that asked for space.
+/// A packet that requested space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// As it came.
+    /// The arrival.
     pub incoming: Incoming,
-    /// Queue of its port that it asked for.
+    /// Queue of its port in which it requested space.
     pub queue: u8,
-    /// What became of it.
+    /// Fate of the packet.
     pub fate: Fate,
 }
 
 impl Recorded {
-    /// When the switch decided what became of it.
+    /// Time at which the fate was decided.
     #[must_use]
     pub const fn decided(&self) -> Time {
         match self.fate {
@@ -76,7 +75,7 @@ impl Recorded {
         }
     }
 
-    /// Whether the switch has decided.
+    /// Whether the fate is decided.
     pub(crate) fn is_settled(&self) -> bool {
         !matches!(self.fate, Fate::Sent { at: Time::ZERO, .. })
     }
@@ -84,29 +83,29 @@ impl Recorded {
 
 /// Writes a record.
 ///
-/// A record must be readable however its switch ends, so lines reach the file whole, and `mark`
-/// notes from time to time up to which moment none is missing.
+/// A record must be readable however its switch ends. Lines therefore reach the file whole, and
+/// `mark` periodically notes the time until which no line is missing.
 #[derive(Debug)]
 pub struct RecordWriter {
     out: BufWriter<File>,
     progress: File,
     names: Vec<String>,
-    /// The line being written; its memory is used again.
+    /// The line being written; its memory is reused.
     line: Vec<u8>,
-    /// Lines written, and those of them that the last mark knows.
+    /// Number of lines, and number of lines at the last mark.
     packets: u64,
     marked: u64,
-    /// The first error: rows behind it are not written.
+    /// The first error; later rows are not written.
     failed: Option<io::Error>,
 }
 
-/// The state of a record that has its end.
+/// State of a completed record.
 const COMPLETE: &str = "complete";
 
 const COLUMNS: &str = "time_ps,src,dst,size_bytes,priority,flow,ecn,queue,fate,reason,marked,at_ps";
 
 impl RecordWriter {
-    /// A record in `folder`, which is made, of a switch with these ports, read from `text`.
+    /// Creates `folder` and a record in it, for a switch with these ports, whose file is `text`.
     ///
     /// # Errors
     /// If the folder or a file cannot be written.
@@ -144,14 +143,13 @@ impl RecordWriter {
                 writeln!(line, "{},{},0,{}", PacketEvent::Evicted.name(), reason.name(), at.0)
             }
         }?;
-        // A line at a time: the buffer hands over what it has before a line that it has no room
-        // for.
+        // Write a whole line at a time: the buffer flushes before a line that does not fit.
         self.out.write_all(line)?;
         self.packets += 1;
         Ok(())
     }
 
-    /// Brings all lines to the file. Whatever arrived before `settled` has its line.
+    /// Flushes all lines. Every packet that arrived before `settled` has its line.
     pub(crate) fn mark(&mut self, settled: Time) {
         if self.failed.is_none() && self.packets > self.marked {
             self.marked = self.packets;
@@ -168,7 +166,7 @@ impl RecordWriter {
     /// Ends the record.
     ///
     /// # Errors
-    /// The first error of all rows.
+    /// The first error of any row.
     pub fn finish(mut self) -> io::Result<()> {
         match self.failed.take() {
             Some(error) => Err(error),

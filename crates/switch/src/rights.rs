@@ -1,17 +1,17 @@
-//! Rights that are given up, for ever: whatever a frame makes the switch do, it has none.
+//! Gives up rights permanently, so that no frame can make the switch misuse them.
 
 use caps::CapSet;
 use nix::errno::Errno;
 use nix::unistd::{Gid, Uid, geteuid, setgroups, setresgid, setresuid};
 
-/// User and group that have no files (nobody).
+/// User and group without files (`nobody`).
 const NOBODY: u32 = 65_534;
 
-/// Gives up everything that the calling thread may, and thus what threads may that it starts from
-/// now on: capabilities, also those that a program could bring back, and the gain of rights by
-/// starting one.
+/// Gives up all capabilities of the calling thread, including those that a program could regain,
+/// and the right to gain rights by starting a program. Threads started later inherit this.
 pub(crate) fn give_up() {
-    // It takes a capability to shrink this set, so it goes first. Whoever has none cannot lose any.
+    // Shrinking this set needs a capability, so it goes first. A thread without it has nothing to
+    // lose.
     let _ = caps::clear(None, CapSet::Bounding);
     for set in [CapSet::Ambient, CapSet::Inheritable, CapSet::Effective, CapSet::Permitted] {
         let _ = caps::clear(None, set);
@@ -19,13 +19,13 @@ pub(crate) fn give_up() {
     let _ = nix::sys::prctl::set_no_new_privs();
 }
 
-/// If this process is root's, it becomes that of the user who called sudo(8), or of nobody; then it
-/// gives up everything else. To be called while the process has one thread: the others would keep
-/// their capabilities.
+/// If this process is root's, changes its user to the caller of sudo(8), or to `nobody`. Then gives
+/// up all capabilities. The process must have only one thread: others would keep their
+/// capabilities.
 ///
 /// # Errors
-/// If the user cannot be changed. In a user namespace that knows no other user, root is no more
-/// than its owner outside, and stays.
+/// If the user cannot be changed. In a user namespace without other users, root has only the rights
+/// of its owner outside, and stays.
 pub(crate) fn give_up_as_process() -> Result<(), Errno> {
     let _ = caps::clear(None, CapSet::Bounding);
     let (user, group) = successor(|name| std::env::var(name).ok());
@@ -40,13 +40,13 @@ pub(crate) fn give_up_as_process() -> Result<(), Errno> {
     Ok(())
 }
 
-/// User and group after root.
+/// User and group that replace root.
 fn successor(variable: impl Fn(&str) -> Option<String>) -> (u32, u32) {
     let id = |name| variable(name)?.parse().ok().filter(|&id: &u32| id != 0);
     id("SUDO_UID").zip(id("SUDO_GID")).unwrap_or((NOBODY, NOBODY))
 }
 
-/// Whether the user namespace knows `id`: user_namespaces(7).
+/// Whether the user namespace maps `id`: user_namespaces(7).
 fn is_mapped(map: &str, id: u32) -> bool {
     let text = std::fs::read_to_string(map).unwrap_or_default();
     text.lines().any(|line| {

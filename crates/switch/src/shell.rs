@@ -1,4 +1,4 @@
-//! The thin shell around the [`Pipeline`]: sockets, the kernel's time stamps, and waiting.
+//! The shell around the [`Pipeline`]: sockets, the kernel's timestamps, and waiting.
 
 use crate::awake::Awake;
 use crate::capture::{CaptureReport, CaptureWriter};
@@ -25,25 +25,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Why a switch cannot go on.
+/// Reason for which a switch cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ShellError {
-    /// An interface is not there.
+    /// An interface does not exist.
     #[error("there is no interface \"{name}\" here; `ip link` shows: {known}")]
     NoInterface {
-        /// As it is called in the file.
+        /// Name in the file.
         name: String,
-        /// What there is.
+        /// Existing interfaces.
         known: String,
     },
     /// The system refused.
     #[error("{what} of \"{interface}\": {source}{}", advice(*source))]
     System {
-        /// What was tried.
+        /// The attempted operation.
         what: &'static str,
-        /// On which interface.
+        /// The interface.
         interface: String,
-        /// Why not.
+        /// The system's error.
         source: Errno,
     },
     /// The policy, its scheduler or its marking rule does not fit.
@@ -55,8 +55,8 @@ pub enum ShellError {
     /// Counters cannot be shown.
     #[error("cannot show metrics: {0}")]
     Metrics(std::io::Error),
-    /// What names captures at the end cannot be started.
-    #[error("cannot start what gives captures their names: {0}")]
+    /// The process that renames captures cannot be started.
+    #[error("cannot start the process that renames captures: {0}")]
     Captures(std::io::Error),
     /// Root's rights cannot be given up.
     #[error("cannot give up the rights of root: {0}")]
@@ -72,76 +72,75 @@ fn advice(source: Errno) -> &'static str {
     }
 }
 
-/// When to stop.
+/// Stop condition of a run.
 #[derive(Debug)]
 pub struct Stopping<'a> {
-    /// Somebody wants it.
+    /// Set to stop.
     pub wanted: &'a AtomicBool,
-    /// After so long; [`Time::MAX`]: never.
+    /// Duration; [`Time::MAX`] means no limit.
     pub after: Time,
 }
 
-/// How to run.
+/// Options of a run.
 #[derive(Debug)]
 pub struct RunOptions<'a> {
-    /// Where to write what was asked and answered.
+    /// Record of packets and verdicts.
     pub record: Option<RecordWriter>,
-    /// What writes a capture of every port.
+    /// Writer of captures of all ports.
     pub capture: Option<CaptureWriter>,
-    /// Whether to ask for real-time priority: without it, other programs delay frames by
+    /// Whether to request real-time priority. Without it, other programs delay frames by
     /// milliseconds.
     pub real_time: bool,
-    /// Whether threads of the lowest class (`SCHED_IDLE`) keep all cores awake: a core that sleeps
-    /// wakes late, on virtual machines by hundreds of microseconds.
+    /// Whether threads of the lowest class (`SCHED_IDLE`) keep all cores awake. A sleeping core
+    /// wakes up late, on virtual machines by hundreds of microseconds.
     pub keep_awake: bool,
-    /// Where to show counters for Prometheus; a loopback address.
+    /// Loopback address for Prometheus counters.
     pub metrics: Option<SocketAddr>,
-    /// Whether the whole process becomes that of another user than root, for ever; else the calling
-    /// thread alone gives up its capabilities. Only for a process that has one thread.
+    /// Whether the whole process permanently changes from root to another user. Otherwise only the
+    /// calling thread gives up its capabilities. Requires a process with one thread.
     pub change_user: bool,
-    /// Told at once what happens to interfaces.
+    /// Called at each state change of an interface.
     pub tell: Option<fn(&str)>,
-    /// When to stop.
+    /// Stop condition.
     pub stopping: Stopping<'a>,
 }
 
-/// What a run did.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Summary {
-    /// How long it ran.
+    /// Duration of the run.
     pub ran: Time,
-    /// Time zero of the switch by the system's clock (ns since 1970).
+    /// Time zero of the switch by the system clock (ns since 1970).
     pub epoch_ns: u64,
-    /// By port.
+    /// Counts by port.
     pub tallies: Vec<Tallies>,
-    /// Arrivals for times that had been decided already.
+    /// Arrivals with times for which decisions were already final.
     pub late_arrivals: u64,
-    /// How late frames were handed over.
+    /// Lateness of handed-over frames.
     pub lateness: Durations,
-    /// CPU time that a hypervisor gave to others meanwhile, of all cores of this machine: frames
-    /// may be late by as much. `None`: the kernel does not say.
+    /// CPU time of all cores that a hypervisor gave to other machines during the run (steal time).
+    /// Frames may be late by this time. `None`: the kernel does not report it.
     pub stolen: Option<Time>,
-    /// Frames that the kernel dropped because the process did not come: they have left no trace in
-    /// the record.
+    /// Frames that the kernel dropped because the process was too slow. They are not in the record.
     pub missed: u64,
-    /// What the capture holds, or why it could not be written.
+    /// Content of the capture, or its error.
     pub capture: std::io::Result<Option<CaptureReport>>,
-    /// What to know before trusting the lateness.
+    /// Remarks to read before trusting the lateness.
     pub notes: Vec<String>,
-    /// The core as it ended.
+    /// The final state.
     pub pipeline: Pipeline,
 }
 
-/// Frames of a burst that are read from one port before another one is looked at.
+/// Maximum number of frames read from one port before the next port.
 const BURST: usize = 256;
 
-/// How long lines of the record, and what they say of other packets, may wait for their file.
+/// Longest time that lines of the record may wait to be written.
 const RECORD_INTERVAL: Time = Time::from_ms(250);
 
-/// Changes of interfaces that are kept for the summary.
+/// Number of interface changes listed in the summary.
 const CHANGES_KEPT: usize = 20;
 
-/// A switch with open sockets, which has given up its rights.
+/// A switch with open sockets that has given up its rights.
 pub struct Opened<'a> {
     shell: Shell,
     capture: Option<CaptureWriter>,
@@ -151,8 +150,8 @@ pub struct Opened<'a> {
     stopping: Stopping<'a>,
 }
 
-/// Opens the interfaces of `file`. Frames wait from then on. The rights are given up, as
-/// [`RunOptions::change_user`] says: capabilities of all sets, and the gain of new ones. Threads
+/// Opens the interfaces of `file`, which queue frames from now on. Gives up rights as
+/// [`RunOptions::change_user`] states: capabilities of all sets, and the gain of new ones. Threads
 /// that are started later have none either.
 ///
 /// # Errors
@@ -193,14 +192,14 @@ pub fn open<'a>(file: &SwitchFile, options: RunOptions<'a>) -> Result<Opened<'a>
 }
 
 impl Opened<'_> {
-    /// Forwards until it is stopped. `watch`: where to leave snapshots; `ready`: told that frames
-    /// are forwarded from now on.
+    /// Forwards until it is stopped. `watch` receives snapshots; `ready` receives a message once
+    /// frames are forwarded.
     ///
     /// # Errors
     /// [`ShellError`].
     pub fn run(self, watch: Option<Arc<Watch>>, ready: Option<Sender<()>>) -> Result<Summary, ShellError> {
         let Self { mut shell, mut capture, listener, names, keep_awake, stopping } = self;
-        // Whoever watches wants to see things move, Prometheus asks every few seconds.
+        // A terminal needs frequent updates; Prometheus polls every few seconds.
         let between = Time::from_ms(if watch.is_some() { 100 } else { 500 });
         let watch = watch.or_else(|| listener.is_some().then(Arc::default));
         if let (Some(listener), Some(watch)) = (listener, &watch) {
@@ -215,7 +214,7 @@ impl Opened<'_> {
         }
         shell.pipeline.set_capture(capture);
         if let Some(ready) = ready {
-            // Whoever does not wait does not listen.
+            // The receiver may be gone if the caller does not wait.
             let _ = ready.send(());
         }
         let stolen = stolen();
@@ -239,7 +238,7 @@ impl Opened<'_> {
     }
 }
 
-/// Real-time priority of this thread, where the system allows it; else what that means.
+/// Requests real-time priority for this thread. Returns a remark if the system refuses.
 fn ask_for_priority() -> Vec<String> {
     use thread_priority::{
         RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
@@ -252,7 +251,7 @@ fn ask_for_priority() -> Vec<String> {
     match asked {
         Ok(()) => Vec::new(),
         Err(_) => {
-            // Sleeps of other threads are stretched by 50 us.
+            // The system stretches sleeps of other threads by 50 us.
             let _ = nix::sys::prctl::set_timerslack(1);
             vec![
                 "no real-time priority (CAP_SYS_NICE): other programs may delay frames by milliseconds"
@@ -262,44 +261,43 @@ fn ask_for_priority() -> Vec<String> {
     }
 }
 
-/// CPU time that a hypervisor gave to others since this machine was started: proc(5), `stat`.
+/// Steal time since this machine was started: proc(5), `stat`.
 fn stolen() -> Option<Time> {
-    // The kernel counts in hundredths of a second, whatever its own clock.
+    // The kernel reports hundredths of a second, independent of its internal clock.
     const MS_PER_TICK: u64 = 10;
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     let ticks: u64 = stat.lines().next()?.split_whitespace().nth(8)?.parse().ok()?;
     Some(Time::from_ms(ticks * MS_PER_TICK))
 }
 
-/// Time zero lies before the first frame: a replay needs room for its way to the switch.
+/// Time zero is before the first frame: a replay needs time for the frame's way to the switch.
 const EPOCH_OFFSET_NS: u64 = 1_000_000;
 
 struct Shell {
     interfaces: Vec<Interface>,
     links: LinkWatch,
-    /// Time zero of the switch by the system's clock (ns).
+    /// Time zero of the switch by the system clock (ns).
     epoch_ns: u64,
     pipeline: Pipeline,
     lateness: Durations,
     reading: Reading,
-    /// By port, without and with a tag: frames that the kernel dropped because nobody had read
-    /// those before.
+    /// By port, without and with a tag: frames that the kernel dropped because its queue was full.
     missed: Vec<[u32; 2]>,
-    /// Of this turn: when, through which port, where in `contents`.
+    /// Arrivals of this iteration: time, port, range in `contents`.
     arrivals: Vec<(Time, u16, std::ops::Range<usize>)>,
     contents: Vec<u8>,
     tell: Option<fn(&str)>,
-    /// Changes of interfaces.
+    /// Number of interface changes.
     changes: usize,
-    /// What to know before trusting the run.
+    /// Remarks to read before trusting the run.
     notes: Vec<String>,
 }
 
-/// What waits to be read.
+/// Sockets with data.
 struct Ready {
-    /// By port: a frame, and one with a tag.
+    /// By port: a frame without a tag, a frame with one.
     ports: Vec<[bool; 2]>,
-    /// News of interfaces.
+    /// Interface changes.
     links: bool,
 }
 
@@ -313,11 +311,11 @@ impl Shell {
         Time::from_ns(now_ns().saturating_sub(self.epoch_ns))
     }
 
-    /// One turn: wait until something comes or is due, read what has come, decide, send.
+    /// One iteration: wait until a frame arrives or is due, read, decide, send.
     fn step(&mut self, until: Time) -> Result<(), ShellError> {
         let ready = self.wait(until);
-        // The clock is read before the sockets: whatever is stamped before has been read then, but
-        // for what is on its way.
+        // The clock is read before the sockets, so all frames with earlier timestamps are read in
+        // this iteration, except those still in the kernel's receive path.
         let now = self.now();
         if ready.links {
             for (port, state) in self.links.read(&self.interfaces) {
@@ -331,7 +329,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Sleeps until something is due or comes.
+    /// Sleeps until a frame is due or arrives.
     fn wait(&self, until: Time) -> Ready {
         const LONGEST: Time = Time::from_ms(50);
         let now = self.now();
@@ -340,7 +338,7 @@ impl Shell {
         let sockets = self.interfaces.iter().flat_map(Interface::sockets).chain([self.links.socket()]);
         let mut sockets: Vec<_> = sockets.map(|socket| PollFd::new(socket, PollFlags::POLLIN)).collect();
         let timeout = TimeSpec::new((span / 1_000_000_000) as i64, (span % 1_000_000_000) as i64);
-        // Interrupted or not: what is ready is read.
+        // Whether interrupted or not, the sockets with data are read.
         let _ = ppoll(&mut sockets, Some(timeout), None);
         let is_ready = |socket: &PollFd<'_>| socket.any().unwrap_or(true);
         let (pairs, links) = sockets.as_chunks::<2>();
@@ -361,16 +359,16 @@ impl Shell {
                 }
             }
         }
-        // Ports are read one after the other; frames count in the order of their time stamps.
+        // Ports are read one after the other, but frames are ordered by their timestamps.
         self.arrivals.sort_by_key(|(at, port, range)| (*at, *port, range.start));
         for (at, port, range) in &self.arrivals {
-            // Counted where it was discarded.
+            // The pipeline has counted a discarded frame.
             let _ = self.pipeline.receive(*port, *at, &self.contents[range.clone()]);
         }
         Ok(())
     }
 
-    /// False: nothing is there.
+    /// Reads one frame. Returns false if there is none.
     fn read_one(&mut self, port: usize, tagged: bool) -> Result<bool, ShellError> {
         let received = self.interfaces[port].read(tagged, &mut self.reading)?;
         let Some(received) = received else { return Ok(false) };
@@ -385,7 +383,7 @@ impl Shell {
         }
         let (frame, start) = (received.frame, self.contents.len());
         match received.tag {
-            // Where it was before the kernel took it off.
+            // Reinsert the tag where the kernel removed it.
             Some(tag) if frame.len() >= 12 => {
                 for part in [&frame[..12], &tag, &frame[12..]] {
                     self.contents.extend_from_slice(part);
@@ -404,11 +402,11 @@ impl Shell {
         Ok(true)
     }
 
-    /// The interface of `port` is in `state` since `at`: if that is new, it is told and goes into
+    /// Records `state` of the interface of `port` since `at`. A change is announced and added to
     /// the summary.
     fn note_link(&mut self, port: usize, state: LinkState, at: Time) {
         let link = &mut self.pipeline.tallies_mut(port as u16).link;
-        // A removed one does not come back: another one may have its name.
+        // A removed interface does not return: a new one may have the same name.
         if *link == state || *link == LinkState::Removed {
             return;
         }
@@ -420,7 +418,7 @@ impl Shell {
             tell(&note);
         }
         self.changes += 1;
-        // The first of them explain the counters; how many followed says the rest.
+        // The first changes explain the counters. For the rest their number is enough.
         if self.changes <= CHANGES_KEPT {
             self.notes.push(note);
         }
@@ -448,17 +446,17 @@ impl Shell {
         self.missed.iter().flatten().map(|&count| u64::from(count)).sum()
     }
 
-    /// Leaves a snapshot; `snapshot` is memory for the next one.
+    /// Publishes a snapshot; `snapshot` is memory for the next one.
     fn show(&mut self, watch: &Watch, start: Time, snapshot: &mut Box<Snapshot>) {
         snapshot.take(&self.pipeline, &self.lateness);
         (snapshot.at, snapshot.missed) = (self.now().saturating_sub(start), self.missed());
-        // Peaks that nobody has seen stay.
+        // Peaks accumulate until a snapshot is published.
         if watch.publish(snapshot) {
             self.pipeline.forget_peaks();
         }
     }
 
-    /// `before`: CPU time that had been stolen when it began.
+    /// Creates the summary. `before`: steal time at the start.
     fn finish(mut self, ran: Time, before: Option<Time>) -> Summary {
         let stolen = stolen().zip(before).map(|(now, before)| now.saturating_sub(before));
         if let Some(more) = self.changes.checked_sub(CHANGES_KEPT).filter(|&more| more > 0) {

@@ -1,7 +1,7 @@
-//! What a switch has counted and holds at one moment: for Prometheus, and for a terminal.
+//! Counters and occupancy of a switch at one moment, for Prometheus and for a terminal.
 //!
-//! The thread that forwards fills a snapshot of its own and exchanges it with the one that others
-//! read. It never waits: whoever reads keeps the old one for a moment longer.
+//! The forwarding thread fills a private snapshot and exchanges it with the published one. It never
+//! waits: if a reader holds the published snapshot, the reader's version stays for a moment longer.
 
 use crate::lateness::Durations;
 use crate::pipeline::Pipeline;
@@ -13,60 +13,60 @@ use std::sync::Mutex;
 /// A port.
 #[derive(Clone, Debug, Default)]
 pub struct PortSnapshot {
-    /// What was counted outside of the core.
+    /// Counts outside the core.
     pub tallies: Tallies,
-    /// Packets that its queues lost, by reason.
+    /// Packets lost by its queues, by reason.
     pub losses: Vec<(&'static str, u64)>,
 }
 
 /// A queue.
 #[derive(Clone, Debug, Default)]
 pub struct QueueSnapshot {
-    /// Its port.
+    /// Port of the queue.
     pub port: u16,
-    /// Its priority at the port.
+    /// Priority of the queue at the port.
     pub priority: u8,
-    /// Bytes that it holds.
+    /// Stored bytes.
     pub bytes: u64,
-    /// The most that it held since the last snapshot (bytes).
+    /// Peak occupancy since the last snapshot (bytes).
     pub peak: u64,
-    /// The policy's limit (bytes), if it has one.
+    /// The policy's threshold (bytes), if there is one.
     pub threshold: Option<u64>,
-    /// What the core has counted.
+    /// Counters of the core.
     pub counters: Counters,
 }
 
-/// A switch.
+/// State of a switch.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// Time since the switch began.
+    /// Time since the switch started.
     pub at: Time,
-    /// By port.
+    /// States of the ports.
     pub ports: Vec<PortSnapshot>,
-    /// By port and priority.
+    /// States of the queues, by port and priority.
     pub queues: Vec<QueueSnapshot>,
     /// Bytes stored.
     pub occupancy: u64,
-    /// The most that was stored since the last snapshot (bytes).
+    /// Peak occupancy since the last snapshot (bytes).
     pub peak: u64,
-    /// Bytes that can be stored.
+    /// Capacity (bytes).
     pub capacity: u64,
     /// Lateness of frames: p50, p99, p99.9, largest (ns).
     pub lateness_ns: [u64; 4],
-    /// Lateness of all frames together (ns).
+    /// Sum of the lateness of all frames (ns).
     pub lateness_sum_ns: u64,
-    /// Frames of that.
+    /// Number of frames in that sum.
     pub handed_over: u64,
-    /// Arrivals for times that had been decided already.
+    /// Arrivals with times for which decisions were already final.
     pub late_arrivals: u64,
     /// Frames that the system dropped before they were read.
     pub missed: u64,
-    /// Frames that the capture left out; `None`: there is no capture.
+    /// Number of frames that the capture left out; `None` without a capture.
     pub left_out: Option<u64>,
 }
 
 impl Snapshot {
-    /// Takes everything of `pipeline` anew; its memory is used again.
+    /// Copies the state of `pipeline`; memory is reused.
     pub fn take(&mut self, pipeline: &Pipeline, lateness: &Durations) {
         let core = pipeline.driver().core();
         let buffer = core.buffer();
@@ -104,7 +104,7 @@ impl Snapshot {
     }
 }
 
-/// Where the switch leaves its snapshots, and others find the last one.
+/// Shared place of the last snapshot.
 #[derive(Debug, Default)]
 pub struct Watch {
     latest: Mutex<Option<Box<Snapshot>>>,
@@ -117,8 +117,8 @@ impl Watch {
         self.latest.lock().ok()?.as_deref().cloned()
     }
 
-    /// Leaves `snapshot`, and takes an older one in its place. False: somebody reads right now, and
-    /// frames do not wait.
+    /// Publishes `snapshot` and takes an older one for reuse. Returns false if a reader holds the
+    /// lock, because forwarding must not wait.
     pub fn publish(&self, snapshot: &mut Box<Snapshot>) -> bool {
         let Ok(mut latest) = self.latest.try_lock() else { return false };
         match latest.as_mut() {

@@ -1,5 +1,4 @@
-//! Raw sockets of the ports: what they see, what they ask the kernel for, and how a frame is read
-//! and sent.
+//! Raw sockets of the ports: their filters and options, and how frames are read and sent.
 
 use crate::config::SwitchFile;
 use crate::frame::TAG_BYTES;
@@ -9,7 +8,7 @@ use crate::tallies::LinkState;
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
-// The macros below name the second and the third without a path.
+// The macros below use the second and the third name without a path.
 use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce, ReceiveTimestampns, RxqOvfl};
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, bind, recv,
@@ -22,8 +21,8 @@ use std::io::IoSliceMut;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 sockopt_impl!(
-    /// Adds a membership of packet(7) to a socket. The kernel takes it back when the socket closes,
-    /// however that happens.
+    /// Adds a membership of packet(7) to a socket. The kernel removes it when the socket closes,
+    /// even after a crash.
     AddMembership,
     SetOnly,
     libc::SOL_PACKET,
@@ -31,7 +30,7 @@ sockopt_impl!(
     libc::packet_mreq
 );
 sockopt_impl!(
-    /// Puts a header before each frame that says what a card would still have to do
+    /// Puts a header before each frame that states what a card would still have to do
     /// (`virtio_net_hdr` of linux/virtio_net.h).
     VnetHeader,
     SetOnly,
@@ -41,7 +40,7 @@ sockopt_impl!(
 );
 
 sockopt_impl!(
-    /// Tells what the kernel took off a frame: its VLAN tag (`tpacket_auxdata` of
+    /// Reports what the kernel removed from a frame: its VLAN tag (`tpacket_auxdata` of
     /// linux/if_packet.h).
     AuxData,
     SetOnly,
@@ -61,13 +60,13 @@ pub(crate) struct Interface {
     pub(crate) name: String,
     /// Interface index of the kernel.
     pub(crate) index: usize,
-    /// Whether it worked when it was opened.
+    /// State at opening.
     pub(crate) state: LinkState,
     data: OwnedFd,
-    /// Sees only frames with a VLAN tag, which the kernel takes off before a raw socket may see it,
-    /// and tells.
+    /// Receives only frames with a VLAN tag. The kernel removes the tag before a raw socket sees
+    /// the frame, and reports it.
     tagged: OwnedFd,
-    /// Sends; receives nothing.
+    /// Sends only.
     out: OwnedFd,
 }
 
@@ -80,22 +79,22 @@ pub(crate) struct Reading {
 
 /// A frame that was read.
 pub(crate) struct Received<'a> {
-    /// Without check sequence; cut one byte after the longest that is forwarded.
+    /// The frame without check sequence; truncated one byte after the longest forwarded length.
     pub(crate) frame: &'a mut [u8],
-    /// By the system's clock (ns), if the kernel stamped it.
+    /// Timestamp of the system clock (ns), if the kernel set one.
     pub(crate) stamp_ns: Option<u64>,
-    /// Frames that the kernel dropped since the socket was opened, if it said so.
+    /// Frames that the kernel dropped since the socket was opened, if reported.
     pub(crate) dropped: Option<u32>,
-    /// The VLAN tag that the kernel took off.
+    /// The VLAN tag that the kernel removed.
     pub(crate) tag: Option<[u8; TAG_BYTES]>,
-    /// Where the sum of an unfinished checksum begins, and the place of the checksum behind that.
+    /// Start of the sum of an unfinished checksum, and the checksum's offset from there.
     pub(crate) checksum: Option<(usize, usize)>,
 }
 
 impl Reading {
-    /// For frames of at most `largest` bytes.
+    /// Memory for frames of at most `largest` bytes.
     pub(crate) fn new(largest: usize) -> Self {
-        // One byte more tells a longer frame, and a second tag may be in it.
+        // One more byte detects a longer frame. A second tag may be in the frame.
         Self {
             card: [0; CARD_HEADER],
             frame: vec![0; largest + TAG_BYTES + 1],
@@ -109,12 +108,13 @@ pub(crate) fn ns_of(time: TimeSpec) -> u64 {
 }
 
 impl Interface {
-    /// What to wait for: frames, and frames with a tag.
+    /// Sockets to wait for: frames without a tag, frames with one.
     pub(crate) fn sockets(&self) -> [BorrowedFd<'_>; 2] {
         [self.data.as_fd(), self.tagged.as_fd()]
     }
 
-    /// The next frame, with or without a tag; `None`: there is none, or the interface is down.
+    /// Reads the next frame, with or without a tag; `None` if there is none or the interface is
+    /// down.
     pub(crate) fn read<'a>(
         &self,
         tagged: bool,
@@ -125,7 +125,7 @@ impl Interface {
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_TRUNC;
         let message = match recvmsg::<()>(socket.as_raw_fd(), &mut slices, Some(&mut into.control), flags) {
             Ok(message) => message,
-            // `ENETDOWN`: it was taken down, and may come back; the watch over links tells.
+            // `ENETDOWN`: the interface was taken down, and may return; `LinkWatch` reports it.
             Err(Errno::EAGAIN | Errno::ENETDOWN | Errno::EINTR) => return Ok(None),
             Err(source) => return Err(system("reading", &self.name, source)),
         };
@@ -134,7 +134,7 @@ impl Interface {
             match one {
                 ControlMessageOwned::ScmTimestampns(time) => stamp_ns = Some(ns_of(time)),
                 ControlMessageOwned::RxqOvfl(count) => dropped = Some(count),
-                // Only sockets for frames with a tag ask for it: what follows allocates.
+                // Only sockets for tagged frames request this data, because it allocates.
                 ControlMessageOwned::Unknown(other) => tag = tag.or(tag_of(&other.data_bytes)),
                 _ => {}
             }
@@ -144,7 +144,7 @@ impl Interface {
         Ok(Some(Received { frame: &mut into.frame[..bytes], stamp_ns, dropped, tag, checksum }))
     }
 
-    /// Whether the interface takes `frame`.
+    /// Sends `frame`. Returns whether the interface took it.
     pub(crate) fn send(&self, frame: &[u8]) -> bool {
         send(self.out.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).is_ok()
     }
@@ -153,7 +153,7 @@ impl Interface {
 /// Bytes of `tpacket_auxdata`.
 const AUX_BYTES: usize = 20;
 
-/// The tag in a `tpacket_auxdata`: its status, three lengths and offsets, then tag and type.
+/// Tag in a `tpacket_auxdata`: its status, three lengths and offsets, then tag and type.
 fn tag_of(aux: &[u8]) -> Option<[u8; TAG_BYTES]> {
     const HAS_TAG: u32 = 1 << 4; // TP_STATUS_VLAN_VALID
     const HAS_TYPE: u32 = 1 << 6; // TP_STATUS_VLAN_TPID_VALID
@@ -165,7 +165,7 @@ fn tag_of(aux: &[u8]) -> Option<[u8; TAG_BYTES]> {
     (status & HAS_TAG != 0).then_some([kind[0], kind[1], high, low])
 }
 
-/// Where a checksum is to be finished, by the header that the kernel puts before a frame.
+/// Position of an unfinished checksum, from the header that the kernel puts before a frame.
 fn unfinished(card: [u8; CARD_HEADER]) -> Option<(usize, usize)> {
     const NEEDS_CHECKSUM: u8 = 1; // VIRTIO_NET_HDR_F_NEEDS_CSUM
     let field = |at: usize| usize::from(u16::from_ne_bytes([card[at], card[at + 1]]));
@@ -197,8 +197,7 @@ pub(crate) fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
                 .map_err(|source| system("asking for unfinished checksums", &name, source))?;
         }
         setsockopt(&tagged, AuxData, &true).map_err(|source| system("asking for tags", &name, source))?;
-        // Frames for the hosts behind a port are not for its interface: its filter of addresses
-        // would discard them.
+        // The interface's address filter would discard frames for the hosts behind the port.
         setsockopt(&data, AddMembership, &everything(address))
             .map_err(|source| system("setting promiscuous mode", &name, source))?;
         Ok(Interface { name, index: address.ifindex(), state: *state, data, tagged, out })
@@ -206,8 +205,8 @@ pub(crate) fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
     file.names().into_iter().map(open).collect()
 }
 
-/// A socket of an interface that sees frames of others with or without a VLAN tag, and none of its
-/// own.
+/// Opens a socket that sees all received frames of an interface, either with or without a VLAN tag,
+/// and no frames that the switch sends.
 fn open_one(name: &str, address: &LinkAddr, tagged: bool) -> Result<OwnedFd, ShellError> {
     let failed = |what| move |source| system(what, name, source);
     let socket = raw(name, SockProtocol::EthAll)?;
@@ -217,18 +216,18 @@ fn open_one(name: &str, address: &LinkAddr, tagged: bool) -> Result<OwnedFd, She
         .map_err(|error| system("attaching a filter", name, io(error)))?;
     setsockopt(&socket, ReceiveTimestampns, &true).map_err(failed("asking for time stamps"))?;
     setsockopt(&socket, RxqOvfl, &1).map_err(failed("asking for counts of lost frames"))?;
-    // More than the system's limit where that is allowed.
+    // Exceed the system's limit if allowed.
     if setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER).is_err() {
         setsockopt(&socket, RcvBuf, &RECEIVE_BUFFER).map_err(failed("enlarging the receive buffer"))?;
     }
-    // The address of the list has protocol 0, which leaves the socket's own.
+    // The address from the list has protocol 0, which keeps the socket's protocol.
     bind(socket.as_raw_fd(), address).map_err(failed("binding a raw socket"))?;
-    // What came from other interfaces before.
+    // Discard frames of other interfaces that arrived before binding.
     while recv(socket.as_raw_fd(), &mut [0; 16], MsgFlags::MSG_DONTWAIT).is_ok() {}
     Ok(socket)
 }
 
-/// A socket of an interface that sends and receives nothing.
+/// Opens a socket of an interface that only sends.
 fn open_out(name: &str, address: &LinkAddr) -> Result<OwnedFd, ShellError> {
     let socket = raw(name, None)?;
     bind(socket.as_raw_fd(), address).map_err(|source| system("binding a raw socket", name, source))?;
@@ -251,8 +250,8 @@ fn everything(address: &LinkAddr) -> libc::packet_mreq {
     }
 }
 
-/// A program of the classic packet filter: no outgoing frames, and only those with a VLAN tag or
-/// only those without.
+/// Program for the classic packet filter: passes no outgoing frames, and only frames with (or
+/// without) a VLAN tag.
 fn filter(tagged: bool) -> [SockFilter; 6] {
     const LOAD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS
     const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
@@ -280,11 +279,11 @@ mod tests {
     const PORTS: &str =
         "[[port]]\ninterface = \"t0\"\nrate = \"1 Gb/s\"\n[[port]]\ninterface = \"t1\"\nrate = \"1 Gb/s\"\n";
 
-    /// Whether a frame came with a tag, its bytes without that, and the tag.
+    /// Whether a frame arrived with a tag, its bytes without the tag, and the tag.
     type Arrived = (bool, Vec<u8>, Option<[u8; TAG_BYTES]>);
 
-    /// In a network of this thread's own with a cable between t0 and t1: what a frame that t0 sends
-    /// is at t1.
+    /// Sends a frame at t0 through a cable in a separate network namespace, and returns what
+    /// arrives at t1.
     fn over_a_cable(sent: &[u8]) -> Result<Arrived, String> {
         let why = |error: &dyn std::fmt::Display| error.to_string();
         nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).map_err(|error| why(&error))?;
@@ -302,7 +301,7 @@ mod tests {
             for tagged in [false, true] {
                 let mut reading = Reading::new(1_514);
                 let found = interfaces[1].read(tagged, &mut reading).expect("it can be read");
-                // The kernel has things to say of its own on a new cable.
+                // The kernel sends its own frames on a new cable.
                 if let Some(found) = found.filter(|found| found.frame[..12] == sent[..12]) {
                     return Ok((tagged, found.frame.to_vec(), found.tag));
                 }

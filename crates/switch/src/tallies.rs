@@ -1,18 +1,18 @@
-//! What is counted outside of the core: frames that never ask it for space.
+//! Counts outside the core: frames that never request space.
 
 use bufferlab_params::choices;
 
 choices! {
-    /// Why a frame is discarded before the policy is asked.
+    /// Reason for discarding a frame before admission.
     pub enum Discard {
         Truncated = "truncated": "shorter than its headers say",
         Malformed = "malformed": "its headers contradict themselves",
         Jumbo = "jumbo": "longer than `largest_frame`",
-        Vlan = "vlan": "it has more than two VLAN tags, or one that the kernel took off without saying which",
+        Vlan = "vlan": "it has more than two VLAN tags, or one that the kernel removed without reporting it",
         GroupSource = "group-source": "its source is a group address",
-        LinkLocal = "link-local": "of a protocol between neighbours (IEEE 802.1Q, table 8-1), which a switch does not forward",
-        SamePort = "same-port": "its destination is where it came from",
-        FloodLimit = "flood-limit": "it would go to all ports, and so many already did in this second",
+        LinkLocal = "link-local": "its protocol is between neighbours (IEEE 802.1Q, table 8-1), so no switch forwards it",
+        SamePort = "same-port": "its destination is behind its ingress port",
+        FloodLimit = "flood-limit": "it would go to all ports, beyond the limit per second",
     }
 }
 
@@ -23,36 +23,36 @@ choices! {
         #[default]
         Up = "up": "it sends and receives",
         Down = "down": "it was taken down (`ip link set ... down`)",
-        NoCarrier = "no carrier": "nothing is at the other end of its cable, or that end is down",
-        Removed = "removed": "there is no such interface any more: the switch has to be started again",
+        NoCarrier = "no carrier": "the other end of its cable is missing or down",
+        Removed = "removed": "the interface no longer exists: restart the switch",
     }
 }
 
 /// Counts of one port's frames outside of the core, and whether its interface works.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tallies {
-    /// Frames received, discarded ones included.
+    /// Received frames, including discarded ones.
     pub received: u64,
-    /// Bytes of these, without check sequence.
+    /// Bytes of received frames, without check sequence.
     pub received_bytes: u64,
     /// Frames sent.
     pub sent: u64,
-    /// Bytes of these, without check sequence.
+    /// Bytes of sent frames, without check sequence.
     pub sent_bytes: u64,
     /// Frames that the interface refused.
     pub refused: u64,
     /// Frames that were copied to all other ports.
     pub flooded: u64,
-    /// Received frames whose checksum the sender had left to its card, and the switch has finished.
+    /// Received frames whose checksum the sender left to its card and the switch completed.
     pub checksums: u64,
-    /// The interface as the kernel announced it last.
+    /// Last announced state of the interface.
     pub link: LinkState,
-    /// By [`Discard`], in the order of its words.
+    /// Discarded frames by [`Discard`], in the order of its words.
     pub discarded: [u64; Discard::COUNT],
 }
 
 impl Discard {
-    /// How many reasons there are.
+    /// Number of reasons.
     pub const COUNT: usize = <Self as bufferlab_params::Choice>::WORDS.len();
 }
 
@@ -62,7 +62,7 @@ impl Tallies {
         self.discarded[why as usize] += 1;
     }
 
-    /// How many frames were discarded for this reason.
+    /// Number of frames discarded for this reason.
     #[must_use]
     pub fn discarded(&self, why: Discard) -> u64 {
         self.discarded[why as usize]

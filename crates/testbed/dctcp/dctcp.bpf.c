@@ -1,7 +1,9 @@
-// DCTCP (RFC 8257) as a congestion control that a process loads and that goes with it, for kernels that were built without one.
+// DCTCP (RFC 8257) for kernels without it: a process loads this congestion control, which ends with
+// the process.
 //
-// The RFC's sections stand beside what they ask for. Fields of the kernel are named in small copies of its structures, and their
-// offsets are those of the kernel that loads the program (`preserve_access_index`), so no header of the kernel is needed.
+// Comments name the sections of the RFC. The structures contain only the used fields of the
+// kernel's. Their offsets are adapted to the kernel that loads the program
+// (`preserve_access_index`), so no kernel headers are needed.
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -10,7 +12,7 @@ typedef unsigned long long u64;
 #define SECTION(name) __attribute__((section(name), used))
 #define OF_KERNEL __attribute__((preserve_access_index))
 
-// Only its address is needed; a declaration without a body would not be the same type.
+// Only its address is used. A declaration without a body would be a different type.
 struct sock {
 } OF_KERNEL;
 
@@ -45,9 +47,10 @@ struct tcp_congestion_ops {
     char name[16];
 };
 
-// Numbers of the kernel: helper bpf_tcp_send_ack, events of enum tcp_ca_event, states of enum tcp_ca_state, the bit that asks the
-// receiver to echo, two of what a receiver plans (an acknowledgement is delayed, one goes now), and the two flags of a congestion
-// control that anybody may choose and that negotiates ECN.
+// Numbers of the kernel: helper bpf_tcp_send_ack, events of enum tcp_ca_event, states of enum
+// tcp_ca_state, the bit by which the receiver echoes marks, and two states of its pending
+// acknowledgement (delayed, immediate). Then two flags of a congestion control: it is available to
+// every user, and negotiates ECN.
 static long (*const send_ack)(void *tp, u32 rcv_nxt) = (void *)116;
 enum { EVENT_LOSS = 3, EVENT_NO_CE = 4, EVENT_CE = 5 };
 enum { STATE_RECOVERY = 3 };
@@ -58,7 +61,7 @@ enum { NON_RESTRICTED = 1, NEEDS_ECN = 2 };
 // Alpha is a fraction of 1,024 (3.3, 4.2: g is 1/16).
 enum { ONE = 1024, GAIN_SHIFT = 4 };
 
-// What a connection remembers, in the place that the kernel has for it.
+// State of a connection, in the kernel's space for congestion controls.
 struct state {
     u32 alpha;
     u32 window_end;
@@ -93,7 +96,7 @@ int dctcp_init(u64 *ctx)
 {
     struct tcp_sock *tp = (struct tcp_sock *)ctx[0];
     struct state *own = state_of(tp);
-    // 4.2: a flow that knows nothing yet reacts to its first mark as to a loss.
+    // 4.2: without an estimate, a flow reacts to its first mark as to a loss.
     own->alpha = ONE;
     own->before_loss = 0;
     own->prior_rcv_nxt = tp->rcv_nxt;
@@ -102,7 +105,7 @@ int dctcp_init(u64 *ctx)
     return 0;
 }
 
-// 3.3, steps 5 to 9: once per window, alpha moves towards the part of the packets that were marked.
+// 3.3, steps 5 to 9: once per window, alpha moves towards the fraction of marked packets.
 SECTION("struct_ops/dctcp_in_ack_event")
 int dctcp_in_ack_event(u64 *ctx)
 {
@@ -114,7 +117,7 @@ int dctcp_in_ack_event(u64 *ctx)
     u32 marked = tp->delivered_ce - own->delivered_ce;
     u32 alpha = own->alpha;
     u32 decay = alpha >> GAIN_SHIFT;
-    // Without marks alpha reaches zero, although its last sixteenth is less than one.
+    // Without marks alpha must reach zero, although a sixteenth of it rounds to zero earlier.
     alpha -= decay > 0 ? decay : (alpha > 0 && marked == 0);
     if (all > 0 && marked > 0)
         alpha += (u32)(((u64)marked << (10 - GAIN_SHIFT)) / all);
@@ -123,7 +126,7 @@ int dctcp_in_ack_event(u64 *ctx)
     return 0;
 }
 
-// 3.3, step 10: a mark takes alpha / 2 of the window.
+// 3.3, step 10: a mark reduces the window by alpha / 2.
 SECTION("struct_ops/dctcp_ssthresh")
 int dctcp_ssthresh(u64 *ctx)
 {
@@ -135,7 +138,7 @@ int dctcp_ssthresh(u64 *ctx)
     return left > 2 ? left : 2;
 }
 
-// 3.4: growth is that of ordinary TCP.
+// 3.4: the window grows as in ordinary TCP.
 SECTION("struct_ops/dctcp_cong_avoid")
 int dctcp_cong_avoid(u64 *ctx)
 {
@@ -143,7 +146,8 @@ int dctcp_cong_avoid(u64 *ctx)
     return 0;
 }
 
-// 3.5: a loss counts as in ordinary TCP, of the window as it is: what a mark in the same round trip took of it stays taken.
+// 3.5: a loss halves the present window as in ordinary TCP, even after a mark in the same round
+// trip.
 SECTION("struct_ops/dctcp_set_state")
 int dctcp_set_state(u64 *ctx)
 {
@@ -155,8 +159,9 @@ int dctcp_set_state(u64 *ctx)
     return 0;
 }
 
-// 3.2: the receiver echoes every packet's mark. Where the mark changes, an acknowledgement that waits for what came before goes at
-// once, as the packet with the change is acknowledged at once: the sender learns the marks of both exactly.
+// 3.2: the receiver echoes every packet's mark. When the mark changes, it immediately sends the
+// delayed acknowledgement of earlier packets, and that of the packet with the change. The sender
+// therefore learns the exact marks of both.
 SECTION("struct_ops/dctcp_cwnd_event")
 int dctcp_cwnd_event(u64 *ctx)
 {
@@ -206,5 +211,5 @@ struct tcp_congestion_ops bufferlab_dctcp = {
     .name = "bufferlab_dctcp",
 };
 
-// The kernel gives its helpers for congestion controls only to programs that may be used with it.
+// The kernel allows its helpers for congestion controls only to programs with this licence.
 SECTION("license") char permission[] = "Dual MIT/GPL";

@@ -1,4 +1,4 @@
-//! Connections of real TCP, and what sends and receives over them.
+//! Connections of real TCP, with their sending and receiving threads.
 
 use crate::clock::now_ns;
 use crate::error::TestbedError;
@@ -14,21 +14,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// A message to be sent over a connection.
+/// A message to send over a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub(crate) flow: usize,
     pub(crate) size: u64,
 }
 
-/// What a connection tells.
+/// An event of a connection.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     /// The last byte of a flow has arrived.
     Arrived { flow: usize, at_ns: u64, bytes: u64 },
     /// iperf3 has carried a flow.
     Measured(Measured),
-    /// A connection is gone.
+    /// A connection broke.
     Broken,
     /// A program has failed.
     Failed { program: &'static str, why: String },
@@ -38,18 +38,18 @@ pub(crate) enum Event {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) send: Sender<Message>,
-    /// Its number at the switch.
+    /// Flow number of the connection at the switch.
     pub(crate) hash: u32,
-    /// Bytes that the receiving application has, of all flows so far.
+    /// Bytes of all flows so far that the receiving application has read.
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Code points of a flow's bytes, which change with what has been sent (PIAS).
+/// Code points by byte of a flow, which change with the bytes sent (PIAS).
 #[derive(Clone, Debug)]
 struct CodePoints {
-    /// Of the first bytes, as the byte of the header.
+    /// Code point of the first bytes, as the header's byte.
     first: u32,
-    /// From which byte on it is another.
+    /// Later code points, with their first byte.
     then: Vec<(u64, u32)>,
 }
 
@@ -61,7 +61,7 @@ impl CodePoints {
         Self { first: tos(first), then: later.map(|(priority, from)| (*from, tos(priority))).collect() }
     }
 
-    /// The code point of the byte behind `sent`, and how many bytes have it.
+    /// Code point of the byte after `sent`, and number of bytes with it.
     fn at(&self, sent: u64) -> (u32, u64) {
         let passed = self.then.partition_point(|(from, _)| *from <= sent);
         let tos = passed.checked_sub(1).map_or(self.first, |last| self.then[last].1);
@@ -69,16 +69,16 @@ impl CodePoints {
     }
 }
 
-/// What a socket may hold unsent where the code point changes on the way (bytes): packets get that
-/// of their departure.
+/// Limit of unsent bytes in a socket whose code point changes during a flow: packets get the code
+/// point at their departure.
 const MOST_UNSENT: u32 = 1 << 14;
 
 /// Chunk of the applications' writes and reads (bytes).
 const CHUNK: usize = 1 << 16;
 
 impl Connection {
-    /// Opens a connection from host `src` to host `dst`; data goes that way. `stop` ends flows
-    /// without a size.
+    /// Opens a connection that sends data from host `src` to host `dst`. `stop` ends flows without
+    /// a size.
     pub(crate) fn open(
         (src, dst): ((u32, &str), (u32, &str)),
         transport: &TransportSpec,
@@ -105,12 +105,12 @@ impl Connection {
         Ok(Self { send, hash: bufferlab_switch::frame::tcp_flow(ends.0, ends.1), received })
     }
 
-    /// Bytes that have arrived, of all flows so far.
+    /// Received bytes of all flows so far.
     pub(crate) fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Sends `size` bytes of `flow`; [`FlowSpec::UNLIMITED`]: until the run stops.
+    /// Sends `size` bytes of `flow`; [`FlowSpec::UNLIMITED`] sends until the run stops.
     pub(crate) fn send(&self, flow: usize, size: u64) -> bool {
         self.send.send(Message { flow, size }).is_ok()
     }
@@ -120,7 +120,7 @@ fn listen(dst: (u32, &str), transport: &TransportSpec) -> Result<(TcpListener, u
     let own = SocketAddr::from((address(dst.0), 0));
     // Acknowledgements have the priority of control packets.
     let tos = u32::from(code_point(transport.control_priority)) << 2;
-    // The receiver's part of DCTCP is to say which packets were marked.
+    // The receiver of DCTCP must report which packets were marked.
     let control = kernel_name(&transport.congestion_control).to_owned();
     let listener = crate::lab::in_network(dst.1, move || {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
@@ -162,14 +162,14 @@ fn send_all(
 ) {
     let chunk = vec![0x5a; CHUNK];
     while let Ok(message) = messages.recv() {
-        // The receiver knows what comes before it comes.
+        // Announce the flow to the receiver before its first byte.
         let told = announce.send(message).is_ok();
         if !told || sending.write(&chunk, message.size, stop).is_err() {
             let _ = events.send(Event::Broken);
             return;
         }
         if message.size == FlowSpec::UNLIMITED {
-            // Its end says how much it was.
+            // Closing tells the receiver the size.
             let _ = sending.socket.shutdown(std::net::Shutdown::Write);
             return;
         }

@@ -1,24 +1,24 @@
-//! What does this machine lack for the testbed, and how is it installed?
+//! Checks what the testbed lacks on this machine, with advice for installing it.
 
 use crate::dctcp;
 use crate::machine::find;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Something that the testbed needs or can use.
+/// Requirement of the testbed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What.
+    /// Name.
     pub what: &'static str,
-    /// Whether it is there.
+    /// Whether it is present.
     pub is_there: bool,
-    /// Whether nothing runs without it.
+    /// Whether the testbed cannot run without it.
     pub is_needed: bool,
-    /// What to do if it is not.
+    /// Advice if it is missing.
     pub advice: &'static str,
 }
 
-/// Looks at everything.
+/// Checks all requirements.
 #[must_use]
 pub fn check() -> Vec<Finding> {
     let finding = |what, is_there, is_needed, advice| Finding { what, is_there, is_needed, advice };
@@ -63,12 +63,12 @@ fn program(name: &'static str, _: &str, advice: &'static str) -> Finding {
     Finding { what: name, is_there: find(name), is_needed: true, advice }
 }
 
-/// A program that only some runs ask for (`host.applications`).
+/// A program that only some runs need (`host.applications`).
 fn optional(name: &'static str, advice: &'static str) -> Finding {
     Finding { is_needed: false, ..program(name, "", advice) }
 }
 
-/// Whether the kernel has a DCTCP of its own.
+/// Whether the kernel has a built-in DCTCP.
 pub(crate) fn has_dctcp() -> bool {
     kernel_controls().iter().any(|name| name == dctcp::NAME)
 }
@@ -80,7 +80,7 @@ pub(crate) fn kernel_controls() -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether a command ends well in namespaces of its own.
+/// Whether a command succeeds in new namespaces.
 fn in_namespaces(command: &[&str]) -> bool {
     let flags: &[&str] = if crate::machine::is_root() { &[] } else { &["--user", "--map-root-user"] };
     let status = Command::new("unshare")
@@ -98,8 +98,7 @@ fn may_unshare() -> bool {
     in_namespaces(&["true"])
 }
 
-/// Whether a command of this user gets the priority that the switch asks for, in namespaces where
-/// that matters.
+/// Whether a command of this user gets the switch's priority, in namespaces where that matters.
 fn may_be_real_time() -> bool {
     in_namespaces(&["chrt", "--fifo", "50", "true"])
 }

@@ -1,4 +1,4 @@
-//! The system's clock, which the kernel stamps packets with.
+//! The system clock, which the kernel uses for timestamps of packets.
 
 use bufferlab_units::Time;
 use std::time::{Duration, SystemTime};
@@ -14,7 +14,7 @@ pub(crate) fn since(began_ns: u64) -> Time {
     Time::from_ns(now_ns().saturating_sub(began_ns))
 }
 
-/// A span for the standard library.
+/// Converts a span to the type of the standard library.
 pub(crate) fn duration(span: Time) -> Duration {
     Duration::from_nanos(span.0 / 1_000)
 }

@@ -1,20 +1,20 @@
-//! DCTCP for kernels that were built without it: a congestion control of BPF (RFC 8257), which the
-//! testbed compiles, loads and holds.
+//! DCTCP for kernels without it: a BPF congestion control (RFC 8257), which the testbed compiles,
+//! loads and keeps.
 //!
-//! The kernel takes it back when the process ends, however it ends: nothing is left behind.
+//! The kernel unloads it when the process ends, even after a crash.
 
 use std::path::Path;
 
-/// What scenarios call it, and the kernel, where it has one.
+/// Name of DCTCP in scenarios and in kernels that have it.
 pub(crate) const NAME: &str = "dctcp";
-/// Its name where it is the testbed's: as long as the kernel allows.
+/// Name of the testbed's DCTCP: as long as the kernel allows.
 pub(crate) const OWN_NAME: &str = "bufferlab_dctcp";
-/// The kernel's description of its own types.
+/// The kernel's type information.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// The compiler.
 const COMPILER: &str = "clang";
 
-/// What is missing for it, with what to do; `None`: it can be loaded.
+/// Missing requirement for loading it, with advice; `None` if there is none.
 pub(crate) fn missing() -> Option<&'static str> {
     if !cfg!(feature = "dctcp") {
         return Some("build with `--features dctcp` (needs apt-get install libelf-dev zlib1g-dev)");
@@ -40,17 +40,17 @@ mod with_bpf {
     use std::path::Path;
     use std::process::{Command, Stdio};
 
-    /// The program.
+    /// Source of the BPF program.
     const SOURCE: &str = include_str!("../dctcp/dctcp.bpf.c");
 
-    /// A loaded congestion control: gone when this is dropped, and with the process.
+    /// A loaded congestion control. Dropping this value or ending the process unloads it.
     #[derive(Debug)]
     pub(crate) struct Dctcp {
         _held: Vec<Link>,
     }
 
     impl Dctcp {
-        /// Compiles and loads it; `folder` gets its files.
+        /// Compiles and loads the program; `folder` receives its files.
         pub(crate) fn load(folder: &Path) -> Result<Self, TestbedError> {
             let (source, object) = (folder.join("dctcp.bpf.c"), folder.join("dctcp.bpf.o"));
             std::fs::write(&source, SOURCE).map_err(TestbedError::Io)?;

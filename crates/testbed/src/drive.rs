@@ -1,4 +1,4 @@
-//! Hands flows to connections when they are due, and asks again when queries are complete.
+//! Starts flows on connections when they are due, and the next query when one is complete.
 
 use crate::apps::{Connection, Event};
 use crate::clock::{duration, now_ns, since};
@@ -15,32 +15,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
-/// Something that is due.
+/// A timed action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Due {
-    /// A thread of a closed loop asks.
+    /// A thread of a closed loop sends its next query.
     Ask { of: usize, thread: u32 },
     /// A request has reached its server.
     Answer { of: usize, thread: u32, answer: usize },
 }
 
-/// Whose connection: transport, source, destination, and of a closed loop the loop, its thread and
-/// the number there.
+/// Identity of connections: transport, source, destination; in a closed loop also the loop, its
+/// thread and the number there.
 type Key = (u32, u32, u32, Option<(usize, u32, u32)>);
 
-/// A query under way.
+/// A pending query.
 struct Asked {
     index: usize,
     missing: usize,
     flows: Vec<(FlowSpec, u32)>,
 }
 
-/// Where a flow is.
+/// Connection of a flow.
 struct Carried {
     key: Key,
-    /// Place of its connection among those of the key; `None`: it waits for one.
+    /// Index of the connection among those of the key; `None` while the flow waits for one.
     place: Option<usize>,
-    /// Bytes that the connection had delivered before.
+    /// Bytes that the connection had delivered before the flow.
     before: u64,
 }
 
@@ -49,27 +49,27 @@ struct Driver<'a> {
     loops: Vec<LoopTraffic>,
     classes: Vec<TrafficClass>,
     connections: BTreeMap<Key, Vec<Connection>>,
-    /// Idle ones, by their place in `connections`.
+    /// Idle connections, by index in `connections`.
     idle: BTreeMap<Key, Vec<usize>>,
     /// Flows that wait for a connection.
     waiting: BTreeMap<Key, VecDeque<usize>>,
-    /// By flow: its connection, and what had arrived there before it.
+    /// By flow: its connection, and the bytes received there before it.
     keys: Vec<Carried>,
     due: BinaryHeap<Reverse<(Time, Due)>>,
     asked: BTreeMap<(usize, u32), Asked>,
-    /// By flow: the query's thread that it belongs to.
+    /// By flow: the thread of its query.
     thread_of: Vec<Option<(usize, u32)>>,
-    /// Flows under way.
+    /// Active flows.
     open_flows: BTreeSet<usize>,
     outcome: Outcome,
     events: Sender<Event>,
     stop: Arc<AtomicBool>,
-    /// What carries flows in the place of our own applications.
+    /// Programs that carry flows instead of the built-in applications.
     programs: Option<Programs>,
     failed: Option<TestbedError>,
 }
 
-/// Runs the workloads of the plan; `go_on` says when to give up.
+/// Runs the workloads of the plan until `go_on` returns false.
 pub(crate) fn drive(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Outcome, TestbedError> {
     let traffic = traffic(plan.scenario()).map_err(|error| TestbedError::Workload(error.to_string()))?;
     let has_programs = plan.scenario().host.applications == Applications::Programs;
@@ -106,7 +106,7 @@ pub(crate) fn drive(plan: &Plan, go_on: &dyn Fn() -> bool) -> Result<Outcome, Te
 }
 
 impl Driver<'_> {
-    /// Every thread's first question.
+    /// Schedules the first query of every thread.
     fn open_loops(&mut self) {
         for of in 0..self.loops.len() {
             for thread in 0..self.loops[of].queries.threads() {
@@ -171,11 +171,11 @@ impl Driver<'_> {
         }
     }
 
-    /// Notes what has arrived of every flow under way.
+    /// Records the received bytes of every active flow.
     fn sample(&mut self, at: Time) {
         for &flow in &self.open_flows {
             let carried = &self.keys[flow];
-            // What iperf3 carries is sampled by iperf3.
+            // iperf3 samples its flows.
             let Some(place) = carried.place else {
                 if self.programs.is_none() {
                     self.outcome.progress.push(ProgressSample { at, flow, bytes: 0 });
@@ -199,7 +199,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Opens the connections of a query that are missing, and has programs hold what it asks for.
+    /// Opens missing connections of a query, and stores the requested values in programs.
     fn connect(&mut self, query: &LoopQuery, (of, thread): (usize, u32)) -> Result<(), TestbedError> {
         let transport = self.classes[usize::from(self.loops[of].class)].carriage.transport;
         for answer in &query.answers {
@@ -215,8 +215,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Starts memcached and connects its clients for the first query of every thread, as other
-    /// traffic of the same seed draws it.
+    /// Starts memcached and connects its clients for the first query of every thread. A copy of the
+    /// traffic with the same seed gives these queries.
     fn connect_beforehand(&mut self) -> Result<(), TestbedError> {
         let Ok(Traffic { mut closed_loops, .. }) = traffic(self.plan.scenario()) else { return Ok(()) };
         for (of, one) in closed_loops.iter_mut().enumerate() {
@@ -236,8 +236,8 @@ impl Driver<'_> {
         let (delay, class) = (self.loops[of].request_delay, self.loops[of].class);
         let Some(query) = self.loops[of].queries.ask(thread) else { return Ok(()) };
         let delay = delay.unwrap_or(Time(self.plan.base_rtt().0 / 2));
-        // The first query of a thread waits for its connections, which exist beforehand in the
-        // simulator; they do not count.
+        // The first query of a thread waits for its connections. In the simulator they exist
+        // already, so the wait is not counted.
         self.connect(&query, (of, thread))?;
         let now = self.now().max(now);
         let spec = |answer: &bufferlab_workload::Answer| FlowSpec {
@@ -252,7 +252,7 @@ impl Driver<'_> {
             ack_path: None,
         };
         let flows: Vec<_> = query.answers.iter().map(|answer| (spec(answer), answer.connection)).collect();
-        // Clients of memcached ask at once, and their requests are on the way as long.
+        // Memcached clients send their requests now, and the requests take as long on the network.
         let due = if self.programs.is_some() { now } else { now + delay };
         for answer in 0..flows.len() {
             self.due.push(Reverse((due, Due::Answer { of, thread, answer })));
@@ -271,14 +271,14 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// A flow's data is there.
+    /// Starts a flow, whose data is available.
     fn start(&mut self, spec: FlowSpec, of_loop: Option<(usize, u32, u32)>) -> Result<(), TestbedError> {
         let transport = self.classes[usize::from(spec.class)].carriage.transport;
         let key = (transport, spec.src, spec.dst, of_loop);
         let flow = self.outcome.flows.len();
         let mut started = self.now();
         if self.programs.is_some() && of_loop.is_some() {
-            // The answer begins when the request has arrived.
+            // The answer starts when the request has arrived.
             started += Time(self.plan.base_rtt().0 / 2);
         }
         self.outcome.flows.push(FlowOutcome { spec, started, completed: None, hash: 0 });
@@ -296,7 +296,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Opens another connection; its place.
+    /// Opens another connection; returns its index.
     fn open(&mut self, key: Key) -> Result<usize, TestbedError> {
         let (transport, src, dst, _) = key;
         let spec = &self.plan.scenario().transports[transport as usize];
@@ -311,7 +311,7 @@ impl Driver<'_> {
         Ok(open.len() - 1)
     }
 
-    /// Connections of a key at most.
+    /// Maximum number of connections of a key.
     fn most(&self, key: Key) -> usize {
         match (key.3, self.plan.scenario().transports[key.0 as usize].persistent) {
             (Some(_), _) => 1,
@@ -322,7 +322,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Sends `flow` over an idle connection, or a new one where there may be another.
+    /// Sends `flow` over an idle connection, or over a new one if the key may have another.
     fn carry(&mut self, key: Key, flow: usize) -> Result<(), TestbedError> {
         let place = match self.idle.get_mut(&key).and_then(Vec::pop) {
             Some(place) => place,
@@ -372,7 +372,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// An answer of a query has arrived.
+    /// Records the arrival of an answer.
     fn note_answer(&mut self, flow: usize, at: Time) {
         let Some((of, thread)) = self.thread_of[flow] else { return };
         let Some(asked) = self.asked.get_mut(&(of, thread)) else { return };

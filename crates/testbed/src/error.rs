@@ -8,7 +8,7 @@ pub enum TestbedError {
     Command {
         /// The command.
         line: String,
-        /// What it said.
+        /// Error message.
         why: String,
     },
     /// DCTCP cannot be loaded.
@@ -16,7 +16,7 @@ pub enum TestbedError {
         "DCTCP cannot be loaded: {0}\nhint: another testbed with DCTCP may run: `bufferlab testbed down` ends all of them"
     )]
     Dctcp(String),
-    /// A file or socket.
+    /// A file or socket failed.
     #[error("{0}")]
     Io(std::io::Error),
     /// A workload cannot start.
@@ -28,24 +28,24 @@ pub enum TestbedError {
     /// A program that carries workloads failed.
     #[error("{program} failed: {why}")]
     Program {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// What it said.
+        /// Error message.
         why: String,
     },
-    /// Ctrl-C.
+    /// The user pressed Ctrl-C.
     #[error("interrupted")]
     Interrupted,
-    /// The captures.
+    /// The captures could not be written.
     #[error("cannot write the captures: {0}")]
     Capture(std::io::Error),
-    /// The switch.
+    /// The switch failed.
     #[error("the switch: {0}")]
     Switch(String),
     /// The results cannot be written.
     #[error("{0}")]
     Results(#[from] bufferlab_results::ResultsError),
-    /// The head of the results.
+    /// The header of the results cannot be created.
     #[error("{0}")]
     Head(#[from] bufferlab_lab::RunError),
     /// The record cannot be read.

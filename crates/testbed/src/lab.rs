@@ -1,4 +1,4 @@
-//! Hosts, links and rates: what is inside of the sandbox.
+//! Hosts, links and rates inside the sandbox.
 
 use crate::error::TestbedError;
 use crate::plan::{Plan, interface};
@@ -8,12 +8,12 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Namespace of the switch.
+/// Network namespace of the switch.
 pub(crate) const SWITCH: &str = "switch";
-/// The hosts' interface.
+/// Interface name of every host.
 pub(crate) const CARD: &str = "e0";
 
-/// The address of a host.
+/// IP address of a host.
 pub(crate) fn address(host: u32) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, 0, (host + 1) as u8)
 }
@@ -41,9 +41,9 @@ pub(crate) fn mount_processes() -> Result<(), TestbedError> {
     run("mount -t proc proc /proc")
 }
 
-/// Builds everything.
+/// Builds the network of a plan.
 pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
-    // Names of namespaces live here; this one is seen by nobody else.
+    // Names of namespaces are in this folder; only the sandbox sees this mount.
     run("mount -t tmpfs bufferlab /run")?;
     run(&format!("ip netns add {SWITCH}"))?;
     run_in(SWITCH, "ip link set lo up")?;
@@ -56,10 +56,9 @@ pub(crate) fn build(plan: &Plan) -> Result<(), TestbedError> {
     std::fs::write(NAMES, names.collect::<Vec<_>>().join("\n")).map_err(TestbedError::Io)
 }
 
-/// Takes everything down: namespaces go with their names, and links with them.
+/// Removes the network: deleting the names removes the namespaces with their links.
 pub(crate) fn destroy() {
-    // Sockets that are about to close may still hold a namespace; the rest of the sandbox goes with
-    // its process.
+    // Closing sockets may still keep a namespace. The rest of the sandbox ends with its process.
     let _ = run("umount --recursive --lazy /run");
 }
 
@@ -69,14 +68,13 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     set(name, "net.ipv6.conf.all.disable_ipv6", "1")?;
     let mac = mac(index);
     run(&format!("ip link add {CARD} netns {name} address {mac} type veth peer name {port} netns {SWITCH}"))?;
-    // Whole frames with their checksums: a socket of the switch sees them as they leave the host.
+    // Whole frames with checksums: a socket of the switch sees them as they leave the host.
     run_in(name, &format!("ethtool -K {CARD} tx off gro off"))?;
     run_in(name, "ip link set lo up")?;
     run_in(name, &format!("ip addr add {}/24 dev {CARD}", address(index as u32)))?;
     run_in(name, &format!("ip link set {CARD} up"))?;
     run_in(SWITCH, &format!("ip link set {port} up"))?;
-    // A veth has no speed of its own: without a bucket whole windows would reach the switch at
-    // once.
+    // A veth has no rate: without a token bucket, whole windows would reach the switch at once.
     let (rate, burst) = (host.rate.0, if host.rate.0 < 300_000_000 { 3_200 } else { 8_000 });
     run_in(
         name,
@@ -92,8 +90,8 @@ fn build_host(plan: &Plan, index: usize, host: &crate::plan::Host) -> Result<(),
     }
     let has_ecn = plan.scenario().transports.iter().any(|transport| transport.ecn_capable);
     set(name, "net.ipv4.tcp_ecn", if has_ecn { "1" } else { "0" })?;
-    // A connection whose first packet is lost would be without ECN, and no mark would ever slow it
-    // down.
+    // A connection whose first packet is lost would fall back to no ECN, and marks would never slow
+    // it down.
     set(name, "net.ipv4.tcp_ecn_fallback", "0")?;
     set(name, "net.ipv4.tcp_no_metrics_save", "1")?;
     let restarts =
@@ -105,7 +103,7 @@ fn mac(index: usize) -> String {
     format!("02:00:00:00:00:{index:02x}")
 }
 
-/// Neighbours are given: nobody asks who has which address.
+/// Sets static neighbours, so that hosts need no ARP.
 fn know_each_other(plan: &Plan) -> Result<(), TestbedError> {
     for host in &plan.hosts {
         let others = (0..plan.hosts.len()).map(|other| {
@@ -121,7 +119,7 @@ fn know_each_other(plan: &Plan) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// Sets a knob of a host's network.
+/// Sets a sysctl of a host's network.
 pub(crate) fn set(name: &str, knob: &str, value: &str) -> Result<(), TestbedError> {
     let failed = |error: std::io::Error| TestbedError::Command {
         line: format!("{knob} = {value} in {name}"),
@@ -132,7 +130,7 @@ pub(crate) fn set(name: &str, knob: &str, value: &str) -> Result<(), TestbedErro
     in_network(name, move || std::fs::write(format!("/proc/sys/{knob}"), value))?.map_err(failed)
 }
 
-/// Does `work` on a thread of its own in the network `name`.
+/// Runs `work` on a new thread in the network `name`.
 pub(crate) fn in_network<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -145,7 +143,7 @@ pub(crate) fn in_network<T: Send + 'static>(
     thread.join().expect("nothing in there panics")
 }
 
-/// From now on this thread is in the network `name`.
+/// Moves this thread into the network `name`.
 pub(crate) fn join_network(name: &str) -> Result<(), TestbedError> {
     let file = File::open(format!("/run/netns/{name}")).map_err(TestbedError::Io)?;
     nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET)

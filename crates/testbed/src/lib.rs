@@ -1,15 +1,15 @@
-//! Scenarios with real hosts: the same file that the simulator runs, with the TCP of the kernel.
+//! Scenarios with real hosts: the simulator's scenario files, run with the TCP of the kernel.
 //!
 //! ```text
-//!   scenario ──► Plan ──► sandbox: namespaces of its own ──► hosts, links, rates (ip, tc, ethtool)
+//!   scenario ──► Plan ──► sandbox: new namespaces ────────► hosts, links, rates (ip, tc, ethtool)
 //!                                                               │
 //!                flows of its workloads ──► sockets of hosts ───┴──► the switch ──► record
 //!                                                                                     │
 //!                            tables of a simulation ◄── flows, queries, record ◄──────┘
 //! ```
 //!
-//! Everything lives in namespaces that die with their processes, so nothing is left behind, however
-//! it ends.
+//! All resources are in namespaces that end with their processes, so nothing remains after a run,
+//! even after a crash.
 
 #[cfg(target_os = "linux")]
 mod apps;

@@ -1,66 +1,66 @@
-//! What happened to flows and queries, as hosts saw it.
+//! Flows and queries as the hosts saw them.
 
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 
-/// A flow, with times since the run's beginning.
+/// A flow, with times since the start of the run.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
-    /// As the workload asked for it; [`FlowSpec::size`] of a flow without end is what had arrived.
+    /// The workload's request; [`FlowSpec::size`] of an unlimited flow is the number of received
+    /// bytes.
     pub spec: FlowSpec,
-    /// When the application handed its data over.
+    /// Time at which the application had the data.
     pub started: Time,
-    /// When the last byte had arrived; `None`: the run ended first.
+    /// Arrival of the last byte; `None` if the run ended first.
     pub completed: Option<Time>,
-    /// Number of its flow at the switch, by addresses and ports; the same for all messages of a
-    /// connection.
+    /// Flow number at the switch, by addresses and ports; all messages of a connection share it.
     pub hash: u32,
 }
 
 /// A query.
 #[derive(Clone, Debug)]
 pub struct QueryOutcome {
-    /// Its number.
+    /// Number of the query.
     pub number: u32,
     /// Class of its flows.
     pub class: u16,
-    /// Who asked.
+    /// Client host.
     pub client: u32,
-    /// When.
+    /// Start time.
     pub started: Time,
-    /// Answers that it asked for.
+    /// Number of answers.
     pub answers: u32,
-    /// Bytes of all of them.
+    /// Bytes of all answers.
     pub bytes: u64,
-    /// When all had arrived; `None`: the run ended first.
+    /// Arrival of the last answer; `None` if the run ended first.
     pub completed: Option<Time>,
 }
 
-/// What had arrived of a flow at a sample.
+/// Received bytes of a flow at a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgressSample {
-    /// When; the same for all flows of a sample.
+    /// Time of the sample, common to all its flows.
     pub at: Time,
-    /// Its place in [`Outcome::flows`].
+    /// Index in [`Outcome::flows`].
     pub flow: usize,
-    /// Payload that the receiving application had.
+    /// Payload read by the receiving application.
     pub bytes: u64,
 }
 
-/// All of a run.
+/// Outcome of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// In the order of their starts.
+    /// Flows in the order of their starts.
     pub flows: Vec<FlowOutcome>,
-    /// In the order of their starts.
+    /// Queries in the order of their starts.
     pub queries: Vec<QueryOutcome>,
-    /// Samples of the flows that were under way, where the scenario asks for them.
+    /// Samples of active flows, if the scenario requests them.
     pub progress: Vec<ProgressSample>,
-    /// What iperf3 measured.
+    /// Measurements of iperf3.
     #[cfg(target_os = "linux")]
     pub(crate) measured: Vec<crate::programs::Measured>,
     /// Names of classes.
     pub classes: Vec<String>,
-    /// Beginning of the run by the system's clock (ns since 1970).
+    /// Start of the run by the system clock (ns since 1970).
     pub began_ns: u64,
 }

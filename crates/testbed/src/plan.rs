@@ -1,4 +1,4 @@
-//! Can a scenario run with real hosts, and what does it become?
+//! Checks whether a scenario can run with real hosts, and plans the run.
 
 use crate::check::{has_dctcp, kernel_controls};
 use crate::dctcp;
@@ -9,30 +9,30 @@ use bufferlab_units::{BitRate, Time};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Why a scenario cannot run with real hosts.
+/// Reason for which a scenario cannot run with real hosts.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// It asks for what real hosts or the switch of real packets do not do.
+    /// The scenario needs features that real hosts or the switch of real packets lack.
     #[error("{what}\nhint: {advice}")]
     Unsupported {
-        /// What.
+        /// The feature.
         what: String,
-        /// What to change.
+        /// The change that avoids it.
         advice: String,
     },
-    /// Its switch does not load as a switch of real packets.
+    /// The scenario's switch cannot be loaded as a switch of real packets.
     #[error("{}", .0.in_lines())]
     Switch(#[from] LoadError),
 }
 
-/// A scenario that can run.
+/// A runnable scenario.
 #[derive(Debug)]
 pub struct Plan {
     /// The scenario.
     pub loaded: Loaded,
-    /// Its switch.
+    /// Switch of the scenario.
     pub switch: SwitchFile,
-    /// By host: its port and the rate at which it sends.
+    /// By host: port and sending rate.
     pub(crate) hosts: Vec<Host>,
 }
 
@@ -59,10 +59,10 @@ pub(crate) fn unsupported(what: impl Into<String>, advice: impl Into<String>) ->
 }
 
 impl Plan {
-    /// What `loaded` becomes.
+    /// Plans the run of `loaded`.
     ///
     /// # Errors
-    /// [`PlanError`], with what to change.
+    /// [`PlanError`], with the required change.
     pub fn new(loaded: Loaded) -> Result<Self, PlanError> {
         let scenario = &loaded.scenario;
         let hosts = hosts(scenario)?;
@@ -85,25 +85,28 @@ impl Plan {
         &self.loaded.scenario
     }
 
-    /// Whether a transport is the testbed's own DCTCP.
+    /// Whether a transport needs the testbed's DCTCP.
     #[cfg(target_os = "linux")]
     pub(crate) fn needs_dctcp(&self) -> bool {
         let mut transports = self.scenario().transports.iter();
         transports.any(|transport| kernel_name(&transport.congestion_control) == dctcp::OWN_NAME)
     }
 
-    /// There and back without waiting: four cables.
+    /// Round trip without queues: four cables.
     pub(crate) fn base_rtt(&self) -> Time {
         Time(self.scenario().topology.links[0].delay.0 * 4)
     }
 }
 
-/// Hosts on one switch, all with the same delay.
+/// Hosts on one switch, all with equal delay.
 fn hosts(scenario: &Scenario) -> Result<Vec<Host>, PlanError> {
     let topology = &scenario.topology;
     if topology.switches.len() != 1 {
         return Err(unsupported(
-            format!("the network has {} switches, and the testbed one", topology.switches.len()),
+            format!(
+                "the network has {} switches, but the testbed supports only one",
+                topology.switches.len()
+            ),
             "use kind = \"single_switch\"",
         ));
     }
@@ -118,15 +121,15 @@ fn hosts(scenario: &Scenario) -> Result<Vec<Host>, PlanError> {
     let mut hosts: Vec<Option<Host>> = vec![None; topology.hosts.len()];
     for (port, link) in (0_u16..).zip(&topology.links) {
         if link.delay != first || !link.down.is_empty() {
-            let advice = "give all cables the same `delay`, and let none fail";
-            return Err(unsupported("the delay line of the switch is the same for all cables", advice));
+            let advice = "give all cables the same `delay`, and no failures";
+            return Err(unsupported("the switch has one delay line for all cables", advice));
         }
         let (host, rate) = match (link.a, link.b) {
             (Node::Host(host), Node::Switch(_)) => (host, link.rate_ab),
             (Node::Switch(_), Node::Host(host)) => (host, link.rate_ba),
             _ => {
                 return Err(unsupported(
-                    "a cable does not join a host and the switch",
+                    "a cable does not connect a host with the switch",
                     "use kind = \"single_switch\"",
                 ));
             }
@@ -141,8 +144,8 @@ fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(),
     let name = &transport.name;
     if transport.rdma.is_some() || transport.pacing.is_some() {
         return Err(unsupported(
-            format!("transport \"{name}\" is no TCP"),
-            "hosts of the testbed speak the kernel's TCP",
+            format!("transport \"{name}\" is not TCP"),
+            "use TCP: hosts of the testbed have the kernel's TCP",
         ));
     }
     let control = kernel_name(&transport.congestion_control);
@@ -166,23 +169,23 @@ fn check_transport(scenario: &Scenario, transport: &TransportSpec) -> Result<(),
     if scenario.switches[0].queues_per_port > 8 {
         return Err(unsupported(
             "more than eight queues per port",
-            "class selectors tell eight priorities apart",
+            "use at most eight: class selectors distinguish eight priorities",
         ));
     }
     Ok(())
 }
 
-/// As the kernel calls a congestion control.
+/// The kernel's name of a congestion control.
 pub(crate) fn kernel_name(name: &str) -> &str {
     match name {
-        // ECN* is Reno that halves its window at a mark: what Linux does (RFC 3168).
+        // ECN* is Reno that halves its window at a mark, as Linux does (RFC 3168).
         "newreno" | "ecn-star" => "reno",
         dctcp::NAME if !has_dctcp() => dctcp::OWN_NAME,
         other => other,
     }
 }
 
-/// The file of the switch: its ports, and `[switch]` of the resolved scenario.
+/// Text of the switch's file: ports, and `[switch]` of the resolved scenario.
 fn switch_text(loaded: &Loaded, delay: Time) -> String {
     let scenario = &loaded.scenario;
     let mut text = format!(
@@ -198,7 +201,7 @@ fn switch_text(loaded: &Loaded, delay: Time) -> String {
     let queues = scenario.switches[0].queues_per_port.min(8);
     let priorities: Vec<_> =
         (0..queues).map(|p| format!("{{ code_point = {}, priority = {p} }}", code_point(p))).collect();
-    // One delay line stands for both cables of a way.
+    // One delay line represents both cables of a direction.
     let delay = format_time(Time(delay.0 * 2));
     let _ = writeln!(text, "[forwarding]\ndelay = {delay:?}\npriorities = [{}]", priorities.join(", "));
     let resolved: toml::Table = toml::from_str(&loaded.resolved).expect("a resolved scenario is TOML");

@@ -1,8 +1,8 @@
-//! Programs that carry the workloads in the place of our own applications: iperf3 flows without an
-//! end, memcached queries.
+//! Programs that carry the workloads instead of the built-in applications: iperf3 for unlimited
+//! flows, memcached for queries.
 //!
-//! They are started in the hosts' networks, so they end with the sandbox, however it ends; a run
-//! ends them before.
+//! Programs run in the hosts' networks, so they end with the sandbox, even after a crash. A run
+//! ends them earlier.
 
 mod iperf3;
 mod memcached;
@@ -24,14 +24,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-/// What brings flows without an end, and queries.
+/// Programs for unlimited flows and for queries.
 pub(crate) const PROGRAMS: [(&str, &str); 2] =
     [("iperf3", "apt-get install iperf3"), ("memcached", "apt-get install memcached")];
-/// Flows of iperf3 at most: each has a process at both ends.
+/// Maximum number of iperf3 flows: each has a process at both ends.
 const MOST_FLOWS: usize = 64;
-/// The largest answer (bytes): memcached holds it in memory as a whole.
+/// The largest answer (bytes): memcached stores it in memory as a whole.
 const MOST_ANSWER: u64 = 64 << 20;
-/// A server that does not listen after this has failed.
+/// Longest wait for a server to listen.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The traffic of a run.
@@ -48,21 +48,21 @@ pub(crate) fn traffic(scenario: &Scenario) -> Result<Traffic, bufferlab_workload
     Traffic::new(facts, &entries)
 }
 
-/// Whether programs can carry all of a scenario.
+/// Checks that programs can carry all workloads of a scenario.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
-    const OWN: &str = "or have our own applications carry it: `host.applications = \"own\"`";
+    const OWN: &str = "or use the built-in applications: `host.applications = \"own\"`";
     for transport in &scenario.transports {
         if !transport.pias_thresholds_bytes.is_empty() {
             return Err(unsupported(
                 format!(
-                    "transport \"{}\" lowers the code point of a flow on its way (`pias_thresholds`), which neither iperf3 nor memcached does",
+                    "transport \"{}\" changes the code point during a flow (`pias_thresholds`), which neither iperf3 nor memcached supports",
                     transport.name
                 ),
                 format!("leave `pias_thresholds` out, {OWN}"),
             ));
         }
     }
-    // What the driver says of a workload that cannot start is better than what can be said here.
+    // The driver has a better message for a workload that cannot start.
     let Ok(traffic) = traffic(scenario) else { return Ok(()) };
     let Traffic { mut source, mut closed_loops, classes, .. } = traffic;
     let mut flows = 0;
@@ -71,19 +71,17 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
         if flow.size != FlowSpec::UNLIMITED {
             return Err(unsupported(
                 format!(
-                    "workload \"{class}\" has flows of a size outside of closed loops, and iperf3 ends such a flow before its last bytes have arrived"
+                    "workload \"{class}\" has flows with a size outside closed loops, and iperf3 ends such a flow before its last bytes have arrived"
                 ),
                 format!(
-                    "use flows without an end (kind = \"bursts\" without `size`) and queries of kind = \"multi_get\", {OWN}"
+                    "use unlimited flows (kind = \"bursts\" without `size`) and queries of kind = \"multi_get\", {OWN}"
                 ),
             ));
         }
         flows += 1;
         if flows > MOST_FLOWS {
             return Err(unsupported(
-                format!(
-                    "there are more than {MOST_FLOWS} flows without an end, each with two processes of iperf3"
-                ),
+                format!("there are more than {MOST_FLOWS} unlimited flows, each with two iperf3 processes"),
                 format!("use at most {MOST_FLOWS}, {OWN}"),
             ));
         }
@@ -93,7 +91,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
         if one.request_delay.is_some() {
             return Err(unsupported(
                 format!(
-                    "workload \"{class}\" gives a `request_delay`, and memcached is asked over the network"
+                    "workload \"{class}\" sets `request_delay`, but requests to memcached pass the network"
                 ),
                 format!("leave `request_delay` out, {OWN}"),
             ));
@@ -101,7 +99,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
     }
     if largest_answer(&mut closed_loops) > MOST_ANSWER {
         return Err(unsupported(
-            "an answer of a query is larger than memcached should hold (64 MiB)",
+            "an answer is larger than the largest memcached value (64 MiB)",
             format!("use a smaller `item`, {OWN}"),
         ));
     }
@@ -109,7 +107,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), PlanError> {
     for ((program, install), _) in PROGRAMS.iter().zip(needed).filter(|(_, is_needed)| *is_needed) {
         if !find(program) {
             return Err(unsupported(
-                format!("`host.applications = \"programs\"` needs {program}, which is not on this machine"),
+                format!("`host.applications = \"programs\"` needs {program}, which this machine lacks"),
                 format!("{install}, {OWN}"),
             ));
         }
@@ -133,7 +131,7 @@ fn largest_answer(loops: &mut [LoopTraffic]) -> u64 {
     largest
 }
 
-/// A process that ends with its owner.
+/// A process that ends when this value is dropped.
 #[derive(Debug)]
 struct Running(Child);
 
@@ -144,7 +142,7 @@ impl Drop for Running {
     }
 }
 
-/// Starts a program in the network of a host; what it writes goes into `out`.
+/// Starts a program in the network of a host; `out` receives its output.
 fn start_in(name: &str, program: &str, args: &[String], out: Option<File>) -> Result<Running, TestbedError> {
     let failed =
         |error: std::io::Error| TestbedError::Program { program: program.to_owned(), why: error.to_string() };
@@ -155,12 +153,12 @@ fn start_in(name: &str, program: &str, args: &[String], out: Option<File>) -> Re
     command.spawn().map(Running).map_err(failed)
 }
 
-/// Waits until somebody listens at `port` in the network `name`.
+/// Waits until a server listens at `port` in the network `name`.
 fn wait_for(name: &str, program: &str, port: u16) -> Result<(), TestbedError> {
     let since = Instant::now();
     let wanted = format!(":{port:04X}");
     loop {
-        // /proc/thread-self: what the thread sees that has joined the network.
+        // /proc/thread-self: the view of the thread that has joined the network.
         let tables = in_network(name, || {
             ["tcp", "tcp6"].map(|of| std::fs::read_to_string(format!("/proc/thread-self/net/{of}")))
         })?;
@@ -183,16 +181,16 @@ fn wait_for(name: &str, program: &str, port: u16) -> Result<(), TestbedError> {
 /// The programs of a run.
 #[derive(Debug)]
 pub(crate) struct Programs {
-    /// By host.
+    /// Memcached servers by host.
     caches: BTreeMap<u32, Memcached>,
     flows: Vec<iperf3::Flow>,
     largest_answer: u64,
-    /// Flows that have begun.
+    /// Number of started flows.
     begun: usize,
 }
 
 impl Programs {
-    /// Starts what must listen before the run begins.
+    /// Starts the servers that must listen before the run starts.
     pub(crate) fn start(plan: &Plan) -> Result<Self, TestbedError> {
         let scenario = plan.scenario();
         let Traffic { mut source, mut closed_loops, .. } =
@@ -212,7 +210,7 @@ impl Programs {
         })
     }
 
-    /// A connection over which host `dst` asks host `src`, whose answers are of the flows that are
+    /// Opens a connection over which host `dst` queries host `src`. Its answers belong to the flows
     /// sent over it.
     pub(crate) fn connect(
         &mut self,
@@ -227,12 +225,12 @@ impl Programs {
         cache.connect(dst, transport, events)
     }
 
-    /// Has host `src` hold a value of `size` bytes.
+    /// Stores a value of `size` bytes at host `src`.
     pub(crate) fn hold(&mut self, src: u32, size: u64) -> Result<(), TestbedError> {
         self.caches.get_mut(&src).map_or(Ok(()), |cache| cache.hold(size))
     }
 
-    /// Begins the next flow without an end, and tells its number at the switch.
+    /// Starts the next unlimited flow; returns its number at the switch.
     pub(crate) fn begin(
         &mut self,
         flow: usize,
@@ -245,7 +243,7 @@ impl Programs {
         next.begin(flow, left, transport, events)
     }
 
-    /// Flows stop: what still runs is interrupted, and reports.
+    /// Ends all flows: interrupts running clients, which then report.
     pub(crate) fn stop(&mut self) {
         for flow in &mut self.flows {
             flow.interrupt();

@@ -1,11 +1,11 @@
-//! A run from the plan to its folder of results.
+//! Runs a plan and writes its folder of results.
 
 use crate::error::TestbedError;
 use crate::lab::{SWITCH, build, destroy, join_network};
+use crate::parity::{Comparison, verify};
 use crate::plan::Plan;
 use crate::{drive, programs, tables};
 use bufferlab_lab::run_head;
-use crate::parity::{Comparison, verify};
 use bufferlab_results::{REAL_PACKETS, RunCaveat, RunWriter, Timing};
 use bufferlab_scenario::Applications;
 use bufferlab_switch::{
@@ -22,7 +22,7 @@ use std::time::Instant;
 /// A finished run with real hosts.
 #[derive(Debug)]
 pub struct RealRun {
-    /// The folder of its results.
+    /// Folder of the results.
     pub folder: PathBuf,
     /// Lateness of the switch: p50, p99, p99.9, largest (ns).
     pub lateness_ns: [u64; 4],
@@ -30,25 +30,25 @@ pub struct RealRun {
     pub parity: Option<Comparison>,
     /// Packets on links, as the simulator counts them.
     pub packet_hops: u64,
-    /// What to know of the switch's priority and the like.
+    /// Remarks about the switch's priority and similar conditions.
     pub notes: Vec<String>,
-    /// What the capture holds.
+    /// Content of the capture.
     pub capture: Option<CaptureReport>,
 }
 
-/// What is seen of the switch while it runs, beside its record.
+/// Observers of the running switch, in addition to its record.
 #[derive(Debug, Default)]
 pub struct Watching {
-    /// Where it leaves snapshots.
+    /// Place for snapshots.
     pub watch: Option<Arc<Watch>>,
-    /// What writes a capture of every port.
+    /// Writer of captures of all ports.
     pub capture: Option<CaptureWriter>,
 }
 
-/// Folder of the record inside of a run's folder.
+/// Folder of the record inside a run's folder.
 const RECORD: &str = "record";
 
-/// Runs `plan` inside of the sandbox and writes its results into `folder`.
+/// Runs `plan` inside the sandbox and writes its results into `folder`.
 ///
 /// # Errors
 /// [`TestbedError`].
@@ -103,8 +103,8 @@ fn measure(
     Ok(RealRun { folder, lateness_ns, parity, packet_hops: totals.packet_hops, notes, capture })
 }
 
-/// Builds everything, and keeps the switch running until `work` is done; with `keep_awake`, no core
-/// sleeps meanwhile (`bufferlab_switch::RunOptions`).
+/// Builds the network, and keeps the switch running until `work` returns. With `keep_awake`, no
+/// core sleeps meanwhile (`bufferlab_switch::RunOptions`).
 ///
 /// # Errors
 /// If something cannot be built, or the switch fails.
@@ -125,7 +125,7 @@ fn dctcp(plan: &Plan) -> Result<Option<crate::dctcp::Dctcp>, TestbedError> {
     plan.needs_dctcp().then(|| crate::dctcp::Dctcp::load(Path::new("/run"))).transpose()
 }
 
-/// A plan that needs it is refused.
+/// A plan that needs DCTCP is refused here.
 #[cfg(not(feature = "dctcp"))]
 fn dctcp(plan: &Plan) -> Result<Option<()>, TestbedError> {
     debug_assert!(!plan.needs_dctcp());
@@ -155,7 +155,7 @@ fn with_switch<T>(
                 real_time: true,
                 keep_awake,
                 metrics: None,
-                // Other threads of this process build and end hosts.
+                // Other threads of this process create and delete hosts.
                 change_user: false,
                 tell: None,
                 stopping,
@@ -163,8 +163,8 @@ fn with_switch<T>(
             let failed = |error: bufferlab_switch::ShellError| TestbedError::Switch(error.to_string());
             open(&plan.switch, options).map_err(failed)?.run(watching.watch, Some(ready)).map_err(failed)
         });
-        // The first packet of a connection asks for ECN. If it is lost, Linux asks again without, a
-        // second later.
+        // The first packet of a connection negotiates ECN. If it is lost, Linux retries a second
+        // later without ECN.
         let done = stands.recv().is_ok().then(work);
         wanted.store(true, Ordering::Relaxed);
         let summary = switch.join().expect("the switch does not panic")?;
@@ -173,7 +173,7 @@ fn with_switch<T>(
     })
 }
 
-/// What to know of numbers that programs made.
+/// Caveat for numbers that programs produced.
 fn with_programs() -> RunCaveat {
     RunCaveat {
         id: "programs".to_owned(),
@@ -184,7 +184,7 @@ fn with_programs() -> RunCaveat {
     }
 }
 
-/// What to check before trusting the numbers.
+/// Warnings: check these before you trust the numbers.
 fn caveats(
     lateness_ns: [u64; 4],
     stolen: Option<Time>,

@@ -1,11 +1,11 @@
-//! Namespaces of its own for a command of this program, which die with it.
+//! New namespaces for a command of this program, which end with it.
 //!
-//! The process becomes `unshare`, and that becomes this program again, outside: it has new mount
-//! and network namespaces, and starts the program a third time, inside, as the first process of a
-//! new process namespace. The process outside waits, and passes on requests to end. If either of
-//! the two is killed, the kernel ends every process in there, and with the last process go the
-//! namespaces, their links and their mounts. Nothing has a name outside, so nothing can be left
-//! behind.
+//! The process becomes `unshare`, which becomes this program again, outside. The outer process has
+//! new mount and network namespaces. It starts the program a third time, inside, as the first
+//! process of a new process namespace. The outer process waits, and forwards requests to end. If
+//! either process is killed, the kernel ends every process inside. With the last process the
+//! namespaces, their links and their mounts disappear. No resource has a name outside, so nothing
+//! can remain.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -19,28 +19,28 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-/// Set for this program outside and inside. Programs that it starts inside must not have it.
+/// Set for this program outside and inside. Programs that it starts inside must not inherit it.
 pub const PLACE: &str = "BUFFERLAB_TESTBED_PLACE";
 /// Value of the variable outside the sandbox. Inside, it is the number of the outer process.
 const OUTER: &str = "outer";
 
-/// How long what was asked to end may clear away what it has begun.
+/// Time for cleaning up after a request to end.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// How often it is asked: before it listens, it does not hear.
+/// Interval between requests: the program may not listen yet.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Where this process is.
+/// Position of this process relative to the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// No namespaces are made yet.
+    /// Namespaces do not exist yet.
     Before,
-    /// The process that waits: see [`supervise`].
+    /// The waiting process: see [`supervise`].
     Outside,
     /// The first process of the namespaces: see [`settle`].
     Inside,
 }
 
-/// Where this process is.
+/// Position of this process.
 #[must_use]
 pub fn place() -> Place {
     match env::var_os(PLACE) {
@@ -50,7 +50,7 @@ pub fn place() -> Place {
     }
 }
 
-/// Starts this program with the same arguments outside; returns only if that fails.
+/// Restarts this program with the same arguments outside. Returns only on failure.
 #[must_use]
 pub fn enter() -> io::Error {
     let program = match env::current_exe() {
@@ -65,7 +65,7 @@ pub fn enter() -> io::Error {
     command.arg(program).args(env::args_os().skip(1)).env(PLACE, OUTER).exec()
 }
 
-/// The signals that end a testbed. A process that was started with SIGHUP ignored (nohup) goes on
+/// Signals that end a testbed. A process that was started with SIGHUP ignored (nohup) keeps
 /// ignoring it.
 fn requests() -> SigSet {
     let mut all = SigSet::empty();
@@ -79,22 +79,22 @@ fn requests() -> SigSet {
     all
 }
 
-/// A field of this process in proc(5), `status`, as the mounted /proc numbers processes.
+/// Field of this process in proc(5), `status`, with the process numbers of the mounted /proc.
 fn own_status(field: &str) -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|line| Some(line.strip_prefix(field)?.trim().to_owned()))
 }
 
-/// Outside: starts this program with the same arguments inside, waits for it and answers its exit
-/// code. A request to end is passed on; what does not end within three seconds is killed. Ctrl-C
-/// reaches the program inside from its terminal, which decides how long that takes.
+/// Outside: starts this program with the same arguments inside, waits for it and returns its exit
+/// code. A request to end is forwarded. After three seconds the program is killed. Ctrl-C reaches
+/// the program inside from its terminal; then the program decides how long it needs.
 ///
 /// # Errors
 /// If the program cannot be started or waited for.
 pub fn supervise() -> io::Result<u8> {
     let (mut heard, requests) = (requests(), requests());
     heard.add(Signal::SIGCHLD);
-    // No thread may be started here: it would have to be in the namespace of the children.
+    // Do not start a thread here: it would have to be in the children's process namespace.
     heard.thread_block()?;
     let signals = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     let own = own_status("Pid:").unwrap_or_default();
@@ -129,19 +129,19 @@ fn millis(span: Duration) -> PollTimeout {
     PollTimeout::try_from(span).unwrap_or(PollTimeout::MAX)
 }
 
-/// Asks the program inside to end, or ends it after `deadline`.
+/// Asks the program inside to end, or kills it after `deadline`.
 fn ask_to_end(child: &mut Child, deadline: Option<Instant>) -> io::Result<()> {
     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return child.kill();
     }
     match kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM) {
-        // It has ended meanwhile.
+        // The program has ended meanwhile.
         Ok(()) | Err(Errno::ESRCH) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// What shells make of a signal, if one ended the program.
+/// Exit code after a signal, as shells report it, or of the program.
 fn exit_code(status: ExitStatus, request: Option<Signal>) -> u8 {
     let of_signal = |signal: i32| (128 + signal) as u8;
     match (status.code(), request) {
@@ -152,14 +152,13 @@ fn exit_code(status: ExitStatus, request: Option<Signal>) -> u8 {
     }
 }
 
-/// Inside: from now on this process ends with the one outside, sees its own processes in /proc and
-/// hears signals.
+/// Inside: ties this process to the outer one, mounts /proc and unblocks signals.
 ///
 /// # Errors
 /// If the process outside has ended already, or /proc cannot be mounted.
 pub fn settle() -> io::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
-    // If it ended before that, nobody would tell.
+    // If the outer process ended before that, no signal would arrive.
     let outside = env::var(PLACE).unwrap_or_default();
     if own_status("PPid:").is_some_and(|parent| parent != outside) {
         return Err(io::Error::other("the process that started it has ended"));
@@ -171,7 +170,7 @@ pub fn settle() -> io::Result<()> {
     Ok(())
 }
 
-/// Processes of testbeds that run now: those that wait outside.
+/// Outer processes of the running testbeds.
 ///
 /// # Errors
 /// If the list of processes cannot be read.
@@ -181,7 +180,7 @@ pub fn running() -> io::Result<Vec<i32>> {
     for entry in fs::read_dir("/proc")? {
         let Ok(entry) = entry else { continue };
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
-        // Those of others are not to be read, and not to be entered or ended either.
+        // Processes of other users cannot be read, entered or ended.
         let words = fs::read(entry.path().join("environ")).unwrap_or_default();
         if words.split(|byte| *byte == 0).any(|word| word == mark.as_bytes()) {
             found.push(id);
@@ -191,10 +190,10 @@ pub fn running() -> io::Result<Vec<i32>> {
     Ok(found)
 }
 
-/// Ends the testbeds of [`running`] and answers how many there were.
+/// Ends the testbeds of [`running`]; returns their number.
 ///
 /// # Errors
-/// If the list of processes cannot be read, or one may not be ended.
+/// If the list of processes cannot be read, or a process may not be ended.
 pub fn end_all() -> io::Result<usize> {
     let found = running()?;
     for &id in &found {
@@ -206,15 +205,15 @@ pub fn end_all() -> io::Result<usize> {
 /// A testbed whose hosts can be entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Its process, as [`running`] tells it.
+    /// Outer process, as in [`running`].
     pub id: i32,
     /// The first process inside.
     inside: i32,
-    /// Names of its hosts, and that of the switch's network last.
+    /// Names of the hosts, and last that of the switch's network.
     pub hosts: Vec<String>,
 }
 
-/// Testbeds of [`running`] that have hosts, as far as this user may enter them.
+/// Testbeds of [`running`] that have hosts, if this user may enter them.
 ///
 /// # Errors
 /// If the list of processes cannot be read.
@@ -225,20 +224,21 @@ pub fn standing() -> io::Result<Vec<Standing>> {
 fn stands(id: i32) -> Option<Standing> {
     let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
     let inside = children.split_whitespace().next()?.parse().ok()?;
-    // They are seen in the mounts of the process inside alone.
+    // The file is visible only in the mounts of the inner process.
     let names = fs::read_to_string(format!("/proc/{inside}/root{NAMES}")).ok()?;
     let hosts: Vec<_> = names.lines().map(str::to_owned).collect();
     (hosts.len() > 1).then_some(Standing { id, inside, hosts })
 }
 
-/// Names of the hosts, one a line, and that of the switch's network last: there once all is built.
+/// File with the names of the hosts, one per line, and last that of the switch's network. It exists
+/// once all is built.
 pub(crate) const NAMES: &str = "/run/networks";
 
-/// Set for what [`Standing::enter`] starts, so that a prompt can show it.
+/// Set for commands of [`Standing::enter`], so that a prompt can show the host.
 const HOST: &str = "BUFFERLAB_HOST";
 
 impl Standing {
-    /// Becomes `command` at `host`, in this folder; returns only if that fails.
+    /// Becomes `command` at `host`, in the current folder. Returns only on failure.
     #[must_use]
     pub fn enter(&self, host: &str, command: &[String]) -> io::Error {
         let folder = match env::current_dir() {
@@ -250,7 +250,7 @@ impl Standing {
         if !crate::machine::is_root() {
             enter.args(["--user", "--preserve-credentials"]);
         }
-        // The network's name is known behind the mounts; the folder is lost with them.
+        // The network's name is known only inside the mounts, and entering them loses the folder.
         enter.args(["--", "env"]).arg(format!("--chdir={}", folder.display())).arg(format!("{HOST}={host}"));
         enter.arg("nsenter").arg(format!("--net=/run/netns/{host}")).arg("--").args(command).exec()
     }

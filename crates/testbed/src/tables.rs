@@ -1,4 +1,4 @@
-//! The tables of a simulation, from what hosts and switch saw.
+//! Creates the tables of a simulation from the data of hosts and switch.
 
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::plan::Plan;
@@ -12,10 +12,10 @@ use bufferlab_workload::FlowSpec;
 use std::collections::BTreeMap;
 use std::io;
 
-/// What the switch saw.
+/// Record of the switch.
 #[derive(Debug)]
 pub(crate) struct Seen<'a> {
-    /// By arrival.
+    /// Rows by arrival.
     pub(crate) rows: &'a [Recorded],
     /// Time zero of the rows (ns since 1970).
     pub(crate) epoch_ns: u64,
@@ -27,13 +27,13 @@ struct Packets {
     sent: u64,
     marked: u64,
     dropped: u64,
-    /// Silences of at least the smallest timeout between two of them.
+    /// Number of gaps between packets that are at least the smallest timeout.
     timeouts: u32,
-    /// The last one (ns since the beginning).
+    /// Time of the last packet (ns since the start of the run).
     last_ns: Option<u64>,
 }
 
-/// Writes all rows.
+/// Writes all tables.
 pub(crate) fn write(
     plan: &Plan,
     outcome: &Outcome,
@@ -71,10 +71,10 @@ pub(crate) fn write(
     })
 }
 
-/// Of every flow its data packets: those of its connection from its start to the start of the next
-/// one there.
+/// Data packets of every flow: those of its connection from the flow's start to the next start
+/// there.
 fn packets_of_flows(outcome: &Outcome, seen: &Seen<'_>, min_rto: Time) -> Vec<Packets> {
-    // Frames that carry no data are headers with options: 66 B to 94 B and 24 B on the wire.
+    // Frames without data are headers with options: 66 B to 94 B, and 24 B on the wire.
     const MOST_WITHOUT_DATA: u32 = 118;
     let mut by_connection: BTreeMap<u32, Vec<(Time, usize)>> = BTreeMap::new();
     for (index, flow) in outcome.flows.iter().enumerate() {
@@ -173,7 +173,7 @@ fn write_queries(
     Ok(())
 }
 
-/// Of one queue.
+/// State of a queue.
 #[derive(Default)]
 struct Queue {
     bytes: u64,
@@ -181,7 +181,7 @@ struct Queue {
     row: [u64; 6],
 }
 
-/// What enters or leaves a queue.
+/// An arrival at a queue or a departure.
 type Change = (Time, bool, u16, u8, u64);
 
 fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
@@ -196,13 +196,13 @@ fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
         changes.push((row.incoming.at, true, port, row.queue, size));
         changes.push((left, false, port, row.queue, size));
     }
-    // What leaves at an instant makes room for what comes; a packet that leaves at once comes
-    // first.
+    // Departures of an instant come before arrivals, except that a packet that leaves immediately
+    // arrives first.
     changes.sort_by_key(|change| change.0);
     changes
 }
 
-/// Histograms, counters, samples and losses; when the last packet left.
+/// Writes histograms, counters, samples and losses; returns the time of the last departure.
 fn write_switch(
     plan: &Plan,
     rows: &[Recorded],
@@ -323,7 +323,7 @@ fn write_histogram(
     Ok(())
 }
 
-/// Losses by queue, class and reason. Packets of no flow, which are acknowledgements, count for the
+/// Losses by queue, class and reason. Acknowledgements, which belong to no flow, count for the
 /// class of their connection.
 fn write_drops(plan: &Plan, rows: &[Recorded], outcome: &Outcome, sink: &mut dyn RunSink) -> io::Result<()> {
     let class_of: BTreeMap<u32, u16> =
@@ -451,8 +451,8 @@ mod tests {
         Plan::new(loaded.expect("it is right")).expect("it can run")
     }
 
-    /// Two messages of 2,000 B over one connection. Time zero of the switch is 10 ms before the run
-    /// begins.
+    /// Two messages of 2,000 B over one connection. Time zero of the switch is 10 ms before the
+    /// start of the run.
     #[test]
     fn tables_hold_what_hosts_and_switch_saw() {
         let message = |started: u64, completed: u64| FlowOutcome {
@@ -494,7 +494,7 @@ mod tests {
             packet(112, 642, sent(113, true)),
             packet(211, 1_538, Fate::Refused(Refusal::dropped(DropReason::OverThreshold))),
             packet(212, 642, evicted),
-            // An acknowledgement is no data.
+            // An acknowledgement carries no data.
             packet(213, 90, sent(214, false)),
             // More than min_rto (200 ms) later.
             packet(500, 1_538, sent(501, false)),
@@ -522,7 +522,7 @@ mod tests {
         assert_eq!((sample.time_ns, sample.flow_id, sample.delivered_bytes), (105 * MS, 0, 1_448));
         let query = &sink.queries[0];
         assert_eq!((query.qct_ns, query.dropped_packets, query.timeouts), (Some(425 * MS), 2, 1));
-        // 5 ms without waiting, and 4,000 B at 100 Mb/s.
+        // 5 ms without queues, and 4,000 B at 100 Mb/s.
         assert_eq!(query.ideal_ns, 5e6 + 320e3);
         let queue = sink.queues.iter().find(|row| (row.port, row.priority) == (0, 1)).expect("there is one");
         let counted = [

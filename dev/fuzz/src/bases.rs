@@ -1,13 +1,13 @@
-//! Small scenarios that work: what cases begin with.
+//! Small valid scenarios from which cases start.
 
-/// A base: its name, the scenario, and the file that the scenario reads, if it reads one.
+/// A base: its name, its scenario, and the file that the scenario reads, if any.
 pub(crate) struct Base {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
     pub(crate) file: Option<File>,
 }
 
-/// A file beside a scenario.
+/// An input file of a scenario.
 #[derive(Clone, Copy)]
 pub(crate) struct File {
     pub(crate) name: &'static str,
@@ -57,7 +57,7 @@ pub(crate) const BASES: &[Base] = &[
     ),
 ];
 
-/// The base of that name.
+/// Returns the base with that name.
 pub(crate) fn find(name: &str) -> Option<&'static Base> {
     BASES.iter().find(|base| base.name == name)
 }

@@ -1,4 +1,4 @@
-//! A case: a base and changes of it, as data that can be written down and read again.
+//! A case: a base and its changes, as data that can be written and read.
 
 use crate::bases::{self, Base, File};
 use bufferlab_scenario::{LoadError, Loaded, load_text};
@@ -6,11 +6,11 @@ use serde::Deserialize;
 use std::path::Path;
 use std::{fmt, fs, io};
 
-/// A change of a file: at this byte, so many are replaced by these characters (each a byte, up to
-/// U+00FF). What lies behind the end begins again at the start.
+/// A change of a file: position, number of replaced bytes, and replacement characters (one byte
+/// each, up to U+00FF). Positions beyond the end wrap around.
 pub type Splice = (u64, u64, String);
 
-/// A scenario: a base, and what is changed of it, in order.
+/// A scenario: a base and its changes, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
@@ -23,12 +23,12 @@ pub struct Case {
     pub splices: Vec<Splice>,
 }
 
-/// Why a file holds no case.
+/// Reason for which a file is not a case.
 #[derive(Debug)]
 pub enum CaseError {
-    /// It is not TOML, or has other keys.
+    /// The file is not TOML, or has unknown keys.
     Syntax(Box<toml::de::Error>),
-    /// There is no such base.
+    /// The base does not exist.
     Base(String),
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for CaseError {
 impl std::error::Error for CaseError {}
 
 impl Case {
-    /// Reads what [`Self::to_toml`] wrote.
+    /// Reads a case from the text of [`Self::to_toml`].
     ///
     /// # Errors
     /// [`CaseError`].
@@ -56,7 +56,7 @@ impl Case {
         if bases::find(&case.base).is_none() { Err(CaseError::Base(case.base)) } else { Ok(case) }
     }
 
-    /// The case as a file.
+    /// Text of the case as a file.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let changes: String = self
@@ -80,7 +80,7 @@ impl Case {
         bases::find(&self.base).expect("bases were looked up when the case was made")
     }
 
-    /// Loads the scenario; the file that it reads is written into `folder` before.
+    /// Writes the input file into `folder` and loads the scenario.
     ///
     /// # Errors
     /// If the loader refuses it.
@@ -101,7 +101,7 @@ impl Case {
         for (at, remove, insert) in &self.splices {
             let at = (at % (bytes.len() as u64 + 1)) as usize;
             let end = bytes.len().min(at.saturating_add(*remove as usize));
-            // Characters beyond U+00FF are not generated; of one that somebody wrote the last byte
+            // Characters beyond U+00FF are not generated. If a user wrote one, its last byte
             // counts.
             bytes.splice(at..end, insert.chars().map(|c| u32::from(c) as u8));
         }

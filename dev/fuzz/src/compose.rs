@@ -1,5 +1,5 @@
-//! Cases that combine options: two scheduled pairs, some more by chance, on a network of any number
-//! of ports.
+//! Cases that combine options: two scheduled pairs and some random options, on a network of any
+//! number of ports.
 
 use crate::bases::BASES;
 use crate::case::Case;
@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use toml::{Table, Value};
 
-/// Most options beside the scheduled ones.
+/// Maximum number of options besides the scheduled ones.
 const MOST_OTHERS: u64 = 8;
-/// Hosts of a network that is one switch, and so its ports.
+/// Number of hosts of a single-switch network, and therefore of its ports.
 const PORTS: (u64, u64) = (2, 13);
 
 /// The bases as TOML, in their order.
@@ -45,7 +45,7 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     let (base, parsed) = (&BASES[index], &PARSED[index]);
     let mut set = ports(&mut dice, parsed);
     let is_override = dice.one_in(12);
-    // Parents have smaller numbers than what depends on them.
+    // Parents have smaller numbers than their children.
     for choice in chosen.iter().map(|&option| &OPTIONS[option]) {
         for (key, value) in settings(&mut dice, choice, parsed) {
             match key.strip_prefix("switch.").filter(|_| is_override) {
@@ -60,8 +60,8 @@ pub(crate) fn compose(seed: u64, number: u64) -> Case {
     Case { base: base.name.to_owned(), set, splices: Vec::new() }
 }
 
-/// A chip's memory under a policy: what is in parts meets what counts by part. Half of the policies
-/// are those that pause senders.
+/// Chooses a memory layout and a policy: divided memory meets policies that count per part. Half of
+/// the policies are those that pause senders.
 fn memory(dice: &mut Dice<'_>, chosen: &mut BTreeSet<usize>) {
     let policies = &SLOTS["switch.policy"];
     let pauses = |option: &usize| match &OPTIONS[*option].what {
@@ -82,7 +82,7 @@ fn memory(dice: &mut Dice<'_>, chosen: &mut BTreeSet<usize>) {
     }
 }
 
-/// Which options a case has: those whose every setting it still contains.
+/// Options of a case: those whose settings are all still present.
 pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     let has = |choice: &Choice| {
         case.set.iter().any(|(key, value)| {
@@ -100,7 +100,7 @@ pub(crate) fn options_of(case: &Case) -> Vec<usize> {
     (0..OPTIONS.len()).filter(|&option| has(&OPTIONS[option])).collect()
 }
 
-/// Whether a value is one of the words that the same key accepts, which are options of their own.
+/// Whether a value is one of the words that the key accepts, which are separate options.
 fn is_word_of(choice: &Choice, value: &str) -> bool {
     SLOTS[choice.path.as_str()].iter().any(|&other| match &OPTIONS[other].what {
         What::Fixed(word) => word == value,
@@ -108,7 +108,7 @@ fn is_word_of(choice: &Choice, value: &str) -> bool {
     })
 }
 
-/// Adds an option and what it depends on, unless it excludes what is chosen already.
+/// Adds an option and its parents, unless it excludes a chosen one.
 fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     let line: Vec<_> = std::iter::successors(Some(option), |&at| OPTIONS[at].parent).collect();
     let is_free = |at: &usize| {
@@ -119,7 +119,7 @@ fn add(chosen: &mut BTreeSet<usize>, option: usize) {
     }
 }
 
-/// The base: one that is lossless where an option concerns that, any otherwise.
+/// Chooses the base: a lossless one if an option needs it, otherwise any.
 fn base(dice: &mut Dice<'_>, chosen: &BTreeSet<usize>) -> usize {
     let is_lossless = |choice: &Choice| {
         ["switch.pfc", "fault"].iter().any(|path| choice.path.starts_with(path))
@@ -135,7 +135,7 @@ fn base(dice: &mut Dice<'_>, chosen: &BTreeSet<usize>) -> usize {
     dice.0.below(BASES.len() as u64) as usize
 }
 
-/// Any number of ports, where the base is one switch.
+/// Draws the number of ports of a single-switch base.
 fn ports(dice: &mut Dice<'_>, parsed: &Table) -> Vec<(String, String)> {
     let is_star = parsed["topology"]["kind"].as_str() == Some("single_switch");
     if !is_star || dice.one_in(4) {
@@ -151,7 +151,7 @@ fn ports(dice: &mut Dice<'_>, parsed: &Table) -> Vec<(String, String)> {
     set
 }
 
-/// The keys that an option sets, and their values.
+/// Keys that an option sets, with their values.
 fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String, String)> {
     let value = match &choice.what {
         What::Key(key) => value(dice, key),
@@ -161,7 +161,7 @@ fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String
             let mut parts = vec![head(key, name)];
             parts.extend(kept(parsed, &choice.path, key, keep));
             parts.extend(required(dice, params));
-            // Lossless priorities need room for what comes after a pause.
+            // Lossless priorities need headroom for packets that arrive after a pause.
             let is_lossless = choice.path == "switch.policy" && parsed["switch"].get("pfc").is_some();
             let rooms = params.iter().filter(|param| matches!(param.kind, ParamKind::BytesPerPort { .. }));
             let is_asked = is_lossless && !dice.one_in(4);
@@ -174,12 +174,12 @@ fn settings(dice: &mut Dice<'_>, choice: &Choice, parsed: &Table) -> Vec<(String
     vec![(choice.path.clone(), value)]
 }
 
-/// How the table of an entry begins.
+/// Start of an entry's table.
 fn head(key: &str, name: &str) -> String {
     format!("{{ {key} = \"{name}\"")
 }
 
-/// What a table of the base has beside the entry and its parameters.
+/// Keys of the base's table that do not belong to the entry or its parameters.
 fn kept(parsed: &Table, path: &str, tag: &str, keep: &[KeySpec]) -> Vec<String> {
     let below = |value: &Value, part: &str| match part.parse::<usize>() {
         Ok(index) => value.get(index).cloned(),
@@ -194,7 +194,7 @@ fn kept(parsed: &Table, path: &str, tag: &str, keep: &[KeySpec]) -> Vec<String> 
     .collect()
 }
 
-/// Parameters that must be given: values that make a small network and a little traffic.
+/// Required parameters, with values that make a small network with little traffic.
 fn required(dice: &mut Dice<'_>, params: &'static [ParamInfo]) -> Vec<String> {
     let must = params.iter().filter(|param| matches!(param.default, ParamValue::Required(_)));
     must.map(|param| format!("{} = {}", param.name, modest(dice, param))).collect()

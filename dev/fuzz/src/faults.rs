@@ -1,8 +1,9 @@
-//! The real program where the system fails: the N-th call that creates, writes, reads, renames or
-//! removes a file, memory that ends, and kills at any moment.
+//! Runs the real program while the system fails: the N-th call that creates, writes, reads, renames
+//! or removes a file, memory exhaustion, and kills at any moment.
 //!
-//! Whatever fails: the exit code tells, earlier results stay whole, nothing partial is taken for
-//! finished, and the repeated command ends with the bytes of an undisturbed one.
+//! After every fault, the exit code must be right, earlier results complete, and partial results
+//! never taken for finished ones. The repeated command must produce the bytes of an undisturbed
+//! one.
 
 mod bench;
 mod disturb;
@@ -19,40 +20,40 @@ use std::time::{Duration, Instant};
 
 pub use disturb::Disturbance;
 
-/// What to do.
+/// Options of an injection.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// The program: `target/debug/bufferlab`.
+    /// Program: `target/debug/bufferlab`.
     pub program: PathBuf,
-    /// Of the order in which faults are injected.
+    /// Seed of the order in which faults are injected.
     pub seed: u64,
-    /// When to end.
+    /// Duration.
     pub time: Duration,
-    /// How many faults at most.
+    /// Maximum number of faults.
     pub most: usize,
-    /// Where to begin in the order; a later call goes on there.
+    /// Start in the order; a later call continues from there.
     pub from: usize,
-    /// Commands at a time.
+    /// Number of commands in parallel.
     pub jobs: u64,
 }
 
-/// What was injected.
+/// Result of an injection.
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
     /// Faults by kind, and findings.
     pub report: Report,
-    /// How many of the order are done by now, those of earlier calls included.
+    /// Position in the order, including earlier calls.
     pub done: usize,
-    /// How many faults there are.
+    /// Total number of faults.
     pub all: usize,
-    /// Why calls were not let fail, where they were not.
+    /// Reason for which calls could not fail, if any.
     pub skipped: Option<String>,
 }
 
-/// Injects faults, in an order by the seed, until the time or the faults are used up.
+/// Injects faults, in an order by the seed, until the time or the faults run out.
 ///
 /// # Errors
-/// If a folder for temporary files cannot be made, or the program does not do its work undisturbed.
+/// If a temporary folder cannot be created, or the undisturbed program fails.
 pub fn inject(options: &Faults) -> io::Result<Injected> {
     let shim = Shim::build();
     let (shim, skipped) = match shim {
@@ -93,8 +94,7 @@ pub fn inject(options: &Faults) -> io::Result<Injected> {
     Ok(Injected { report, done, all: all.len(), skipped })
 }
 
-/// Injects fault `number` of the order of a seed once more. Answers what it is, and what went
-/// wrong.
+/// Repeats fault `number` of the order of a seed. Returns its description and the findings.
 ///
 /// # Errors
 /// As [`inject`], and if there is no such fault.

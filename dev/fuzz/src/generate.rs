@@ -1,4 +1,4 @@
-//! Cases by number: the same seed and number give the same case.
+//! Generates cases: equal seeds and numbers give equal cases.
 
 use crate::bases::BASES;
 use crate::case::{Case, Splice};
@@ -7,11 +7,11 @@ use crate::values::{Dice, parameters, value};
 use bufferlab_document::spec::{KeySpec, Kind, TableSpec};
 use bufferlab_units::RandomStream;
 
-/// Most changes of a case.
+/// Maximum number of changes of a case.
 const MOST_CHANGES: u64 = 8;
-/// Most changes of the file that it reads.
+/// Maximum number of changes of its input file.
 const MOST_SPLICES: u64 = 4;
-/// What is put into files: numbers at and beyond borders, signs with a meaning, bytes that are no
+/// Pieces inserted into files: numbers at and beyond limits, special characters, bytes that are not
 /// text.
 const PIECES: &[&str] = &[
     "0",
@@ -50,7 +50,7 @@ const PIECES: &[&str] = &[
     "\u{80}",
 ];
 
-/// Case `number` of a seed: of three cases one changes keys one at a time, at their limits, and two
+/// Case `number` of a seed. One case of three changes single keys at their limits; the others
 /// combine options.
 #[must_use]
 pub fn generate(seed: u64, number: u64) -> Case {
@@ -69,7 +69,7 @@ fn single(seed: u64, number: u64) -> Case {
     Case { base: base.name.to_owned(), set, splices }
 }
 
-/// A change somewhere in a file: mostly of a few bytes, now and then the end is cut off.
+/// A change somewhere in a file: usually a few bytes, sometimes truncation.
 fn splice(dice: &mut Dice<'_>) -> Splice {
     let at = dice.0.below(1 << 20);
     match dice.0.below(8) {
@@ -83,8 +83,8 @@ fn splice(dice: &mut Dice<'_>) -> Splice {
     }
 }
 
-/// Changes one key somewhere in the table at `path`; of an entry's table its parameters may be
-/// several.
+/// Changes one key somewhere in the table at `path`; in an entry's table, perhaps several
+/// parameters.
 fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(String, String)> {
     let at = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     let Some(key) = any_key(dice, table) else { return Vec::new() };
@@ -94,7 +94,7 @@ fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(St
             let index = dice.0.below(2);
             change(dice, below, &at(&format!("{}.{index}", key.name)))
         }
-        // The parameters of some entry: of the right one now and then, and refused otherwise.
+        // Parameters of a random entry: occasionally of the right one, otherwise refused.
         Kind::Tag(catalog) => {
             let cards = catalog.cards(false);
             let card = dice.pick(&cards);
@@ -113,7 +113,7 @@ fn change(dice: &mut Dice<'_>, table: &'static TableSpec, path: &str) -> Vec<(St
     }
 }
 
-/// Of the table's own keys, or of those of one of its kinds.
+/// A key of the table, or of one of its variants.
 fn any_key(dice: &mut Dice<'_>, table: &'static TableSpec) -> Option<&'static KeySpec> {
     let mut keys = table.keys;
     if !table.variants.is_empty() && (keys.is_empty() || dice.one_in(2)) {

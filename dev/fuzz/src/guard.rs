@@ -3,23 +3,23 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// The first panic of the work, whichever thread it was on.
+/// The first panic of the work, on any thread.
 static FIRST_PANIC: Mutex<Option<String>> = Mutex::new(None);
-/// Panics are told apart by time only, so one work at a time.
+/// Only the time tells which work a panic belongs to, so works run one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// What `work` returns.
+/// Runs `work` and returns its result.
 ///
 /// # Errors
-/// The place and the text of its first panic, also of one on a thread that it started and whose end
-/// nobody awaited.
+/// Place and text of the first panic, including those on threads that `work` started and did not
+/// join.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if TURN.try_lock().is_ok() {
-                // Nobody guards anything: a defect of the search itself.
+                // No work is guarded: a defect of the search itself.
                 return usual(info);
             }
             let place = info.location().map_or_else(String::new, ToString::to_string);

@@ -1,4 +1,4 @@
-//! What becomes of a case, and whether that is as it should be.
+//! Runs a case and checks the outcome.
 
 use crate::case::Case;
 use crate::guard;
@@ -19,13 +19,12 @@ use std::num::NonZero;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a case may run; then it is stopped, which is no fault. What breaks is verified from its
-/// first event on.
+/// Limits of a case. A stopped case is not a fault. Cases are verified from their first event on.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
-    /// Wall time.
+    /// Real time.
     pub time: Duration,
-    /// Packets on links.
+    /// Packet-hops.
     pub hops: u64,
 }
 
@@ -35,19 +34,19 @@ impl Default for Budget {
     }
 }
 
-/// How a case ended that is in order.
+/// Outcome of a case without a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ran to its end.
+    /// The case ran to its end.
     Ran,
-    /// Its budget was used up.
+    /// The budget ran out.
     Stopped,
-    /// The loader took it, and the engine refused it with a reason.
+    /// The loader accepted the case, and the engine refused it with a reason.
     Refused,
 }
 
 impl Outcome {
-    /// A word for each.
+    /// Word for the outcome.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -58,27 +57,27 @@ impl Outcome {
     }
 }
 
-/// What must not happen.
+/// A fault of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A panic, with its place.
     Panic(String),
-    /// An identity does not hold.
+    /// An identity is violated.
     Broken(String),
-    /// A built-in policy, control or rule failed.
+    /// A built-in policy, congestion control or rule failed.
     Failed(String),
     /// Two runs of the case differ.
     Differs(String),
-    /// The resolved scenario is refused, resolves to another one, or runs otherwise.
+    /// The resolved scenario is refused, resolves differently, or runs differently.
     Resolved(String),
-    /// Several threads give other tables than one.
+    /// The tables of several threads differ from those of one.
     Threads(String),
     /// `check` accepts the scenario, and `run` refuses it.
     Disagrees(String),
 }
 
 impl Fault {
-    /// A word for its kind, for counts.
+    /// Word for the kind of fault, for counts.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
@@ -92,7 +91,7 @@ impl Fault {
         }
     }
 
-    /// Whether it is probably the same mistake as `other`: of its kind, and at its place.
+    /// Whether this is probably the same mistake as `other`: of equal kind and place.
     #[must_use]
     pub fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -115,7 +114,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What is tried of a case beside running it.
+/// An additional check of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extra {
     Twice,
@@ -135,22 +134,21 @@ impl Extra {
     }
 }
 
-/// A case that was tried.
+/// A checked case.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// The changes that the loader accepts.
+    /// The case with the changes that the loader accepts.
     pub case: Case,
-    /// How the case ended.
+    /// Outcome or fault.
     pub result: Result<Outcome, Fault>,
-    /// Whether several threads shared it.
+    /// Whether several threads shared the case.
     pub is_divided: bool,
 }
 
-/// Takes out the changes that the loader refuses, and runs what is left with every identity
-/// verified. Where the network can be divided, the tables of one, two and three threads are
-/// compared.
+/// Removes the changes that the loader refuses, and runs the rest with every identity verified. If
+/// the network can be divided, the tables of one, two and three threads are compared.
 ///
-/// `number` selects further trials: every fourth case runs twice, every fourth from its resolved
+/// `number` selects further checks: every fourth case runs twice, every fourth from its resolved
 /// text, every fourth explains losses, and every second runs on several threads.
 #[must_use]
 pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
@@ -166,7 +164,7 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
             return Ok(outcome);
         }
         if more == Extra::Twice {
-            // One that comes to the end of its time this once has said nothing.
+            // A repetition that runs out of time proves nothing.
             let (ended, again) = run(&loaded, Way::VERIFIED, budget)?;
             if let Some(table) = again.differs_from(&rows).filter(|_| ended == Outcome::Ran) {
                 return Err(Fault::Differs(format!("table {table}")));
@@ -183,11 +181,11 @@ pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     Judged { case: fitting, result, is_divided }
 }
 
-/// Runs a scenario verified, from its resolved text and on several threads. Answers how it ended,
+/// Runs a scenario verified, from its resolved text and on several threads. Returns its outcome,
 /// and whether several threads shared it.
 ///
 /// # Errors
-/// What is wrong.
+/// The fault.
 pub(crate) fn judge_loaded(loaded: &Loaded, budget: Budget) -> Result<(Outcome, bool), Fault> {
     let judged = guard::guarded(|| {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
@@ -201,8 +199,8 @@ pub(crate) fn judge_loaded(loaded: &Loaded, budget: Budget) -> Result<(Outcome, 
     judged.unwrap_or_else(|panic| Err(Fault::Panic(panic)))
 }
 
-/// Compares runs on one, two and three threads, and one thread with the verified run. Whether the
-/// network could be divided.
+/// Compares runs on one, two and three threads, and the run on one thread with the verified one.
+/// Returns whether the network could be divided.
 fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, Fault> {
     let can_be_divided = Simulation::new(&loaded.scenario)
         .is_ok_and(|simulation| simulation.needs_one_thread(&loaded.scenario).is_none());
@@ -225,7 +223,8 @@ fn on_threads(loaded: &Loaded, verified: &Rows, budget: Budget) -> Result<bool, 
     Ok(true)
 }
 
-/// The case without what the loader refuses; every refusal is drawn, as the command line would.
+/// Removes the changes that the loader refuses, and loads the rest. Every refusal is rendered as on
+/// the command line.
 fn repaired(case: &mut Case, folder: &Path) -> Loaded {
     loop {
         match case.load(folder) {
@@ -241,7 +240,7 @@ fn repaired(case: &mut Case, folder: &Path) -> Loaded {
     }
 }
 
-/// The change of the scenario that is to be taken out; `None`: one of the file that it reads.
+/// Index of the change to remove; `None` means a change of the input file.
 fn refused_change(case: &Case, error: &LoadError) -> Option<usize> {
     let in_file = |key: &str| key.ends_with(".file") || key.ends_with(".sizes");
     if !case.splices.is_empty() && error.problems().iter().any(|problem| in_file(problem.key())) {
@@ -265,7 +264,7 @@ fn draw(error: &LoadError) {
     }
 }
 
-/// How a case runs.
+/// Options of a run.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     verify: bool,
@@ -281,8 +280,8 @@ impl Way {
     }
 }
 
-/// Memory that a case may take by its estimate (bytes). Commands refuse what is not free; a case is
-/// a run below the commands, in a process that has 4 GiB of addresses.
+/// Largest estimated memory of a case (bytes). Commands refuse to exceed free memory. A case runs
+/// below the commands, in a process with 4 GiB of address space.
 const MEMORY_MAX: u64 = 1 << 30;
 
 fn takes_too_much(loaded: &Loaded, way: Way) -> bool {
@@ -293,13 +292,13 @@ fn takes_too_much(loaded: &Loaded, way: Way) -> bool {
     MemoryEstimate::new(&scenario).bytes().saturating_mul(way.threads as u64) > MEMORY_MAX
 }
 
-/// How it ended, and hashes of all tables.
+/// Runs a scenario; returns the outcome and hashes of all tables.
 fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fault> {
     let mut rows = Rows::default();
     if takes_too_much(loaded, way) {
         return Ok((Outcome::Refused, rows));
     }
-    // Construction is what `check` does: what it refuses, `check` refuses, too.
+    // `check` constructs the simulation, too, so it refuses the same scenarios.
     let Ok(mut simulation) = Simulation::new(&loaded.scenario) else { return Ok((Outcome::Refused, rows)) };
     simulation.set_verify(way.verify);
     if way.explain {
@@ -312,7 +311,7 @@ fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fau
     });
     match ended {
         Ok(mut totals) => {
-            // The packets that were alive at once are counted by thread.
+            // The peak number of packets is counted per thread.
             totals.peak_packets = 0;
             rows.totals = format!("{totals:?}");
             Ok((Outcome::Ran, rows))
@@ -321,11 +320,11 @@ fn run(loaded: &Loaded, way: Way, budget: Budget) -> Result<(Outcome, Rows), Fau
     }
 }
 
-/// Whether an error of a run that had begun is an answer or a fault.
+/// Whether an error during a run is an accepted outcome or a fault.
 fn stopped(error: &SimError) -> Result<Outcome, Fault> {
     match error {
         SimError::Interrupted => Ok(Outcome::Stopped),
-        // How many flows and packets live at once depends on the course of the run.
+        // The number of concurrent flows and packets is known only during the run.
         SimError::TooLarge { .. } | SimError::CardFull(_) => Ok(Outcome::Refused),
         SimError::Broken { .. } | SimError::LostTrack { .. } => Err(Fault::Broken(error.to_string())),
         SimError::PolicyFailed(_) | SimError::MarkingFailed(_) | SimError::ControlFailed(_) => {
@@ -358,7 +357,7 @@ fn from_resolved(loaded: &Loaded, folder: &Path, rows: &Rows, budget: Budget) ->
     }
 }
 
-/// Rows, hashed by table as they are printed, and the totals.
+/// Hashes of the printed rows by table, and the totals.
 #[derive(Debug, Default)]
 struct Rows {
     tables: BTreeMap<&'static str, DefaultHasher>,
@@ -372,7 +371,7 @@ impl Rows {
         Ok(())
     }
 
-    /// The first table that differs; nothing where all are equal.
+    /// First table that differs, if any.
     fn differs_from(&self, other: &Self) -> Option<String> {
         let hash = |rows: &Self, table: &str| rows.tables.get(table).map(|hasher| hasher.finish());
         let tables = self.tables.keys().chain(other.tables.keys());
@@ -398,7 +397,7 @@ hashed! {
     packet: PacketRow,
 }
 
-/// `work`, with a panic as a fault that says where it was.
+/// Runs `work`, and returns a panic as a fault with its place.
 fn guarded(work: impl FnOnce() -> Result<Outcome, Fault>) -> Result<Outcome, Fault> {
     guard::guarded(work).unwrap_or_else(|panic| Err(Fault::Panic(panic)))
 }

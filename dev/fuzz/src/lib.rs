@@ -1,19 +1,18 @@
-//! Scenarios that nobody would write, files that nobody would send, systems that fail: does
-//! anything go wrong?
+//! Searches for defects with unusual scenarios, damaged files and failing systems.
 //!
-//! * A scenario ([`Case`]) is a small one that works, and changes of it that follow the declaration
-//!   of the format: one key at a time at and beyond its bounds, or pairs and triples of options on
-//!   any number of ports ([`generate()`]). Changes that the loader refuses are taken out again, so
-//!   that what is left runs ([`judge()`]): with all identities verified, with overflow checks,
-//!   within a budget of events, again from its resolved text, and on several threads. [`Coverage`]
-//!   counts the pairs of options that have run together.
-//! * [`parsers`] get damaged files, requests and answers.
-//! * [`faults`] lets single calls of the real program fail, and kills it.
-//! * [`soak`] does all of it in turn for a given time.
+//! * A scenario ([`Case`]) is a small valid one with changes that follow the declaration of the
+//!   format. The changes set one key at a time at and beyond its bounds, or pairs and triples of
+//!   options on any number of ports ([`generate()`]). Changes that the loader refuses are removed,
+//!   so that the rest runs ([`judge()`]). It runs with all identities verified, with overflow
+//!   checks, within a budget of events, again from its resolved text, and on several threads.
+//!   [`Coverage`] counts the pairs of options that have run together.
+//! * [`parsers`] read damaged files, requests and answers.
+//! * [`faults`] makes single calls of the real program fail, and kills it.
+//! * [`soak`] does all of this in turn for a given time.
 //!
-//! Searches ([`search`]) work in processes of their own, so that a case that hangs or dies takes
-//! only itself along. A case that goes wrong is made smaller ([`minimise()`]) and written down;
-//! `testdata/fuzz` holds those that were mended.
+//! Searches ([`search`]) run in separate processes, so that a case that hangs or dies affects only
+//! its process. A failing case is minimised ([`minimise()`]) and written to a file. `testdata/fuzz`
+//! contains cases whose defects are fixed.
 
 mod bases;
 mod case;

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: a search for cases that go wrong.
+//! `cargo xtask fuzz`: searches for failing cases.
 
 use bufferlab_fuzz::faults::{self, Faults};
 use bufferlab_fuzz::search::{Finding, Search, Subject, search, work, write_summary};
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Scenarios that nobody would write, and files that nobody would send, with every check on.
+/// Search for defects with unusual scenarios and damaged files, with all checks.
 #[derive(Parser)]
 #[command(name = "cargo xtask fuzz", disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Task>,
-    /// Search scenarios, or the readers of files, requests and answers.
+    /// Subject: scenarios, or readers of files, requests and answers.
     #[arg(long, value_enum, default_value = "scenarios")]
     subject: Subject,
     /// Seed of the cases.
@@ -25,65 +25,65 @@ struct Arguments {
     /// Draw the seed from the clock.
     #[arg(long, conflicts_with = "seed")]
     fresh: bool,
-    /// How long to search: 90s, 10m, 2h.
+    /// Duration of the search: 90s, 10m, 2h.
     #[arg(long, default_value = "10m", value_parser = span)]
     budget: Duration,
-    /// How many cases at most; of parsers, batches of inputs.
+    /// Maximum number of cases (for parsers: batches of inputs).
     #[arg(long, default_value_t = u64::MAX)]
     cases: u64,
-    /// Processes at a time; by default as many as there are cores.
+    /// Number of parallel processes (default: number of cores).
     #[arg(long)]
     jobs: Option<u64>,
-    /// Folder for cases that go wrong, and for the summary.
+    /// Folder for failing cases and for the summary.
     #[arg(long, default_value = "target/fuzz")]
     out: PathBuf,
 }
 
 #[derive(Subcommand)]
 enum Task {
-    /// Play a scenario that was written down.
+    /// Play a stored scenario.
     Play {
+        /// File with the scenario.
+        file: PathBuf,
+    },
+    /// Read a stored input; its name begins with the name of its reader.
+    Input {
         /// File with the input.
         file: PathBuf,
     },
-    /// Read an input that was written down; its name begins with its reader.
-    Input {
-        /// Its file.
-        file: PathBuf,
-    },
-    /// Repeat a batch of inputs; each is written into the folder before it is read.
+    /// Repeat a batch of inputs; write each into the folder before reading it.
     Batch { seed: u64, number: u64 },
-    /// Let single calls of the program fail, take its memory, and kill it.
+    /// Make single calls of the program fail, limit its memory, and kill it.
     Faults {
         /// The program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
-        /// Where to begin in the order of faults.
+        /// Start in the order of faults.
         #[arg(long, default_value_t = 0)]
         from: usize,
     },
-    /// Do all of it in turn, with fresh seeds, for the given time; the report is in the folder.
+    /// Run all searches in turn, with fresh seeds, for the given time; write a report.
     Soak {
         /// The program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
-        /// How long: 10m, 2h.
+        /// Duration: 10m, 2h.
         #[arg(long, default_value = "2h", value_parser = span)]
         budget: Duration,
-        /// Of all seeds [default: a fresh one].
+        /// Seed of all searches (default: a fresh one).
         #[arg(long)]
         seed: Option<u64>,
-        /// Go on where an earlier soak was ended.
+        /// Resume an earlier soak.
         #[arg(long)]
         resume: bool,
-        /// Folder of the report and of cases that go wrong.
+        /// Folder of the report and of failing cases.
         #[arg(long, default_value = "target/soak")]
         out: PathBuf,
-        /// Processes at a time; by default as many as there are cores.
+        /// Number of parallel processes (default: number of cores).
         #[arg(long)]
         jobs: Option<u64>,
     },
-    /// Inject one fault of the order of a seed again.
+    /// Repeat one fault of the order of a seed.
     Fault {
         seed: u64,
         number: usize,
@@ -91,12 +91,12 @@ enum Task {
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
     },
-    /// What the search's own processes do.
+    /// Work of the search's processes.
     #[command(hide = true)]
     Work { subject: Subject, seed: u64, from: u64, step: u64, until: u64, out: PathBuf },
 }
 
-/// "90s", "10m", "2h".
+/// Parses "90s", "10m", "2h".
 fn span(text: &str) -> Result<Duration, String> {
     let wrong = || format!("\"{text}\"; expected a number with s, m or h, such as 10m");
     let (number, scale) = match text.strip_suffix('s') {
@@ -121,7 +121,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all is in order.
+/// Runs a command; returns whether there were no findings.
 fn run(arguments: Arguments) -> io::Result<bool> {
     match &arguments.command {
         Some(Task::Work { subject, seed, from, step, until, out }) => {
@@ -196,7 +196,7 @@ fn play(file: &Path) -> io::Result<bool> {
     Ok(good)
 }
 
-/// Searches, says what was found, and writes the summary.
+/// Searches, prints the findings, and writes the summary.
 fn look(arguments: &Arguments) -> io::Result<bool> {
     let Arguments { subject, budget, cases, ref out, .. } = *arguments;
     let seed = if arguments.fresh { fresh_seed() } else { arguments.seed };
@@ -242,7 +242,7 @@ fn show(findings: &[Finding]) {
     }
 }
 
-/// Injects faults and says what came of them.
+/// Injects faults and prints the findings.
 fn inject(arguments: &Arguments, program: &Path, from: usize) -> io::Result<bool> {
     let seed = if arguments.fresh { fresh_seed() } else { arguments.seed };
     let options = Faults {
@@ -278,9 +278,9 @@ fn in_short(labels: &[&str]) -> String {
     if labels.len() > SHOWN { format!("{shown} and {} more", labels.len() - SHOWN) } else { shown }
 }
 
-/// Another one at each call.
+/// A different seed at each call.
 fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // Short enough to be typed.
+    // Short enough to type.
     now.map_or(0, |since| since.as_nanos() as u64 >> 10) % 1_000_000_000
 }

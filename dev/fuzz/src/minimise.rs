@@ -1,9 +1,9 @@
-//! The smallest case that goes wrong in the same way.
+//! Finds the smallest case with the same fault.
 
 use crate::case::Case;
 use crate::judge::{Budget, Fault, judge};
 
-/// Takes out one change after the other for as long as the case still goes wrong like `fault`.
+/// Removes changes one by one, as long as the case still has a fault like `fault`.
 #[must_use]
 pub fn minimise(case: &Case, number: u64, fault: &Fault, budget: Budget) -> Case {
     let mut smallest = case.clone();

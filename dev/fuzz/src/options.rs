@@ -1,8 +1,8 @@
 //! Every option of the scenario format as data: a key with a value, or one of the words that a key
 //! accepts.
 //!
-//! The list follows from the declaration of the format and from the registries, so a new key,
-//! policy or parameter is drawn, and counted in the coverage of pairs, without a change here.
+//! The list follows from the declaration of the format and from the registries. A new key, policy
+//! or parameter is therefore drawn and counted in the coverage of pairs without a change here.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Card, ParamInfo, ParamKind, ParamValue};
@@ -16,27 +16,27 @@ pub(crate) struct Choice {
     pub(crate) label: String,
     /// Dotted key that the option sets.
     pub(crate) path: String,
-    /// The option that must be set before this one.
+    /// Option that must be set before this one.
     pub(crate) parent: Option<usize>,
-    /// How its value is drawn.
+    /// Kind of value.
     pub(crate) what: What,
 }
 
-/// How the value of an option is drawn.
+/// Kind of value of an option.
 #[derive(Debug)]
 pub(crate) enum What {
     /// A value of the key.
     Key(&'static KeySpec),
     /// A value of the parameter.
     Param(&'static ParamInfo),
-    /// Always this TOML value.
+    /// A constant TOML value.
     Fixed(String),
-    /// The name of an entry and its required parameters, as a table; `key` names the entry.
+    /// Name of an entry with its required parameters, as a table; `key` names the entry.
     Entry {
         key: &'static str,
         params: &'static [ParamInfo],
         name: &'static str,
-        /// Keys of the table that do not depend on the entry, which must survive.
+        /// Keys of the table that are independent of the entry and must be kept.
         keep: &'static [KeySpec],
     },
     /// A list of one table.
@@ -52,7 +52,7 @@ pub(crate) static OPTIONS: LazyLock<Vec<Choice>> = LazyLock::new(|| {
     all
 });
 
-/// The options by their path: options of one path exclude each other.
+/// Options by path: options of one path exclude each other.
 pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock::new(|| {
     let mut slots: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
     for (index, choice) in OPTIONS.iter().enumerate() {
@@ -61,8 +61,8 @@ pub(crate) static SLOTS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock
     slots
 });
 
-/// Whether two options can be part of one case: neither replaces the other, or what the other
-/// depends on.
+/// Whether two options can be part of one case: neither replaces the other or a parent of the
+/// other.
 pub(crate) fn can_meet(first: usize, second: usize) -> bool {
     let line = |from: usize| std::iter::successors(Some(from), |&at| OPTIONS[at].parent);
     let excludes = |a: usize, b: usize| a != b && OPTIONS[a].path == OPTIONS[b].path;
@@ -103,8 +103,8 @@ fn key(
             }
             table(all, below, &format!("{path}.0"), parent);
         }
-        // The table begins anew with another entry: what it has beside the entry's parameters must
-        // be written again.
+        // A different entry starts a new table, so the keys that are independent of the entry must
+        // be repeated.
         Kind::Tag(catalog) => {
             for card in catalog.cards(false) {
                 let what =
@@ -144,7 +144,7 @@ fn key(
     }
 }
 
-/// An entry and its parameters.
+/// Adds an entry and its parameters.
 fn entry(all: &mut Vec<Choice>, card: &Card, choice: Choice) {
     let (label, path) = (choice.label.clone(), choice.path.clone());
     all.push(choice);

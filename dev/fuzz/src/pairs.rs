@@ -1,4 +1,4 @@
-//! Which pairs and triples of options are drawn, and which have run together.
+//! Schedules pairs of options, and counts pairs and triples that have run together.
 
 use crate::options::{OPTIONS, can_meet};
 use bufferlab_units::RandomStream;
@@ -11,12 +11,12 @@ pub(crate) static PAIRS: LazyLock<Vec<(u16, u16)>> = LazyLock::new(|| {
     (0..count).flat_map(|second| below(second).map(move |first| (first as u16, second as u16))).collect()
 });
 
-/// Pair `number` in the order of a seed. Each pair comes once before one comes again.
+/// Pair `number` in the order of a seed. The order contains each pair once before it repeats.
 pub(crate) fn scheduled(seed: u64, number: u64) -> (usize, usize) {
     let count = PAIRS.len() as u64;
     let mut stream = RandomStream::new(seed, "pairs", 0);
     let start = stream.below(count);
-    // A step without a common divisor with the count visits every pair.
+    // A step coprime to the count visits every pair.
     let step = loop {
         let step = 1 + stream.below(count);
         if gcd(step, count) == 1 {
@@ -40,12 +40,12 @@ pub struct Coverage {
     triples: Bits,
 }
 
-/// How much of it has run.
+/// Coverage in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Reached {
-    /// Options that ran in some case, and how many there are.
+    /// Options that ran in some case, and number of all options.
     pub options: (u64, u64),
-    /// Pairs of options that ran together, and how many can.
+    /// Pairs of options that ran together, and number of possible pairs.
     pub pairs: (u64, u64),
     /// Triples that ran together.
     pub triples: u64,
@@ -63,7 +63,7 @@ impl Default for Coverage {
 }
 
 impl Coverage {
-    /// Notes the options of a case that ran, by number.
+    /// Records the options of a case that ran, by number.
     pub fn note(&mut self, options: &[usize]) {
         let mut options = options.to_vec();
         options.sort_unstable();
@@ -76,7 +76,7 @@ impl Coverage {
                 let b64 = b as u64;
                 self.pairs.set(c64 * (c64 - 1) / 2 + b64);
                 for &a in &options[..before] {
-                    // The number of a triple a < b < c in the order of c, b, a.
+                    // Number of a triple a < b < c in the order of c, b, a.
                     self.triples
                         .set(c64 * (c64 - 1) * c64.saturating_sub(2) / 6 + b64 * (b64 - 1) / 2 + a as u64);
                 }
@@ -84,14 +84,14 @@ impl Coverage {
         }
     }
 
-    /// Adds what another search has reached.
+    /// Adds the coverage of another search.
     pub fn merge(&mut self, other: &Self) {
         self.options.merge(&other.options);
         self.pairs.merge(&other.pairs);
         self.triples.merge(&other.triples);
     }
 
-    /// How much has run.
+    /// Coverage in numbers.
     #[must_use]
     pub fn reached(&self) -> Reached {
         Reached {

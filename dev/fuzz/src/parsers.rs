@@ -1,9 +1,9 @@
-//! Whatever reads bytes from outside, given damaged ones: no panic, no abort, bounded time and
-//! memory.
+//! Feeds damaged input to all readers of external bytes. They must not panic or abort, and their
+//! time and memory must be bounded.
 //!
-//! A batch is a number of inputs for one target. They are changes of small valid files, and of
-//! earlier inputs of the batch that got an answer of a new shape (its text without names and
-//! numbers): a cheap stand-in for coverage, which reaches code behind the first check.
+//! A batch is a number of inputs for one target. Inputs are changes of small valid files, and of
+//! earlier inputs of the batch whose answer had a new shape (its text without names and numbers).
+//! This is a cheap substitute for coverage, which reaches code behind the first check.
 
 mod mutate;
 mod requests;
@@ -24,13 +24,13 @@ use targets::TARGETS;
 
 pub(crate) use targets::Desk;
 
-/// Inputs that a batch keeps to change them again.
+/// Inputs that a batch keeps for further changes.
 const KEPT_MAX: usize = 64;
-/// Memory that reading an input may take (KiB).
+/// Memory limit for reading an input (KiB).
 const MEMORY_MAX_KIB: u64 = 256 << 10;
-/// Attempts to make an input smaller that goes wrong, …
+/// Attempts to minimise a failing input, …
 const SMALLER_ATTEMPTS: u32 = 400;
-/// … and the time for them: the whole batch has to end before it counts as hung.
+/// … and the time for them: the whole batch must end before it counts as hung.
 const SMALLER_FOR: Duration = Duration::from_secs(5);
 
 /// A reader.
@@ -39,17 +39,17 @@ pub(crate) struct Target {
     pub(crate) name: &'static str,
     /// Small valid inputs.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
-    /// What its format is made of.
+    /// Words of its format.
     pub(crate) words: &'static [&'static str],
-    /// Inputs of a batch.
+    /// Number of inputs in a batch.
     pub(crate) inputs: u64,
-    /// Time that reading an input may take (s), of the processor.
+    /// CPU time limit for reading an input (s).
     pub(crate) seconds: u64,
-    /// Reads an input: the refusal in words, where there is one.
+    /// Reads an input; an error is the refusal in words.
     pub(crate) read: fn(&mut Desk, &[u8]) -> Result<(), String>,
 }
 
-/// The target of a batch.
+/// Name of the target of a batch.
 #[must_use]
 pub fn target_of(number: u64) -> &'static str {
     target(number).name
@@ -64,10 +64,10 @@ fn target(number: u64) -> &'static Target {
     &TARGETS[(number % TARGETS.len() as u64) as usize]
 }
 
-/// What is wrong with how an input was read: its kind, and in words.
+/// A failure of reading an input: its kind, and a description.
 type Wrong = (&'static str, String);
 
-/// Reads one input. Answers the refusal, where there is one.
+/// Reads one input. Returns the refusal, if any.
 fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), String>, Wrong> {
     forget_peak();
     let before = peak_kib().unwrap_or_default();
@@ -85,11 +85,11 @@ fn judge(target: &Target, desk: &mut Desk, input: &[u8]) -> Result<Result<(), St
     Ok(answer)
 }
 
-/// Batch `number` of a seed. `trace`: a file that gets every input before it is read, to find the
-/// one that ends the process.
+/// Runs batch `number` of a seed. `trace` is a file that receives every input before it is read, to
+/// find one that kills the process.
 ///
 /// # Errors
-/// If an input that goes wrong cannot be written into `out`.
+/// If a failing input cannot be written into `out`.
 pub fn batch(seed: u64, number: u64, out: &Path, trace: Option<&Path>) -> io::Result<Report> {
     run(target(number), seed, number, out, trace)
 }
@@ -104,7 +104,7 @@ fn run(target: &Target, seed: u64, number: u64, out: &Path, trace: Option<&Path>
     let mut report = Report::default();
     let mut kinds = BTreeSet::new();
     for index in 0..target.inputs {
-        // A seed as it is shows that the target accepts anything.
+        // Unchanged seeds show that the target accepts anything.
         let input = match kept.get(index as usize).filter(|_| index < seeds as u64) {
             Some(seed) => seed.clone(),
             None => mutate(&mut dice, &kept, target.words),
@@ -139,7 +139,7 @@ fn run(target: &Target, seed: u64, number: u64, out: &Path, trace: Option<&Path>
     Ok(report)
 }
 
-/// An answer without what is in quotes and without numbers.
+/// Hash of an answer without quoted text and numbers.
 fn shape(answer: &Result<(), String>) -> u64 {
     let text = answer.as_ref().err().map_or("", String::as_str);
     let mut hasher = DefaultHasher::new();
@@ -153,7 +153,7 @@ fn shape(answer: &Result<(), String>) -> u64 {
     hasher.finish()
 }
 
-/// A smaller input that goes wrong in the same way.
+/// A smaller input with the same kind of failure.
 fn smaller(target: &Target, desk: &mut Desk, mut input: Vec<u8>, kind: &str) -> Vec<u8> {
     let (mut attempts, start) = (0, Instant::now());
     let mut part = input.len() / 2;
@@ -193,10 +193,10 @@ fn write_down(
     })
 }
 
-/// Reads a file as an input of the target that its name begins with.
+/// Reads a file as an input of the target with which its name begins.
 ///
 /// # Errors
-/// No such target, an unreadable file, or what went wrong.
+/// If there is no such target, the file is unreadable, or reading the input fails.
 pub fn input(path: &Path) -> Result<String, String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let fits = |target: &&Target| name.strip_prefix(target.name).is_some_and(|rest| rest.starts_with('-'));
@@ -214,17 +214,17 @@ pub fn input(path: &Path) -> Result<String, String> {
     }
 }
 
-/// The most memory that this process has had since [`forget_peak`] (KiB); nothing where the system
-/// does not say.
+/// Peak memory of this process since [`forget_peak`] (KiB); `None` if the system does not report
+/// it.
 fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The peak begins again at what the process has now.
+/// Resets the peak to the present memory.
 fn forget_peak() {
-    // Where this is not Linux the peak is not known either.
+    // On other systems than Linux the peak is unknown, too.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
@@ -234,8 +234,8 @@ mod tests {
     use std::io::Write;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// The memory and the panics of a process are those of all its threads: tests that look at them
-    /// take turns.
+    /// Memory and panics of a process belong to all its threads, so tests that measure them take
+    /// turns.
     static TURN: Mutex<()> = Mutex::new(());
 
     fn turn() -> MutexGuard<'static, ()> {

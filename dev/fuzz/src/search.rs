@@ -1,5 +1,5 @@
-//! Searches by number of case, in processes of their own: one that hangs or dies is noticed,
-//! written down, and takes only itself along.
+//! Searches by number of case, in separate processes. A case that hangs or dies is detected and
+//! written to a file, and affects only its process.
 
 mod workers;
 
@@ -19,17 +19,17 @@ use std::time::Duration;
 
 pub use workers::search;
 
-/// What is searched.
+/// Subject of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Subject {
-    /// Scenarios, run with every check on.
+    /// Scenarios, run with all checks.
     Scenarios,
-    /// Readers of files, requests and answers, given damaged ones.
+    /// Readers of files, requests and answers, with damaged input.
     Parsers,
 }
 
 impl Subject {
-    /// The word on the command line and in summaries.
+    /// Word on the command line and in summaries.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -39,38 +39,38 @@ impl Subject {
     }
 }
 
-/// What to do.
+/// Options of a search.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// What is searched.
+    /// Subject.
     pub subject: Subject,
-    /// Of the cases.
+    /// Seed of the cases.
     pub seed: u64,
-    /// When to end.
+    /// Duration.
     pub time: Duration,
-    /// How many cases at most; of parsers, batches.
+    /// Maximum number of cases (for parsers: batches).
     pub cases: u64,
-    /// Processes at a time.
+    /// Number of parallel processes.
     pub jobs: u64,
-    /// Where cases go that went wrong.
+    /// Folder for failing cases.
     pub out: PathBuf,
 }
 
-/// Something that went wrong.
+/// A failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Kind of the finding: `panic`, `identity`, `memory`, `lost result` …
     pub kind: String,
-    /// What happened, in a line.
+    /// Description in one line.
     pub what: String,
-    /// The command that repeats it.
+    /// Command that repeats the failure.
     pub replay: String,
 }
 
-/// What one case, or one batch, has shown.
+/// Result of one case or one batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// Cases by how they ended.
+    /// Number of cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
     /// Options that ran together, by number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,51 +78,51 @@ pub struct Report {
     /// Cases that several threads shared.
     #[serde(default)]
     pub divided: u64,
-    /// What went wrong.
+    /// Failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Cases by what became of them.
+    /// Number of cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
     /// Cases that several threads shared.
     pub divided: u64,
-    /// What went wrong.
+    /// Failures.
     pub findings: Vec<Finding>,
     /// Options that ran together.
     pub coverage: Coverage,
-    /// How long it took (s).
+    /// Duration (s).
     pub seconds: u64,
 }
 
-/// A search in numbers, for programs.
+/// Summary of a search, for programs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// `scenarios` or `parsers`.
     pub subject: String,
-    /// Of the cases.
+    /// Seed of the cases.
     pub seed: u64,
-    /// How long it took (s).
+    /// Duration (s).
     pub seconds: u64,
-    /// How many there were.
+    /// Number of cases.
     pub cases: u64,
-    /// Cases by how they ended.
+    /// Number of cases by outcome.
     pub outcomes: BTreeMap<String, u64>,
     /// Cases that several threads shared.
     pub divided: u64,
-    /// Findings by kind.
+    /// Number of findings by kind.
     pub findings: BTreeMap<String, u64>,
-    /// Options that ran together; of scenarios only.
+    /// Options that ran together; only for scenarios.
     pub coverage: Option<Reached>,
-    /// Each finding.
+    /// All findings.
     pub details: Vec<Finding>,
 }
 
 impl Found {
-    /// Adds what a case has shown.
+    /// Adds the result of a case.
     pub fn add(&mut self, report: Report) {
         for (outcome, count) in report.outcomes {
             *self.outcomes.entry(outcome).or_default() += count;
@@ -135,7 +135,7 @@ impl Found {
         }
     }
 
-    /// Adds what another search found.
+    /// Adds the result of another search.
     pub fn merge(&mut self, other: Self) {
         for (outcome, count) in other.outcomes {
             *self.outcomes.entry(outcome).or_default() += count;
@@ -146,13 +146,13 @@ impl Found {
         self.seconds += other.seconds;
     }
 
-    /// How many cases there were.
+    /// Number of cases.
     #[must_use]
     pub fn cases(&self) -> u64 {
         self.outcomes.values().sum()
     }
 
-    /// How many cases ended how.
+    /// Number of cases by outcome, in words.
     #[must_use]
     pub fn in_words(&self) -> String {
         let parts: Vec<_> = self.outcomes.iter().map(|(word, count)| format!("{count} {word}")).collect();
@@ -164,7 +164,7 @@ impl Found {
         format!("{} cases: {}{divided}; {} findings", self.cases(), parts.join(", "), self.findings.len())
     }
 
-    /// The search in numbers.
+    /// Summary of the search.
     #[must_use]
     pub fn summary(&self, options: &Search) -> Summary {
         let mut findings = BTreeMap::new();
@@ -196,11 +196,11 @@ pub fn write_summary(path: &Path, summary: &Summary) -> io::Result<()> {
     fs::write(path, serde_json::to_string_pretty(summary).map_err(io::Error::other)? + "\n")
 }
 
-/// The work of one process: cases `from`, `from + step` … below `until`, each announced on standard
-/// output, and reported when it is done.
+/// Runs cases `from`, `from + step` … below `until` in a worker process. Each case is announced on
+/// standard output, and reported when it has ended.
 ///
 /// # Errors
-/// If standard output is gone or a case cannot be written down.
+/// If standard output is closed or a case cannot be written to a file.
 pub fn work(subject: Subject, seed: u64, cases: impl Iterator<Item = u64>, out: &Path) -> io::Result<()> {
     let mut say = io::stdout().lock();
     for number in cases {
@@ -216,7 +216,7 @@ pub fn work(subject: Subject, seed: u64, cases: impl Iterator<Item = u64>, out: 
     Ok(())
 }
 
-/// One scenario.
+/// Runs one scenario.
 fn scenario(seed: u64, number: u64, out: &Path) -> io::Result<Report> {
     let budget = Budget::default();
     let Judged { case, result, is_divided } = judge(&generate(seed, number), number, budget);
@@ -240,7 +240,7 @@ fn scenario(seed: u64, number: u64, out: &Path) -> io::Result<Report> {
     Ok(report)
 }
 
-/// The command that plays a case.
+/// Command that plays a case.
 fn replay(path: &Path) -> String {
     format!("cargo xtask fuzz play {}", path.display())
 }

@@ -1,7 +1,7 @@
-//! All searches in turn for a given time, with fresh seeds: scenarios, parsers, faults and kills,
-//! and every shipped scenario on several threads.
+//! Runs all searches in turn for a given time, with fresh seeds: scenarios, parsers, faults and
+//! kills, and every shipped scenario on several threads.
 //!
-//! What was done is written down after every part, so a soak that was ended goes on where it was.
+//! The state is written after every part, so an interrupted soak can be resumed.
 
 mod shipped;
 
@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// Longest part: then the next kind has its turn.
+/// Longest part, before the next kind of search.
 const PART_MAX: Duration = Duration::from_secs(240);
-/// Rounds in a budget, at least: every kind has several turns.
+/// Minimum number of rounds in a budget: every kind gets several parts.
 const ROUNDS: u32 = 2;
-/// What of a round is whose, in percent. In two hours on two cores, every fault has its turn.
+/// Shares of a round, in percent. In two hours on two cores, every fault is injected.
 const SHARES: [(Kind, u32); 4] =
     [(Kind::Scenarios, 30), (Kind::Parsers, 15), (Kind::Faults, 45), (Kind::Shipped, 10)];
 
-/// What a part searches.
+/// Kind of search of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Scenarios,
@@ -33,51 +33,51 @@ enum Kind {
     Shipped,
 }
 
-/// What to do.
+/// Options of a soak.
 #[derive(Clone, Debug)]
 pub struct Soak {
-    /// The program whose calls fail.
+    /// Program whose calls fail.
     pub program: PathBuf,
-    /// Of all seeds.
+    /// Seed of all searches.
     pub seed: u64,
-    /// How long all parts take together, those before a resumption included.
+    /// Duration of all parts together, including those before a resumption.
     pub budget: Duration,
-    /// Folder of the report, of cases that go wrong, and of what is resumed.
+    /// Folder of the report, of failing cases, and of the state for resuming.
     pub out: PathBuf,
     /// Folder of the shipped scenarios.
     pub scenarios: PathBuf,
-    /// Processes at a time.
+    /// Number of parallel processes.
     pub jobs: u64,
 }
 
-/// What was done so far.
+/// Progress so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct State {
-    /// Of all seeds.
+    /// Seed of all searches.
     pub seed: u64,
-    /// Time that parts took (s).
+    /// Duration of all parts (s).
     pub seconds: u64,
-    /// Parts that are done.
+    /// Number of completed parts.
     pub parts: u64,
-    /// Cases by what was searched and how they ended.
+    /// Number of cases by subject and outcome.
     pub cases: BTreeMap<String, BTreeMap<String, u64>>,
     /// Scenarios that several threads shared.
     pub divided: u64,
-    /// Faults of the order of the seed that were injected, and how many there are.
+    /// Number of injected faults of the seed's order, and number of all faults.
     pub faults: (usize, usize),
-    /// Options of scenarios that ran together, in one go.
+    /// Options of scenarios that ran together within one part.
     pub coverage: Option<Reached>,
-    /// What was left out, and why.
+    /// Skipped searches, with reasons.
     pub skipped: Vec<String>,
-    /// What went wrong.
+    /// Failures.
     pub findings: Vec<Finding>,
 }
 
 impl State {
-    /// Reads what an earlier soak has written into the folder.
+    /// Reads the state that an earlier soak has written into the folder.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the state cannot be read.
     pub fn read(out: &Path) -> io::Result<Self> {
         let text = fs::read_to_string(out.join("report.json"))?;
         serde_json::from_str(&text).map_err(io::Error::other)
@@ -86,7 +86,7 @@ impl State {
     fn write(&self, out: &Path) -> io::Result<()> {
         fs::create_dir_all(out)?;
         let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
-        // Renamed: a soak that is killed leaves the report of its last part.
+        // Renaming is atomic: a killed soak leaves the report of its last part.
         for (name, text) in [("report.json", text + "\n"), ("report.md", self.markdown())] {
             fs::write(out.join(format!(".{name}")), text)?;
             fs::rename(out.join(format!(".{name}")), out.join(name))?;
@@ -101,14 +101,14 @@ impl State {
         }
         self.divided += report.divided;
         for finding in report.findings {
-            // The same place goes wrong again and again: one example each.
+            // One place may fail repeatedly: keep one example.
             if !self.findings.iter().any(|known| is_like(known, &finding)) {
                 self.findings.push(finding);
             }
         }
     }
 
-    /// The table of cases and findings.
+    /// Report with tables of cases and findings.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = format!(
@@ -149,8 +149,8 @@ impl State {
     }
 }
 
-/// Whether two findings are probably of one cause: of one kind, with words that differ in numbers
-/// only.
+/// Whether two findings probably have one cause: equal kinds, and texts that differ only in
+/// numbers.
 fn is_like(first: &Finding, second: &Finding) -> bool {
     let words = |finding: &Finding| -> String {
         finding.what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
@@ -158,10 +158,10 @@ fn is_like(first: &Finding, second: &Finding) -> bool {
     first.kind == second.kind && words(first) == words(second)
 }
 
-/// Goes on from `state` until the budget is used up; the report is written after every part.
+/// Continues from `state` until the budget runs out; writes the report after every part.
 ///
 /// # Errors
-/// If a process cannot be started, or the folder cannot be written.
+/// If a process cannot be started, or the folder cannot be written to.
 pub fn soak(options: &Soak, mut state: State) -> io::Result<State> {
     state.seed = options.seed;
     let before = Duration::from_secs(state.seconds);
@@ -215,7 +215,7 @@ fn look(
     Ok(())
 }
 
-/// Faults in the order of the soak's seed; when all are done, nothing is left to inject.
+/// Injects faults in the order of the soak's seed, until all are done.
 fn inject(options: &Soak, state: &mut State, time: Duration) -> io::Result<()> {
     let injected = faults::inject(&Faults {
         program: options.program.clone(),

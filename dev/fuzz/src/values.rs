@@ -1,4 +1,4 @@
-//! Values for keys: mostly in their domain, often at its border, sometimes beyond.
+//! Random values for keys: mostly in their domain, often at its border, sometimes beyond.
 
 use bufferlab_document::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{Catalog, ParamInfo, ParamKind, ParamValue, TableInfo};
@@ -66,11 +66,11 @@ const TEXTS: &[&str] = &[
     "h*",
 ];
 
-/// Draws.
+/// Draws random values.
 pub(crate) struct Dice<'a>(pub(crate) &'a mut RandomStream);
 
 impl Dice<'_> {
-    /// True once in so many times.
+    /// True with probability 1 / `times`.
     pub(crate) fn one_in(&mut self, times: u64) -> bool {
         self.0.below(times) == 0
     }
@@ -79,7 +79,7 @@ impl Dice<'_> {
         &list[self.0.below(list.len() as u64) as usize]
     }
 
-    /// A number up to `max`, small ones as often as large ones.
+    /// A number up to `max`; all magnitudes are equally likely.
     fn up_to(&mut self, max: u64) -> u64 {
         let bits = 64 - max.leading_zeros();
         let bound = 1_u64.checked_shl(self.0.below(u64::from(bits) + 1) as u32).unwrap_or(u64::MAX);
@@ -92,7 +92,7 @@ impl Dice<'_> {
             1 => max,
             2 => max.saturating_add(1),
             3 => min.saturating_sub(1),
-            // Numbers of things: large ones are only slow.
+            // Counts of objects: large ones are only slow.
             _ => min.saturating_add(self.up_to(max.saturating_sub(min).min(64))),
         }
     }
@@ -121,7 +121,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
-/// A value for a key, as TOML in one line.
+/// A value for a key, as TOML on one line.
 pub(crate) fn value(dice: &mut Dice<'_>, key: &KeySpec) -> String {
     if dice.one_in(8) && !key.example.is_empty() { key.example.to_owned() } else { of_kind(dice, key.kind) }
 }
@@ -208,7 +208,7 @@ fn name(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> &'static str {
     dice.pick(&catalog.cards(false)).name
 }
 
-/// An entry alone, or with some of its parameters.
+/// An entry without parameters, or with some of them.
 fn entry(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> String {
     let cards = catalog.cards(false);
     let card = dice.pick(&cards);
@@ -217,12 +217,12 @@ fn entry(dice: &mut Dice<'_>, catalog: &dyn Catalog) -> String {
     if parts.len() == 1 { quoted(card.name) } else { format!("{{ {} }}", parts.join(", ")) }
 }
 
-/// Parameters that must be given, and some others.
+/// Required parameters, and some others.
 pub(crate) fn parameters(dice: &mut Dice<'_>, params: &'static [ParamInfo]) -> Vec<String> {
     let mut parts = Vec::new();
     for param in params {
         let must = matches!(param.default, ParamValue::Required(_));
-        // Computed ones are often asked for where two exclude each other.
+        // Derived parameters are set more often, because some exclude each other.
         let may = if matches!(param.default, ParamValue::Derived(..)) { 3 } else { 6 };
         if must || dice.one_in(may) {
             parts.push(format!("{} = {}", param.name, of_param(dice, param.kind)));
@@ -235,7 +235,7 @@ fn param_table(dice: &mut Dice<'_>, info: &'static TableInfo) -> String {
     format!("{{ {} }}", parameters(dice, info.params).join(", "))
 }
 
-/// A table in one line: what must be written, and some of the rest.
+/// A table on one line: required keys, and some others.
 pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     let mut parts = Vec::new();
     for key in spec.keys {
@@ -262,7 +262,7 @@ pub(crate) fn inline(dice: &mut Dice<'_>, spec: &'static TableSpec) -> String {
     format!("{{ {} }}", parts.join(", "))
 }
 
-/// Whether a key must be written.
+/// Extension that states whether a key is required.
 trait IsRequired {
     fn presence_is_required(&self) -> bool;
 }

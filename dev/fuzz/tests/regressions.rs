@@ -1,11 +1,11 @@
-//! Cases that once went wrong.
+//! Cases that failed in the past.
 
 use bufferlab_fuzz::{Budget, Case, Judged, generate, judge};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// Those that run for ever are stopped soon.
+/// Budget for endless cases.
 const SHORT: Budget = Budget { time: Duration::from_secs(1), hops: 50_000 };
 
 #[test]

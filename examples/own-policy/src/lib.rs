@@ -1,7 +1,7 @@
-//! A scheme of one's own: with n busy queues, each may hold `share · B / √n`.
+//! A custom scheme: with n busy queues, each may store `share · B / √n`.
 //!
-//! Between one queue for all (complete sharing) and one part for each (`B/n`): bursts of a few
-//! queues find room, and no queue is shut out.
+//! The limit is between one shared buffer (complete sharing) and one part for each queue (`B/n`).
+//! Bursts of a few queues find room, and no queue is locked out.
 
 use bufferlab_core::{
     Account, Arrival, Buffer, DropReason, ParamInfo, ParamKind, ParamValue, Policy, PolicyInfo, QueueId,
@@ -29,16 +29,17 @@ impl Policy for RootShare {
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         let busy = |other: &QueueId| *other == queue || buffer.queue_packets(*other) > 0;
         let queues = buffer.queue_ids().filter(busy).count() as u128;
-        // Integers, so that verdicts are the same on every machine: √(B²/n), rounded down.
+        // Integers give equal verdicts on every machine: √(B²/n), rounded down.
         let share = (u128::from(buffer.shared_capacity()).pow(2) / queues).isqrt();
         Some(self.share.of(share as u64))
     }
 }
 
-/// Makes `policy = { name = "root-share", share = 0.5 }` work in every scenario of this process.
+/// Registers the scheme: `policy = { name = "root-share", share = 0.5 }` then works in every
+/// scenario of this process.
 ///
 /// # Errors
-/// If it is registered already.
+/// If the name is already registered.
 pub fn register() -> Result<&'static PolicyInfo, RegisterError> {
     register_policy(PolicyInfo {
         name: "root-share",

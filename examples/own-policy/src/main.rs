@@ -1,4 +1,4 @@
-//! `bufferlab` with one scheme more: `cargo run --release -p own-policy -- compare
+//! `bufferlab` with an additional scheme: `cargo run --release -p own-policy -- compare
 //! scenarios/star-incast.toml --policies dt,abm,root-share`.
 
 use std::error::Error;

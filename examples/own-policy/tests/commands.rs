@@ -1,10 +1,10 @@
-//! Does every command of `bufferlab` know the scheme in the program that brings it along?
+//! Every command of `bufferlab` supports the scheme in the program that registers it.
 
 use std::fs;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Queries that a small buffer cannot take: every scheme loses packets.
+/// Queries that are too large for the buffer: every scheme loses packets.
 const TINY: &str = r#"name = "tiny"
 description = "Queries to three servers on one switch"
 duration = "10 ms"
@@ -31,7 +31,7 @@ fan_in = 3
 queries_per_second_per_host = 250.0
 "#;
 
-/// An experiment in which the scheme is compared.
+/// An experiment that compares the scheme.
 const STUDY: &str = r#"title = "Queries and buffers"
 figure = "own"
 scenario = "../../tiny.toml"
@@ -60,7 +60,7 @@ fn desk() -> TempDir {
     desk
 }
 
-/// Runs the program in the folder; answers stdout of what must succeed.
+/// Runs the program in the folder; it must succeed. Returns its standard output.
 fn succeed(desk: &TempDir, args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_own-policy"));
     let output = command.args(args).current_dir(desk.path()).output().expect("it starts");
@@ -121,7 +121,7 @@ fn it_is_run_explained_swept_and_reproduced() {
     assert!(manifest.contains("\"root-share\""), "{manifest}");
     let own = succeed(&desk, &["explain", "one"]);
     assert!(own.contains("root-share: share = 0.5"), "{own}");
-    // Of another policy's loss it says what it would have done, as every policy does.
+    // For another policy's loss, the scheme states what it would have done.
     let other = succeed(&desk, &["explain", "tiny.toml", "--variant", "dt(alpha=0.5)"]);
     assert!(other.lines().any(|line| line.trim_start().starts_with("root-share ")), "{other}");
     let args = ["sweep", "tiny.toml", "--vary", "switch.policy=dt,root-share(share=1)", "--out", "grid"];

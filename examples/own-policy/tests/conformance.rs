@@ -1,4 +1,4 @@
-//! Does the scheme keep the promises that every policy keeps, and do what it says?
+//! The scheme passes the common suite, and has its specified limit.
 
 use bufferlab_conformance::vectors::VectorFile;
 use bufferlab_conformance::{Effort, Options, check};

@@ -1,5 +1,5 @@
-//! What is derived from the registry of calculators: Python functions with types and documentation,
-//! and a reference.
+//! Texts from the registry of calculators: Python functions with types and documentation, and a
+//! reference.
 
 use super::cell;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
@@ -7,10 +7,10 @@ use bufferlab_scenario::{format_parameter, parse_parameter};
 use bufferlab_theory::calculators::{CALCULATORS, CalculatorInfo, Derivation};
 use std::fmt::Write;
 
-/// A call that the documentation shows: parameters and their values as they are typed.
+/// An example of the documentation: parameters and their values, as a user types them.
 type Example = &'static [(&'static str, &'static str)];
 
-/// `python/bufferlab/_calculators.py`.
+/// Text of `python/bufferlab/_calculators.py`.
 pub(super) fn python() -> String {
     let all = CALCULATORS.built_in();
     let mut names: Vec<_> = all.iter().map(|info| function(info)).collect();
@@ -87,7 +87,7 @@ fn python_type(kind: ParamKind) -> String {
     }
 }
 
-/// A value as Python writes it.
+/// A value in Python syntax.
 fn python_value(value: &ParamValue) -> String {
     match value {
         ParamValue::Ratio(x) => format!("{x:?}"),
@@ -103,7 +103,7 @@ fn python_value(value: &ParamValue) -> String {
     }
 }
 
-/// What a parameter is, with the unit of a plain number and the rule that stands for a default.
+/// Description of a parameter, with the unit of a plain number and the rule of a computed default.
 fn python_doc(param: &ParamInfo) -> String {
     let unit = match param.kind {
         ParamKind::Bytes { .. } => " (bytes)".to_owned(),
@@ -119,7 +119,7 @@ fn python_doc(param: &ParamInfo) -> String {
     format!("{}{unit}{default}.", param.doc.trim_end_matches('.'))
 }
 
-/// The first example that has an answer, as Python calls it.
+/// The first example that has an answer, as a Python call.
 fn doctest(info: &CalculatorInfo) -> String {
     let calls = info.examples.iter().map(|example| (*example, derivation(info, example)));
     let mut answers = calls.filter_map(|(example, found)| Some((example, found.answers.into_iter().next()?)));
@@ -145,7 +145,7 @@ fn value(info: &CalculatorInfo, name: &str, text: &str) -> ParamValue {
     parse_parameter(param.kind, text).unwrap_or_else(|error| panic!("{} {name}: {error}", info.name))
 }
 
-/// What an example prints.
+/// Output of an example.
 fn derivation(info: &CalculatorInfo, example: Example) -> Derivation {
     let values: Vec<_> =
         example.iter().map(|(name, text)| ((*name).to_owned(), value(info, name, text))).collect();
@@ -156,13 +156,13 @@ fn source(info: &CalculatorInfo) -> String {
     format!("Source: {}.", info.source.trim_end_matches('.'))
 }
 
-/// Which parameters go together, in a sentence.
+/// Combinations of parameters that belong together, in a sentence.
 fn rules(info: &CalculatorInfo) -> Option<String> {
     let rules: Vec<_> = info.rules.iter().map(|rule| format!("It takes {rule}.")).collect();
     (!rules.is_empty()).then(|| rules.join(" "))
 }
 
-/// The generated part of `docs/reference/calculators.md`.
+/// Generated part of `docs/reference/calculators.md`.
 pub(super) fn reference() -> String {
     CALCULATORS.built_in().iter().map(|info| section(info)).collect()
 }

@@ -1,26 +1,26 @@
-//! Documents whose text only the tests of other crates know: what they measure, or what they must
-//! link.
+//! Documents whose text only the tests of other crates know: results of measurements, or texts that
+//! need linked code.
 //!
-//! A test compares its document and leaves a fresh text where it is stale (`bufferlab-pages`). This
-//! module runs the tests and writes those texts.
+//! A test compares its document, and stores the new text if the document is stale
+//! (`bufferlab-pages`). This module runs the tests and writes these texts.
 
 use crate::{cargo, root, run};
 use std::collections::BTreeSet;
 
-/// Tests of a crate that know documents.
+/// Tests of a crate that compare documents.
 struct Part {
-    /// The crate, without `bufferlab-`.
+    /// Name of the crate, without `bufferlab-`.
     name: &'static str,
-    /// Whether a plain `cargo xtask generate` runs it: within seconds.
+    /// Whether a plain `cargo xtask generate` runs the part: it takes seconds.
     is_quick: bool,
-    /// The binary of tests, and which of its tests.
+    /// The test binary, and the filter of its tests.
     target: &'static str,
     tests: &'static [&'static str],
     /// The documents.
     writes: &'static str,
 }
 
-/// Every part. The last ones read what earlier ones write.
+/// All parts. The last ones read documents of earlier ones.
 const PARTS: &[Part] = &[
     Part {
         name: "conformance",
@@ -94,7 +94,7 @@ const PARTS: &[Part] = &[
     },
 ];
 
-/// Choice of parts.
+/// Selection of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parts<'a> {
     /// The parts that take seconds.
@@ -123,10 +123,10 @@ impl Parts<'_> {
     }
 }
 
-/// Writes the documents of `parts`, and reports which parts it ran and which it left out.
+/// Writes the documents of `parts`; prints which parts it ran and which it skipped.
 ///
 /// # Errors
-/// If there is no such part, a test fails for another reason than a stale document, or a document
+/// If there is no such part, a test fails for a reason other than a stale document, or a document
 /// cannot be written.
 pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     let chosen = parts.chosen()?;
@@ -142,7 +142,7 @@ pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the tests of a part until they leave nothing: a document may be made from another one.
+/// Repeats the tests of a part until no document is stale: a document may depend on another one.
 fn write_part(part: &Part) -> Result<(), String> {
     let take = || bufferlab_pages::take(&root()).map_err(|error| format!("target/pages: {error}"));
     take()?;
@@ -160,13 +160,13 @@ fn write_part(part: &Part) -> Result<(), String> {
     Err(format!("{}: documents are still stale after {ROUNDS_MAX} rounds: they never settle", part.name))
 }
 
-/// A document is stale in as many rounds as others have to be written before it.
+/// Maximum number of rounds: a document may be stale until others are written.
 const ROUNDS_MAX: usize = 5;
 
 /// Compares the documents of `parts`.
 ///
 /// # Errors
-/// If one is stale, or there is no such part.
+/// If a document is stale, or there is no such part.
 pub(super) fn check(parts: Parts<'_>) -> Result<(), String> {
     let failed: Vec<_> =
         parts.chosen()?.into_iter().filter(|part| run(&mut part.command()).is_err()).collect();
@@ -206,7 +206,7 @@ mod tests {
         );
     }
 
-    /// Every test that compares a document belongs to a part, and no test writes one.
+    /// Every test that compares a document belongs to a part, and no test writes a document.
     #[test]
     fn every_crate_that_compares_documents_is_a_part() {
         let mut comparing = BTreeSet::new();

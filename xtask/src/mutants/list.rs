@@ -1,34 +1,34 @@
-//! Which mutants are there, which of them are known to change nothing, and which are chosen?
+//! Lists mutants, known equivalents, and samples.
 
 use bufferlab_units::mix;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The mutants that change nothing that can be observed, each with the reason.
+/// List of mutants without observable effect, with reasons.
 pub(super) const EQUIVALENTS: &str = "testdata/mutants.toml";
 
 /// One small change of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mutant {
-    /// As cargo-mutants prints it: file, line, column, what is replaced.
+    /// Name as cargo-mutants prints it: file, line, column, replacement.
     pub(super) name: String,
-    /// Its package.
+    /// Package of the mutant.
     pub(super) package: String,
-    /// The same without line and column, with the text of the line: what does not change when other
-    /// lines do. Equal ones are numbered.
+    /// Name without line and column, with the text of the line: independent of changes elsewhere in
+    /// the file. Equal keys are numbered.
     pub(super) key: String,
-    /// The line, without the space around it.
+    /// The line, trimmed.
     pub(super) line: String,
 }
 
-/// A mutant that cannot be noticed.
+/// A mutant that no test can detect.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Equivalent {
-    /// As [`Mutant::key`].
+    /// Key as in [`Mutant::key`].
     mutant: String,
-    /// Why nothing can notice it.
+    /// Reason for which it has no effect.
     reason: String,
 }
 
@@ -45,7 +45,7 @@ impl Equivalent {
     }
 }
 
-/// What cargo-mutants lists, as JSON.
+/// Parses the JSON list of cargo-mutants.
 pub(super) fn listed(json: &[u8]) -> Result<Vec<Mutant>, String> {
     let list: Vec<Value> = serde_json::from_slice(json).map_err(|error| format!("cargo-mutants: {error}"))?;
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -76,14 +76,14 @@ pub(super) fn listed(json: &[u8]) -> Result<Vec<Mutant>, String> {
     Ok(mutants)
 }
 
-/// `file:line:column: what` without line and column, with the text of the line.
+/// Converts `file:line:column: what` to a key without line and column, with the text of the line.
 fn key(name: &str, file: &str, line: &str) -> String {
     let rest = name.strip_prefix(file).unwrap_or(name);
     let what = rest.splitn(4, ':').nth(3).unwrap_or(rest).trim();
     format!("{file}: {what} | {line}")
 }
 
-/// The list of equivalents.
+/// Parses the list of equivalents.
 pub(super) fn equivalents(text: &str) -> Result<Vec<Equivalent>, String> {
     let file: EquivalentsText = toml::from_str(text).map_err(|error| format!("{EQUIVALENTS}: {error}"))?;
     match file.equivalent.iter().find(|entry| entry.reason.trim().is_empty()) {
@@ -92,7 +92,7 @@ pub(super) fn equivalents(text: &str) -> Result<Vec<Equivalent>, String> {
     }
 }
 
-/// Listed equivalents in files of `packages` that are no mutants (any more).
+/// Listed equivalents in files of `packages` that are not mutants.
 pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[&str]) -> Vec<String> {
     let folders: Vec<_> =
         packages.iter().map(|name| format!("crates/{}/", name.trim_start_matches("bufferlab-"))).collect();
@@ -103,8 +103,8 @@ pub(super) fn stale(equivalents: &[Equivalent], mutants: &[Mutant], packages: &[
     equivalents.iter().filter(known).map(|equivalent| equivalent.mutant.clone()).collect()
 }
 
-/// `count` of the mutants, or all. The choice depends on the seed and on the keys only: a change
-/// elsewhere in the file leaves it alone.
+/// Selects `count` of the mutants, or all. The choice depends only on the seed and the keys:
+/// changes elsewhere in the file do not affect it.
 pub(super) fn sample(mutants: &[Mutant], count: Option<usize>, seed: u64) -> Vec<&Mutant> {
     let rank = |mutant: &Mutant| mutant.key.bytes().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(byte)));
     let mut chosen: Vec<_> = mutants.iter().collect();
@@ -149,7 +149,7 @@ mod tests {
         };
         assert_eq!(names(1, &all), names(1, &all));
         assert_ne!(names(1, &all), names(2, &all));
-        // Without ten others that were not chosen, the choice is the same.
+        // Without ten other unselected mutants, the choice is equal.
         let chosen = names(1, &all);
         let rest: Vec<_> = all.iter().filter(|m| !chosen.contains(&m.key)).take(10).cloned().collect();
         let fewer: Vec<_> = all.iter().filter(|m| !rest.contains(m)).cloned().collect();

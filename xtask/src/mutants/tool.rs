@@ -1,4 +1,4 @@
-//! cargo-mutants: where it is, how it is called, what it found.
+//! Finds, calls and parses cargo-mutants.
 
 use super::list::Mutant;
 use super::{Outcome, Outcomes, folder};
@@ -8,36 +8,36 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The version that is installed where there is none.
+/// Version to install.
 const VERSION: &str = "27.1.0";
 
-/// Tests that build whole programs or look at documents notice no mutant that others miss.
+/// Tests of whole programs and documents detect no mutant that others miss.
 const SKIPPED: &[&str] = &["newcomer::", "docs::", "competitive::", "pisa_staleness::"];
-/// Those that try every short script notice more, and take longer than all others together:
-/// survivors only.
+/// Exhaustive tests of short scripts detect more, but take longer than all others together. They
+/// run only on survivors.
 const THOROUGH: &[&str] = &["registry::", "report::"];
 
-/// Which tests run on mutants.
+/// Tests to run on mutants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tests<'a> {
-    /// Of these packages.
+    /// Packages of the tests.
     pub(super) packages: &'a [&'a str],
-    /// The slow ones, too.
+    /// Whether slow tests run, too.
     pub(super) thorough: bool,
-    /// On the code as it is first.
+    /// Whether the tests run on the unchanged code first.
     pub(super) baseline: bool,
-    /// Seconds after which they hang.
+    /// Timeout (s).
     pub(super) timeout: u64,
 }
 
-/// The program.
+/// The installed cargo-mutants.
 #[derive(Clone, Debug)]
 pub(super) struct Tool {
     program: PathBuf,
 }
 
 impl Tool {
-    /// The one in the path or below `target/tools`; installed there if there is none.
+    /// Finds cargo-mutants in the path or below `target/tools`; installs it there if it is missing.
     pub(super) fn find_or_install() -> Result<Self, String> {
         let own = root().join("target/tools");
         let built = own.join("bin").join(format!("cargo-mutants{}", std::env::consts::EXE_SUFFIX));
@@ -48,14 +48,15 @@ impl Tool {
             }
         }
         eprintln!("cargo-mutants {VERSION} is missing and gets installed below target/tools");
-        // Unoptimised it is built in a third of the time; it waits for compilers and tests anyway.
+        // An unoptimised build takes a third of the time, and the program mostly waits for
+        // compilers and tests.
         let mut install =
             crate::cargo(&["install", "cargo-mutants", "--locked", "--debug", "--version", VERSION]);
         install.arg("--root").arg(&own).env("CARGO_TARGET_DIR", own.join("build"));
         run(&mut install).map_err(|why| {
             format!("{why}\nhint: install it by hand with `cargo install cargo-mutants --locked`")
         })?;
-        // What was needed to build it is of no more use.
+        // Its build files are no longer needed.
         let _ = std::fs::remove_dir_all(own.join("build"));
         Ok(Self { program: built })
     }
@@ -66,7 +67,7 @@ impl Tool {
         command
     }
 
-    /// Every mutant of the packages, as JSON.
+    /// All mutants of the packages, as JSON.
     pub(super) fn list(&self, packages: &[&str]) -> Result<Vec<u8>, String> {
         let mut command = self.command(&["--list", "--json"]);
         packages.iter().for_each(|package| {
@@ -75,7 +76,7 @@ impl Tool {
         output(&mut command)
     }
 
-    /// Runs tests on the mutants, which are of `package`.
+    /// Runs tests on the mutants of `package`.
     pub(super) fn test(
         &self,
         package: &str,
@@ -93,8 +94,8 @@ impl Tool {
         for mutant in mutants {
             command.arg("--re").arg(format!("^{}$", escaped(&mutant.name)));
         }
-        // In version 27.1 mutants that delete a field of a struct pass every `--re`: at least none
-        // of other files.
+        // In version 27.1, mutants that delete a field of a struct pass every `--re`: exclude at
+        // least other files.
         let files: BTreeSet<_> = mutants.iter().filter_map(|mutant| mutant.name.split(':').next()).collect();
         for file in files {
             command.args(["--file", file]);
@@ -107,13 +108,13 @@ impl Tool {
         for name in SKIPPED.iter().chain(slow) {
             command.args(["--skip", name]);
         }
-        // The copies of the tree share what does not change between them.
+        // The copies of the tree share unchanged builds.
         command.env("CARGO_TARGET_DIR", out.join("build"));
-        // A mutant changes one line: built from scratch its crate takes ten times as long.
+        // A mutant changes one line: building its crate from scratch takes ten times as long.
         command.env("CARGO_INCREMENTAL", "1");
         let status = command.status().map_err(|error| format!("cargo-mutants cannot start: {error}"))?;
-        // 0: all caught, 2: some missed, 3: some timed out; others are failures of the tool, or of
-        // the tests without any mutant.
+        // 0: all detected, 2: some missed, 3: some timed out. Other codes are failures of the tool,
+        // or of the tests without a mutant.
         if !matches!(status.code(), Some(0 | 2 | 3)) {
             return Err(format!("cargo-mutants failed: {status}"));
         }
@@ -124,7 +125,7 @@ impl Tool {
     }
 }
 
-/// What cargo-mutants found of these mutants.
+/// Parses the outcomes of these mutants.
 fn outcomes(json: &Value, mutants: &[&Mutant]) -> Outcomes {
     let outcome = |entry: &Value| {
         let name = entry["scenario"]["Mutant"]["name"].as_str()?;
@@ -141,7 +142,7 @@ fn outcomes(json: &Value, mutants: &[&Mutant]) -> Outcomes {
     json["outcomes"].as_array().into_iter().flatten().filter_map(outcome).collect()
 }
 
-/// A text as a regular expression that matches it and nothing else.
+/// A regular expression that matches only this text.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for character in text.chars() {

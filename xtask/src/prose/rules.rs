@@ -1,4 +1,4 @@
-//! The rules.
+//! Language rules.
 
 use super::text::{Kind, Line, Passage};
 
@@ -9,7 +9,7 @@ pub(super) struct Rule {
     pub(super) name: &'static str,
     /// Advice to the author.
     pub(super) advice: &'static str,
-    /// The lines that break it.
+    /// Finds the lines that break the rule.
     broken: fn(&Passage) -> Vec<Line>,
 }
 
@@ -87,7 +87,7 @@ const NOUN_CLAUSES: &[&str] = &[
     "those ",
 ];
 
-/// Words that say nothing, and verbs that stand for plain ones.
+/// Words without meaning, and verbs with plainer substitutes.
 const FILLERS: &[&str] = &[
     "at all",
     "so many",
@@ -137,12 +137,12 @@ const FILLERS: &[&str] = &[
     "that is there",
 ];
 
-/// Columns of a line.
+/// Maximum number of columns of a line.
 const COLUMNS_MAX: usize = 100;
-/// Words of a sentence.
+/// Maximum number of words of a sentence.
 const WORDS_MAX: usize = 25;
 
-/// The rules that a passage breaks, with the lines.
+/// Violations of all rules in a passage, with the lines.
 pub(super) fn broken(passage: &Passage) -> Vec<(&'static str, Line)> {
     let of_rule = |rule: &Rule| {
         let name = rule.name;
@@ -159,7 +159,7 @@ fn first(passage: &Passage, kinds: &[Kind], beginnings: &[&str]) -> Vec<Line> {
     if is_broken { vec![line.clone()] } else { Vec::new() }
 }
 
-/// Longer than it may be, and not because of one word that cannot be divided.
+/// Whether a line is too long; a line of one unbreakable word is not.
 fn is_long(line: &Line) -> bool {
     line.columns > COLUMNS_MAX && line.text.split_whitespace().nth(1).is_some()
 }
@@ -172,7 +172,7 @@ fn fillers(passage: &Passage) -> Vec<Line> {
     passage.lines.iter().filter(is_broken).cloned().collect()
 }
 
-/// Whether a text has these words, not as parts of longer ones.
+/// Whether a text contains these words, not as parts of longer ones.
 fn has_words(text: &str, words: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '\'');
     text.match_indices(words).any(|(at, _)| {
@@ -181,7 +181,7 @@ fn has_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// Sentences of help texts and of the README that are too long.
+/// Long sentences of help texts and of the README.
 fn long_sentences(passage: &Passage) -> Vec<Line> {
     if passage.kind != Kind::Help && passage.file != "README.md" {
         return Vec::new();

@@ -1,12 +1,12 @@
-//! A sample of what people read, to be judged by a person.
+//! Draws a sample of texts for a person to judge.
 
 use super::passages;
 use super::text::{Kind, Passage};
 use bufferlab_units::RandomStream;
 
-/// Lines of comments in a sample.
+/// Number of comment lines in a sample.
 const COMMENTS: usize = 130;
-/// Sentences of pages and help texts in a sample.
+/// Number of sentences of pages and help texts in a sample.
 const SENTENCES: usize = 60;
 
 /// A sample by a seed: lines of comments and docstrings, then sentences of pages and help texts,
@@ -41,12 +41,12 @@ pub fn show(seed: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether there is something to judge: three words.
+/// Whether a text is long enough to judge: three words.
 fn has_words(text: &str) -> bool {
     text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() >= 3
 }
 
-/// `count` of all, each at most once.
+/// Draws `count` entries without repetition.
 fn drawn(mut all: Vec<String>, count: usize, seed: u64) -> Vec<String> {
     let mut stream = RandomStream::new(seed, "prose", 0);
     let count = count.min(all.len());

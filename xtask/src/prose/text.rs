@@ -1,4 +1,4 @@
-//! Text that people read: comments, docstrings, pages.
+//! Extracts texts for people: comments, docstrings, pages.
 
 /// Kind of text of a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +16,11 @@ pub(super) enum Kind {
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// From 1.
+    /// Line number, from 1.
     pub(super) number: usize,
-    /// Columns of the line in the file.
+    /// Number of columns in the file.
     pub(super) columns: usize,
-    /// Text without the markers of comments.
+    /// Text without comment markers.
     pub(super) text: String,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Line {
 pub(super) struct Passage {
     pub(super) file: String,
     pub(super) kind: Kind,
-    /// At least one.
+    /// Lines of the passage, at least one.
     pub(super) lines: Vec<Line>,
 }
 
@@ -40,7 +40,7 @@ impl Passage {
         self.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The sentences of the passage, with the line that each begins in.
+    /// Sentences of the passage, with their first lines.
     pub(super) fn sentences(&self) -> Vec<(Line, String)> {
         let mut sentences: Vec<(Line, String)> = Vec::new();
         let mut is_new = true;
@@ -64,7 +64,7 @@ impl Passage {
 
 const ABBREVIATIONS: &[&str] = &["e.g.", "i.e.", "Fig.", "Figs.", "Eq.", "No.", "vs.", "etc."];
 
-/// The passages of a file. Generated pages have none: their sources do.
+/// Passages of a file. Generated pages have none, because their sources have them.
 pub(super) fn passages(file: &str, text: &str) -> Vec<Passage> {
     let is_generated = text.lines().take(5).any(|line| line.contains("<!-- generated"));
     let is_foreign = file.contains("/vendor/") || file.starts_with("target/");
@@ -89,7 +89,7 @@ fn rust(file: &str, text: &str) -> Vec<Passage> {
     })
 }
 
-/// Lines in a row that `comment` recognises, trimmed, are one passage.
+/// Joins consecutive lines that `comment` recognises, trimmed, to passages.
 fn joined<'t>(
     file: &str,
     text: &'t str,
@@ -149,7 +149,7 @@ fn python(file: &str, text: &str) -> Vec<Passage> {
     passages
 }
 
-/// The paragraphs of a page, without headings, code, tables and lists of links.
+/// Paragraphs of a page, without headings, code, tables and lists of links.
 fn page(file: &str, text: &str) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::new();
     let (mut in_code, mut is_open) = (false, false);

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Circles that exist: the crate, and the modules of each. The list may only shrink.
+/// Known circles: the crate, and the modules of each. The list may only shrink.
 pub(super) const KNOWN: &[(&str, &[&str])] = &[
     ("core", &["buffer", "shared_pool"]),
     ("core", &["classify", "event", "flows", "policy"]),
@@ -36,7 +36,7 @@ pub(super) const KNOWN: &[(&str, &[&str])] = &[
 /// Arrows between the modules of one crate.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Circles that [`KNOWN`] lacks, and entries of it that no circle has.
+/// Circles that [`KNOWN`] lacks, and entries of [`KNOWN`] without a circle.
 pub(super) fn problems(sources: &[(&str, String)], known: &[(&str, &[&str])]) -> Vec<String> {
     let found: BTreeSet<(String, Vec<String>)> = graphs(sources)
         .into_iter()
@@ -71,7 +71,7 @@ fn graphs(sources: &[(&str, String)]) -> BTreeMap<String, Graph> {
         if file.ends_with("tests.rs") || ["lib", "main", "bin"].contains(&module) {
             continue;
         }
-        // Unit tests stand at the end.
+        // Unit tests are at the end.
         let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
         let imports = graphs.entry(name.to_owned()).or_default().entry(module.to_owned()).or_default();
         imports.extend(imported(text).into_iter().filter(|other| other != module));
@@ -101,7 +101,7 @@ fn imported(text: &str) -> BTreeSet<String> {
     names
 }
 
-/// First names of the members of a group `{a::{b, c}, d}`, whose opening brace is gone.
+/// First names of the members of a group `{a::{b, c}, d}`, without its opening brace.
 fn heads(group: &str) -> Vec<String> {
     let (mut depth, mut member, mut names) = (0_u32, String::new(), Vec::new());
     for letter in group.chars() {
@@ -155,7 +155,7 @@ fn reachable<'a>(graph: &'a Graph, start: &str) -> BTreeSet<&'a str> {
 mod tests {
     use super::*;
 
-    /// The problems of a crate of five files.
+    /// Problems of a crate of five files.
     fn problems_of_x(known: &[(&str, &[&str])]) -> Vec<String> {
         let files = [
             ("lib.rs", "use crate::a::A;"),

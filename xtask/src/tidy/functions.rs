@@ -1,32 +1,32 @@
-//! Which functions are too long, and why are they so today?
+//! Finds functions that are too long, except listed ones.
 //!
-//! A function that a reader sees on one page can be judged at once. The list of exceptions is a
-//! ratchet: it holds exactly the functions that are longer, so one that has become shorter must
-//! leave it, and none joins it without a reason.
+//! A function that fits on one page can be judged immediately. The list of exceptions is a ratchet:
+//! it contains exactly the longer functions. A function that has become shorter must leave it, and
+//! none joins it without a reason.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, ImplItemFn, ItemFn, ItemMod, Signature, TraitItemFn};
 
-/// A function may have this many lines, from its name to its closing brace.
+/// Maximum number of lines of a function, from its name to its closing brace.
 const LINES_MAX: usize = 70;
 
-/// A function that is longer.
+/// A function above the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Long {
-    /// Its file, relative to the root.
+    /// File, relative to the root.
     pub(super) path: &'static str,
     pub(super) name: &'static str,
-    /// Why it is not shorter.
+    /// Reason for its length.
     pub(super) reason: &'static str,
 }
 
-/// All of them, by file.
+/// All exceptions, by file.
 pub(super) const LONG: &[Long] = &[];
 
-/// Whether functions in the files of `sources` (path and text) are too long, but for those in
-/// `listed`; and whether all of these are.
+/// Functions in the files of `sources` (path and text) that are too long and not in `listed`, and
+/// entries of `listed` that are not too long.
 pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; listed.len()];
@@ -59,16 +59,16 @@ pub(super) fn check(sources: &[(&str, String)], listed: &[Long]) -> Vec<String> 
     problems
 }
 
-/// A function and how long it is.
+/// A function and its length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Function {
     name: String,
-    /// Where it begins.
+    /// First line.
     line: usize,
     lines: usize,
 }
 
-/// The functions of a file, without those of its tests.
+/// Functions of a file, without tests.
 fn functions(text: &str) -> Result<Vec<Function>, String> {
     let file = syn::parse_file(text).map_err(|error| error.to_string())?;
     let mut found = Found::default();
@@ -120,7 +120,7 @@ impl<'ast> Visit<'ast> for Found {
     }
 }
 
-/// `#[test]` and `#[cfg(test)]`.
+/// Whether the attributes include `#[test]` or `#[cfg(test)]`.
 pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
@@ -133,7 +133,7 @@ pub(super) fn is_test(attributes: &[Attribute]) -> bool {
 mod tests {
     use super::*;
 
-    /// A method of `lines` lines, behind a comment and an attribute, with one inside.
+    /// A method of `lines` lines, after a comment and an attribute, with a nested function.
     fn method(name: &str, lines: usize) -> String {
         let body = "        work();\n".repeat(lines - 2);
         format!("impl Thing {{\n    /// Works.\n    #[inline]\n    pub fn {name}() {{\n{body}    }}\n}}\n")

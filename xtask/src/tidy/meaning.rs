@@ -1,15 +1,14 @@
-//! Is meaning read back from text that the program wrote for people?
+//! Finds code that parses texts which the program writes for people.
 //!
-//! The words of an id, a label or a message may change: they are for readers. Code that needs the
-//! meaning takes a field or a type. Outside of tests, the check finds calls such as
-//! `metric.id.starts_with("class.")`, `error.to_string().contains("unknown")`,
-//! `page.matches("<figure")` and `name.split('_')`.
+//! The words of an id, a label or a message may change. Code that needs the meaning uses a field or
+//! a type. Outside tests, the check finds calls such as `metric.id.starts_with("class.")`,
+//! `error.to_string().contains("unknown")`, `page.matches("<figure")` and `name.split('_')`.
 
 use super::functions::is_test;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, Member};
 
-/// Methods that look into a text.
+/// Methods that search a text.
 const LOOKS: &[&str] = &[
     "contains",
     "ends_with",
@@ -24,17 +23,17 @@ const LOOKS: &[&str] = &[
     "strip_suffix",
 ];
 
-/// Fields and methods that are text for people.
+/// Fields and methods that are texts for people.
 const WRITTEN: &[&str] = &["heading", "id", "label", "message", "title", "to_string", "verdict", "words"];
 
-/// A file that may, and why.
+/// A file that may parse texts, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Allowed {
     pub(super) path: &'static str,
     pub(super) reason: &'static str,
 }
 
-/// Every file with such a call.
+/// All exceptions.
 pub(super) const ALLOWED: &[Allowed] = &[
     Allowed { path: "crates/cli/src/theory_args.rs", reason: "a placeholder of the help, only to be read" },
     Allowed { path: "dev/fuzz/src/compose.rs", reason: "settings that it wrote as `key=value` itself" },
@@ -46,13 +45,13 @@ pub(super) const ALLOWED: &[Allowed] = &[
     Allowed { path: "dev/validation/src/ranges.rs", reason: "names of runs are the artifact's format" },
 ];
 
-/// Files of `sources` (path and text) that read meaning from text, but for those in `allowed`; and
-/// files in `allowed` without such a call.
+/// Files of `sources` (path and text) that parse texts and are not in `allowed`, and files in
+/// `allowed` without such a call.
 pub(super) fn check(sources: &[(&str, String)], allowed: &[Allowed]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut used = vec![false; allowed.len()];
     for (path, text) in sources {
-        // The check of functions reports files that are no Rust.
+        // The check of functions reports invalid Rust files.
         for (line, what) in calls(text).unwrap_or_default() {
             match allowed.iter().position(|one| one.path == *path) {
                 Some(at) => used[at] = true,
@@ -69,7 +68,7 @@ pub(super) fn check(sources: &[(&str, String)], allowed: &[Allowed]) -> Vec<Stri
     problems
 }
 
-/// Lines of the Python package that look into the text of an error.
+/// Lines of the Python package that search the text of an error.
 pub(super) fn in_python(path: &str, text: &str) -> Vec<String> {
     if !path.starts_with("python/bufferlab/") || !path.ends_with(".py") {
         return Vec::new();
@@ -81,7 +80,7 @@ pub(super) fn in_python(path: &str, text: &str) -> Vec<String> {
     found.map(problem).collect()
 }
 
-/// Such calls: line and call.
+/// Lines with calls that search a text, and the calls.
 fn calls(text: &str) -> syn::Result<Vec<(usize, String)>> {
     let file = syn::parse_file(text)?;
     let mut found = Found::default();
@@ -130,7 +129,7 @@ impl<'ast> Visit<'ast> for Found {
     }
 }
 
-/// The text of a literal.
+/// Text of a literal.
 fn literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(expr) => match &expr.lit {
@@ -143,7 +142,7 @@ fn literal(expr: &Expr) -> Option<String> {
     }
 }
 
-/// The last name of `a.b.name`, `a.name()` or `&a.name`.
+/// Last name of `a.b.name`, `a.name()` or `&a.name`.
 fn name_of(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Field(field) => match &field.member {
@@ -182,7 +181,7 @@ mod tests {
 
     #[test]
     fn an_error_of_python_whose_text_is_searched_is_found() {
-        // A path in full would have to exist.
+        // A complete path would have to exist.
         let file = |folder: &str| ["python", folder, "a.py"].join("/");
         let text = "try:\n    pass\nif \"unknown policy\" in str(error):\n";
         let problems = in_python(&file("bufferlab"), text);

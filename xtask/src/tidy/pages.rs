@@ -1,14 +1,14 @@
-//! Limits of the words of a page and of the rows of a table.
+//! Limits for words of a page and rows of a table.
 //!
-//! A generated page grows with every entry of a registry. A long table belongs into a CSV file, and
+//! A generated page grows with every entry of a registry. A long table belongs in a CSV file, and
 //! its page summarises it.
 
-/// Words of a page below `docs/`, tables included.
+/// Maximum number of words of a page below `docs/`, including tables.
 const WORDS_MAX: usize = 6_000;
-/// Words of the pages that everybody reads first.
+/// Maximum number of words of introductory pages.
 const FIRST_PAGES: &[(&str, usize)] =
     &[("README.md", 900), ("ARCHITECTURE.md", 1_500), ("CONTRIBUTING.md", 900)];
-/// Rows of a table, without its header.
+/// Maximum number of rows of a table, without its header.
 const ROWS_MAX: usize = 200;
 
 /// Problems of one Markdown page.
@@ -29,13 +29,13 @@ pub(super) fn check(path: &str, text: &str) -> Vec<String> {
     problems
 }
 
-/// The limit of a page, if it has one.
+/// Limit of words of a page, if it has one.
 fn words_max(path: &str) -> Option<usize> {
     let first = FIRST_PAGES.iter().find(|(page, _)| *page == path).map(|(_, max)| *max);
     first.or(path.starts_with("docs/").then_some(WORDS_MAX))
 }
 
-/// Tables with their first lines and their numbers of rows.
+/// Tables with their first lines and numbers of rows.
 fn tables(text: &str) -> Vec<(usize, usize)> {
     let lines: Vec<_> = text.lines().map(|line| line.trim_start().starts_with('|')).collect();
     let mut tables = Vec::new();
@@ -46,7 +46,7 @@ fn tables(text: &str) -> Vec<(usize, usize)> {
             (false, ..) => {}
         }
     }
-    // Header and separator are no rows.
+    // Header and separator are not rows.
     tables.into_iter().map(|(line, lines): (usize, usize)| (line, lines.saturating_sub(2))).collect()
 }
 

@@ -1,7 +1,6 @@
-//! Does what a text refers to exist: files, numbered sections, errata, claims, tests, cases of
-//! vectors?
+//! Checks that references exist: files, numbered sections, errata, claims, tests, cases of vectors.
 //!
-//! References are recognised by their form, in every tracked text file, code and CSV included:
+//! References are recognised by their form, in every tracked text file, including code and CSV:
 //!
 //! * a path whose first folder is one of the repository's (`docs/reference/theory.md`,
 //!   `crates/sim/src/*.rs`), or a bare `NAME.md`;
@@ -13,13 +12,13 @@
 
 use std::collections::BTreeSet;
 
-/// Ends of names of files that a reference may mean.
+/// Name endings of files that can be references.
 const ENDINGS: &[&str] = &[
     "md", "rs", "toml", "csv", "gz", "py", "pyi", "ipynb", "json", "svg", "png", "html", "css", "js", "yml",
 ];
 
-/// Paths that texts make up: what the walk-throughs in `docs/extend` create, and a misspelling that
-/// a test answers.
+/// Invented paths: files that the walk-throughs in `docs/extend` create, and a misspelling in a
+/// test.
 const MADE_UP: &[&str] = &[
     "crates/core/src/policy/schemes/toy_quota.rs",
     "docs/reference/policies/toy-quota.md",
@@ -37,23 +36,23 @@ const MADE_UP: &[&str] = &[
     "scenarios/star-incas.toml",
 ];
 
-/// Reads a file, by its path from the root.
+/// Reads a file by its path from the root.
 pub(super) type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What there is to refer to.
+/// Targets of references.
 pub(super) struct Known<'a> {
     files: BTreeSet<&'a str>,
-    /// The folders and files at the root.
+    /// Folders and files at the root.
     top: BTreeSet<&'a str>,
     errata: BTreeSet<String>,
     claims: BTreeSet<String>,
-    /// What numbers of claims begin with: `ABM`, `LP`, …
+    /// Prefixes of claim numbers: `ABM`, `LP`, ….
     papers: BTreeSet<String>,
     read: Read<'a>,
 }
 
 impl<'a> Known<'a> {
-    /// What the tracked `files` hold.
+    /// Collects the targets of references in the tracked `files`.
     pub(super) fn new(files: &'a [String], read: Read<'a>) -> Self {
         let lines =
             |path: &str| read(path).unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
@@ -72,7 +71,7 @@ impl<'a> Known<'a> {
         Self { files, top, errata, claims, papers, read }
     }
 
-    /// The references in `text`, the content of the file `path`, that lead nowhere.
+    /// Broken references in `text`, the content of the file `path`.
     pub(super) fn dangling(&self, path: &str, text: &str) -> Vec<String> {
         let mut problems = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -85,7 +84,7 @@ impl<'a> Known<'a> {
         problems
     }
 
-    /// What is wrong with `word`, which `rest` of its line follows.
+    /// Problem of the reference `word`, which `rest` of its line follows.
     fn problem(&self, path: &str, word: &str, rest: &str) -> Option<String> {
         if is_number_of(word, |paper| paper == "E") && !self.errata.contains(word) {
             return Some(format!("the erratum {word} is not in docs/evidence/errata.md"));
@@ -106,7 +105,7 @@ impl<'a> Known<'a> {
         (!there).then(|| format!("{file} has no section {number}"))
     }
 
-    /// Whether `word`, in the file `path`, looks like a file of the repository.
+    /// Whether `word`, in the file `path`, has the form of a file of the repository.
     fn is_path(&self, path: &str, word: &str) -> bool {
         let Some((stem, ending)) = word.rsplit_once('.') else { return false };
         if stem.is_empty() || !ENDINGS.contains(&ending) {
@@ -114,16 +113,17 @@ impl<'a> Known<'a> {
         }
         match word.split_once('/') {
             Some((first, _)) => self.top.contains(first),
-            // Programs name files that they write; a page, or a name in capitals, means one that is
-            // there.
+            // Programs mention files that they write. A page, or a capitalised name, means an
+            // existing file.
             None => {
                 ending == "md" && (path.ends_with(".md") || !stem.contains(|c: char| c.is_ascii_lowercase()))
             }
         }
     }
 
-    /// The file that `word` means in the file `path`: from the root, from the folder of `path`, or
-    /// from its crate; pages also by their bare name. Of a pattern with a `*` any file that fits.
+    /// The file to which `word` in the file `path` refers: from the root, from the folder of
+    /// `path`, or from its crate; pages also by file name alone. A pattern with `*` matches any
+    /// file.
     fn found(&self, path: &str, word: &str) -> Option<&'a str> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let package = path.match_indices('/').nth(1).map_or("", |(end, _)| &path[..end]);
@@ -151,7 +151,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The words of a line that may be references, each with the rest of the line.
+/// Words of a line that can be references, each with the rest of the line.
 fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '*');
     let mut rest = line;
@@ -165,7 +165,7 @@ fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Whether `word` is `PAPER-PLACE-NUMBER`, as errata and claims are called.
+/// Whether `word` is `PAPER-PLACE-NUMBER`, the form of errata and claims.
 fn is_number_of(word: &str, is_paper: impl Fn(&str) -> bool) -> bool {
     let parts: Vec<_> = word.split('-').collect();
     let [paper, place, number] = parts[..] else { return false };
@@ -175,8 +175,8 @@ fn is_number_of(word: &str, is_paper: impl Fn(&str) -> bool) -> bool {
         && number.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// What stands behind `file::`: an identifier of a Rust file, the name of a case up to the closing
-/// backtick of vectors.
+/// Name after `file::`: an identifier in a Rust file; for vectors the text up to the closing
+/// backtick.
 fn named<'t>(file: &str, rest: &'t str) -> Option<&'t str> {
     if file.ends_with(".toml") {
         return rest.split_once('`').map(|(name, _)| name);
@@ -194,14 +194,14 @@ fn declares(file: &str, text: &str, name: &str) -> bool {
     [format!("fn {name}("), format!("\" {name} (")].iter().any(|declaration| text.contains(declaration))
 }
 
-/// The number in ` section 3.2`, which may follow a path and what closes it.
+/// Number in ` section 3.2`, which may follow a path and its closing mark.
 fn section(rest: &str) -> Option<&str> {
     let rest = rest.trim_start_matches(['`', ']', ')', ',']).strip_prefix(" section ")?;
     let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
     Some(rest[..end].trim_end_matches('.')).filter(|number| !number.is_empty())
 }
 
-/// The numbers with which headings of a page begin.
+/// Section numbers at the start of a page's headings.
 fn sections(page: &str) -> impl Iterator<Item = &str> {
     let titles =
         page.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());

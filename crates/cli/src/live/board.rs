@@ -1,99 +1,99 @@
-//! What the screen shows: the last snapshots, what was chosen, and a minute of history.
+//! State of the screen: recent snapshots, the user's choices, and a minute of history.
 
 use bufferlab_switch::{PortSnapshot, QueueSnapshot, Snapshot};
 use bufferlab_units::{BitRate, Time};
 use std::collections::VecDeque;
 
-/// Over which time rates are taken.
+/// Interval over which rates are computed.
 const WINDOW: Time = Time::from_ms(1_000);
-/// Snapshots of a column of the history: half a second.
+/// Snapshots per column of the history: half a second.
 pub(crate) const COLUMN: usize = 5;
-/// Columns that are remembered: two minutes.
+/// Maximum number of stored columns: two minutes.
 const COLUMNS: usize = 240;
 
-/// A port as it is called.
+/// Title of a port.
 #[derive(Clone, Debug)]
 pub(crate) struct PortTitle {
-    /// Its name.
+    /// Name of the port.
     pub(crate) name: String,
-    /// Its rate.
+    /// Rate of the port.
     pub(crate) rate: BitRate,
 }
 
-/// What the key q does.
+/// Effect of the key q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quit {
-    /// It ends the switch.
+    /// Ends the switch.
     Switch,
-    /// Quit; the switch keeps running.
+    /// Leaves the view; the switch keeps running.
     View,
 }
 
-/// What does not change while it is shown.
+/// Constant part of the screen.
 #[derive(Clone, Debug)]
 pub(crate) struct Title {
-    /// What is watched: switch, policy, seed.
+    /// The observed switch, its policy and its seed.
     pub(crate) text: String,
-    /// Its ports.
+    /// Titles of the ports.
     pub(crate) ports: Vec<PortTitle>,
-    /// What the key q does.
+    /// Effect of the key q.
     pub(crate) quit: Quit,
-    /// Whether there may be colours.
+    /// Whether colours are allowed.
     pub(crate) colour: bool,
 }
 
-/// A key that means something.
+/// A key with an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     /// Pause or resume the display.
     Pause,
-    /// The next port.
+    /// Select the next port.
     Next,
-    /// The one before.
+    /// Select the previous port.
     Previous,
     /// Move the selection by this many ports.
     Page(i32),
-    /// The first port.
+    /// Select the first port.
     First,
-    /// The last one.
+    /// Select the last port.
     Last,
-    /// All queues, or the fullest of each port.
+    /// Show all queues, or only the fullest of each port.
     Queues,
-    /// Ports in their order, or by the most that a queue of theirs held lately.
+    /// Order ports by number, or by the recent peak of their queues.
     Sort,
-    /// The history of the fullest queue, or of the chosen port's.
+    /// Show the history of the fullest queue, or of the selected port's.
     Follow,
 }
 
 /// A line of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// Place of its queue.
+    /// Index of the queue.
     pub(crate) queue: usize,
-    /// Whether it is the first of its port.
+    /// Whether it is the first line of its port.
     pub(crate) is_first: bool,
 }
 
-/// See the module.
+/// State of the screen.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub(crate) title: Title,
-    /// Of the last second, the newest last.
+    /// Snapshots of the last second, newest last.
     recent: VecDeque<Snapshot>,
-    /// By queue: peaks of the columns, the newest last.
+    /// By queue: peaks of the columns, newest last.
     history: Vec<VecDeque<u64>>,
-    /// Snapshots of the newest column.
+    /// Number of snapshots in the newest column.
     in_column: usize,
     pub(crate) is_paused: bool,
     pub(crate) chosen: usize,
-    /// `None`: all queues if they are few.
+    /// `None`: show all queues if there are few.
     all_queues: Option<bool>,
     pub(crate) by_bytes: bool,
     pub(crate) follows_chosen: bool,
 }
 
 impl Board {
-    /// Shows nothing yet.
+    /// An empty board.
     #[must_use]
     pub(crate) fn new(title: Title) -> Self {
         Self {
@@ -109,8 +109,8 @@ impl Board {
         }
     }
 
-    /// Takes the switch's last snapshot; not while it is paused, nor one that it has already.
-    /// Answers whether there is something new to draw.
+    /// Takes a snapshot of the switch, except while paused or if it is already known. Returns
+    /// whether there is something new to draw.
     pub(crate) fn update(&mut self, snapshot: Snapshot) -> bool {
         if self.is_paused || self.recent.back().is_some_and(|last| last.at >= snapshot.at) {
             return false;
@@ -129,7 +129,7 @@ impl Board {
         }
         self.recent.push_back(snapshot);
         let newest = self.recent.back().map_or(Time::ZERO, |last| last.at);
-        // After a pause the one before it stays: two make a rate.
+        // After a pause keep the snapshot before it: a rate needs two.
         while self.recent.len() > 2
             && self.recent.get(1).is_some_and(|one| newest.saturating_sub(one.at) >= WINDOW)
         {
@@ -138,7 +138,7 @@ impl Board {
         true
     }
 
-    /// Does what `key` says.
+    /// Performs the action of `key`.
     pub(crate) fn press(&mut self, key: Key) {
         let last = self.title.ports.len().saturating_sub(1);
         let order = self.order();
@@ -169,7 +169,7 @@ impl Board {
         self.latest()?.queues.get(index)
     }
 
-    /// How fast a count grows (1/s).
+    /// Growth rate of a counter (1/s).
     pub(crate) fn rate(&self, value: impl Fn(&Snapshot) -> u64) -> f64 {
         let (Some(first), Some(last)) = (self.recent.front(), self.recent.back()) else { return 0.0 };
         let seconds = last.at.saturating_sub(first.at).as_secs_f64();
@@ -189,25 +189,25 @@ impl Board {
         self.all_queues.unwrap_or(queues <= 16)
     }
 
-    /// Peaks of the columns of a queue, the newest last.
+    /// Peaks of the columns of a queue, newest last.
     pub(crate) fn history(&self, queue: usize) -> impl ExactSizeIterator<Item = u64> {
         self.history[queue].iter().copied()
     }
 
-    /// The queue whose history is shown: the one that held the most in what is remembered.
+    /// Queue whose history is shown: the one with the highest peak in the history.
     pub(crate) fn fullest(&self) -> Option<usize> {
         let latest = self.latest()?;
         let wanted = (0..latest.queues.len())
             .filter(|&queue| !self.follows_chosen || usize::from(latest.queues[queue].port) == self.chosen);
-        // Of equal ones the first.
+        // The first of equal queues.
         wanted.rev().max_by_key(|&queue| (self.history(queue).max(), latest.queues[queue].counters.arrived))
     }
 
-    /// Ports as they stand in the table.
+    /// Ports in the order of the table.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<_> = (0..self.title.ports.len()).collect();
         if let Some(latest) = self.latest().filter(|_| self.by_bytes) {
-            // Of the last two minutes: what is held now would make the lines jump.
+            // Peaks of the last two minutes: present occupancy would make the lines jump.
             let mut peaks = vec![0; order.len()];
             for (index, queue) in latest.queues.iter().enumerate() {
                 let peak = &mut peaks[usize::from(queue.port)];
@@ -218,7 +218,7 @@ impl Board {
         order
     }
 
-    /// The lines of the table.
+    /// Lines of the table.
     pub(crate) fn rows(&self) -> Vec<Row> {
         let Some(latest) = self.latest() else { return Vec::new() };
         let mut rows = Vec::new();

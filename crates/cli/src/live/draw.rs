@@ -1,4 +1,4 @@
-//! Where everything stands on the screen.
+//! Layout of the screen.
 
 use super::board::{Board, COLUMN, Quit, Row};
 use super::numbers::{bytes, clock, count, short, span};
@@ -11,7 +11,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Padding, Paragraph, Sparkline};
 
-/// The smallest window (columns, rows).
+/// Smallest window (columns, rows).
 pub(crate) const SMALLEST: (u16, u16) = (64, 14);
 
 /// Draws `board`.
@@ -27,7 +27,7 @@ pub(crate) fn draw(board: &Board, frame: &mut Frame<'_>) {
         return;
     };
     let losses = losses(board, latest);
-    // What is lost has a line for each reason; the table needs some lines, too.
+    // Losses have a line for each reason; the table needs some lines, too.
     let details = (losses.len() as u16 + 3).clamp(6, (area.height / 3).max(7));
     let [head, table, details, help] = Layout::vertical([
         Constraint::Length(4),
@@ -44,7 +44,7 @@ pub(crate) fn draw(board: &Board, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(help_line(board)), help);
 }
 
-/// Colours and shades, where colours are wanted.
+/// Colours and shades, if colours are allowed.
 #[derive(Clone, Copy)]
 struct Paint(bool);
 
@@ -53,7 +53,7 @@ impl Paint {
         if self.0 { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// How near to its limit a queue is.
+    /// Style by the occupancy of a queue relative to its limit.
     fn level(self, held: u64, limit: Option<u64>) -> Style {
         match limit {
             Some(limit) if held >= limit => self.colour(Color::Red),
@@ -139,8 +139,8 @@ fn lateness(board: &Board, latest: &Snapshot, paint: Paint) -> Line<'static> {
     Line::from(parts)
 }
 
-/// `width` cells that stand for `whole`: what is held, the peak behind it, and a stroke at the
-/// limit.
+/// A bar of `width` cells that represent `whole`: occupancy, the peak behind it, and a stroke at
+/// the limit.
 fn bar(
     width: usize,
     held: u64,
@@ -152,7 +152,7 @@ fn bar(
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = |value: u64| {
         let of = (width * 8) as u64;
-        // What is there is seen.
+        // Round up, so that any occupancy is visible.
         (value.min(whole) * of).div_ceil(whole.max(1)) as usize
     };
     let (held_eighths, peak_cells) = (eighths(held), eighths(peak).div_ceil(8));
@@ -175,7 +175,7 @@ fn bar(
     (0..width).map(cell).collect()
 }
 
-/// Widths of the columns beside the bar.
+/// Widths of the columns besides the bar.
 struct Columns {
     name: usize,
     bar: usize,
@@ -183,12 +183,12 @@ struct Columns {
 
 impl Columns {
     fn of(board: &Board, width: u16) -> Self {
-        // The other columns with their gaps: 2, 7, 7, 4, 9, 9, 7, 7, 8.
+        // Widths of the other columns with their gaps: 2, 7, 7, 4, 9, 9, 7, 7, 8.
         const OTHERS: usize = 60;
         let longest =
             board.title.ports.iter().map(|port| port.name.chars().count()).max().unwrap_or(0).max(4);
         let free = usize::from(width).saturating_sub(OTHERS);
-        // A bar shorter than eight cells says nothing.
+        // A bar shorter than eight cells is not readable.
         let name = longest.min(free.saturating_sub(8)).max(3);
         Self { name, bar: free.saturating_sub(name).min(80) }
     }
@@ -214,13 +214,13 @@ fn table_lines(board: &Board, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// The first line that is shown: all of the chosen port are, as far as there is room.
+/// First visible line, chosen so that all lines of the selected port are visible if possible.
 fn scroll(board: &Board, rows: &[Row], room: usize) -> usize {
     let is_chosen =
         |row: &Row| board.queue(row.queue).is_some_and(|queue| usize::from(queue.port) == board.chosen);
     let first = rows.iter().position(is_chosen).unwrap_or(0);
     let last = rows.iter().rposition(is_chosen).unwrap_or(0);
-    // The last line may say how many more there are.
+    // The last line may be replaced by the number of hidden lines.
     let most = if last + 1 == rows.len() { last + 1 } else { last + 2 };
     most.saturating_sub(room).min(first)
 }
@@ -250,7 +250,7 @@ fn row_line(board: &Board, row: Row, columns: &Columns) -> Line<'static> {
     parts.extend(bar(columns.bar, queue.bytes, queue.peak, queue.threshold, capacity, paint));
     parts
         .push(Span::styled(format!(" {:>8}", bytes(queue.bytes)), paint.level(queue.bytes, queue.threshold)));
-    // A policy's limit may lie far above what there is.
+    // A policy's limit may be far above the buffer size.
     let limit = queue.threshold.map_or("none".to_owned(), |limit| match limit {
         limit if limit > capacity => "> buffer".to_owned(),
         limit => bytes(limit),
@@ -270,14 +270,14 @@ fn row_line(board: &Board, row: Row, columns: &Columns) -> Line<'static> {
     Line::from(parts)
 }
 
-/// A line about losses: what, how many at the chosen port and per second, and at all ports.
+/// A line about losses: reason, number and rate at the selected port and in total.
 struct Loss {
     what: String,
     own: (u64, f64),
     all: (u64, f64),
 }
 
-/// What was marked and lost, with the reasons that there are.
+/// Marked and lost packets, by reason.
 fn losses(board: &Board, latest: &Snapshot) -> Vec<Loss> {
     let port = board.chosen;
     let line = |what: String, value: &dyn Fn(&Snapshot, usize) -> u64| {
@@ -308,7 +308,7 @@ fn losses(board: &Board, latest: &Snapshot) -> Vec<Loss> {
     }
     lines.push(line("refused by interface".to_owned(), &|one, port| one.ports[port].tallies.refused));
     lines.push(line("sent to all ports".to_owned(), &|one, port| one.ports[port].tallies.flooded));
-    // The first three are always there.
+    // The first three lines are always present.
     let mut index = 0;
     lines.retain(|line| {
         index += 1;
@@ -375,14 +375,14 @@ fn history(board: &Board, latest: &Snapshot, frame: &mut Frame<'_>, area: Rect) 
 
 fn help_line(board: &Board) -> Line<'static> {
     let quit = if board.title.quit == Quit::Switch { "q end" } else { "q leave view" };
-    let pause = if board.is_paused { "p go on" } else { "p pause" };
+    let pause = if board.is_paused { "p resume" } else { "p pause" };
     let sort = if board.by_bytes { "s by port" } else { "s fullest first" };
     let follow = if board.follows_chosen { "f any port" } else { "f follow port" };
     let text = format!(" {quit}  {pause}  up/down port  a queues  {sort}  {follow}");
     Line::styled(text, Paint(board.title.colour).quiet())
 }
 
-/// `text` in at most `width` characters.
+/// Shortens `text` to at most `width` characters.
 fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Numbers as the screen shows them: short, and of a width that does not jump.
+//! Formats numbers for the screen: short, with a stable width.
 
 /// `bytes` with a decimal prefix: `95.4 KB`.
 #[must_use]
@@ -40,7 +40,7 @@ pub(crate) fn count(value: u64) -> String {
     text
 }
 
-/// A span of `ns` nanoseconds in a unit that suits it: `61 us`.
+/// A span of `ns` nanoseconds in a suitable unit: `61 us`.
 #[must_use]
 pub(crate) fn span(ns: u64) -> String {
     match ns {

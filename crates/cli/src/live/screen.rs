@@ -1,4 +1,4 @@
-//! The terminal: taken over while the view is shown, and given back however that ends.
+//! Takes over the terminal while the view is shown, and restores it in every case.
 
 use super::board::{Board, Key, Quit, Title};
 use super::draw::draw;
@@ -8,27 +8,27 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a key or a new snapshot may wait.
+/// Longest delay of a key or a new snapshot.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Why there is nothing to be shown on.
+/// Reason for which the view cannot be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoTerminal {
-    /// It goes elsewhere.
+    /// Output is redirected.
     #[error("standard output is no terminal")]
     Output,
-    /// Keys come from elsewhere.
+    /// Input is redirected.
     #[error("standard input is no terminal")]
     Input,
-    /// A terminal that cannot move its cursor.
+    /// The terminal cannot move its cursor.
     #[error("this terminal cannot show it (TERM=dumb)")]
     Dumb,
 }
 
-/// Whether the view can be shown here.
+/// Checks whether the view can be shown.
 ///
 /// # Errors
-/// Why not.
+/// The reason, if it cannot.
 pub(crate) fn check_terminal() -> Result<(), NoTerminal> {
     if !io::stdout().is_terminal() {
         return Err(NoTerminal::Output);
@@ -42,7 +42,7 @@ pub(crate) fn check_terminal() -> Result<(), NoTerminal> {
     Ok(())
 }
 
-/// Gives the terminal back.
+/// Restores the terminal when dropped.
 struct Restore;
 
 impl Drop for Restore {
@@ -51,18 +51,18 @@ impl Drop for Restore {
     }
 }
 
-/// Shows what `watch` is given until `ended` or `stop`, or until somebody leaves; sets `stop` where
-/// the switch is to end: at Ctrl-C, and at q if that is its meaning. Signals are the caller's: one
-/// that sets `stop` leaves the terminal as it was.
+/// Shows the snapshots of `watch` until `ended`, `stop` or the user quits. Sets `stop` if the
+/// switch must end: at Ctrl-C, and at q if [`Quit::Switch`] is set. The caller handles signals. A
+/// signal handler that sets `stop` makes this function restore the terminal.
 ///
-/// A panic anywhere in the program gives the terminal back, too, before its message is printed.
+/// A panic anywhere in the program restores the terminal, too, before its message is printed.
 ///
 /// # Errors
 /// If the terminal cannot be written or read.
 pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &AtomicBool) -> io::Result<()> {
     let quit = title.quit;
     let mut board = Board::new(title);
-    // Before it is taken over, which may fail half way.
+    // Before taking over the terminal, which may fail half way.
     let _restore = Restore;
     let mut terminal = ratatui::try_init()?;
     let mut is_stale = true;
@@ -95,13 +95,13 @@ pub(crate) fn show(watch: &Watch, title: Title, ended: &AtomicBool, stop: &Atomi
     Ok(())
 }
 
-/// What a key means.
+/// Action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     Board(Key),
-    /// q.
+    /// Quit by q or Escape.
     Leave,
-    /// Ctrl-C, which is a key like others while the terminal is taken over.
+    /// Ctrl-C, an ordinary key while the terminal is taken over.
     Stop,
 }
 

@@ -1,9 +1,9 @@
-//! The screen, as a terminal would show it.
+//! The screen as a terminal shows it.
 
-use bufferlab_core::Counters;
 use super::board::{Board, Key};
 use super::draw::draw;
 use super::{PortTitle, Quit, Title};
+use bufferlab_core::Counters;
 use bufferlab_switch::{Discard, LinkState, PortSnapshot, QueueSnapshot, Snapshot};
 use bufferlab_units::{BitRate, Time};
 use ratatui::Terminal;
@@ -20,8 +20,8 @@ fn title(ports: u16) -> Title {
     }
 }
 
-/// A switch after `tenths` of a second: 100 Mb/s in and 90 Mb/s out at every port, port 1 loses and
-/// marks, and its first queue is near its limit.
+/// Snapshot of a switch after `tenths` of a second: 100 Mb/s in and 90 Mb/s out at every port. Port
+/// 1 loses and marks packets, and its first queue is near its limit.
 fn snapshot(ports: u16, queues: u8, tenths: u64) -> Snapshot {
     let port = |index: u16| {
         let mut port = PortSnapshot::default();
@@ -141,7 +141,7 @@ fn all_ports_of_64_are_reached_and_the_chosen_one_is_always_seen() {
                 let _ = line(&shown, &format!("> p{port} "));
                 board.press(Key::Next);
             }
-            // Round and round.
+            // The selection wraps around.
             let _ = line(&lines(&board, width, height), "> p0 ");
         }
         board.press(Key::Last);

@@ -1,7 +1,7 @@
 //! What a switch of real packets has done, for people and for programs.
 
-use crate::records;
 use crate::live::{bytes, span};
+use crate::records;
 use bufferlab_params::Choice;
 use bufferlab_switch::{Discard, Durations, INCONCLUSIVE_LATENESS_NS, Summary, SwitchFile};
 use bufferlab_units::Time;

@@ -1,12 +1,11 @@
-//! Names of captures: `eth1.pcapng.partial` while they are written, `eth1.pcapng` when they are
-//! whole.
+//! File names of captures: `eth1.pcapng.partial` while being written, `eth1.pcapng` once complete.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Files that do not have their names yet. If they are dropped before, they are removed: what could
-/// not be written whole, on a full disk for instance, takes its room for nothing.
+/// Files without their final names. Dropping this value removes them: an incomplete file, after a
+/// full disk for instance, would only waste space.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     whole: Vec<PathBuf>,
@@ -22,15 +21,15 @@ fn partial(whole: &Path) -> PathBuf {
 }
 
 impl Names {
-    /// Another file, which is called `whole` once it is; answers its name until then.
+    /// Adds a file whose final name is `whole`; returns its preliminary name.
     pub(super) fn add(&mut self, whole: PathBuf) -> PathBuf {
         let now = partial(&whole);
         self.whole.push(whole);
         now
     }
 
-    /// Lets a process with today's rights do the rest, if this one is root's: it is about to become
-    /// somebody who may not rename files in these folders.
+    /// Starts a process with the present rights for the renaming, if this process is root's. This
+    /// process is about to become a user who may not rename files in these folders.
     #[cfg(target_os = "linux")]
     pub(super) fn keep(&mut self) -> io::Result<()> {
         if nix::unistd::geteuid().is_root() {
@@ -39,14 +38,14 @@ impl Names {
         Ok(())
     }
 
-    /// All files are whole: answers their names.
+    /// Gives all files, which are complete, their final names; returns these.
     pub(super) fn give(&mut self) -> io::Result<Vec<PathBuf>> {
         self.each(true)?;
         self.is_given = true;
         Ok(std::mem::take(&mut self.whole))
     }
 
-    /// Names all files, or removes them.
+    /// Renames all files if `are_whole`, otherwise removes them.
     fn each(&mut self, are_whole: bool) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if let Some(keeper) = self.keeper.take() {
@@ -66,13 +65,14 @@ impl Names {
 impl Drop for Names {
     fn drop(&mut self) {
         if !self.is_given {
-            // The error of what failed before says enough.
+            // The error that caused the drop is already reported.
             let _ = self.each(false);
         }
     }
 }
 
-/// A shell that waits for one word. It sees no frame, and no data but names from the command line.
+/// A shell that waits for one word. Its only data are names from the command line; it sees no
+/// frames.
 #[cfg(target_os = "linux")]
 mod keeper {
     use std::io::{self, Read, Write};
@@ -80,7 +80,7 @@ mod keeper {
     use std::path::PathBuf;
     use std::process::{Child, Command, Stdio};
 
-    /// Without a word the switch was killed, and leaves its files as they are.
+    /// No word means that the switch was killed. The files then stay as they are.
     const SCRIPT: &str = r#"trap '' HUP INT QUIT TERM
 read -r word || exit 0
 for file do
@@ -96,8 +96,8 @@ done"#;
         pub(super) fn start(whole: &[PathBuf]) -> io::Result<Self> {
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", SCRIPT, "sh"]).args(whole);
-            // What a terminal or a service manager sends to end the switch is not meant for its
-            // last step.
+            // A separate process group: signals from a terminal or service manager that end the
+            // switch must not end the last step.
             shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
             shell.spawn().map(Self)
         }

@@ -1,5 +1,5 @@
-//! The thread that writes captures: frames by time, and files that have their names only when they
-//! are whole.
+//! The thread that writes captures: it sorts frames by time, and gives files their final names only
+//! when they are complete.
 
 use super::names::Names;
 use super::{Batch, CaptureReport, Departure, Event, Held, Item, Loss, Mark, Message};
@@ -13,7 +13,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 
-/// Frames of a port that wait for their turn at most: more than there are whose fate is not known.
+/// Maximum number of waiting frames per port: more than the number of frames with unknown fates.
 const WAITING: usize = 2 * super::OPEN;
 
 /// The name of a port's file.
@@ -21,7 +21,7 @@ pub(super) fn name(interface: &str) -> String {
     format!("{interface}.pcapng")
 }
 
-/// A frame that waits for its turn.
+/// A frame that waits to be written.
 struct Waiting {
     direction: Option<Direction>,
     comment: Option<String>,
@@ -30,12 +30,12 @@ struct Waiting {
     data: Vec<u8>,
 }
 
-/// The order in a file: by time; of one instant, what leaves before what comes in.
+/// Position in a file: by time; departures before arrivals of the same instant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     at_ns: u64,
     came_in: bool,
-    /// Of what came in as the switch counts, else as the thread does.
+    /// The switch's number of an arrival, or the thread's number of any other event.
     number: u64,
 }
 
@@ -51,7 +51,7 @@ struct Port<W: Write> {
 pub(super) struct Files<W: Write> {
     ports: Vec<Port<W>>,
     numbers: u64,
-    /// By port, where they are files.
+    /// Names by port, if the files are on disk.
     names: Names,
 }
 
@@ -91,8 +91,8 @@ impl<W: Write> Port<W> {
         Ok(Self { name: interface.name.to_owned(), capture, waiting: BTreeMap::new(), frames: 0 })
     }
 
-    /// Writes all frames until `until_ns` up to the first that came in with the number `settled` or
-    /// above.
+    /// Writes all frames until `until_ns`, but stops at the first arrival with the number `settled`
+    /// or above.
     fn write(&mut self, until_ns: u64, settled: u64) -> io::Result<()> {
         while let Some(first) = self.waiting.first_entry() {
             let Place { at_ns, came_in, number } = *first.key();
@@ -112,7 +112,7 @@ impl<W: Write> Port<W> {
 }
 
 impl<W: Write> Files<W> {
-    /// Of anything that can be written to.
+    /// Captures into any writers.
     #[cfg(test)]
     pub(super) fn of(all: Vec<(W, Interface<'_>)>) -> io::Result<Self> {
         let ports = all.into_iter().map(|(to, interface)| Port::new(to, &interface));
@@ -138,10 +138,10 @@ impl<W: Write> Files<W> {
             Event::Lost { origin, loss } => {
                 (place.came_in, place.number) = (true, origin.number);
                 let comment = self.lost(loss);
-                // It waits, but where so many did that it could not.
+                // The frame still waits, unless too many others did.
                 if let Some(frame) = self.ports[usize::from(port)].waiting.get_mut(&place) {
                     frame.left_out += left_out;
-                    // Copies of a frame to all ports have fates of their own.
+                    // Each copy of a flooded frame has its own fate.
                     frame.comment = Some(match frame.comment.take() {
                         Some(others) => format!("{others}\n{comment}"),
                         None => comment,
@@ -158,7 +158,7 @@ impl<W: Write> Files<W> {
         self.ports[usize::from(port)].waiting.insert(place, waiting);
     }
 
-    /// What is said of a lost frame.
+    /// Comment for a lost frame.
     fn lost(&self, loss: Loss) -> String {
         let name = |port: u16| &self.ports[usize::from(port)].name;
         match loss {
@@ -196,7 +196,7 @@ impl<W: Write> Files<W> {
     }
 }
 
-/// Writes what comes until it ends; gives batches back.
+/// Writes batches until the end of the capture, and returns them for reuse.
 pub(super) fn write<W: Write>(
     mut files: Files<W>,
     from: &Receiver<Message>,
@@ -205,7 +205,7 @@ pub(super) fn write<W: Write>(
     loop {
         let message = match from.try_recv() {
             Err(TryRecvError::Empty) => {
-                // Whoever looks into the files meanwhile finds all of it.
+                // Flush the files, so that readers see everything written so far.
                 for port in &mut files.ports {
                     port.capture.flush()?;
                 }
@@ -218,7 +218,7 @@ pub(super) fn write<W: Write>(
                 files.take(&batch)?;
                 batch.items.clear();
                 batch.bytes.clear();
-                // Nobody is left to use it again at the end.
+                // Sending fails at the end, when the receiver is gone.
                 let _ = back.send(batch);
             }
             Some(Message::End { span_ns, tallies, left_out }) => {
@@ -234,7 +234,7 @@ fn discard(why: Discard) -> String {
     format!("discarded: {} ({})", word.name, word.meaning)
 }
 
-/// What is said of a frame that left through `port`, if anything is.
+/// Comment for a frame that left through `port`, if there is one.
 fn left(port: &str, departure: Departure) -> Option<String> {
     match departure {
         Departure::Sent(None) => None,

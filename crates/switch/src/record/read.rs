@@ -1,4 +1,4 @@
-//! Reads a record, also one without its end.
+//! Reads a record, complete or not.
 
 use super::{COLUMNS, COMPLETE, Fate, PROGRESS_FILE, RECORD_FILE, Recorded};
 use crate::driver::Incoming;
@@ -6,15 +6,15 @@ use bufferlab_core::{DropReason, Ecn, PacketEvent, Refusal};
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 
-/// Why a record cannot be read.
+/// Error of reading a record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file is missing or no CSV.
+    /// The file is missing or not CSV.
     #[error("cannot read {}: {source}", path.display())]
     Csv {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         source: csv::Error,
     },
     /// A cell is wrong.
@@ -26,9 +26,9 @@ pub enum RecordError {
         line: u64,
         /// The column.
         column: &'static str,
-        /// What stands there.
+        /// The cell's text.
         found: String,
-        /// What should.
+        /// The expected text.
         expected: &'static str,
     },
 }
@@ -36,24 +36,24 @@ pub enum RecordError {
 /// The packets of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// By the times of their arrivals.
+    /// Packets in the order of arrival.
     pub rows: Vec<Recorded>,
-    /// What is missing, if the end is.
+    /// Missing part of an incomplete record.
     pub missing: Option<MissingEnd>,
 }
 
-/// A record without its end: the switch was killed, or a disk was full.
+/// An incomplete record: the switch was killed, or the disk was full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingEnd {
-    /// Bytes of a last line that is cut; 0: the last line is whole.
+    /// Bytes of a truncated last line; 0 if the last line is whole.
     pub cut_bytes: usize,
-    /// Every packet that arrived before this moment has its line. Later ones may have none,
-    /// although the buffer held them.
+    /// Every packet that arrived before this time has its line. Later packets may lack one,
+    /// although the buffer stored them.
     pub settled: Time,
 }
 
-/// Reads the packets of the record in `folder`. `names`: ports of the switch. A last line that is
-/// cut is left out.
+/// Reads the packets of the record in `folder`. `names`: ports of the switch. A truncated last line
+/// is skipped.
 ///
 /// # Errors
 /// [`RecordError`], with file and line.
@@ -97,8 +97,9 @@ fn read_rows(path: &Path, content: &[u8], names: &[String]) -> Result<Vec<Record
     Ok(rows)
 }
 
-/// Until when a record of so many lines is complete, if its end is missing. Without the file of its
-/// progress nothing is known of a cut record; an uncut one has always counted as complete.
+/// Time until which an incomplete record with this number of lines has all packets. Without its
+/// progress file nothing is known about a truncated record. A record without truncation counts as
+/// complete.
 fn settled(progress: &Path, lines: u64, is_cut: bool) -> Result<Option<Time>, RecordError> {
     if !progress.exists() {
         return Ok(is_cut.then_some(Time::ZERO));
@@ -111,7 +112,7 @@ fn settled(progress: &Path, lines: u64, is_cut: bool) -> Result<Option<Time>, Re
         let cells: Vec<_> = line.split(',').collect();
         let [packets, until, state] = cells[..] else { return Err(no_mark(progress, index, line)) };
         let number = |cell: &str| cell.parse::<u64>().map_err(|_| no_mark(progress, index, line));
-        // Lines that were lost after their mark, by whoever cut the file, are beyond it.
+        // Marks that count more lines than the file has are ignored: the file was cut later.
         if number(packets)? <= lines {
             (settled, is_complete) = (Time(number(until)?), state == COMPLETE);
         }
@@ -144,7 +145,7 @@ const COLUMN_NAMES: [&str; 12] = [
     "at_ps",
 ];
 
-/// A row; the column that is wrong, and what it should hold.
+/// Parses a row. An error has the column and its expected content.
 fn parse(record: &csv::StringRecord, names: &[String]) -> Result<Recorded, (usize, &'static str)> {
     fn number<T: std::str::FromStr>(
         record: &csv::StringRecord,

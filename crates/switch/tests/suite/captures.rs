@@ -22,7 +22,7 @@ pub(crate) struct Seen {
     pub(crate) at_ns: u64,
     pub(crate) data: Vec<u8>,
     pub(crate) original: u32,
-    /// 0: neither way; 1: in; 2: out.
+    /// 0: no direction; 1: in; 2: out.
     pub(crate) direction: u32,
     pub(crate) comment: String,
 }
@@ -46,8 +46,8 @@ pub(crate) fn read(path: &Path) -> Vec<Seen> {
     seen
 }
 
-/// Overload with a record and captures; one more frame is malformed, and one is due when the switch
-/// ends. Answers the record and the frames by port.
+/// Overload with a record and captures. One additional frame is malformed, and one is due when the
+/// switch ends. Returns the record and the frames by port.
 fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>, Vec<Vec<Seen>>) {
     let (record, captures) = (folder.join("record"), folder.join("captures"));
     let writer = RecordWriter::create(&record, file.names(), &file.text).expect("writable");
@@ -63,7 +63,7 @@ fn run(file: &SwitchFile, folder: &Path, snapshot_bytes: u32) -> (Vec<Recorded>,
         }
         pipeline.advance(now);
         let _ = sent(&mut pipeline, 3, now);
-        // The thread may be slow on a busy machine, and here time has no brake.
+        // The thread may be slow on a busy machine, and this test runs faster than real time.
         std::thread::sleep(std::time::Duration::from_micros(100));
     }
     let _ = pipeline.receive(0, now, &[0; 9]).expect_err("it is too short");
@@ -88,8 +88,8 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
         assert!(frames.is_sorted_by_key(|frame| frame.at_ns), "port {port} is in the order of time");
         let rate = file.ports[usize::from(port)].rate;
         let is_unsent = |row: &Recorded| row.incoming.at >= Time::from_ms(401);
-        // What every row says of its frame: when, which way, and the beginning of its comment.
-        // Losses stand where the frame came in, marks where it left.
+        // Expected entries: time, direction and beginning of the comment. Losses are where the
+        // frame arrived, marks where it left.
         let mut expected: Vec<(u64, u32, String)> = Vec::new();
         for row in &rows {
             let (egress, queue) = (row.incoming.egress, row.queue);
@@ -151,7 +151,7 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
     );
 }
 
-/// What is behind it in the file waits for the fate of a frame, but not for ever.
+/// Later frames of the file wait for the fate of a frame, but not forever.
 #[test]
 fn a_starved_frame_does_not_hold_up_the_capture_and_its_fate_is_told_all_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -160,7 +160,7 @@ fn a_starved_frame_does_not_hold_up_the_capture_and_its_fate_is_told_all_the_sam
     let mut capture = CaptureWriter::create(folder.path(), &file, 64).expect("writable");
     capture.begin(EPOCH_NS);
     let mut pipeline = Pipeline::new(&file, None).expect("the policy fits").with_capture(Some(capture));
-    // Port 2 is busy with priority 0 from now on: a frame of priority 1 waits until the end.
+    // Port 2 is busy with priority 0 from now on, so a frame of priority 1 waits until the end.
     let mut at = Time::from_ms(1);
     let mut send = |pipeline: &mut Pipeline, from: u8, to: u8, class: u8, bytes: usize| {
         at += Time::from_us(7);
@@ -182,7 +182,8 @@ fn a_starved_frame_does_not_hold_up_the_capture_and_its_fate_is_told_all_the_sam
     let report = pipeline.end_capture().expect("writable").expect("there is a capture");
     assert_eq!(report.left_out, 0);
     let seen = read(&report.files[0]);
-    // The file had gone on without it: its fate has a frame of its own, which went neither way.
+    // The file has continued without the frame, whose fate has a separate entry without a
+    // direction.
     let apart: Vec<_> = seen.iter().filter(|one| one.direction == 0).collect();
     assert!(apart.len() == 1 && apart[0].original == 1_400, "{apart:?}");
     assert!(apart[0].comment.starts_with("not sent: it was due at p2"), "{}", apart[0].comment);
@@ -212,7 +213,7 @@ fn a_loss_says_what_the_queue_held_and_what_it_may() {
                 .unwrap_or_else(|| panic!("{}", one.comment))
         };
         let (queue, buffer, limit) = (number("; queue "), number("buffer "), number("limit "));
-        // Dynamic Thresholds with alpha 1/2: the limit is half of what is free.
+        // Dynamic Thresholds with alpha 1/2: the limit is half of the free space.
         assert_eq!(limit, (60_000 - buffer) / 2, "{}", one.comment);
         assert!(queue <= buffer && queue + u64::from(one.original) + 24 > limit, "{}", one.comment);
     }
@@ -234,7 +235,7 @@ fn tshark_counts_what_the_record_counts() {
     };
     assert!(first.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
     let count = |is_it: &dyn Fn(&Recorded) -> bool| rows.iter().filter(|row| is_it(row)).count();
-    // One more was discarded.
+    // One more frame was discarded.
     let came = count(&|row| row.incoming.ingress == 0) + 1;
     assert_eq!(String::from_utf8_lossy(&first.stdout).lines().count(), came);
     let lines = |port: u16, word: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! What a switch's file may say, and what is said of one that is wrong.
+//! Valid files of a switch, and error messages for invalid ones.
 
 use bufferlab_switch::load_text;
 use std::path::Path;

@@ -1,11 +1,11 @@
-//! Frames that want to break something.
+//! Hostile frames.
 
 use crate::{frame, switch};
 use bufferlab_switch::{Discard, Pipeline};
 use bufferlab_units::{RandomStream, Time};
 
-/// Random bytes, frames that were cut or changed, tags, addresses of every kind.
-/// `BUFFERLAB_HOSTILE_FRAMES` asks for more than the 300,000 that are tried otherwise.
+/// Random bytes, truncated and changed frames, tags, addresses of every kind.
+/// `BUFFERLAB_HOSTILE_FRAMES` sets the number of frames; the default is 300,000.
 #[test]
 fn hostile_frames_are_counted_and_nothing_breaks() {
     let count: u64 =
@@ -67,7 +67,7 @@ fn hostile(random: &mut RandomStream) -> Vec<u8> {
             let kind = [[0x81, 0], [0x88, 0xa8], [0x86, 0xdd], [8, 6]][random.below(4) as usize];
             bytes[12..14].copy_from_slice(&kind);
             bytes[14..60].fill_with(|| random.next_u64() as u8);
-            // None to three more tags behind it.
+            // Up to three more tags.
             for at in [16, 20, 24].into_iter().take(random.below(4) as usize) {
                 bytes[at..at + 2].copy_from_slice(&[0x81, 0]);
             }

@@ -1,5 +1,5 @@
-//! Dynamic Thresholds and a step of ECN by a few lines that share nothing with the core: from the
-//! stamps of captures alone.
+//! An independent check of Dynamic Thresholds and step marking: a few lines that share no code with
+//! the core recompute the verdicts from the timestamps of captures.
 
 use crate::captures::{EPOCH_NS, Seen, read};
 use crate::pipeline::sent;
@@ -10,10 +10,10 @@ use bufferlab_units::{RandomStream, Time};
 const BUFFER: u64 = 60_000;
 const STEP: u64 = 8_000;
 const DELAY_NS: u64 = 1_000_000;
-/// A byte at 100 Mb/s.
+/// Time of a byte at 100 Mb/s.
 const BYTE_NS: u64 = 80;
 
-/// What was captured at two ports whose hosts overload two others, and at these.
+/// Captures of a run in which the hosts of two ports overload two others.
 fn captured(alpha: &str, folder: &std::path::Path) -> Vec<Vec<Seen>> {
     let file = switch(
         4,
@@ -35,7 +35,7 @@ fn captured(alpha: &str, folder: &std::path::Path) -> Vec<Vec<Seen>> {
         pipeline.advance(at);
         let _ = sent(&mut pipeline, 4, at);
         if number % 64 == 0 {
-            // The thread may be slow on a busy machine, and here time has no brake.
+            // The thread may be slow on a busy machine, and this test runs faster than real time.
             std::thread::sleep(std::time::Duration::from_micros(500));
         }
     }
@@ -46,7 +46,7 @@ fn captured(alpha: &str, folder: &std::path::Path) -> Vec<Vec<Seen>> {
     report.files.iter().map(|path| read(path)).collect()
 }
 
-/// Packets of a port that were stored: when the transmission of each begins, and its bytes.
+/// Stored packets of a port: start of transmission and bytes of each.
 #[derive(Default)]
 struct Line {
     packets: Vec<(u64, u64)>,
@@ -54,7 +54,7 @@ struct Line {
 }
 
 impl Line {
-    /// Bytes that wait at `now`: whose transmission has begun waits no more.
+    /// Bytes that wait at `now`, without packets whose transmission has begun.
     fn waiting(&self, now: u64) -> u64 {
         self.packets.iter().filter(|(starts, _)| *starts > now).map(|(_, bytes)| bytes).sum()
     }
@@ -79,7 +79,7 @@ fn verdicts_and_marks_are_those_of_the_formulas_on_the_stamps_of_captures() {
             assert_eq!(seen.comment.starts_with("dropped"), !is_stored, "alpha {alpha}: {seen:?}");
             drops += usize::from(!is_stored);
             if is_stored {
-                // The step looks at the queue before the packet.
+                // Step marking compares the queue before the packet.
                 let is_marked = seen.data[15] & 3 != 0 && queue > STEP;
                 let line = &mut lines[usize::from(seen.data[5]) - 2];
                 let starts = now.max(line.free_at);
@@ -91,7 +91,7 @@ fn verdicts_and_marks_are_those_of_the_formulas_on_the_stamps_of_captures() {
         let comment = |seen: &&Seen| seen.direction == 2 && seen.comment.starts_with("marked");
         let marked: usize = ports[2..].iter().map(|port| port.iter().filter(comment).count()).sum();
         assert_eq!(marked, marks, "alpha {alpha}");
-        // Every frame that was stored leaves when its line says.
+        // Every stored frame leaves at its predicted time.
         for (line, port) in lines.iter().zip(&ports[2..]) {
             let left: Vec<u64> =
                 port.iter().filter(|seen| seen.direction == 2).map(|seen| seen.at_ns).collect();

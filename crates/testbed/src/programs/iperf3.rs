@@ -1,8 +1,7 @@
-//! Flows without an end as tests of iperf3: a server for one test at the receiver, a client at the
-//! sender.
+//! Unlimited flows as iperf3 tests: a server for one test at the receiver, a client at the sender.
 //!
-//! iperf3 counts what its receiver has read, by interval. When a flow began is told by the switch:
-//! with the first frame of its connection that is longer than the cookie by which iperf3 knows it.
+//! iperf3 counts the bytes that its receiver has read, by interval. The start of a flow is known
+//! from the switch: the first frame of the connection that is longer than iperf3's cookie.
 
 use super::{Running, start_in, wait_for};
 use crate::apps::Event;
@@ -24,33 +23,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 const PROGRAM: &str = "iperf3";
-/// Port of the server of the first flow.
+/// Server port of the first flow.
 const FIRST_PORT: u16 = 5_201;
-/// Port of the client of the first flow; below those that the kernel gives away.
+/// Client port of the first flow; below the kernel's ephemeral ports.
 const FIRST_OWN_PORT: u16 = 20_001;
-/// iperf3 reports at intervals of 0.1 s to 60 s.
+/// Range of iperf3's report intervals (s).
 const INTERVALS_S: (f64, f64) = (0.1, 60.0);
-/// A frame of the cookie, which opens a test's connection: 37 B behind headers of 66 B, and 24 B on
-/// the wire.
+/// Bytes on the wire of the cookie's frame, which opens a test's connection: 37 B of cookie,
+/// headers of 66 B, and 24 B.
 const COOKIE_FRAME: u32 = 127;
 
-/// What iperf3 measured of a flow, at the receiver.
+/// iperf3's measurement of a flow, at the receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measured {
-    /// Its place in [`Outcome::flows`].
+    /// Index in [`Outcome::flows`].
     pub(crate) flow: usize,
-    /// Ends of intervals (s since it began), and what had arrived then (bytes).
+    /// Ends of intervals (s since the start of the flow), and bytes received until then.
     pub(crate) arrived: Vec<(f64, u64)>,
 }
 
 impl Measured {
-    /// When the last interval ended (s since the flow began), and what had arrived.
+    /// End of the last interval (s since the start of the flow), and bytes received until then.
     pub(crate) fn end(&self) -> (f64, u64) {
         self.arrived.last().copied().unwrap_or((0.0, 0))
     }
 
-    /// What had arrived `at` seconds after the flow began, in a straight line between ends of
-    /// intervals.
+    /// Bytes received `at` seconds after the start of the flow, interpolated linearly between ends
+    /// of intervals.
     fn at(&self, at: f64) -> u64 {
         let next = self.arrived.partition_point(|(end, _)| *end < at);
         let (from, had) = next.checked_sub(1).map_or((0.0, 0), |last| self.arrived[last]);
@@ -59,7 +58,7 @@ impl Measured {
     }
 }
 
-/// A flow.
+/// A flow with its processes.
 #[derive(Debug)]
 pub(super) struct Flow {
     src: (u32, String),
@@ -67,12 +66,12 @@ pub(super) struct Flow {
     port: u16,
     own_port: u16,
     interval_s: f64,
-    /// What the server writes.
+    /// The server's report.
     report: PathBuf,
     server: Option<Running>,
-    /// The client, once it has begun.
+    /// The client, once started.
     client: Option<Pid>,
-    /// Whether it ends by itself.
+    /// Whether the flow ends without a signal.
     ends: bool,
     interrupted: Arc<AtomicBool>,
 }
@@ -113,7 +112,7 @@ impl Flow {
         wait_for(&self.dst.1, PROGRAM, self.port)
     }
 
-    /// Starts the client, for as long as is `left`; its number at the switch.
+    /// Starts the client for the duration `left`; returns its flow number at the switch.
     pub(super) fn begin(
         &mut self,
         flow: usize,
@@ -123,7 +122,7 @@ impl Flow {
     ) -> Result<u32, TestbedError> {
         let control = kernel_name(&transport.congestion_control).to_owned();
         let tos = u32::from(code_point(transport.data_priorities[0])) << 2;
-        // iperf3 takes whole seconds: others are ended by a signal.
+        // iperf3 accepts only whole seconds: a signal ends other durations.
         let seconds = left.as_secs_f64().ceil().max(1.0);
         self.ends = (seconds - left.as_secs_f64()).abs() < 0.1;
         let args = words(&format!(
@@ -149,7 +148,7 @@ impl Flow {
             let _ = client.0.wait();
             let interrupted = interrupted.load(Ordering::Relaxed);
             let client = read(&out).and_then(|report| report.check(interrupted, &control));
-            // A server whose client has failed waits for another one.
+            // After a failed client, the server waits for another one.
             let measured = client.and_then(|()| {
                 let _ = server.0.wait();
                 Ok(Measured { flow, arrived: read(&report)?.arrived() })
@@ -164,7 +163,7 @@ impl Flow {
         Ok(bufferlab_switch::frame::tcp_flow(ends.0, ends.1))
     }
 
-    /// Ends it where it does not end by itself; it reports what was.
+    /// Interrupts the flow if it does not end without a signal; it then reports.
     pub(super) fn interrupt(&mut self) {
         if let (Some(client), false) = (self.client.take(), self.ends) {
             self.interrupted.store(true, Ordering::Relaxed);
@@ -177,7 +176,7 @@ fn words(line: &str) -> Vec<String> {
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// The part of iperf3's report that is read here.
+/// The relevant part of iperf3's report.
 #[derive(Debug, Deserialize)]
 struct Report {
     error: Option<String>,
@@ -189,7 +188,7 @@ struct Report {
 
 #[derive(Debug, Default, Deserialize)]
 struct End {
-    /// What the sender's kernel says.
+    /// The sender's congestion control according to its kernel.
     sender_tcp_congestion: Option<String>,
 }
 
@@ -210,7 +209,7 @@ fn read(path: &Path) -> Result<Report, String> {
 }
 
 impl Report {
-    /// Whether the test went as it should. One that was interrupted says so as an error.
+    /// Checks that the test succeeded. iperf3 reports an interrupted test as an error.
     fn check(&self, interrupted: bool, control: &str) -> Result<(), String> {
         match (&self.error, &self.end.sender_tcp_congestion) {
             (Some(why), _) if !interrupted => Err(why.clone()),
@@ -232,8 +231,8 @@ impl Report {
     }
 }
 
-/// Gives flows of iperf3 their beginning, as the switch saw it, and from there their end and
-/// samples every `interval`.
+/// Sets the start of iperf3's flows from the switch's record, and their ends and samples every
+/// `interval` relative to it.
 pub(crate) fn place(outcome: &mut Outcome, rows: &[Recorded], epoch_ns: u64, interval: Option<Time>) {
     for measured in &outcome.measured {
         let flow = &mut outcome.flows[measured.flow];

@@ -1,13 +1,13 @@
-//! memcached of one host, and clients that ask it over connections which stay open.
+//! The memcached server of a host, and clients that query it over persistent connections.
 //!
-//! The client sets the code point before it connects and the server's kernel reflects it
-//! (`tcp_reflect_tos`), so that an unmodified memcached answers with the priority of its transport.
-//! Behind that the client's own packets, requests and acknowledgements, have the priority of
+//! The client sets the code point before it connects, and the server's kernel reflects it
+//! (`tcp_reflect_tos`). An unmodified memcached therefore answers with the priority of its
+//! transport. Afterwards the client's packets, requests and acknowledgements, have the priority of
 //! control packets.
 //!
-//! The server's congestion control is that of its route to the client when the connection is
-//! accepted: memcached chooses none, and the network's default may only be one that the whole
-//! machine allows to everybody.
+//! Memcached does not choose a congestion control, so the server's is that of its route to the
+//! client at the time of accepting. The network's default cannot be used: it may only be a control
+//! that the machine allows to every user.
 
 use super::{Running, start_in, wait_for};
 use crate::apps::{Connection, Event, Message};
@@ -26,17 +26,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 const PROGRAM: &str = "memcached";
 const PORT: u16 = 11_211;
-/// The smallest limit of a value's size that memcached is told (bytes): its own default.
+/// Smallest limit of value sizes passed to memcached (bytes): its default.
 const LEAST_LIMIT: u64 = 1 << 20;
-/// Around a value: the item's own header in memcached's memory (bytes), generously.
+/// Generous overhead of a value in memcached's memory (bytes): the item's header.
 const AROUND: u64 = 1 << 10;
 
-/// memcached of a host.
+/// The memcached server of a host.
 #[derive(Debug)]
 pub(super) struct Memcached {
     host: u32,
     name: String,
-    /// Sizes of the values that it holds.
+    /// Sizes of the stored values.
     held: BTreeSet<u64>,
     _process: Running,
 }
@@ -50,21 +50,21 @@ fn key(size: u64) -> String {
     format!("bytes-{size}")
 }
 
-/// What comes before the value of `size` bytes.
+/// Bytes before the value of `size` bytes in an answer.
 fn head(size: u64) -> String {
     format!("VALUE {} 0 {size}\r\n", key(size))
 }
 
-/// What comes behind a value.
+/// Bytes after a value in an answer.
 const TAIL: &str = "\r\nEND\r\n";
 
 impl Memcached {
     pub(super) fn start((host, name): (u32, &str), largest_answer: u64) -> Result<Self, TestbedError> {
         set(name, "net.ipv4.tcp_reflect_tos", "1")?;
         let limit = (largest_answer + AROUND).max(LEAST_LIMIT);
-        // Room for some values of every size that queries ask for.
+        // Memory for some values of every size that queries request.
         let megabytes = (16 * limit).div_ceil(1 << 20).max(64);
-        // The user of the sandbox may be its only one.
+        // The sandbox may have only one user.
         let args =
             format!("-u root -l {} -p {PORT} -U 0 -t 1 -c 4096 -m {megabytes} -I {limit}", address(host));
         let args: Vec<_> = args.split(' ').map(str::to_owned).collect();
@@ -78,7 +78,7 @@ impl Memcached {
         SocketAddr::from((address(self.host), PORT))
     }
 
-    /// Has it hold a value of `size` bytes, told within its host: nothing of it passes the switch.
+    /// Stores a value of `size` bytes, from inside the host: no packet passes the switch.
     pub(super) fn hold(&mut self, size: u64) -> Result<(), TestbedError> {
         if !self.held.insert(size) {
             return Ok(());
@@ -95,7 +95,7 @@ impl Memcached {
         in_network(&self.name, store)?.map_err(failed)
     }
 
-    /// Opens a connection of host `dst`, which asks. It is accepted when this returns.
+    /// Opens a connection of the querying host `dst`. The server has accepted it on return.
     pub(super) fn connect(
         &self,
         (dst, name): (u32, &str),
@@ -116,7 +116,7 @@ impl Memcached {
             socket.connect_timeout(&at.into(), super::PATIENCE)?;
             socket.set_tos_v4(own)?;
             let mut stream = TcpStream::from(socket);
-            // The server has accepted once it answers.
+            // An answer proves that the server has accepted.
             stream.write_all(b"version\r\n")?;
             expect(&mut stream, "VERSION ")?;
             while read_byte(&mut stream)? != b'\n' {}
@@ -124,8 +124,8 @@ impl Memcached {
             Ok((stream, port))
         };
         let (stream, port) = in_network(name, open)?.map_err(failed)?;
-        // Others who connect to the client, as iperf3, choose for themselves: a route would
-        // overrule them.
+        // Other connections to the client, such as iperf3's, choose their controls: a route would
+        // override them.
         run_in(&self.name, &format!("ip route del {route}"))?;
         let (send, asked) = channel();
         let received = Arc::new(AtomicU64::new(0));
@@ -146,7 +146,7 @@ fn read_byte(stream: &mut TcpStream) -> std::io::Result<u8> {
     Ok(byte[0])
 }
 
-/// Reads `wanted`, or fails with what came in its place.
+/// Reads `wanted`; the error has the bytes received instead.
 fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
     let mut line = Vec::new();
     while line != wanted.as_bytes() && !line.ends_with(b"\n") {
@@ -159,7 +159,7 @@ fn expect(stream: &mut TcpStream, wanted: &str) -> std::io::Result<()> {
     Err(Error::other(format!("it answered \"{said}\" in the place of \"{}\"", wanted.trim())))
 }
 
-/// Asks for a value of every message's size, one after the other.
+/// Requests a value of every message's size, one after the other.
 fn ask_all(
     mut stream: TcpStream,
     asked: &Receiver<Message>,

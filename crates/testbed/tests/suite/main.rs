@@ -1,4 +1,4 @@
-//! What becomes of a scenario, without building it.
+//! Plans of scenarios, without building them.
 #![cfg(target_os = "linux")]
 
 mod parity;
@@ -7,7 +7,7 @@ use bufferlab_scenario::load_text;
 use bufferlab_testbed::{DEMO, Plan};
 use std::path::Path;
 
-/// The demonstration with Reno, which every kernel has, and these changes.
+/// Plan of the demonstration with Reno, which every kernel has, and these changes.
 fn plan(changes: &[(&str, &str)]) -> Result<Plan, String> {
     let reno = [
         ("transport.small.congestion_control", "newreno"),

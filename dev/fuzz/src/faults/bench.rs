@@ -1,4 +1,4 @@
-//! Commands that write results, in a folder of their own, and what they leave.
+//! Commands that write results, their folder, and the files that they leave.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use tempfile::TempDir;
 
-/// Folder of the results, below the folder of the commands.
+/// Folder of the results, inside the folder of the commands.
 pub(super) const OUT: &str = "out";
 
 /// Ten queries on one switch: a run takes milliseconds.
@@ -36,7 +36,7 @@ queries_per_second_per_host = 250.0
 sample_interval = "50 us"
 "#;
 
-/// An experiment of its own.
+/// A custom experiment.
 const STUDY: &str = r#"title = "Queries and buffers"
 figure = "own"
 scenario = "../../tiny.toml"
@@ -56,7 +56,7 @@ title = "mean QCT (ms)"
 metric = "qct"
 "#;
 
-/// Files of a switch for `sonic what-if`.
+/// Configuration of a switch for `sonic what-if`.
 const SWITCH: &[(&str, &str)] = &[
     ("switch/buffers.json", include_str!("../../../../testdata/sonic/switch/buffers.json")),
     ("switch/qos.json", include_str!("../../../../testdata/sonic/switch/qos.json")),
@@ -64,12 +64,12 @@ const SWITCH: &[(&str, &str)] = &[
     ("switch/port_config.ini", include_str!("../../../../testdata/sonic/switch/port_config.ini")),
 ];
 
-/// A command that is disturbed.
+/// A command to disturb.
 #[derive(Debug)]
 pub(super) struct Trial {
     /// Name of the trial in reports.
     pub(super) name: &'static str,
-    /// What ran in the folder before: earlier results.
+    /// Earlier commands in the folder: they create earlier results.
     pub(super) before: &'static [&'static [&'static str]],
     /// The command.
     pub(super) command: &'static [&'static str],
@@ -152,7 +152,7 @@ pub(super) const TRIALS: &[Trial] = &[
     },
 ];
 
-/// Files below the results, by path.
+/// Files in the results folder, by path.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 /// A folder with the inputs of all commands.
@@ -161,12 +161,12 @@ pub(super) struct Bench {
     folder: TempDir,
 }
 
-/// Folders in which everything before a trial has been done, by program and trial.
+/// Folders after the commands before a trial, by program and trial.
 type Templates = BTreeMap<(PathBuf, &'static str), Arc<Bench>>;
 static TEMPLATES: LazyLock<Mutex<Templates>> = LazyLock::new(Mutex::default);
 
 impl Bench {
-    /// With what ran before the trial.
+    /// A folder in which the commands before the trial have run.
     pub(super) fn new(program: &Path, trial: &Trial) -> io::Result<Self> {
         let key = (program.to_owned(), trial.name);
         let known = || TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,13 +203,13 @@ impl Bench {
         fs::write(path, text)
     }
 
-    /// The folder of the results. Its path has no links: calls are compared with it.
+    /// Folder of the results. The path has no links, because calls are compared with it.
     pub(super) fn out(&self) -> PathBuf {
         let folder = fs::canonicalize(self.folder.path()).unwrap_or_else(|_| self.folder.path().to_owned());
         folder.join(OUT)
     }
 
-    /// A file beside the results.
+    /// A file next to the results folder.
     pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -221,7 +221,7 @@ impl Bench {
         command
     }
 
-    /// Lets a command run in this folder, quietly.
+    /// Sets this folder and quiet output for a command.
     pub(super) fn prepare<'c>(&self, command: &'c mut Command) -> &'c mut Command {
         command
             .current_dir(self.folder.path())
@@ -231,13 +231,13 @@ impl Bench {
         command.env("NO_COLOR", "1").env_remove("LD_PRELOAD")
     }
 
-    /// Runs what must succeed.
+    /// Runs a command that must succeed.
     pub(super) fn must(&self, program: &Path, arguments: &[&str]) -> io::Result<()> {
         let output = self.command(program, arguments).output()?;
         if output.status.success() { Ok(()) } else { Err(io::Error::other(told(arguments, &output))) }
     }
 
-    /// Every file of the results that does not say how long something took.
+    /// All result files, except those with durations.
     pub(super) fn files(&self) -> io::Result<Files> {
         let mut files = Files::new();
         collect(&self.out(), "", &mut files)?;
@@ -245,7 +245,7 @@ impl Bench {
     }
 }
 
-/// A command, how it ended, and the end of what it said.
+/// Describes a command, its exit status, and the end of its output.
 pub(super) fn told(arguments: &[&str], output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let last: Vec<_> = said.lines().rev().take(6).collect();
@@ -285,12 +285,12 @@ fn collect(folder: &Path, name: &str, files: &mut Files) -> io::Result<()> {
     Ok(())
 }
 
-/// Files that say how long something took: no two are equal.
+/// Whether a file contains durations: no two runs have equal ones.
 fn tells_time(path: &str) -> bool {
     path.ends_with("timing.json") || path.starts_with("runs/")
 }
 
-/// Whether a file is on its way: hidden, or in a hidden folder.
+/// Whether a file is temporary: hidden, or in a hidden folder.
 pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.'))
 }

@@ -1,4 +1,4 @@
-//! One fault, and whether the command copes with it.
+//! Injects one fault and checks how the command copes with it.
 
 use super::bench::{Bench, Files, Trial, is_hidden, told};
 use super::points::{Point, Shim, limited};
@@ -13,31 +13,31 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A command that has not ended by then hangs.
+/// A command that takes longer hangs.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
-/// What Rust prints before it aborts for want of memory: no panic, and no defect of ours.
+/// Rust's message before it aborts without memory: neither a panic nor a defect of this program.
 const OUT_OF_MEMORY: &str = "memory allocation of";
 
-/// What happens to a command.
+/// A fault of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
     /// A call fails.
     Call {
         /// Kind of calls: `write`.
         op: &'static str,
-        /// Linux's number of the error; 0: the call is short.
+        /// Linux's error number; 0 makes the call short.
         error: i32,
-        /// Number of the call, from 1; 0: none.
+        /// Number of the call, from 1; 0 means no call.
         at: u64,
-        /// Whether later ones fail, too.
+        /// Whether later calls fail, too.
         sticky: bool,
     },
-    /// The address space ends (MiB).
+    /// The address space is limited.
     Memory {
         /// Address space that the process may use (MiB).
         mib: u64,
     },
-    /// SIGKILL after a while, which follows from the number.
+    /// SIGKILL after a delay that follows from the number.
     Kill {
         /// Number of the attempt.
         number: u64,
@@ -45,7 +45,7 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    /// Kind of the disturbance, by which reports count.
+    /// Kind of the disturbance, for counts in reports.
     #[must_use]
     pub fn kind(self) -> String {
         match self {
@@ -65,7 +65,7 @@ impl Disturbance {
         }
     }
 
-    /// Lets a call of the command fail.
+    /// Prepares the command so that the fault occurs.
     pub(super) fn apply(self, command: &mut Command, bench: &Bench, shim: &Shim, log: &Path) {
         let Self::Call { op, error, at, sticky } = self else { return };
         command
@@ -78,17 +78,17 @@ impl Disturbance {
             .env("FAULT_STICKY", if sticky { "1" } else { "0" });
     }
 
-    /// Whether the command must do its work all the same: short and interrupted calls are none of
-    /// its business.
+    /// Whether the command must succeed nevertheless: short and interrupted calls must not affect
+    /// it.
     const fn is_harmless(self) -> bool {
         matches!(self, Self::Call { error: 0 | 4, .. })
     }
 }
 
-/// What a command leaves, by program and name of the command.
+/// Undisturbed results, by program and name of the command.
 type ExpectedByCommand = BTreeMap<(PathBuf, &'static str), Arc<Expected>>;
 
-/// What undisturbed commands leave, and what was there before them.
+/// Files after the undisturbed command, and files before it.
 type Expected = (Files, Files);
 static EXPECTED: LazyLock<Mutex<ExpectedByCommand>> = LazyLock::new(Mutex::default);
 
@@ -106,7 +106,7 @@ fn expected(program: &Path, trial: &'static Trial) -> io::Result<Arc<Expected>> 
     Ok(files)
 }
 
-/// Disturbs a command. Answers the kind of the disturbance, and what is wrong.
+/// Disturbs a command. Returns the kind of the disturbance, and a finding if there is one.
 pub(super) fn judge(
     program: &Path,
     shim: Option<&Shim>,
@@ -150,7 +150,7 @@ fn disturbed(
         Disturbance::Kill { number } => {
             let mut command = bench.command(program, trial.command);
             let start = Instant::now();
-            // Its end undisturbed, for the scale: moments after it would kill nothing.
+            // Duration of the undisturbed command, as the scale: a later kill would have no effect.
             let whole = ended(&mut bench_of(program, trial)?.command(program, trial.command), HANGS_AFTER)?;
             let whole_us = start.elapsed().as_micros() as u64;
             drop(whole);
@@ -158,7 +158,7 @@ fn disturbed(
             let wait = Duration::from_micros(stream.below(whole_us.max(1)));
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
             std::thread::sleep(wait);
-            // It may have ended by itself.
+            // The command may have ended already.
             let _ = child.kill();
             let status = child.wait()?;
             Ok(Some(Output { status, stdout: Vec::new(), stderr: Vec::new() }))
@@ -170,7 +170,7 @@ fn bench_of(program: &Path, trial: &Trial) -> io::Result<Bench> {
     Bench::new(program, trial)
 }
 
-/// How a command ended; nothing: it hung, and was killed.
+/// Output of a command; `None` if it hung and was killed.
 fn ended(command: &mut Command, patience: Duration) -> io::Result<Option<Output>> {
     let log = tempfile::tempfile()?;
     let mut child = command.stdout(Stdio::null()).stderr(log.try_clone()?).spawn()?;
@@ -195,8 +195,7 @@ fn ended(command: &mut Command, patience: Duration) -> io::Result<Option<Output>
 
 type Wrong = (&'static str, String);
 
-/// What is wrong with how a disturbed command ended, with what it left, or with the same command
-/// afterwards.
+/// Checks the exit status of a disturbed command, its files, and the same command afterwards.
 fn wrong(
     program: &Path,
     bench: &Bench,
@@ -238,7 +237,7 @@ fn wrong(
         .map(|name| ("not repeatable", format!("{name} differs after the repetition; {said}"))))
 }
 
-/// A crash, or an exit code that does not fit.
+/// A crash, or a wrong exit code.
 fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) -> Option<Wrong> {
     let is_killed = matches!(what, Disturbance::Kill { .. });
     let is_starved = matches!(what, Disturbance::Memory { .. });
@@ -247,7 +246,7 @@ fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) ->
     }
     match status.code() {
         Some(0) => None,
-        // Without memory the program may not even be loaded.
+        // With little memory the program may not even be loaded.
         Some(_) if is_starved => None,
         Some(1) if !said.is_empty() => {
             (what.is_harmless() && is_fired).then(|| ("refusal", format!("a harmless call ended it: {said}")))
@@ -259,8 +258,8 @@ fn bad_end(what: Disturbance, status: ExitStatus, said: &str, is_fired: bool) ->
     }
 }
 
-/// A visible file that is neither the earlier nor the new one. Summaries of runs may be of those
-/// that are complete, but never cut.
+/// A visible file that is neither the earlier nor the new one. Summaries may cover only the
+/// complete runs, but must not be truncated.
 fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str> {
     let is_known =
         |name: &str, content: &Vec<u8>| [before, whole].iter().any(|files| files.get(name) == Some(content));
@@ -272,16 +271,16 @@ fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str
     visible.find(|(name, content)| !is_fine(name, content)).map(|(name, _)| name.as_str())
 }
 
-/// Whether a file sums up runs: it is no part of a run, or the page of one, which is made of its
-/// tables and can be made again.
+/// Whether a file summarises runs: it is outside a run, or the page of one, which can be recreated
+/// from the tables.
 fn is_summary(name: &str, files: &Files) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     file == "report.html" || !files.contains_key(&format!("{folder}/manifest.json"))
 }
 
-/// Whether every line of `SHA256SUMS` is the checksum of a file that is there: a page or a table
-/// may be newer than in both results, and its checksum may be missing, but is never another's.
-/// `folder` is empty, or ends with a slash.
+/// Whether every line of `SHA256SUMS` is the checksum of an existing file. A page or a table may be
+/// newer than in both results, and its checksum may be missing, but never wrong. `folder` is empty
+/// or ends with a slash.
 fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     let text = String::from_utf8_lossy(content);
     let agrees = |line: &str| {
@@ -292,7 +291,7 @@ fn are_sums_of(folder: &str, content: &[u8], files: &Files) -> bool {
     text.ends_with('\n') && text.lines().all(|line| agrees(line).is_some())
 }
 
-/// Whether a file ends as its kind does.
+/// Whether a file has the ending of its kind.
 fn is_uncut(name: &str, content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
@@ -308,14 +307,14 @@ fn is_uncut(name: &str, content: &[u8]) -> bool {
         }
         "toml" | "md" => text.ends_with('\n'),
         "png" => content.ends_with(b"IEND\xaeB\x60\x82"),
-        // A trace: nothing says where it ends.
+        // A trace has no recognisable end.
         _ => false,
     }
 }
 
-/// An earlier file that is gone, although the new result has it, too.
+/// An earlier file that is missing, although the new result has it, too.
 fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
-    // A result that is being replaced lies beside its place for a moment, whole.
+    // While a result is replaced, the complete old one is next to it for a moment.
     let is_aside = |name: &str| {
         let mut parts: Vec<_> = name.split('/').collect();
         let file = parts.pop().unwrap_or_default();
@@ -328,8 +327,7 @@ fn lost<'f>(left: &Files, before: &'f Files, whole: &Files) -> Option<&'f str> {
         .map(String::as_str)
 }
 
-/// The first file that is not as in an undisturbed result. Hidden leftovers count only where
-/// `exact`.
+/// The first file that differs from the undisturbed result. Hidden leftovers count only if `exact`.
 fn difference<'f>(found: &'f Files, whole: &'f Files, exact: bool) -> Option<&'f str> {
     let surplus = found.keys().find(|name| !whole.contains_key(*name) && (exact || !is_hidden(name)));
     let changed =
@@ -359,7 +357,7 @@ mod tests {
         assert!(
             is_uncut("a.csv", b"x,y\n1,2\n") && !is_uncut("a.csv", b"x,y\n1") && !is_uncut("a.json", b"{")
         );
-        let sum = "cf4e2ca29a6d3e53c88a1a3fb0eb3ab8df4bc6f2f6bc3bbe6a1db6f3d5ca9ac3"; // of another file
+        let sum = "cf4e2ca29a6d3e53c88a1a3fb0eb3ab8df4bc6f2f6bc3bbe6a1db6f3d5ca9ac3"; // of a different file
         assert!(!are_sums_of("first/", format!("{sum}  manifest.json\n").as_bytes(), &before));
         let sum = format!("{:x}", Sha256::digest("old"));
         assert!(are_sums_of("first/", format!("{sum}  manifest.json\n").as_bytes(), &before));

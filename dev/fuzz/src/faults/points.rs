@@ -1,4 +1,4 @@
-//! Which faults there are: every call of every command, in an order by a seed.
+//! List of all faults: every call of every command, in an order by a seed.
 
 use super::bench::{Bench, TRIALS, Trial};
 use super::disturb::Disturbance;
@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// Source of the library that lets calls fail.
+/// Source of the library that makes calls fail.
 const SOURCE: &str = include_str!("shim.c");
-/// Kinds of calls and the errors that they end with, by Linux's numbers; 0: a short one. A signal
-/// interrupts slow calls only (EINTR), so files are not opened or renamed with it.
+/// Kinds of calls and their possible errors, by Linux's numbers; 0 is a short call. Signals
+/// interrupt only slow calls (EINTR), so opening and renaming files never fails with it.
 const ERRORS: &[(&str, &[i32])] = &[
     ("open", &[EIO, EMFILE]),
     ("create", &[EIO, ENOSPC]),
@@ -28,14 +28,14 @@ const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
-/// Address space in which a command is tried (MiB), and the step: from too little for the program
-/// itself to enough.
+/// Range of address spaces for commands (MiB), and the step: from too little for loading the
+/// program to enough.
 const MEMORY_MIB: std::ops::Range<u64> = 16..400;
 const MEMORY_STEP_MIB: usize = 6;
-/// Kills of each command.
+/// Number of kills per command.
 const KILLS: u64 = 20;
 
-/// The library that lets calls fail.
+/// The library that makes calls fail.
 #[derive(Debug)]
 pub(crate) struct Shim {
     _folder: TempDir,
@@ -43,10 +43,10 @@ pub(crate) struct Shim {
 }
 
 impl Shim {
-    /// Compiles it.
+    /// Compiles the library.
     ///
     /// # Errors
-    /// Why that is not possible here.
+    /// The reason for which compilation is impossible here.
     pub(super) fn build() -> Result<Self, String> {
         if !cfg!(target_os = "linux") {
             return Err("calls fail under Linux only".to_owned());
@@ -67,17 +67,17 @@ impl Shim {
     }
 }
 
-/// A fault: a command, and what happens to it.
+/// A fault: a command and its disturbance.
 #[derive(Debug)]
 pub(crate) struct Point {
     pub(super) trial: &'static Trial,
     pub(super) what: Disturbance,
 }
 
-/// All faults.
+/// Lists all faults.
 ///
 /// # Errors
-/// If a command fails undisturbed.
+/// If an undisturbed command fails.
 pub(super) fn points(program: &Path, shim: Option<&Shim>, seed: u64) -> io::Result<Vec<Point>> {
     let mut all = Vec::new();
     let memory: Vec<_> = MEMORY_MIB.step_by(MEMORY_STEP_MIB).filter(|&mib| is_loaded(program, mib)).collect();
@@ -102,15 +102,15 @@ pub(super) fn points(program: &Path, shim: Option<&Shim>, seed: u64) -> io::Resu
     Ok(all)
 }
 
-/// Whether the system loads the program into so little memory. Where it does not, it ends the
-/// process, and there is nothing to test.
+/// Whether the system can load the program into this address space (MiB). If not, the system ends
+/// the process, and there is nothing to test.
 fn is_loaded(program: &Path, mib: u64) -> bool {
     let mut command = limited(program, mib);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The program with so much address space.
+/// The program with a limited address space (MiB).
 pub(super) fn limited(program: &Path, mib: u64) -> Command {
     let mut command = Command::new("sh");
     let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", mib << 10);
@@ -125,7 +125,7 @@ fn shuffle(all: &mut [Point], seed: u64) {
     }
 }
 
-/// How many calls of each kind an undisturbed command makes.
+/// Number of calls of each kind by an undisturbed command.
 fn counts(program: &Path, shim: &Shim, trial: &Trial) -> io::Result<BTreeMap<String, u64>> {
     let bench = Bench::new(program, trial)?;
     let log = bench.beside("log");

@@ -1,11 +1,11 @@
-/* Lets the N-th call of one kind fail, of those that concern files below one folder. Loaded with LD_PRELOAD.
+/* Makes the N-th call of one kind on files below a folder fail. Loaded with LD_PRELOAD.
  *
- * FAULT_UNDER   absolute folder; calls on other files are passed through and not counted
+ * FAULT_UNDER   absolute folder; calls on other files are not counted and never fail
  * FAULT_OP      open, create, write, read, rename, mkdir, remove, sync
- * FAULT_AT      number of the call that fails, from 1; 0: none, calls are counted only
- * FAULT_ERRNO   what it fails with; 0: a short write or read of half the bytes
+ * FAULT_AT      number of the failing call, from 1; 0: only count calls
+ * FAULT_ERRNO   error number; 0: a short write or read of half the bytes
  * FAULT_STICKY  1: all later calls of that kind fail, too, as on a full disk
- * FAULT_LOG     file that gets "fired OP CALL PATH" at the fault, and "count OP N" at the end of the process
+ * FAULT_LOG     file for "fired OP CALL PATH" at the fault, and "count OP N" when the process ends
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -91,7 +91,7 @@ __attribute__((destructor)) static void end(void) {
         if (under_length) note("count", (enum op)i, atomic_load(&counts[i]), "");
 }
 
-/* Whether a path, relative to a folder, is below the folder in question. */
+/* Whether a path, relative to a folder, is below FAULT_UNDER. */
 static int concerns(int folder, const char *path) {
     char whole[2 * PATH_MAX];
     if (!under_length || !path) return 0;
@@ -112,7 +112,7 @@ static int concerns(int folder, const char *path) {
     return !strncmp(whole, under, under_length) && (whole[under_length] == '/' || whole[under_length] == 0);
 }
 
-/* Counts a call; whether it is to fail. A short one is told by errno 0. */
+/* Counts a call; returns whether it must fail. errno 0 means a short call. */
 static int fails(enum op op, const char *path) {
     long number = atomic_fetch_add(&counts[op], 1) + 1;
     if ((int)op != fault_op || fault_at == 0) return 0;
@@ -166,7 +166,7 @@ int close(int fd) {
     return real_close(fd);
 }
 
-/* Half of the bytes, but one at least, where a call is to be short. */
+/* Length of a short call: half of the bytes, but at least one. */
 static size_t shorter(size_t length) { return length > 1 ? length / 2 : length; }
 
 ssize_t write(int fd, const void *bytes, size_t length) {

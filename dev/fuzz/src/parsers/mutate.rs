@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 
 /// Longest input (bytes).
 const INPUT_MAX: usize = 1 << 20;
-/// Most changes of an input.
+/// Maximum number of changes of an input.
 const CHANGES_MAX: u64 = 6;
 /// Numbers at limits, as text.
 const NUMBERS: &[&str] = &[
@@ -38,14 +38,14 @@ const NUMBERS: &[&str] = &[
     "1_000",
     "0.1",
 ];
-/// Signs that open what something else closes.
+/// Opening brackets and other starts of nested values.
 const NESTING: &[&str] = &["[", "{", "(", "[[", "{\"a\":", "*1\r\n", "a.", "[{", "\"", "-("];
 
-/// A changed input, from one or two of the pool.
+/// A changed input, made from one or two of the pool.
 pub(crate) fn mutate(dice: &mut Dice<'_>, pool: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let original = dice.pick(pool);
     let is_packed = original.starts_with(&[0x1f, 0x8b]) && !dice.one_in(4);
-    // What is compressed is changed inside, or hardly any change would get past the checksum.
+    // Compressed inputs are changed inside: otherwise hardly any change would pass the checksum.
     let mut bytes = if is_packed { unpacked(original) } else { original.clone() };
     for _ in 0..=dice.0.below(CHANGES_MAX) {
         change(dice, &mut bytes, pool, words);
@@ -75,7 +75,7 @@ fn change(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, pool: &[Vec<u8>], words: &[&
             splice(bytes, at, until.max(at), &other[from..to]);
         }
         13 => {
-            // Deep nesting, or one thing very often.
+            // Deep nesting, or many repetitions.
             let times = 1 << dice.0.below(16);
             let piece = if dice.one_in(2) { dice.pick(NESTING) } else { dice.pick(words) };
             splice(bytes, at, at, piece.repeat(times).as_bytes());
@@ -95,7 +95,7 @@ fn splice(bytes: &mut Vec<u8>, from: usize, to: usize, piece: &[u8]) {
     bytes.splice(from..to, piece.iter().copied());
 }
 
-/// Replaces the next number in the text.
+/// Replaces the next number in a text.
 fn number(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, at: usize) {
     let Some(from) = bytes[at..].iter().position(u8::is_ascii_digit).map(|offset| at + offset) else {
         return;
@@ -118,7 +118,7 @@ fn field(dice: &mut Dice<'_>, bytes: &mut [u8], at: usize) {
     }
 }
 
-/// Doubles, removes or moves the line there: keys that come twice, columns without a header.
+/// Doubles, removes or moves the line at a position: duplicate keys, columns without a header.
 fn line(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, at: usize) {
     let from = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |before| before + 1);
     let to = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |after| at + after + 1);
@@ -133,7 +133,7 @@ fn line(dice: &mut Dice<'_>, bytes: &mut Vec<u8>, at: usize) {
     }
 }
 
-/// As gzip.
+/// Compresses bytes with gzip.
 pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes everything")
@@ -141,7 +141,7 @@ pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
 
 fn unpacked(bytes: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
-    // A damaged one gives what comes before the damage.
+    // Damaged data gives the bytes before the damage.
     let _ = flate2::read::GzDecoder::new(bytes).take(INPUT_MAX as u64).read_to_end(&mut plain);
     plain
 }

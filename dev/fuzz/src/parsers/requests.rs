@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Between two answers of a script.
+/// Separator of two answers of a script.
 const NEXT: u8 = 0x1e;
-/// The pages answer within this time.
+/// Longest time for an answer of the pages.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) const RESP: &[&str] = &[
@@ -91,11 +91,11 @@ struct Redis {
     script: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
-/// Host with port, and the token.
+/// Host with port, and the token of a page.
 #[derive(Clone)]
 struct Address(String, String);
 
-/// Answers to what `sonic --redis` asks, in order.
+/// Answers to the questions of `sonic --redis`, in order.
 pub(super) fn answers() -> Vec<Vec<u8>> {
     let bulk = |text: &str| format!("${}\r\n{text}\r\n", text.len());
     let list = |items: &[&str]| {
@@ -113,7 +113,7 @@ pub(super) fn answers() -> Vec<Vec<u8>> {
     vec![script.join("\u{1e}").into_bytes()]
 }
 
-/// Reads the databases of a server that gives these answers and closes the connection after the
+/// Reads the databases of a server that sends these answers and closes the connection after the
 /// last one.
 pub(super) fn redis(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let script: Vec<_> = input.split(|byte| *byte == NEXT).rev().map(<[u8]>::to_vec).collect();
@@ -139,7 +139,7 @@ fn start_redis() -> Result<Redis, String> {
     Ok(Redis { address, script })
 }
 
-/// Gives the next answer to every question; how a connection begins is always granted.
+/// Sends the next answer to every question; accepts any start of a connection.
 fn serve(mut connection: TcpStream, script: &Mutex<Vec<Vec<u8>>>) {
     let mut asked = [0; 4096];
     while let Ok(length) = connection.read(&mut asked) {
@@ -159,7 +159,7 @@ fn serve(mut connection: TcpStream, script: &Mutex<Vec<Vec<u8>>>) {
     }
 }
 
-/// Choices of the playground.
+/// Choices for the playground.
 pub(super) fn bodies() -> Vec<Vec<u8>> {
     let body = |policy: &str, alpha: &str| {
         format!(
@@ -171,7 +171,7 @@ pub(super) fn bodies() -> Vec<Vec<u8>> {
     vec![body("dt", ""), body("abm", "0.5"), body("lqd", "")]
 }
 
-/// Sends choices to the playground, to be run and to be saved.
+/// Sends choices to the playground, for running and for saving.
 pub(super) fn play(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let Address(host, token) = match &desk.servers.play {
         Some(address) => address.clone(),
@@ -188,7 +188,7 @@ pub(super) fn play(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     ask("api/run")
 }
 
-/// Paths of the window into a run.
+/// Paths of the run viewer.
 pub(super) fn queries() -> Vec<Vec<u8>> {
     let paths = [
         "api/about",
@@ -203,7 +203,7 @@ pub(super) fn queries() -> Vec<Vec<u8>> {
     paths.map(|path| path.as_bytes().to_vec()).into()
 }
 
-/// Asks the window into a run.
+/// Sends a query to the run viewer.
 pub(super) fn view(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let Address(host, token) = match &desk.servers.view {
         Some(address) => address.clone(),
@@ -228,12 +228,12 @@ fn start(page: Result<Page, bufferlab_view::ViewError>) -> Result<Address, Strin
     Ok(address)
 }
 
-/// Sends a request; an answer that says no is an error.
+/// Sends a request; a negative answer is an error.
 fn exchange(host: &str, request: &[u8]) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     let mut stream = TcpStream::connect(host).map_err(failed)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    // A server that has heard enough closes before all is sent.
+    // A server may close the connection before all is sent.
     let _ = stream.write_all(request);
     let mut answer = Vec::new();
     match stream.read_to_end(&mut answer) {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, str};
 use tempfile::TempDir;
 
-/// What the readers work with: a folder, and servers that are started when they are needed.
+/// Environment of the readers: a folder, and servers that are started on demand.
 pub(crate) struct Desk {
     folder: TempDir,
     pub(super) servers: requests::Servers,
@@ -33,7 +33,7 @@ impl Desk {
         Ok(Self { folder: tempfile::tempdir()?, servers: requests::Servers::default() })
     }
 
-    /// A run with every table, made at the first call.
+    /// A run with every table, created at the first call.
     pub(super) fn run(&self) -> Result<PathBuf, String> {
         let run = self.folder.path().join("run");
         if !run.exists() {
@@ -200,7 +200,7 @@ fn in_lines(error: LoadError) -> String {
     error.in_lines()
 }
 
-/// A refusal as the command line shows it.
+/// A refusal, rendered as on the command line.
 fn drawn(error: &LoadError) -> String {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
@@ -298,7 +298,7 @@ fn variant(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let base = include_str!("../bases/star.toml");
     match bufferlab_scenario::load_changed(&path, Some(base), &changes) {
         Ok(_) => Ok(()),
-        // Lossless variants need another base: refused with a reason is as good.
+        // Lossless variants need a different base. A refusal with a reason is fine, too.
         Err(error) if drawn(&error).is_empty() => Err("refused without a word".to_owned()),
         Err(_) => Ok(()),
     }
@@ -314,7 +314,7 @@ fn experiments() -> Vec<Vec<u8>> {
 }
 
 fn experiment(_: &mut Desk, input: &[u8]) -> Result<(), String> {
-    // Scenarios are looked for relative to the file.
+    // The path of a scenario is relative to the experiment's file.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/abm/figure.toml");
     bufferlab_reproduce::Experiment::from_text(&path, "own/figure", text(input)?)
         .map(drop)
@@ -387,7 +387,7 @@ fn read_config(input: &[u8]) -> Result<Config, String> {
     Ok(reader.finish())
 }
 
-/// Everything that the operators' commands do with a configuration.
+/// Runs all checks of the operators' commands on a configuration.
 fn configuration(_: &mut Desk, input: &[u8]) -> Result<(), String> {
     let config = read_config(input)?;
     for name in [None, Some("tomahawk2"), Some("trident3")] {
@@ -445,7 +445,7 @@ fn record(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     bufferlab_switch::read_record(folder, &names).map(drop).map_err(shown)
 }
 
-/// Every file of a run, with its name on a line before it.
+/// Every file of a run, with its name on a preceding line.
 fn results() -> Vec<Vec<u8>> {
     let collect = || -> Result<Vec<Vec<u8>>, String> {
         let desk = Desk::new().map_err(shown)?;
@@ -463,7 +463,7 @@ fn results() -> Vec<Vec<u8>> {
     collect().unwrap_or_else(|error| panic!("a run for seeds: {error}"))
 }
 
-/// A run of which one file is damaged.
+/// Reads a run with one damaged file.
 fn result(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let run = desk.run()?;
     let at = input.iter().position(|byte| *byte == b'\n').ok_or("no line with a name")?;

@@ -1,4 +1,4 @@
-//! Processes that work through cases, and whoever watches them.
+//! Worker processes that run cases, and their supervision.
 
 use super::{Finding, Found, Report, Search, Subject, replay, write_down};
 use crate::generate::generate;
@@ -9,40 +9,40 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-/// A case that has computed for so long and said nothing hangs.
+/// A case that uses more CPU time without output hangs.
 const HANGS_AFTER: Duration = Duration::from_secs(20);
-/// One that has said nothing for so long, too, whatever else the machine does.
+/// A case that is silent for longer hangs, even on a busy machine.
 const LOST_AFTER: Duration = Duration::from_secs(300);
-/// The unit of times in /proc, by Linux's interface to programs.
+/// Unit of times in /proc, by Linux's interface to programs.
 const TICKS_PER_SECOND: u64 = 100;
-/// Address space of a process (KiB): a case that wants more dies.
+/// Address space of a process (KiB); a case that needs more dies.
 const MEMORY_KIB: u64 = 4 << 20;
-/// How often the search says how far it is.
+/// Interval of progress messages.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
-/// A process and what it does.
+/// A process and its present case.
 struct Worker {
     child: Child,
-    /// The case that it announced, and when it last said something.
+    /// The announced case, and the time of the last output.
     number: Option<u64>,
     heard: Instant,
-    /// What it had computed by then.
+    /// CPU time at the last output.
     computed: Duration,
-    /// Where it goes on when it has to be started anew.
+    /// First case after a restart.
     next: u64,
 }
 
-/// A line of a worker, or `None`: it has ended.
+/// A line of a worker; `None` if it has ended.
 type Message = (usize, Option<String>);
 
 impl Worker {
-    /// Notes that the worker has answered.
+    /// Records that the worker has sent output.
     fn note_sign_of_life(&mut self) {
         (self.heard, self.computed) = (Instant::now(), cpu_time(&self.child).unwrap_or_default());
     }
 
-    /// Whether its case has gone on for too long. A busy machine is no hang, where the time of a
-    /// process is known.
+    /// Whether the case takes too long. If CPU time is known, a busy machine does not count as a
+    /// hang.
     fn hangs(&self) -> bool {
         let silent = self.heard.elapsed();
         let computed = cpu_time(&self.child).map_or(silent, |now| now.saturating_sub(self.computed));
@@ -50,7 +50,7 @@ impl Worker {
     }
 }
 
-/// What a process has computed so far; `None` where the system does not say.
+/// CPU time of a process; `None` if the system does not report it.
 fn cpu_time(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     // The second field is a name in parentheses, which may contain anything.
@@ -59,10 +59,10 @@ fn cpu_time(child: &Child) -> Option<Duration> {
     Some(Duration::from_millis((tick(11)? + tick(12)?) * 1_000 / TICKS_PER_SECOND))
 }
 
-/// Searches until the time or the cases are used up.
+/// Searches until the time or the cases run out.
 ///
 /// # Errors
-/// If a process cannot be started or a case not be written down.
+/// If a process cannot be started, or a case cannot be written to a file.
 pub fn search(options: &Search) -> io::Result<Found> {
     let (sender, receiver) = mpsc::channel();
     let mut workers = Vec::new();
@@ -80,7 +80,7 @@ pub fn search(options: &Search) -> io::Result<Found> {
         }
     }
     for worker in &mut workers {
-        // It may have ended by itself.
+        // The worker may have ended already.
         let _ = worker.child.kill();
         worker.child.wait()?;
     }
@@ -94,7 +94,7 @@ fn in_words(time: Duration) -> String {
 
 fn start(options: &Search, at: usize, from: u64, sender: &Sender<Message>) -> io::Result<Worker> {
     let program = env::current_exe()?;
-    // A shell, because only it can bound the memory of what it becomes.
+    // A shell, because `ulimit` limits the memory of the program that replaces it.
     let bounded = format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"");
     let numbers = [options.seed, from, options.jobs, options.cases].map(|number| number.to_string());
     let mut child = Command::new("sh")
@@ -158,7 +158,7 @@ fn listen(
         let hangs = worker.number.filter(|number| *number >= worker.next && worker.hangs());
         if let Some(number) = hangs {
             give_up(options, number, "hang", &format!("no answer for {}", in_words(HANGS_AFTER)), found)?;
-            // Its end is heard next, and must not count twice.
+            // Its end follows, and must not count twice.
             worker.number = None;
             worker.next = number + options.jobs;
             worker.child.kill()?;
@@ -167,7 +167,7 @@ fn listen(
     restart_killed(options, workers, sender)
 }
 
-/// Workers that were killed go on behind the case that hung.
+/// Killed workers continue after the case that hung.
 fn restart_killed(options: &Search, workers: &mut [Worker], sender: &Sender<Message>) -> io::Result<()> {
     for (at, worker) in workers.iter_mut().enumerate() {
         if worker.number.is_none() && worker.next < options.cases && worker.child.try_wait()?.is_some() {
@@ -177,7 +177,7 @@ fn restart_killed(options: &Search, workers: &mut [Worker], sender: &Sender<Mess
     Ok(())
 }
 
-/// A case that cannot be made smaller, because it would hang or die again.
+/// Records a case that cannot be minimised, because it would hang or die again.
 fn give_up(options: &Search, number: u64, kind: &str, why: &str, found: &mut Found) -> io::Result<()> {
     let (what, replay) = match options.subject {
         Subject::Scenarios => {

@@ -1,7 +1,7 @@
 //! Records without their end: the comparison must not depend on the missing packets.
 
-use bufferlab_testbed::parity::{verify, verify_until};
 use bufferlab_switch::{Pipeline, RecordWriter, SwitchFile, load_text, read_record};
+use bufferlab_testbed::parity::{verify, verify_until};
 use bufferlab_units::{RandomStream, Time};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Synthetic arrivals under every policy that does not follow flows.
 
 use bufferlab_core::policies;
-use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use bufferlab_switch::{SwitchFile, load_text};
+use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use std::path::Path;
 
 /// Four ports at two rates; at one of them, a byte takes no whole number of nanoseconds.
