@@ -376,6 +376,9 @@ fn the_pages_show_the_ledger() {
             figures_markdown(&name, &experiments, &ledger).unwrap_or_else(|error| panic!("{error}"));
         checks.push(checked(&page, "figures", &figures));
         checks.push(checked(&page, "ledger", &ledger.paper_markdown(paper)));
+        let rows = ledger.paper_csv(paper).expect("a row is a row");
+        let rows = String::from_utf8(rows).expect("text");
+        checks.push(check_file(&format!("docs/evidence/reproduction/{name}.csv"), &rows));
     }
     assert_all(checks);
 }
