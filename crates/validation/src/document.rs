@@ -45,14 +45,14 @@ fn agreement(case: &str, class: &SizeClass) -> String {
 pub fn block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### By case\n\n");
     text.push_str(
-        "| | numbers | within | largest difference | | flows | median deviation | largest | within 1 % | within 3 % |\n\
-         |---|--:|--:|--:|---|--:|--:|--:|--:|--:|\n",
+        "| | numbers | within | largest difference | | flows | median deviation | within 3 % |\n\
+         |---|--:|--:|--:|---|--:|--:|--:|\n",
     );
     for Comparison { case, rows, scatter, .. } in comparisons {
         let largest = rows.iter().max_by(|a, b| a.difference().abs().total_cmp(&b.difference().abs()));
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {:.2} % | {:.2} % | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {:.2} % | {} |",
             case.name,
             rows.len(),
             rows.iter().filter(|row| row.is_within()).count(),
@@ -60,8 +60,6 @@ pub fn block(comparisons: &[Comparison]) -> String {
             largest.map_or("", |row| row.metric),
             scatter.flows,
             100.0 * scatter.median,
-            100.0 * scatter.largest,
-            scatter.within_one_percent,
             scatter.within_three_percent
         );
     }

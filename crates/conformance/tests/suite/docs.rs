@@ -21,11 +21,11 @@ fn cell(text: &str) -> String {
 
 fn parameter_row(param: &ParamInfo) -> String {
     let artifact = match &param.artifact_default {
-        Some(value) if *value != param.default => format!("`{value}`"),
-        _ => "same".to_owned(),
+        Some(value) if *value != param.default => format!(", artifact: `{value}`"),
+        _ => String::new(),
     };
     let (name, expected, doc) = (param.name, cell(&param.expected()), cell(&param.documentation()));
-    format!("| `{name}` | {expected} | `{}` | {artifact} | {doc} |", param.default)
+    format!("| `{name}` | {expected} | `{}`{artifact} | {doc} |", param.default)
 }
 
 /// Generates the block between the markers.
@@ -39,9 +39,7 @@ fn generated(info: &PolicyInfo) -> String {
         text.push_str("No parameters.\n");
         return text;
     }
-    text.push_str(
-        "| parameter | value | default | in profile `artifact` | meaning |\n|---|---|---|---|---|\n",
-    );
+    text.push_str("| parameter | value | default | meaning |\n|---|---|---|---|\n");
     for param in info.params {
         let _ = writeln!(text, "{}", parameter_row(param));
     }
