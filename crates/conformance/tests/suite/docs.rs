@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 const BEGIN: &str = "<!-- generated from the registry: begin; cargo xtask generate -->";
 const END: &str = "<!-- generated from the registry: end -->";
 
+/// Examples of values, which a table omits.
+const EXAMPLES: [&str; 3] = [" such as \"100 KB\"", " such as \"80 us\"", " such as \"10 Gb/s\""];
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/policies")
 }
@@ -25,6 +28,8 @@ fn parameter_row(param: &ParamInfo) -> String {
         _ => String::new(),
     };
     let (name, expected, doc) = (param.name, cell(&param.expected()), cell(&param.documentation()));
+    // The default is an example, and the units are on the page of scenarios.
+    let expected = EXAMPLES.iter().fold(expected, |text, example| text.replace(example, ""));
     format!("| `{name}` | {expected} | `{}`{artifact} | {doc} |", param.default)
 }
 
