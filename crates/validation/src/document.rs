@@ -39,8 +39,7 @@ fn agreement(case: &str, class: &SizeClass) -> String {
     }
 }
 
-/// The measured block: the numbers and medians that do not agree. The CSV files beside the page have
-/// all of them.
+/// The measured block: the numbers and medians that do not agree. The CSV files have all of them.
 #[must_use]
 pub fn block(comparisons: &[Comparison]) -> String {
     let mut text = String::from("\n### Numbers beyond the expectation\n\n");
