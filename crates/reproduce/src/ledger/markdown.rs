@@ -1,4 +1,4 @@
-//! Formats the ledger as Markdown.
+//! Formats the ledger as Markdown and CSV.
 
 use super::{Claim, Evidence, Ledger, LedgerRow, Record};
 use crate::real::repetitions;
