@@ -4,7 +4,7 @@
 //! * [`ci`]: the checks that a change must pass, as a whole or step by step;
 //! * [`dist`]: the program and the wheel, compiled with the profile of a training run;
 //! * [`generate`]: files derived from the registries, and whether they are up to date;
-//! * [`hardware`]: whether the circuits equal their policies, and their cost;
+//! * [`rtl`]: whether the circuits equal their policies, and their cost;
 //! * [`instructions`]: instructions per packet-hop, compared with the recorded figures;
 //! * [`mutants`]: whether the tests detect wrong code;
 //! * [`python`]: whether the Python package builds, installs and passes its tests;

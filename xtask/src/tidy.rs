@@ -122,6 +122,12 @@ fn sizes(files: &[String], max: u64) -> Vec<String> {
     large.map(|path| format!("{path}: {} bytes, more than {max}", size(path))).collect()
 }
 
+/// Splits the path of a file into its crate's name and the rest: crates of the product are below
+/// `crates/`, those of developers below `dev/`.
+pub(crate) fn in_crate(path: &str) -> Option<(&str, &str)> {
+    ["crates/", "dev/"].iter().find_map(|folder| path.strip_prefix(folder)?.split_once('/'))
+}
+
 /// Tests that skip silently: the test runner discards the output of passing tests.
 fn swallowed(path: &str, text: &str) -> Vec<String> {
     if in_crate(path).is_none() || !path.ends_with(".rs") {

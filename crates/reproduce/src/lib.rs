@@ -53,7 +53,8 @@ pub use mark::PaperMark;
 pub use metric::{Metric, Statistic};
 pub use plan::{Plan, Point};
 pub use real::{
-    MOST_LATENESS_US, RealRecord, RealRuns, RealStudy, keys as real_keys, real_markdown, record_real,
+    MOST_LATENESS_US, RealPage, RealRecord, RealRuns, RealStudy, keys as real_keys, real_markdown,
+    record_real,
 };
 pub use registry::{Registry, unpack_scenarios};
 pub use run::{Missing, Results, gather, missing, run};

@@ -229,7 +229,8 @@ impl RealStudy {
     #[must_use]
     pub fn markdown(&self, date: &str) -> String {
         let (real, simulated) = (Estimates::of(&self.real), Estimates::of(&self.simulated));
-        experiment_markdown((&real, &simulated), Some(&self.runs(date)), &self.records(date))
+        let values = values_markdown(&real, &simulated);
+        experiment_markdown(self.experiment(), &values, Some(&self.runs(date)), &self.records(date))
     }
 
     /// Writes the values, charts and verdicts to `folder`, in `real` and `simulated`, and
@@ -289,28 +290,40 @@ fn read_or_empty<R: Row>(table: &Path) -> Result<Vec<R>, ReproduceError> {
     }
 }
 
+/// The page docs/evidence/real-packets.md, and the values of its experiments.
+#[derive(Clone, Debug)]
+pub struct RealPage {
+    /// The text.
+    pub text: String,
+    /// The tables beside the page, as CSV: file name, content.
+    pub tables: Vec<(String, String)>,
+}
+
 /// Formats the page docs/evidence/real-packets.md from the tables in `claims`, for the experiments
 /// of `registry`.
 ///
 /// # Errors
 /// If a table is damaged.
-pub fn real_markdown(registry: &Registry, claims: &Path) -> Result<String, ReproduceError> {
+pub fn real_markdown(registry: &Registry, claims: &Path) -> Result<RealPage, ReproduceError> {
     let verdicts: Vec<RealRecord> = read_or_empty(&claims.join("real-packets.csv"))?;
     let runs: Vec<RealRuns> = read_or_empty(&claims.join("real-runs.csv"))?;
-    let mut text = String::new();
+    let (mut text, mut tables) = (String::new(), Vec::new());
     for experiment in &registry.experiments {
         let file = |kind: &str| claims.join("real").join(format!("{}.{kind}.csv", file_name(experiment)));
         if !file("real").is_file() {
             continue;
         }
-        let values = [file("real"), file("simulated")].map(|file| Estimates::read(experiment, &file));
-        let [real, simulated] = values;
+        let real = Estimates::read(experiment, &file("real"))?;
+        let simulated = Estimates::read(experiment, &file("simulated"))?;
         let of_it = |record: &&RealRecord| record.experiment == experiment.id;
         let verdicts: Vec<_> = verdicts.iter().filter(of_it).cloned().collect();
         let runs = runs.iter().find(|runs| runs.experiment == experiment.id);
-        text.push_str(&experiment_markdown((&real?, &simulated?), runs, &verdicts));
+        let table = format!("{}.csv", file_name(experiment));
+        let values = format!("[Values, real and simulated](real-packets/{table}).\n");
+        text.push_str(&experiment_markdown(experiment, &values, runs, &verdicts));
+        tables.push((table, values_csv(&real, &simulated)));
     }
-    Ok(text)
+    Ok(RealPage { text, tables })
 }
 
 /// Formats a number of repetitions.
@@ -318,14 +331,13 @@ pub(crate) fn repetitions(count: u64) -> String {
     if count == 1 { "1 repetition".to_owned() } else { format!("{count} repetitions") }
 }
 
-/// Formats one experiment: its subject, the quality of its runs, a table of its metrics, its
-/// verdicts.
+/// Formats one experiment: its subject, the quality of its runs, its `values`, its verdicts.
 fn experiment_markdown(
-    (real, simulated): (&Estimates, &Estimates),
+    experiment: &Experiment,
+    values: &str,
     quality: Option<&RealRuns>,
     verdicts: &[RealRecord],
 ) -> String {
-    let experiment = real.experiment();
     let mut text = format!("## {}. {}\n\n", experiment.figure, experiment.title);
     if !experiment.about.is_empty() {
         let _ = writeln!(text, "{}\n", experiment.about.trim());
@@ -333,7 +345,7 @@ fn experiment_markdown(
     if let Some(runs) = quality {
         let _ = writeln!(
             text,
-            "`{}`, {}, {} runs, {} packets; lateness of the switch at most {} us (p99) and {} us (p99.9); {} packets judged otherwise by the simulator; {}, `{}`.\n",
+            "`{}`, {}, {} runs, {} packets; lateness at most {} us (p99) and {} us (p99.9); {} packets judged otherwise by the simulator; {}, `{}`.\n",
             runs.experiment,
             repetitions(runs.repetitions),
             runs.runs,
@@ -345,7 +357,7 @@ fn experiment_markdown(
             runs.commit
         );
     }
-    text.push_str(&values_markdown(real, simulated));
+    text.push_str(values);
     if !verdicts.is_empty() {
         text.push_str("\n| claim | real packets | the same network simulated |\n|---|---|---|\n");
         for one in verdicts {
@@ -353,7 +365,11 @@ fn experiment_markdown(
             let _ = writeln!(
                 text,
                 "| {} | {}: {}.{note} | {}: {} |",
-                one.id, one.verdict, one.measured, one.simulated, one.simulated_measured
+                one.id,
+                one.verdict,
+                one.measured,
+                one.simulated,
+                without_criteria(&one.simulated_measured)
             );
         }
     }
@@ -361,40 +377,63 @@ fn experiment_markdown(
     text
 }
 
-/// Formats a row per combination of axis values and variant, with two columns per plotted metric;
-/// all metrics if there are no panels.
+/// A result without its criteria, which the result beside it has.
+fn without_criteria(measured: &str) -> String {
+    let mut parts = measured.split(" (criterion:");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(part.split_once(')').map_or("", |(_, rest)| rest));
+    }
+    text
+}
+
+/// Formats the values as a Markdown table.
 fn values_markdown(real: &Estimates, simulated: &Estimates) -> String {
-    let Some(runs) = real.experiment().runs() else { return String::new() };
-    let mut text = String::from("|");
-    runs.axes.iter().for_each(|axis| text.push_str(&format!(" {} |", axis.title)));
-    text.push_str(" |");
+    let rows = value_rows(real, simulated);
+    let mut lines: Vec<_> = rows.iter().map(|row| format!("| {} |\n", row.join(" | "))).collect();
+    if let Some(header) = rows.first() {
+        lines.insert(1, format!("|{}\n", "---|".repeat(header.len())));
+    }
+    lines.concat()
+}
+
+/// Formats the values as CSV. No cell has a quote.
+fn values_csv(real: &Estimates, simulated: &Estimates) -> String {
+    let cell = |text: &String| if text.contains(',') { format!("\"{text}\"") } else { text.clone() };
+    let rows = value_rows(real, simulated);
+    rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>().join(",") + "\n").collect()
+}
+
+/// The header, then a row per combination of axis values and variant, with two columns per plotted
+/// metric; all metrics if there are no panels.
+fn value_rows(real: &Estimates, simulated: &Estimates) -> Vec<Vec<String>> {
+    let Some(runs) = real.experiment().runs() else { return Vec::new() };
     let mut shown: Vec<_> =
         runs.panels.iter().map(|panel| (panel.metric.as_str(), panel.title.as_str())).collect();
     if shown.is_empty() {
         shown.extend(runs.metrics.keys().map(|name| (name.as_str(), name.as_str())));
     }
-    shown.iter().for_each(|(_, title)| text.push_str(&format!(" {title}, real | simulated |")));
-    let columns = runs.axes.len() + 1 + 2 * shown.len();
-    let _ = writeln!(text, "\n|{}", "---|".repeat(columns));
+    let mut header: Vec<_> = runs.axes.iter().map(|axis| axis.title.clone()).collect();
+    header.push("variant".to_owned());
+    header.extend(
+        shown.iter().flat_map(|(_, title)| [format!("{title}, real"), format!("{title}, simulated")]),
+    );
     let cell = |estimate: Option<Estimate>| match estimate {
         None => "–".to_owned(),
         Some(Estimate { mean, half_width: Some(half), .. }) => format::estimate(mean, half),
         Some(Estimate { mean, .. }) => format::number(mean),
     };
+    let mut rows = vec![header];
     for places in real.grid() {
         for (variant, of) in runs.variants.iter().enumerate() {
-            text.push('|');
-            for (axis, &place) in runs.axes.iter().zip(places) {
-                text.push_str(&format!(" {} |", axis.values[place].label));
-            }
-            text.push_str(&format!(" {} |", of.name));
+            let labels = runs.axes.iter().zip(places).map(|(axis, &place)| axis.values[place].label.clone());
+            let mut row: Vec<_> = labels.collect();
+            row.push(of.name.clone());
             for (name, _) in &shown {
-                for values in [real, simulated] {
-                    text.push_str(&format!(" {} |", cell(values.get(name, variant, places))));
-                }
+                row.extend([real, simulated].map(|values| cell(values.get(name, variant, places))));
             }
-            text.push('\n');
+            rows.push(row);
         }
     }
-    text
+    rows
 }

@@ -182,8 +182,10 @@ fn section(info: &CalculatorInfo) -> String {
             value => format!("`{}`", format_parameter(value)),
         };
         let values = if param.kind == ParamKind::Flag { String::new() } else { param.expected() };
+        // The default is an example.
+        let values = values.split(" such as ").next().unwrap_or_default();
         let option = param.name.replace('_', "-");
-        let _ = writeln!(text, "| `--{option}` | {} | {default} | {} |", cell(param.doc), cell(&values));
+        let _ = writeln!(text, "| `--{option}` | {} | {default} | {} |", cell(param.doc), cell(values));
     }
     for example in info.examples {
         let quoted = |text: &str| if text.contains(' ') { format!("\"{text}\"") } else { text.to_owned() };

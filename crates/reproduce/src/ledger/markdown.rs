@@ -1,4 +1,4 @@
-//! Formats the ledger as Markdown.
+//! Formats the ledger as Markdown and CSV.
 
 use super::{Claim, Evidence, Ledger, LedgerRow, Record};
 use crate::real::repetitions;
@@ -42,27 +42,48 @@ impl Ledger {
         text
     }
 
-    /// The rows of one paper for its page, in Markdown: the evidence for each verdict, and the
-    /// verdicts of other scales, of the artifact's reading and of real packets. `claims/` has the
-    /// rest.
+    /// The rows of one paper that do not hold as printed, in Markdown, for the paper's page.
+    ///
+    /// [`paper_csv`](Self::paper_csv) has all rows and their evidence.
     #[must_use]
     pub fn paper_markdown(&self, paper: &str) -> String {
         let mut text = String::from(
-            "| claim | where | statement | verdict | here | evidence | also |\n|---|---|---|---|---|---|---|\n",
+            "| claim | where | statement | verdict | here | also |\n|---|---|---|---|---|---|\n",
         );
-        self.rows.iter().filter(|row| row.claim.paper == paper).for_each(|row| text.push_str(&short(row)));
+        for row in self.rows_of(paper).filter(|row| !row.evidence().verdict().holds()) {
+            let [claim, place, statement, verdict, here, _, also] = short(row).map(|text| cell(&text));
+            let _ = writeln!(text, "| {claim} | {place} | {statement} | {verdict} | {here} | {also} |");
+        }
         text
+    }
+
+    /// All rows of one paper as CSV, with the evidence for each verdict and the verdicts of other
+    /// scales, of the artifact's reading and of real packets. `claims/` has the rest.
+    ///
+    /// # Errors
+    /// If a row cannot be written as CSV.
+    pub fn paper_csv(&self, paper: &str) -> csv::Result<Vec<u8>> {
+        let mut table = csv::Writer::from_writer(Vec::new());
+        table.write_record(["claim", "where", "statement", "verdict", "here", "evidence", "also"])?;
+        for row in self.rows_of(paper) {
+            table.write_record(short(row))?;
+        }
+        table.into_inner().map_err(|error| csv::Error::from(error.into_error()))
+    }
+
+    fn rows_of(&self, paper: &str) -> impl Iterator<Item = &LedgerRow> {
+        self.rows.iter().filter(move |row| row.claim.paper == paper)
     }
 }
 
-/// One row of [`Ledger::paper_markdown`].
-fn short(row: &LedgerRow) -> String {
+/// The cells of one row of [`Ledger::paper_csv`].
+fn short(row: &LedgerRow) -> [String; 7] {
     let claim = &row.claim;
     let (here, evidence) = match row.evidence() {
-        Evidence::Test(test) => (test.measured.clone(), format!("`{}`", test.test)),
+        Evidence::Test(test) => (test.measured.clone(), test.test.clone()),
         Evidence::Runs(run) => {
             let scale = if run.scale == "paper" { ", paper's scale" } else { "" };
-            (measured(run), format!("`{}`, {}{scale}", run.experiment, seeds(run)))
+            (measured(run), format!("{}, {}{scale}", run.experiment, seeds(run)))
         }
         Evidence::None => (String::new(), String::new()),
     };
@@ -71,15 +92,15 @@ fn short(row: &LedgerRow) -> String {
         format!("{reading}{}: {}", run.scale, run.verdict)
     });
     let real = row.real.as_ref().map(|real| format!("real packets: {}", real.verdict));
-    format!(
-        "| {} | {} | {} | {} | {} | {evidence} | {} |\n",
-        claim.id,
-        cell(&claim.figure_table_section),
-        cell(&claim.statement()),
+    [
+        claim.id.clone(),
+        claim.figure_table_section.clone(),
+        claim.statement(),
         shown(claim, row.evidence().verdict()),
-        cell(&here),
-        beside.chain(real).collect::<Vec<_>>().join("<br>")
-    )
+        here,
+        evidence,
+        beside.chain(real).collect::<Vec<_>>().join("; "),
+    ]
 }
 
 /// A verdict; one on hardware is at best consistent in simulation.

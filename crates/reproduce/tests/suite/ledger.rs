@@ -376,6 +376,9 @@ fn the_pages_show_the_ledger() {
             figures_markdown(&name, &experiments, &ledger).unwrap_or_else(|error| panic!("{error}"));
         checks.push(checked(&page, "figures", &figures));
         checks.push(checked(&page, "ledger", &ledger.paper_markdown(paper)));
+        let rows = ledger.paper_csv(paper).expect("a row is a row");
+        let rows = String::from_utf8(rows).expect("text");
+        checks.push(check_file(&format!("docs/evidence/reproduction/{name}.csv"), &rows));
     }
     assert_all(checks);
 }
@@ -387,8 +390,12 @@ fn testbeds() -> Registry {
 /// The page of real packets shows the recorded results, with the texts of the experiments.
 #[test]
 fn the_page_of_real_packets_shows_what_is_recorded() {
-    let block = real_markdown(&testbeds(), &root().join("claims")).unwrap_or_else(|error| panic!("{error}"));
-    assert_all([checked("docs/evidence/real-packets.md", "real", &block)]);
+    let page = real_markdown(&testbeds(), &root().join("claims")).unwrap_or_else(|error| panic!("{error}"));
+    let tables = page
+        .tables
+        .iter()
+        .map(|(name, table)| check_file(&format!("docs/evidence/real-packets/{name}"), table));
+    assert_all(tables.chain([checked("docs/evidence/real-packets.md", "real", &page.text)]));
 }
 
 /// Every experiment with real packets loads at every point, like one of simulations, and judges

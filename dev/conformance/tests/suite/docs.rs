@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 const BEGIN: &str = "<!-- generated from the registry: begin; cargo xtask generate -->";
 const END: &str = "<!-- generated from the registry: end -->";
 
+/// Examples of values, which a table omits.
+const EXAMPLES: [&str; 3] = [" such as \"100 KB\"", " such as \"80 us\"", " such as \"10 Gb/s\""];
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/policies")
 }
@@ -21,11 +24,13 @@ fn cell(text: &str) -> String {
 
 fn parameter_row(param: &ParamInfo) -> String {
     let artifact = match &param.artifact_default {
-        Some(value) if *value != param.default => format!("`{value}`"),
-        _ => "same".to_owned(),
+        Some(value) if *value != param.default => format!(", artifact: `{value}`"),
+        _ => String::new(),
     };
     let (name, expected, doc) = (param.name, cell(&param.expected()), cell(&param.documentation()));
-    format!("| `{name}` | {expected} | `{}` | {artifact} | {doc} |", param.default)
+    // The default is an example, and the units are on the page of scenarios.
+    let expected = EXAMPLES.iter().fold(expected, |text, example| text.replace(example, ""));
+    format!("| `{name}` | {expected} | `{}`{artifact} | {doc} |", param.default)
 }
 
 /// Generates the block between the markers.
@@ -39,9 +44,7 @@ fn generated(info: &PolicyInfo) -> String {
         text.push_str("No parameters.\n");
         return text;
     }
-    text.push_str(
-        "| parameter | value | default | in profile `artifact` | meaning |\n|---|---|---|---|---|\n",
-    );
+    text.push_str("| parameter | value | default | meaning |\n|---|---|---|---|\n");
     for param in info.params {
         let _ = writeln!(text, "{}", parameter_row(param));
     }
