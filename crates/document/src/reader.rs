@@ -363,9 +363,9 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// A whole number that is declared to fit 32 bits.
-    pub fn small_count(&mut self, key: &'static str) -> Option<u32> {
-        self.count(key).map(|number| u32::try_from(number).expect("the format bounds it"))
+    /// A whole number that is declared to fit the type.
+    pub fn small_count<T: TryFrom<u64>>(&mut self, key: &'static str) -> Option<T> {
+        self.count(key).map(narrow)
     }
 
     /// A number, or a fraction in a string.
@@ -434,6 +434,28 @@ impl<'a> Reader<'a> {
             let text = crate::resolved::list(numbers.iter().map(u64::to_string));
             Ok((numbers, text))
         })
+    }
+
+    /// A list of whole numbers that are declared to fit the type.
+    pub fn small_counts<T: TryFrom<u64>>(&mut self, key: &'static str) -> Option<Vec<T>> {
+        self.counts(key).map(|numbers| numbers.into_iter().map(narrow).collect())
+    }
+
+    /// A list of sizes, each at least 1 B and less than 4 GiB.
+    pub fn small_sizes(&mut self, key: &'static str) -> Option<Vec<u32>> {
+        self.read(key, |item, spec| {
+            let elements = convert::elements(item, spec)?.iter();
+            let sizes: Vec<u64> = elements
+                .map(|element| convert::size(element, spec, 1, u32::MAX.into()))
+                .collect::<Result<_, _>>()?;
+            let text = crate::resolved::list(sizes.iter().map(|&size| quote(&format_size(size))));
+            Ok((sizes.into_iter().map(narrow).collect(), text))
+        })
+    }
+
+    /// A string or a list of strings.
+    pub fn names(&mut self, key: &'static str) -> Option<Vec<String>> {
+        self.texts(key).map(|texts| texts.into_iter().map(|(text, _)| text).collect())
     }
 
     /// A string or a list of strings, with their places.
@@ -583,6 +605,11 @@ impl<'a> Reader<'a> {
         self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
         self.out
     }
+}
+
+/// A number whose kind bounds it.
+fn narrow<T: TryFrom<u64>>(number: u64) -> T {
+    T::try_from(number).unwrap_or_else(|_| panic!("the format bounds {number}"))
 }
 
 /// A default of the format, parsed.

@@ -6,26 +6,38 @@
 mod catalogs;
 mod declare;
 mod flow_control;
+mod hardware;
 mod host;
-mod keys;
+mod kinds;
 mod profiles;
 mod root;
+mod switch;
+mod topology;
 mod transport;
+mod workload;
 
 pub(crate) use catalogs::{CLASSIFIER_CATALOG, CONGESTION_CONTROL_CATALOG, NO_MARKS, POLICY_CATALOG};
-pub(crate) use flow_control::{FAULT, PFC, WATCHDOG};
+pub(crate) use flow_control::{FAULT, PFC, PauseStormKeys, PfcKeys, WATCHDOG, WatchdogKeys};
+pub use flow_control::{PauseStormSpec, PfcSpec};
+pub use hardware::HardwareSpec;
+pub(crate) use hardware::{HARDWARE, HardwareKeys};
 pub(crate) use host::{HOST, HostKeys, OUTPUT, OutputKeys};
 pub use host::{HostSpec, OutputSpec};
-pub(crate) use keys::{CHANGE, ROUTE, SCHEDULER_GROUP, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, WORKLOAD};
-pub(crate) use keys::{ECN, EXPLAINED_MAX, FRAME_MAX, HARDWARE};
+pub(crate) use kinds::{EXPLAINED_MAX, FRAME_MAX};
 pub(crate) use profiles::PROFILE;
 pub use root::Scenario;
 pub(crate) use root::{ROOT, RootKeys};
+pub(crate) use switch::{ECN, EcnKeys, GroupKeys, OverrideKeys, SCHEDULER_GROUP};
+pub use switch::{EcnSpec, SwitchSpec};
+pub(crate) use switch::{SWITCH, SWITCH_OVERRIDE, SwitchKeys};
+pub(crate) use topology::{CHANGE, ChangeKeys, ROUTE, RouteKeys, TOPOLOGY, TopologyKeys};
 pub use transport::TransportSpec;
 pub(crate) use transport::{TRANSPORT, TransportKeys};
+pub use workload::WorkloadSpec;
+pub(crate) use workload::{WORKLOAD, WorkloadKeys};
 
 use bufferlab_document::context::MovedKey;
-pub(crate) use bufferlab_document::spec::{KeySpec, Kind, TableSpec, Variant, Wanted};
+pub(crate) use bufferlab_document::spec::{Kind, TableSpec, Variant, Wanted};
 use bufferlab_document::tree::Merging;
 
 /// What holds when one scenario extends another, beside its tables.

@@ -3,10 +3,11 @@
 
 pub use bufferlab_core::watchdog::{WatchdogAction, WatchdogRule, WatchdogSpec};
 
-pub use crate::format::{HostSpec, OutputSpec, Scenario, TransportSpec};
-use bufferlab_core::{
-    BuildError, Classifier, Group, Hardware, Marker, ParamValue, SwitchShape, find_classifier, find_marker,
+pub use crate::format::{
+    EcnSpec, HardwareSpec, HostSpec, OutputSpec, PauseStormSpec, PfcSpec, Scenario, SwitchSpec,
+    TransportSpec, WorkloadSpec,
 };
+use bufferlab_core::{BuildError, Classifier, Hardware, Marker, SwitchShape, find_classifier, find_marker};
 use bufferlab_params::{Params, choices};
 pub use bufferlab_topology::{LinkSpec, Multipath, Node, RouteSpec, Topology};
 use bufferlab_transport::Spacing;
@@ -14,35 +15,6 @@ use bufferlab_transport::rdma::{Notification, Recovery};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::Workload;
 use std::sync::Arc;
-
-/// A switch: its buffer, policy, marker and scheduler.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SwitchSpec {
-    /// Total shared buffer B (bytes).
-    pub buffer_bytes: u64,
-    /// Queues (priorities) per port.
-    pub queues_per_port: u8,
-    /// Registry name of the policy.
-    pub policy: String,
-    /// All of its parameters: those that the scenario gives, the rest from the registry under the
-    /// profile. Without an empty list of profiles.
-    pub policy_params: Vec<(String, ParamValue)>,
-    /// Which queue a packet joins; `None`: what the policy brings along, or the queue of its
-    /// priority.
-    pub classifier: Option<ClassifierSpec>,
-    /// Which queue leaves next: strict-priority groups, highest first; together they name every
-    /// queue of a port exactly once.
-    pub scheduler: Vec<Group>,
-    /// Congestion marking; `None`: no ECN.
-    pub ecn: Option<EcnSpec>,
-    /// Bytes of every frame that are *not* charged to the buffer (link-layer overhead; the public
-    /// ns-3 code also leaves out the IP header).
-    pub uncharged_bytes: u32,
-    /// Where it deviates from the papers' ideal.
-    pub hardware: HardwareSpec,
-    /// Priority flow control; `None`: every priority is lossy.
-    pub pfc: Option<PfcSpec>,
-}
 
 impl SwitchSpec {
     /// Bit p: priority p is lossless.
@@ -52,43 +24,11 @@ impl SwitchSpec {
     }
 }
 
-/// Priority flow control of a switch (IEEE 802.1Qbb).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PfcSpec {
-    /// The lossless priorities.
-    pub priorities: Vec<u8>,
-    /// Ports on which they are lossless; empty: all.
-    pub ports: Vec<u16>,
-    /// From the arrival of a pause frame of this switch at a neighbour to the moment at which the
-    /// neighbour starts no more packets.
-    pub reaction: Time,
-    /// How long a pause lasts, in quanta of 512 bit times; the switch repeats it at half of that.
-    /// `None`: until it is taken back.
-    pub quanta: Option<u16>,
-    /// What a frame says that had to wait for its link.
-    pub frames: PauseFrames,
-    /// Finds queues that pause storms hold; `None`: there is none.
-    pub watchdog: Option<WatchdogSpec>,
-}
-
 /// A host that misbehaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultSpec {
-    /// Its card sends pause frames to its switch whatever it receives.
-    PauseStorm {
-        /// The host.
-        host: u32,
-        /// The priorities that every frame pauses.
-        priorities: Vec<u8>,
-        /// First frame.
-        from: Time,
-        /// No frame from then on; [`Time::MAX`]: never.
-        until: Time,
-        /// Between two frames.
-        interval: Time,
-        /// How long each of them pauses, in quanta of 512 bit times of the switch's port.
-        quanta: u16,
-    },
+    /// The card of a host sends pause frames to its switch, whatever it receives.
+    PauseStorm(PauseStormSpec),
 }
 
 impl PfcSpec {
@@ -113,22 +53,6 @@ impl PfcSpec {
             (0..ports as u16).map(|port| self.mask_at(port)).collect()
         }
     }
-}
-
-/// What a chip does otherwise than the ideal switch; the default deviates in nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HardwareSpec {
-    /// Memories by egress port, each with an equal share of the buffer and its own consecutive
-    /// ports; at least 1. Those by ingress port are in `switch`.
-    pub slices: u16,
-    /// A packet is forwarded once so many of its bytes have arrived (bytes), on links that are as
-    /// fast as the switch's fastest port; `None`: when it has arrived as a whole.
-    pub cut_through_bytes: Option<u32>,
-    /// Packets that each port may hand over to a queue of its device, behind the buffer; 0: it has
-    /// none.
-    pub device_queue: u32,
-    /// What holds for each memory.
-    pub switch: Hardware,
 }
 
 impl Default for HardwareSpec {
@@ -158,17 +82,6 @@ impl ClassifierSpec {
         })?;
         info.construct(&self.params, queues_per_port)
     }
-}
-
-/// How congestion is marked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EcnSpec {
-    /// Registry name of the marking rule.
-    pub kind: String,
-    /// All of its parameters.
-    pub params: Params,
-    /// Priorities that mark at all; `None`: every one.
-    pub priorities: Option<Vec<u8>>,
 }
 
 impl EcnSpec {
@@ -286,21 +199,6 @@ choices! {
         Fifo = "fifo": "windows go to the card as a whole; first come, first served",
         FlowQueues = "flow_queues": "windows go to the card as a whole; one packet of each flow in turn, flows that begin to wait first (FqCoDel, RFC 8290, without drops)",
     }
-}
-
-/// Traffic.
-#[derive(Clone, Debug)]
-pub struct WorkloadSpec {
-    /// Name of its flows in tables and reports.
-    pub class: String,
-    /// Index into [`Scenario::transports`].
-    pub transport: u32,
-    /// Registry name of its kind; empty for one that a program made itself.
-    pub kind: String,
-    /// All of its parameters, with what rules have filled in.
-    pub params: Params,
-    /// What it sends.
-    pub workload: Arc<dyn Workload>,
 }
 
 impl WorkloadSpec {

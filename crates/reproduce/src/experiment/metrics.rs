@@ -91,18 +91,9 @@ fn kind_of(table: &Table) -> &'static TableSpec {
     &STATISTIC
 }
 
-fn texts(reader: &mut Reader<'_>, key: &'static str) -> Option<Vec<String>> {
-    reader.texts(key).map(|texts| texts.into_iter().map(|(text, _)| text).collect())
-}
-
-fn priorities(reader: &mut Reader<'_>, key: &'static str) -> Option<Vec<u8>> {
-    let numbers = reader.counts(key)?;
-    Some(numbers.into_iter().map(|number| u8::try_from(number).expect("the format bounds it")).collect())
-}
-
 fn statistic(reader: &mut Reader<'_>) -> Option<Statistic> {
-    let (flows, queries) = (texts(reader, "flows"), texts(reader, "queries"));
-    let priorities = priorities(reader, "priorities");
+    let (flows, queries) = (reader.names("flows"), reader.names("queries"));
+    let priorities = reader.small_counts("priorities");
     let (from_bytes, below_bytes) = (reader.count("from_bytes"), reader.count("below_bytes"));
     let (of, take) = (reader.choice::<Quantity>("of"), reader.choice("take"));
     check_subject(reader, of);
@@ -145,7 +136,7 @@ fn check_subject(reader: &Reader<'_>, of: Option<Quantity>) {
 
 fn tally(reader: &mut Reader<'_>, spec: &'static TableSpec) -> Option<Tally> {
     if std::ptr::eq(spec, &GOODPUT) {
-        let goodput = texts(reader, "goodput");
+        let goodput = reader.names("goodput");
         let (from_ms, until_ms) = (reader.number("from_ms"), reader.number("until_ms"));
         if let (Some(from), Some(until)) = (from_ms, until_ms)
             && from >= until
@@ -156,7 +147,7 @@ fn tally(reader: &mut Reader<'_>, spec: &'static TableSpec) -> Option<Tally> {
         return Some(Tally::Goodput { goodput: goodput?, from_ms: from_ms?, until_ms: until_ms? });
     }
     if std::ptr::eq(spec, &QUEUES) {
-        let (queues, count) = (priorities(reader, "queues"), reader.choice("count"));
+        let (queues, count) = (reader.small_counts("queues"), reader.choice("count"));
         return Some(Tally::Queues { queues: queues?, count: count? });
     }
     let (probe, priority) = (reader.text("probe"), reader.count("priority"));

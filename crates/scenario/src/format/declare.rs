@@ -20,15 +20,20 @@
 //! The getter `hand` reads nothing: the section's file in `read/` does, and sets the field. A key
 //! without a field is read there, too. `also` lists fields that several keys make. A field that
 //! nobody sets makes `complete` yield `None`.
+//!
+//! A section may make something else of a value: `"failed" -> failed: bool = …` reads the key for
+//! it, and the struct has no such field. A table whose values all become something else, such as a
+//! type of another crate, has no struct: it begins with `struct ChangeKeys;`.
 
 macro_rules! table {
     (
         $(#[$meta:meta])*
         pub struct $Spec:ident read as $Read:ident;
         static $TABLE:ident = $title:literal, $about:literal;
+        $(kind $kind_name:literal, $kind_about:literal;)?
         keys {
-            $($key:literal $(=> $field:ident: $Type:ty)? = $getter:ident($kind:expr),
-                $presence:ident($($argument:expr),+), $doc:literal;)+
+            $($key:literal $(-> $value:ident: $Value:ty)? $(=> $field:ident: $Type:ty)?
+                = $getter:ident($kind:expr), $presence:ident($($argument:expr),+), $doc:literal;)+
         }
         $(also { $($(#[$also_meta:meta])* $also:ident: $Also:ty;)+ })?
     ) => {
@@ -42,34 +47,59 @@ macro_rules! table {
             $($($(#[$also_meta])* pub $also: $Also,)+)?
         }
 
-        /// What has been read of the table so far; `None`: nothing yet, or a wrong value.
-        pub(crate) struct $Read {
-            $($(pub(crate) $field: Option<$Type>,)?)+
-            $($(pub(crate) $also: Option<$Also>,)+)?
-        }
-
         impl $Read {
-            /// Reads every key that has a getter.
-            pub(crate) fn read(reader: &mut $crate::reader::Reader<'_>) -> Self {
-                Self {
-                    $($($field: $crate::format::declare::plain!($field, reader, $getter, $presence, $key),)?)+
-                    $($($also: None,)+)?
-                }
-            }
-
             /// The table, once every field has a value.
             pub(crate) fn complete(self) -> Option<$Spec> {
                 Some($Spec { $($($field: self.$field?,)?)+ $($($also: self.$also?,)+)? })
             }
         }
 
+        $crate::format::declare::table! {
+            struct $Read;
+            static $TABLE = $title, $about;
+            $(kind $kind_name, $kind_about;)?
+            keys {
+                $($key $(-> $value: $Value)? $(=> $field: $Type)?
+                    = $getter($kind), $presence($($argument),+), $doc;)+
+            }
+            also { $($($also: $Also;)+)? }
+        }
+    };
+    (
+        struct $Read:ident;
+        static $TABLE:ident = $title:literal, $about:literal;
+        $(kind $kind_name:literal, $kind_about:literal;)?
+        keys {
+            $($key:literal $(-> $value:ident: $Value:ty)? $(=> $field:ident: $Type:ty)?
+                = $getter:ident($kind:expr), $presence:ident($($argument:expr),+), $doc:literal;)+
+        }
+        $(also { $($also:ident: $Also:ty;)* })?
+    ) => {
+        /// What has been read of the table so far; `None`: nothing yet, or a wrong value.
+        #[derive(Clone, Debug)]
+        pub(crate) struct $Read {
+            $($(pub(crate) $value: Option<$Value>,)?)+
+            $($(pub(crate) $field: Option<$Type>,)?)+
+            $($(pub(crate) $also: Option<$Also>,)*)?
+        }
+
+        impl $Read {
+            /// Reads every key that has a getter.
+            pub(crate) fn read(reader: &mut $crate::reader::Reader<'_>) -> Self {
+                Self {
+                    $($($value: reader.$getter($key),)?)+
+                    $($($field: $crate::format::declare::plain!($field, reader, $getter, $presence, $key),)?)+
+                    $($($also: None,)*)?
+                }
+            }
+        }
+
         /// The keys of the table.
-        pub(crate) static $TABLE: $crate::format::TableSpec = $crate::format::TableSpec {
-            title: $title,
-            doc: $about,
-            keys: &[$(bufferlab_document::spec::$presence($key, $kind, $($argument,)+ $doc)),+],
-            variants: &[],
-        };
+        pub(crate) static $TABLE: $crate::format::TableSpec = $crate::format::declare::spec!(
+            $title, $about,
+            [$(bufferlab_document::spec::$presence($key, $kind, $($argument,)+ $doc)),+]
+            $(, $kind_name, $kind_about)?
+        );
     };
 }
 
@@ -89,4 +119,19 @@ macro_rules! plain {
     };
 }
 
-pub(super) use {plain, table};
+/// The specification of a table; with the name of a kind, the keys are those of this kind.
+macro_rules! spec {
+    ($title:literal, $about:literal, $keys:expr) => {
+        $crate::format::TableSpec { title: $title, doc: $about, keys: &$keys, variants: &[] }
+    };
+    ($title:literal, $about:literal, $keys:expr, $kind:literal, $kind_about:literal) => {
+        $crate::format::TableSpec {
+            title: $title,
+            doc: $about,
+            keys: &[],
+            variants: &[$crate::format::Variant { kind: $kind, doc: $kind_about, keys: &$keys }],
+        }
+    };
+}
+
+pub(super) use {plain, spec, table};

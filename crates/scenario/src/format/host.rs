@@ -2,7 +2,7 @@
 
 use super::Kind;
 use super::declare::table;
-use super::keys::{EXPLAINED_MAX, SIZE, SPAN, SPAN_OR_ZERO, TEXT, count};
+use super::kinds::{EXPLAINED_MAX, SIZE, SPAN, SPAN_OR_ZERO, TEXT, count};
 use crate::model::{Applications, NicQueueing, RecordedSwitches};
 use bufferlab_params::Choice;
 use bufferlab_units::Time;

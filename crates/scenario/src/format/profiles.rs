@@ -1,7 +1,8 @@
 //! The table of a buffer profile, in the parameter `profiles` of a policy.
 
-use super::keys::{PRIORITIES, SIZE_OR_ZERO, default, optional};
+use super::kinds::{PRIORITIES, SIZE_OR_ZERO};
 use super::{Kind, TableSpec};
+use bufferlab_document::spec::{default, optional};
 use bufferlab_params::{Choice, Direction};
 
 /// A buffer profile.

@@ -1,9 +1,8 @@
 //! The file itself: what the experiment is, and how long it runs.
 
 use super::declare::table;
-use super::flow_control::FAULT;
-use super::keys::{SPAN, SPAN_OR_ZERO, SWITCH, SWITCH_OVERRIDE, TEXT, TOPOLOGY, WORKLOAD, count};
-use super::{HOST, Kind, OUTPUT, TRANSPORT};
+use super::kinds::{SPAN, SPAN_OR_ZERO, TEXT, count};
+use super::{FAULT, HOST, Kind, OUTPUT, SWITCH, SWITCH_OVERRIDE, TOPOLOGY, TRANSPORT, WORKLOAD};
 use crate::model::{FaultSpec, HostSpec, OutputSpec, SwitchSpec, TieOrder, TransportSpec, WorkloadSpec};
 use bufferlab_params::{Choice, Profile};
 use bufferlab_topology::Topology;

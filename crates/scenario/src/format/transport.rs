@@ -3,7 +3,7 @@
 use super::Kind;
 use super::catalogs::CONGESTION_CONTROL_CATALOG;
 use super::declare::table;
-use super::keys::{
+use super::kinds::{
     ACK, FRAME, FRAME_OR_ZERO, PRIORITIES, PRIORITY, SIZE_OR_ZERO, SMALL_SIZE_OR_ZERO, SPAN, SPAN_OR_ZERO,
     TEXT, count,
 };

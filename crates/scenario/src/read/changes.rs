@@ -2,6 +2,7 @@
 
 use crate::context::{Complaint, first_names};
 use crate::convert;
+use crate::format::ChangeKeys;
 use crate::model::{LinkSpec, Topology};
 use crate::quantity::format_time;
 use crate::read::overrides::matches_glob;
@@ -14,11 +15,9 @@ pub(crate) fn changed(reader: &mut Reader<'_>, built: Option<Topology>) -> Optio
     let mut topology = built;
     let mut resolved = Vec::new();
     for mut change in reader.tables("change") {
-        let name = change.text("link");
-        let rate = change.rate("rate");
-        let rates = [change.rate("rate_ab").or(rate), change.rate("rate_ba").or(rate)];
-        let delay = change.time("delay");
-        let failed = change.flag("failed") == Some(true);
+        let keys = ChangeKeys::read(&mut change);
+        let rates = [keys.rate_ab.or(keys.rate), keys.rate_ba.or(keys.rate)];
+        let failed = keys.failed == Some(true);
         let down = intervals(&mut change);
         if failed && change.has("down") {
             let complaint =
@@ -31,7 +30,7 @@ pub(crate) fn changed(reader: &mut Reader<'_>, built: Option<Topology>) -> Optio
             let complaint = Complaint::new("this entry changes nothing", "expected a change of this cable");
             change.error("link", complaint.help("add one of rate, rate_ab, rate_ba, delay, failed, down"));
         }
-        if let (Some(topology), Some(name)) = (&mut topology, name) {
+        if let (Some(topology), Some(name)) = (&mut topology, keys.link) {
             let chosen = cables(&change, topology, &name);
             let before: Vec<_> =
                 chosen.iter().map(|&(index, _)| topology.links[index as usize].clone()).collect();
@@ -40,7 +39,7 @@ pub(crate) fn changed(reader: &mut Reader<'_>, built: Option<Topology>) -> Optio
                 let [forward, backward] = if reversed { [rates[1], rates[0]] } else { rates };
                 link.rate_ab = forward.unwrap_or(link.rate_ab);
                 link.rate_ba = backward.unwrap_or(link.rate_ba);
-                link.delay = delay.unwrap_or(link.delay);
+                link.delay = keys.delay.unwrap_or(link.delay);
                 if failed {
                     link.down = vec![(Time::ZERO, Time::MAX)];
                 }

@@ -2,6 +2,7 @@
 
 use super::topology::Networks;
 use crate::context::{Complaint, first_names, suggestion};
+use crate::format::PauseStormKeys;
 use crate::model::{FaultSpec, Node, SwitchSpec};
 use crate::quantity::format_time;
 use crate::reader::Reader;
@@ -29,10 +30,8 @@ fn pause_storm(
     networks: Option<&Networks>,
     switches: Option<&[SwitchSpec]>,
 ) -> Option<FaultSpec> {
-    let (name, priorities) = (reader.text("host"), reader.counts("priorities"));
-    let (from, until) = (reader.time("from"), reader.time("until"));
-    let quanta = reader.count("quanta");
-    if let (Some(from), Some(until)) = (from, until)
+    let mut keys = PauseStormKeys::read(reader);
+    if let (Some(from), Some(Some(until))) = (keys.from, keys.until)
         && until <= from
     {
         let message =
@@ -40,12 +39,16 @@ fn pause_storm(
         let complaint = Complaint::new(message, "expected a time after `from`");
         reader.error("until", complaint.help("swap them, or leave `until` out"));
     }
-    let host = name.zip(networks).and_then(|(name, networks)| find(reader, &name, networks));
-    let place = host.zip(networks).and_then(|(host, networks)| place_of(host, networks));
-    let pause = place.zip(quanta).map(|((_, rate), quanta)| rate.serialization(quanta * QUANTUM_BYTES));
-    let interval = reader.time_or("interval", pause.map(|pause| Time(pause.0 / 2)));
-    let (host, priorities, (switch, _)) = (host?, priorities?, place?);
-    if let (Some(switches), Some(networks)) = (switches, networks) {
+    keys.host =
+        keys.host_name.as_deref().zip(networks).and_then(|(name, networks)| find(reader, name, networks));
+    let place = keys.host.zip(networks).and_then(|(host, networks)| place_of(host, networks));
+    let pause = place
+        .zip(keys.quanta)
+        .map(|((_, rate), quanta)| rate.serialization(u64::from(quanta) * QUANTUM_BYTES));
+    keys.interval = reader.time_or("interval", pause.map(|pause| Time(pause.0 / 2)));
+    if let (Some((switch, _)), Some(priorities)) = (place, &keys.priorities)
+        && let (Some(switches), Some(networks)) = (switches, networks)
+    {
         let mask = switches[switch as usize].lossless();
         if let Some(lossy) = priorities.iter().find(|&&priority| mask >> priority & 1 == 0) {
             let at = &networks.as_it_runs.switches[switch as usize];
@@ -59,14 +62,7 @@ fn pause_storm(
             );
         }
     }
-    Some(FaultSpec::PauseStorm {
-        host,
-        priorities: priorities.into_iter().map(|priority| priority as u8).collect(),
-        from: from?,
-        until: until.unwrap_or(Time::MAX),
-        interval: interval?,
-        quanta: quanta? as u16,
-    })
+    keys.complete().map(FaultSpec::PauseStorm)
 }
 
 fn find(reader: &Reader<'_>, name: &str, networks: &Networks) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! `[switch.hardware]`: what a chip does otherwise than the papers' ideal switch.
 
 use crate::context::{Complaint, Context};
+use crate::format::HardwareKeys;
 use crate::model::{HardwareSpec, SliceBy};
 use crate::quantity::format_size;
 use crate::reader::Reader;
@@ -36,39 +37,36 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
         return Some(HardwareChoice { spec: HardwareSpec::default(), places });
     }
     let mut reader = switch.table("hardware")?;
-    let family = reader.choice::<ChipFamily>("family").map(ChipFamily::facts);
+    let mut table = HardwareKeys::read(&mut reader);
+    let family = table.family.map(ChipFamily::facts);
     let cell_bytes = reader.small_size_or("cell", family.map_or(1, |facts| facts.cell_bytes));
     let packet_overhead =
         reader.small_size_or("packet_overhead", family.map_or(0, |facts| facts.packet_overhead));
-    let (slices, accounting) = accounting(&mut reader, family);
-    let queue = reader.size("queue_reserve");
-    let port = reader.size("port_reserve");
-    let port_limit = reader.size("port_limit");
-    let threshold_refresh = reader.time("threshold_refresh");
-    let quantised_alpha = reader.flag("quantised_alpha");
-    let uncharged = reader.counts("uncharged_priorities").unwrap_or_default();
-    let cut_through_bytes = reader.small_size("cut_through");
-    let device_queue = reader.small_count("device_queue");
+    let (slices, accounting) = accounting(&mut reader, family, table.threshold_bits);
+    table.slices = Some(slices);
     let written = |key: &'static str| if reader.has(key) { reader.place(key) } else { reader.origin };
     let places = keys.map(|key| (key, written(key)));
-    let resolved = reader.finish();
-    switch.put("hardware", resolved);
-    let switch = Hardware {
+    switch.put("hardware", reader.finish());
+    let uncharged = table.uncharged_priorities.iter().flatten();
+    table.switch = Some(Hardware {
         cell_bytes,
         packet_overhead,
         accounting: accounting?,
-        reserves: Reserves { queue: queue?, port: port? },
-        port_limit,
-        threshold_refresh,
-        quantised_alpha: quantised_alpha?,
-        uncharged_priorities: uncharged.iter().fold(0, |mask, priority| mask | 1 << priority),
-    };
-    let spec = HardwareSpec { slices, cut_through_bytes, device_queue: device_queue?, switch };
-    Some(HardwareChoice { spec, places })
+        reserves: Reserves { queue: table.queue_reserve?, port: table.port_reserve? },
+        port_limit: table.port_limit,
+        threshold_refresh: table.threshold_refresh,
+        quantised_alpha: table.quantised_alpha?,
+        uncharged_priorities: uncharged.fold(0, |mask, priority| mask | 1 << priority),
+    });
+    Some(HardwareChoice { spec: table.complete()?, places })
 }
 
 /// Memories by egress port, and how lossless traffic is accounted.
-fn accounting(reader: &mut Reader<'_>, family: Option<ChipFacts>) -> (u16, Option<Accounting>) {
+fn accounting(
+    reader: &mut Reader<'_>,
+    family: Option<ChipFacts>,
+    threshold_bits: Option<u8>,
+) -> (u16, Option<Accounting>) {
     let slices = reader.count_or("slices", family.map_or(1, |facts| facts.slices.into())) as u16;
     let slice_by = if family.is_some() { SliceBy::Ingress } else { SliceBy::Egress };
     let resume_below = if family.is_some() { ResumeBelow::PausePoint } else { ResumeBelow::Threshold };
@@ -82,7 +80,6 @@ fn accounting(reader: &mut Reader<'_>, family: Option<ChipFacts>) -> (u16, Optio
     };
     let resume_below = reader.choice_or("resume_below", resume_below);
     let queue_minimums = reader.choice_or("queue_minimums", queue_minimums);
-    let threshold_bits = reader.count("threshold_bits").map(|bits| bits as u8);
     let accounting = threshold_bits.map(|threshold_bits| Accounting {
         slices: by_ingress,
         resume_below,

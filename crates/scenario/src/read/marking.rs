@@ -2,9 +2,9 @@
 //! rules.
 
 use super::files::Inputs;
-use super::scheduler::queue_numbers;
+use super::scheduler::check_priorities;
 use crate::context::{Complaint, Context};
-use crate::format::NO_MARKS;
+use crate::format::{EcnKeys, NO_MARKS};
 use crate::model::EcnSpec;
 use crate::quantity::format_size;
 use crate::reader::Reader;
@@ -38,7 +38,8 @@ pub(crate) fn read(
         return None;
     }
     let mut reader = switch.table("ecn")?;
-    let priorities = priorities(&mut reader, queues_per_port);
+    let mut keys = EcnKeys::read(&mut reader);
+    check_priorities(&reader, keys.priorities.iter().flatten().next().map(Vec::as_slice), queues_per_port);
     let params = params_of_kind(&reader, profile, inputs);
     let info = MARKERS.find(reader.kind())?;
     let params = params?;
@@ -51,22 +52,8 @@ pub(crate) fn read(
     let places = info.params.iter().filter_map(|param| place(param.name)).collect();
     let path = switch.path("ecn");
     switch.put("ecn", reader.finish());
-    let spec = EcnSpec { kind: info.name.to_owned(), params, priorities };
-    Some(MarkerChoice { spec, path, origin: switch.place("ecn"), places })
-}
-
-fn priorities(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Vec<u8>> {
-    let priorities = reader.counts("priorities")?;
-    if let Some(queues) = queues_per_port
-        && let Some(beyond) = priorities.iter().find(|&&priority| priority >= u64::from(queues))
-    {
-        let complaint = Complaint::new(format!("there is no priority {beyond}"), queue_numbers(queues));
-        reader.error(
-            "priorities",
-            complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
-        );
-    }
-    Some(priorities.into_iter().map(|priority| priority as u8).collect())
+    (keys.kind, keys.params) = (Some(info.name.to_owned()), Some(params));
+    Some(MarkerChoice { spec: keys.complete()?, path, origin: switch.place("ecn"), places })
 }
 
 impl MarkerChoice {

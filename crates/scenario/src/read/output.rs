@@ -54,9 +54,9 @@ fn sample_ports(
     networks: Option<&Networks>,
     switch: Option<u32>,
 ) -> Option<Vec<u16>> {
-    let ports = reader.counts("sample_ports")?;
+    let ports: Vec<u16> = reader.small_counts("sample_ports")?;
     let count = networks?.as_built.ports_of(switch?).len();
-    if let Some(beyond) = ports.iter().find(|&&port| port >= count as u64) {
+    if let Some(beyond) = ports.iter().find(|&&port| usize::from(port) >= count) {
         let complaint = Complaint::new(
             format!("the sampled switch has no port {beyond}"),
             format!("expected ports from 0 to {}", count - 1),
@@ -64,7 +64,7 @@ fn sample_ports(
         reader.error("sample_ports", complaint.help("ports are numbered in the order of their cables"));
         return None;
     }
-    Some(ports.into_iter().map(|port| port as u16).collect())
+    Some(ports)
 }
 
 /// Nothing, too, where the network is not known: its own error is told.

@@ -1,8 +1,7 @@
 //! `[[switch_override]]`: which entries apply to which switches.
 
 use crate::context::{Complaint, first_names, suggestion};
-use crate::convert;
-use crate::format::SWITCH_OVERRIDE;
+use crate::format::{OverrideKeys, SWITCH_OVERRIDE};
 use crate::reader::Reader;
 use crate::tree::{Item, Origin, Table, Value};
 
@@ -36,16 +35,7 @@ pub(crate) fn overrides(root: &mut Reader<'_>) -> Vec<Override> {
         let Some(mut reader) = Reader::open(root.context, &SWITCH_OVERRIDE, path, Some(&head)) else {
             continue;
         };
-        let patterns = reader.read("switches", |item, wanted| {
-            let patterns = match &item.value {
-                Value::Array(list) => {
-                    let texts = list.iter().map(|item| convert::text(item, wanted));
-                    texts.map(|text| text.map(str::to_owned)).collect::<Result<Vec<_>, _>>()?
-                }
-                _ => vec![convert::text(item, wanted)?.to_owned()],
-            };
-            Ok((patterns, String::new()))
-        });
+        let patterns = OverrideKeys::read(&mut reader).switches;
         reader.finish();
         let origin = head_origin(&head);
         overrides.push(Override { patterns: patterns.unwrap_or_default(), table, origin });

@@ -1,8 +1,9 @@
 //! `[switch.pfc]`: which priorities are lossless, and how pauses travel.
 
-use super::scheduler::queue_numbers;
+use super::scheduler::check_priorities;
 use super::watchdog::{self, WatchdogChoice};
 use crate::context::{Complaint, Context};
+use crate::format::PfcKeys;
 use crate::model::{PauseFrames, PfcSpec};
 use crate::reader::Reader;
 use crate::tree::Origin;
@@ -28,41 +29,24 @@ pub(crate) fn read(
         return Some(None);
     }
     let mut reader = switch.table("pfc")?;
-    let enabled = reader.flag("enabled");
-    let priorities = reader.counts("priorities");
-    let ports = reader.counts("ports");
+    let mut keys = PfcKeys::read(&mut reader);
+    let ports = reader.small_counts("ports");
     if ports.as_ref().is_some_and(Vec::is_empty) {
         let complaint = Complaint::new("no port is listed", "expected at least one port");
         reader.error("ports", complaint.help("leave it out for all ports, or set enabled = false"));
     }
-    let reaction = reader.time("reaction");
-    let quanta = reader.count("quanta").map(|quanta| quanta as u16);
-    let frames = reader.choice_or(
-        "frames",
-        match profile {
-            Profile::Paper => PauseFrames::Latest,
-            Profile::Artifact => PauseFrames::Each,
-        },
-    );
-    let beyond = priorities.as_ref().zip(queues_per_port).and_then(|(priorities, queues)| {
-        let beyond = priorities.iter().find(|&&priority| priority >= u64::from(queues))?;
-        Some((*beyond, queues))
-    });
-    if let Some((priority, queues)) = beyond {
-        let complaint = Complaint::new(format!("there is no priority {priority}"), queue_numbers(queues));
-        reader.error(
-            "priorities",
-            complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
-        );
-    }
-    let watchdog = watchdog::read(&mut reader, quanta.is_some());
-    let origin = reader.origin;
-    let resolved = reader.finish();
-    switch.put("pfc", resolved);
-    let priorities = priorities?.into_iter().map(|priority| priority as u8).collect();
-    let ports = ports.unwrap_or_default().into_iter().map(|port| port as u16).collect();
-    let spec = PfcSpec { priorities, ports, reaction: reaction?, quanta, frames, watchdog: None };
-    Some(Some(PfcChoice { spec, watchdog: watchdog?, origin }).filter(|_| enabled == Some(true)))
+    keys.ports = Some(ports.unwrap_or_default());
+    let frames = match profile {
+        Profile::Paper => PauseFrames::Latest,
+        Profile::Artifact => PauseFrames::Each,
+    };
+    keys.frames = Some(reader.choice_or("frames", frames));
+    check_priorities(&reader, keys.priorities.as_deref(), queues_per_port);
+    let watchdog = watchdog::read(&mut reader, keys.quanta.flatten().is_some());
+    keys.watchdog = Some(None);
+    let (origin, is_enabled) = (reader.origin, keys.enabled == Some(true));
+    switch.put("pfc", reader.finish());
+    Some(Some(PfcChoice { spec: keys.complete()?, watchdog: watchdog?, origin }).filter(|_| is_enabled))
 }
 
 impl PfcChoice {

@@ -19,8 +19,8 @@ pub(crate) struct Priorities {
 
 /// Reads them. `queues_per_port` is the smallest of any switch, where known.
 pub(crate) fn read(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Option<Priorities> {
-    let one = reader.small_count("data_priority");
-    let several = reader.counts("data_priorities");
+    let one: Option<u8> = reader.small_count("data_priority");
+    let several = reader.small_counts("data_priorities");
     let control = reader.small_count("control_priority");
     let thresholds_bytes = thresholds(reader);
     if reader.has("data_priority") && reader.has("data_priorities") {
@@ -42,25 +42,21 @@ pub(crate) fn read(reader: &mut Reader<'_>, queues_per_port: Option<u8>) -> Opti
             several
         }
         None => {
-            let default = u32::from(queues_per_port.is_some_and(|queues| queues > 1));
-            let one = one.unwrap_or(default);
+            let one = one.unwrap_or_else(|| u8::from(queues_per_port.is_some_and(|queues| queues > 1)));
             reader.out.set("data_priority", one.to_string());
-            vec![u64::from(one)]
+            vec![one]
         }
     };
     let key = if reader.has("data_priorities") { "data_priorities" } else { "data_priority" };
-    check(reader, queues_per_port, key, data.iter().copied().max());
+    let largest = data.iter().copied().max();
+    check(reader, queues_per_port, key, largest.map(u64::from));
     check(reader, queues_per_port, "control_priority", control.map(u64::from));
     let thresholds_bytes = thresholds_bytes?;
     if !thresholds_bytes.is_empty() {
-        let last = data.iter().copied().max().unwrap_or(0) + thresholds_bytes.len() as u64;
+        let last = u64::from(largest.unwrap_or(0)) + thresholds_bytes.len() as u64;
         check(reader, queues_per_port, "pias_thresholds", Some(last));
     }
-    Some(Priorities {
-        data: data.into_iter().map(|priority| priority as u8).collect(),
-        thresholds_bytes,
-        control: control? as u8,
-    })
+    Some(Priorities { data, thresholds_bytes, control: control? })
 }
 
 /// The thresholds; an empty list where none are written.

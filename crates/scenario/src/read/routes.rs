@@ -2,17 +2,15 @@
 
 use super::overrides::matches_glob;
 use crate::context::{Complaint, first_names, suggestion};
-use crate::convert;
+use crate::format::RouteKeys;
 use crate::model::{Node, RouteSpec, Topology};
 use crate::reader::Reader;
-use crate::resolved::{list, quote};
-use crate::tree::Value;
 
 /// Reads `topology.route`; without a network its names cannot be judged.
 pub(crate) fn routes(topology: &mut Reader<'_>, built: Option<&Topology>) -> Vec<RouteSpec> {
     let (mut routes, mut resolved) = (Vec::new(), Vec::new());
     for mut route in topology.tables("route") {
-        let (at, to, via) = (patterns(&mut route, "at"), patterns(&mut route, "to"), route.text("via"));
+        let RouteKeys { at, to, via } = RouteKeys::read(&mut route);
         if let (Some(network), Some(at), Some(to), Some(via)) = (built, at, to, via) {
             let at = matching(&route, "at", &at, &network.switches, "switch");
             let to = matching(&route, "to", &to, &network.hosts, "host");
@@ -29,20 +27,6 @@ pub(crate) fn routes(topology: &mut Reader<'_>, built: Option<&Topology>) -> Vec
     }
     topology.put_all("route", resolved);
     routes
-}
-
-fn patterns(route: &mut Reader<'_>, key: &'static str) -> Option<Vec<String>> {
-    route.read(key, |item, wanted| {
-        let patterns = match &item.value {
-            Value::Array(list) => {
-                let texts = list.iter().map(|item| convert::text(item, wanted));
-                texts.map(|text| text.map(str::to_owned)).collect::<Result<Vec<_>, _>>()?
-            }
-            _ => vec![convert::text(item, wanted)?.to_owned()],
-        };
-        let text = list(patterns.iter().map(|pattern| quote(pattern)));
-        Ok((patterns, text))
-    })
 }
 
 /// The indices of names that match a pattern, ascending.

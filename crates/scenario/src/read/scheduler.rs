@@ -2,10 +2,9 @@
 
 use crate::context::{Complaint, suggestion};
 use crate::convert;
-use crate::format::SCHEDULER_GROUP;
-use crate::quantity::format_size;
+use crate::format::{GroupKeys, SCHEDULER_GROUP};
 use crate::reader::Reader;
-use crate::resolved::{OutValue, list, quote};
+use crate::resolved::{OutValue, quote};
 use crate::tree::{Item, Value};
 use bufferlab_core::{Discipline, DisciplineName, Group, SchedulerName};
 use bufferlab_params::Choice;
@@ -64,23 +63,21 @@ fn grouped(switch: &mut Reader<'_>, items: &[Item], queues_per_port: u8) -> Opti
         let Some(mut reader) = Reader::open(switch.context, &SCHEDULER_GROUP, path, Some(item)) else {
             continue;
         };
-        if let Some(queues) = reader.counts("queues") {
-            check_queues(&reader, &queues, &mut named, queues_per_port);
-            let queues: Vec<u8> = queues.iter().map(|&queue| queue as u8).collect();
-            let discipline = discipline(&mut reader, queues.len());
-            groups.push(Group { queues, discipline });
-        } else {
-            discipline(&mut reader, 0);
+        let mut keys = GroupKeys::read(&mut reader);
+        if let Some(queues) = &keys.queues {
+            check_queues(&reader, queues, &mut named, queues_per_port);
         }
+        let discipline = discipline(&mut reader, &mut keys);
+        groups.extend(keys.queues.map(|queues| Group { queues, discipline }));
         resolved.push(reader.finish());
     }
     switch.out.put("scheduler", OutValue::Tables(resolved));
     if switch.context.failed_since(mark) {
         return None;
     }
-    let missing: Vec<_> = (0..u64::from(queues_per_port)).filter(|queue| !named.contains(queue)).collect();
+    let missing: Vec<_> = (0..queues_per_port).filter(|queue| !named.contains(queue)).collect();
     if let Some(first) = missing.first() {
-        let shown = missing.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let shown = missing.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
         let queues = if missing.len() == 1 { "queue" } else { "queues" };
         let complaint = Complaint::new(
             format!("{queues} {shown} would never send: no group names it"),
@@ -95,12 +92,12 @@ fn grouped(switch: &mut Reader<'_>, items: &[Item], queues_per_port: u8) -> Opti
     Some(groups)
 }
 
-fn check_queues(reader: &Reader<'_>, queues: &[u64], named: &mut Vec<u64>, queues_per_port: u8) {
+fn check_queues(reader: &Reader<'_>, queues: &[u8], named: &mut Vec<u8>, queues_per_port: u8) {
     if queues.is_empty() {
         reader.error("queues", Complaint::new("the group is empty", "expected at least one queue"));
     }
     for &queue in queues {
-        if queue >= u64::from(queues_per_port) {
+        if queue >= queues_per_port {
             let complaint =
                 Complaint::new(format!("there is no queue {queue}"), queue_numbers(queues_per_port));
             reader.error(
@@ -116,6 +113,18 @@ fn check_queues(reader: &Reader<'_>, queues: &[u64], named: &mut Vec<u64>, queue
     }
 }
 
+/// Refuses a priority under `priorities` that the switch has no queue for.
+pub(super) fn check_priorities(reader: &Reader<'_>, priorities: Option<&[u8]>, queues_per_port: Option<u8>) {
+    let (Some(priorities), Some(queues)) = (priorities, queues_per_port) else { return };
+    if let Some(beyond) = priorities.iter().find(|&&priority| priority >= queues) {
+        let complaint = Complaint::new(format!("there is no priority {beyond}"), queue_numbers(queues));
+        reader.error(
+            "priorities",
+            complaint.help(format!("queues_per_port is {queues}; priorities are its queues")),
+        );
+    }
+}
+
 /// "expected 0", "expected 0 to 3".
 pub(crate) fn queue_numbers(queues_per_port: u8) -> String {
     match queues_per_port {
@@ -124,28 +133,17 @@ pub(crate) fn queue_numbers(queues_per_port: u8) -> String {
     }
 }
 
-fn discipline(reader: &mut Reader<'_>, queues: usize) -> Discipline {
-    let name: DisciplineName = reader.choice("discipline").unwrap_or_default();
-    let weights = reader.counts("weights");
-    let quanta = reader.read("quanta", |item, wanted| {
-        let sizes = convert::elements(item, wanted)?.iter();
-        let sizes: Vec<u64> = sizes
-            .map(|size| convert::size(size, wanted, 1, u64::from(u32::MAX)))
-            .collect::<Result<_, _>>()?;
-        let text = list(sizes.iter().map(|&size| quote(&format_size(size))));
-        Ok((sizes, text))
-    });
+fn discipline(reader: &mut Reader<'_>, keys: &mut GroupKeys) -> Discipline {
+    let name = keys.discipline.unwrap_or_default();
+    let queues = keys.queues.as_ref().map_or(0, Vec::len);
+    let (weights, quanta) = (keys.weights.take(), keys.quanta.take());
     check_shares(reader, name, "weights", DisciplineName::WeightedRoundRobin, weights.as_deref(), queues);
     check_shares(reader, name, "quanta", DisciplineName::DeficitRoundRobin, quanta.as_deref(), queues);
-    let narrow = |values: Option<Vec<u64>>| -> Vec<u32> {
-        let values = values.unwrap_or_default().into_iter();
-        values.map(|value| u32::try_from(value).expect("the format bounds it")).collect()
-    };
     match name {
         DisciplineName::Fifo => Discipline::Fifo,
         DisciplineName::RoundRobin => Discipline::RoundRobin,
-        DisciplineName::WeightedRoundRobin => Discipline::WeightedRoundRobin(narrow(weights)),
-        DisciplineName::DeficitRoundRobin => Discipline::DeficitRoundRobin(narrow(quanta)),
+        DisciplineName::WeightedRoundRobin => Discipline::WeightedRoundRobin(weights.unwrap_or_default()),
+        DisciplineName::DeficitRoundRobin => Discipline::DeficitRoundRobin(quanta.unwrap_or_default()),
     }
 }
 
@@ -156,7 +154,7 @@ fn check_shares(
     name: DisciplineName,
     key: &'static str,
     belongs_to: DisciplineName,
-    values: Option<&[u64]>,
+    values: Option<&[u32]>,
     queues: usize,
 ) {
     let (word, of) = (name.word(), belongs_to.word());

@@ -14,7 +14,7 @@ use super::scheduler;
 use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::{Complaint, Context};
-use crate::format::{MERGING, SWITCH};
+use crate::format::{MERGING, SWITCH, SwitchKeys};
 use crate::model::{ClassifierSpec, PfcSpec, SwitchSpec, Topology, TransportSpec};
 use crate::quantity::format_size;
 use crate::reader::Reader;
@@ -23,7 +23,7 @@ use crate::tree::{Item, Origin, merge};
 use bufferlab_core::policy::REGISTRY;
 use bufferlab_core::{
     CLASSIFIERS, ClassifierInfo, Hooks, ParamValue, Policy, PolicyInfo, PortSpread, Profile, SwitchConfig,
-    SwitchShape, schedule,
+    SwitchShape,
 };
 use bufferlab_topology::Port;
 use bufferlab_units::BitRate;
@@ -37,24 +37,17 @@ pub(crate) struct Group {
     /// Indices into the topology.
     switches: Vec<u32>,
     path: String,
-    buffer: Option<Buffer>,
+    /// Without what depends on a switch.
+    keys: SwitchKeys,
     buffer_place: (String, Origin),
     pub(crate) queues_per_port: u8,
     policy: Option<Chosen<PolicyInfo>>,
     classifier: Option<Option<Chosen<ClassifierInfo>>>,
-    scheduler: Option<Vec<schedule::Group>>,
     ecn: Option<MarkerChoice>,
-    uncharged: Option<(u32, Origin)>,
+    uncharged_place: Origin,
     hardware: Option<HardwareChoice>,
     pfc: Option<Option<PfcChoice>>,
     resolved: OutTable,
-}
-
-/// How a buffer is given.
-#[derive(Clone, Copy, Debug)]
-enum Buffer {
-    Bytes(u64),
-    PerPortPerGbps(u64),
 }
 
 /// Reads all groups. Without a network every override is read alone, so that its mistakes show.
@@ -98,8 +91,7 @@ fn read_group(
 ) -> Option<Group> {
     let path = "switch".to_owned();
     let mut reader = Reader::open(context, &SWITCH, path.clone(), Some(table))?;
-    let bytes = reader.size("buffer").map(Buffer::Bytes);
-    let per_port = reader.size("buffer_per_port_per_gbps").map(Buffer::PerPortPerGbps);
+    let mut keys = SwitchKeys::read(&mut reader);
     match (reader.has("buffer"), reader.has("buffer_per_port_per_gbps")) {
         (false, false) => {
             let complaint = Complaint::new("the buffer's size is missing", "switch needs it");
@@ -115,10 +107,10 @@ fn read_group(
     }
     let key = if reader.has("buffer") { "buffer" } else { "buffer_per_port_per_gbps" };
     let buffer_place = (reader.path(key), reader.place(key));
-    let queues_per_port = reader.count("queues_per_port").map(|queues| queues as u8);
+    let queues_per_port = keys.queues_per_port;
     let policy = named::read(&mut reader, "policy", &REGISTRY, profile);
     let classifier = read_classifier(&mut reader, profile);
-    let scheduler = match queues_per_port {
+    keys.scheduler = match queues_per_port {
         Some(queues) => scheduler::read(&mut reader, queues),
         None => {
             reader.spec_of("scheduler");
@@ -126,21 +118,19 @@ fn read_group(
         }
     };
     let ecn = marking::read(&mut reader, queues_per_port, profile, inputs);
-    let uncharged =
-        reader.small_size("uncharged_bytes").map(|bytes| (bytes, reader.place("uncharged_bytes")));
+    let uncharged_place = reader.place("uncharged_bytes");
     let hardware = hardware::read(&mut reader);
     let pfc = pfc::read(&mut reader, queues_per_port, profile);
     Some(Group {
         switches,
         path,
-        buffer: bytes.or(per_port),
+        keys,
         buffer_place,
         queues_per_port: queues_per_port?,
         policy,
         classifier,
-        scheduler,
         ecn,
-        uncharged,
+        uncharged_place,
         hardware,
         pfc,
         resolved: reader.finish(),
@@ -250,7 +240,7 @@ impl Group {
     fn spec(&self, site: &Site<'_>, switch: usize, progress: &mut Progress) -> Option<SwitchSpec> {
         let (context, name) = (site.context, &site.names[switch]);
         let rates: Vec<_> = site.ports[switch].iter().map(|port| port.rate).collect();
-        let uncharged = self.uncharged.map_or(0, |(bytes, _)| bytes);
+        let uncharged = self.keys.uncharged_bytes.unwrap_or(0);
         let packet = site.largest_packet.map(|packet| packet.saturating_sub(u64::from(uncharged)));
         let buffer_bytes = self.buffer_bytes(&site.built_rates[switch])?;
         self.check_buffer(context, name, buffer_bytes, packet)?;
@@ -291,18 +281,13 @@ impl Group {
         if let (Some(cables), true, true) = (&cables, pauses, progress.may_warn_of_headroom) {
             progress.may_warn_of_headroom = !headroom::warn(context, &self.path, name, policy, cables, ports);
         }
-        Some(SwitchSpec {
-            buffer_bytes,
-            queues_per_port: self.queues_per_port,
-            policy: policy.info.name.to_owned(),
-            policy_params: policy.values(),
-            classifier: self.classifier_once(context, name, progress)?,
-            scheduler: self.scheduler.clone()?,
-            ecn: self.ecn.as_ref().map(|ecn| ecn.spec.clone()),
-            uncharged_bytes: uncharged,
-            hardware: hardware.spec,
-            pfc,
-        })
+        let mut keys = self.keys.clone();
+        keys.buffer_bytes = Some(buffer_bytes);
+        (keys.policy, keys.policy_params) = (Some(policy.info.name.to_owned()), Some(policy.values()));
+        keys.classifier = self.classifier_once(context, name, progress);
+        keys.ecn = Some(self.ecn.as_ref().map(|ecn| ecn.spec.clone()));
+        (keys.hardware, keys.pfc) = (Some(hardware.spec), Some(pfc));
+        keys.complete()
     }
 
     /// The classifier of the group's switches, checked at the first switch. A classifier depends on
@@ -349,12 +334,10 @@ impl Group {
 
     /// The buffer of a switch whose ports were built with these rates.
     fn buffer_bytes(&self, built_rates: &[BitRate]) -> Option<u64> {
-        Some(match self.buffer? {
-            Buffer::Bytes(bytes) => bytes,
-            Buffer::PerPortPerGbps(bytes) => {
-                let total_bps: u128 = built_rates.iter().map(|rate| u128::from(rate.0)).sum();
-                u64::try_from(u128::from(bytes) * total_bps / 1_000_000_000).unwrap_or(u64::MAX)
-            }
+        self.keys.buffer.or_else(|| {
+            let total_bps: u128 = built_rates.iter().map(|rate| u128::from(rate.0)).sum();
+            let bytes = u128::from(self.keys.buffer_per_port_per_gbps?) * total_bps / 1_000_000_000;
+            Some(u64::try_from(bytes).unwrap_or(u64::MAX))
         })
     }
 
@@ -509,7 +492,7 @@ impl Group {
 }
 
 fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
-    let (Some((bytes, origin)), Some(smallest)) = (group.uncharged, transports.smallest_packet_bytes())
+    let (Some(bytes), Some(smallest)) = (group.keys.uncharged_bytes, transports.smallest_packet_bytes())
     else {
         return;
     };
@@ -519,7 +502,11 @@ fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
             format!("expected less than {}", format_size(smallest)),
         );
         let help = "this is what every frame is charged less: link-layer overhead, for example \"14 B\"";
-        context.error(&format!("{}.uncharged_bytes", group.path), origin, complaint.help(help));
+        context.error(
+            &format!("{}.uncharged_bytes", group.path),
+            group.uncharged_place,
+            complaint.help(help),
+        );
     }
 }
 

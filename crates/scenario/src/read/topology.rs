@@ -4,6 +4,7 @@ use super::changes::changed;
 use super::files::Inputs;
 use super::routes::routes;
 use crate::context::Complaint;
+use crate::format::TopologyKeys;
 use crate::model::{Multipath, Topology};
 use crate::reader::Reader;
 use bufferlab_core::Profile;
@@ -20,7 +21,7 @@ pub(crate) struct Networks {
 
 pub(crate) fn read(root: &mut Reader<'_>, profile: Profile, inputs: &Inputs) -> Option<Networks> {
     let mut reader = root.table("topology")?;
-    let multipath = reader.choice("multipath").unwrap_or(Multipath::EcmpFlow);
+    let multipath = TopologyKeys::read(&mut reader).multipath.unwrap_or(Multipath::EcmpFlow);
     let built = build(&mut reader, profile, inputs);
     let routes = routes(&mut reader, built.as_ref());
     let as_built = built.map(|built| Topology { multipath, routes, ..built });

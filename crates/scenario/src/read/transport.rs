@@ -94,10 +94,9 @@ impl Transports {
     }
 
     /// The entry that a workload uses: the one that it names, or the only one.
-    pub(crate) fn index_for(&mut self, workload: &mut Reader<'_>) -> Option<u32> {
-        let written = workload.text("transport");
+    pub(crate) fn index_for(&mut self, workload: &mut Reader<'_>, written: Option<&str>) -> Option<u32> {
         let names = || self.entries.iter().map(|entry| entry.name.as_str());
-        let index = match &written {
+        let index = match written {
             Some(name) => names().position(|known| known == name),
             None if workload.has("transport") => return None,
             None if self.entries.len() == 1 => Some(0),
@@ -112,7 +111,7 @@ impl Transports {
         let Some(index) = index else {
             let name = written.unwrap_or_default();
             let known = format!("known: {}", crate::context::quoted_list(names()));
-            let help = match suggestion(&name, names()) {
+            let help = match suggestion(name, names()) {
                 Some(near) => format!("did you mean \"{near}\"? {known}"),
                 None => known,
             };

@@ -1,7 +1,8 @@
 //! `[switch.pfc.watchdog]`: who looks for storms of pauses, and how often.
 
 use crate::context::{Complaint, Context};
-use crate::model::{WatchdogAction, WatchdogRule, WatchdogSpec};
+use crate::format::WatchdogKeys;
+use crate::model::{WatchdogRule, WatchdogSpec};
 use crate::quantity::format_time;
 use crate::reader::Reader;
 use crate::tree::Origin;
@@ -13,13 +14,9 @@ const DETECTION_PER_32_PORTS: Time = Time::from_ms(200);
 const POLL_MAX: Time = Time::from_ms(1_000);
 
 /// The table as read: times that are not given depend on the number of ports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WatchdogChoice {
-    rule: WatchdogRule,
-    action: WatchdogAction,
-    detection: Option<Time>,
-    restoration: Option<Time>,
-    poll: Option<Time>,
+    keys: WatchdogKeys,
     poll_origin: Origin,
 }
 
@@ -31,32 +28,27 @@ pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<Watchd
         return Some(None);
     }
     let mut reader = pfc.table("watchdog")?;
-    let enabled = reader.flag("enabled");
-    let rule: Option<WatchdogRule> = reader.choice("rule");
-    let action: Option<WatchdogAction> = reader.choice("action");
-    let (detection, restoration) = (reader.time("detection_time"), reader.time("restoration_time"));
-    let (poll, poll_origin) = (reader.time("poll_interval"), reader.place("poll_interval"));
-    if enabled == Some(true) && rule == Some(WatchdogRule::Broadcom) && !repeated {
+    let (keys, poll_origin) = (WatchdogKeys::read(&mut reader), reader.place("poll_interval"));
+    if keys.enabled == Some(true) && keys.rule == Some(WatchdogRule::Broadcom) && !repeated {
         let complaint = Complaint::new(
             "the rule \"broadcom\" counts pause frames, and without `quanta` a frame is sent once",
             "never sees a deadlock",
         );
         reader.warn("rule", complaint.help("set quanta in [switch.pfc], or rule = \"mellanox\""));
     }
-    let resolved = reader.finish();
-    pfc.put("watchdog", resolved);
-    let choice = WatchdogChoice { rule: rule?, action: action?, detection, restoration, poll, poll_origin };
-    Some(enabled?.then_some(choice))
+    pfc.put("watchdog", reader.finish());
+    Some(keys.enabled?.then_some(WatchdogChoice { keys, poll_origin }))
 }
 
 impl WatchdogChoice {
     /// What holds for a switch with so many ports; records why not.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<WatchdogSpec> {
+        let keys = &self.keys;
         let by_ports = Time(DETECTION_PER_32_PORTS.0 * ports.div_ceil(32).max(1) as u64);
-        let detection = self.detection.unwrap_or(by_ports);
-        let restoration = self.restoration.unwrap_or(detection);
+        let detection = keys.detection_time.unwrap_or(by_ports);
+        let restoration = keys.restoration_time.unwrap_or(detection);
         let longest = detection.min(restoration).min(POLL_MAX);
-        let poll = self.poll.unwrap_or(longest);
+        let poll = keys.poll_interval.unwrap_or(longest);
         if poll > longest {
             let complaint = Complaint::new(
                 format!("the watchdog would look every {} only", format_time(poll)),
@@ -70,6 +62,6 @@ impl WatchdogChoice {
             );
             return None;
         }
-        Some(WatchdogSpec { rule: self.rule, action: self.action, detection, restoration, poll })
+        Some(WatchdogSpec { rule: keys.rule?, action: keys.action?, detection, restoration, poll })
     }
 }

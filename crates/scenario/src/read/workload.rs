@@ -4,6 +4,7 @@ use super::files::Inputs;
 use super::topology::Networks;
 use super::transport::Transports;
 use crate::context::Complaint;
+use crate::format::WorkloadKeys;
 use crate::model::{SwitchSpec, WorkloadSpec};
 use crate::reader::Reader;
 use crate::tree::Origin;
@@ -38,8 +39,9 @@ pub(crate) fn read(
     };
     let switches: Option<Vec<_>> = facts.switches.map(|switches| switches.iter().map(switch).collect());
     for mut reader in root.tables("workload") {
+        let mut keys = WorkloadKeys::read(&mut reader);
         let class = class(&mut reader, &classes);
-        let transport = transports.index_for(&mut reader);
+        let transport = transports.index_for(&mut reader, keys.carrier.as_deref());
         let context = WorkloadContext::new(&class.0, &carriers, transport, reader.has("transport"))
             .in_time(facts.seed, facts.duration)
             .in_network(facts.networks.map(|networks| &networks.as_built), switches.as_deref());
@@ -63,13 +65,12 @@ pub(crate) fn read(
             classes.extend(workload.other_classes().into_iter().map(|other| (other.to_owned(), origin)));
         }
         classes.push(class.clone());
-        let (class, kind) = (class.0, reader.kind().to_owned());
+        (keys.class, keys.kind, keys.transport) = (Some(class.0), Some(reader.kind().to_owned()), transport);
+        (keys.params, keys.workload) = built.unzip();
         resolved.push(reader.finish());
-        match (transport, built) {
-            (Some(transport), Some((params, workload))) => {
-                specs.push(WorkloadSpec { class, transport, kind, params, workload });
-            }
-            _ => complete = false,
+        match keys.complete() {
+            Some(spec) => specs.push(spec),
+            None => complete = false,
         }
     }
     root.put_all("workload", resolved);

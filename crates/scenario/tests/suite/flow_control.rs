@@ -3,7 +3,9 @@
 
 use crate::common::{SCENARIOS, assert_round_trip, owned, render, shipped_with};
 use bufferlab_core::{BufferProfile, Direction, ParamValue, ThresholdRule};
-use bufferlab_scenario::{FaultSpec, Loaded, RouteSpec, WatchdogAction, WatchdogRule, WatchdogSpec, load};
+use bufferlab_scenario::{
+    FaultSpec, Loaded, PauseStormSpec, RouteSpec, WatchdogAction, WatchdogRule, WatchdogSpec, load,
+};
 use bufferlab_units::Time;
 use std::path::Path;
 
@@ -46,14 +48,14 @@ fn flow_control_and_its_watchdog_are_switched_off_by_one_key_each() {
 fn a_storm_repeats_its_frames_at_half_of_the_pause_and_warns_where_nobody_listens() {
     let loaded = shipped_with("pfc-storm.toml", &[]);
     // 1000 quanta of 64 B at 10 Gb/s are 51.2 us.
-    let expected = FaultSpec::PauseStorm {
+    let expected = FaultSpec::PauseStorm(PauseStormSpec {
         host: 0,
         priorities: vec![1],
         from: Time::from_ms(1),
-        until: Time::from_ms(7),
+        until: Some(Time::from_ms(7)),
         interval: Time(25_600_000),
         quanta: 1_000,
-    };
+    });
     assert_eq!((loaded.scenario.faults, loaded.warnings.len()), (vec![expected], 0));
     let deaf = shipped_with("pfc-storm.toml", &[("switch.pfc.enabled", "false")]);
     assert!(

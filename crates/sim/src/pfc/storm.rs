@@ -32,8 +32,8 @@ pub(super) fn storms(
     timers: &mut Timers,
 ) -> Table<StormId, Storm> {
     let mut storms = Table::default();
-    for FaultSpec::PauseStorm { host, priorities, from, until, interval, quanta } in faults {
-        let host = HostId::new(*host);
+    for FaultSpec::PauseStorm(fault) in faults {
+        let host = HostId::new(fault.host);
         let End::Switch(switch, port) = links[host.uplink()].to else { continue };
         let Some(spec) = &specs[switch] else { continue };
         let downlink = links.ids().find(|&link| links[link].to == End::Host(host));
@@ -42,13 +42,13 @@ pub(super) fn storms(
         let storm = storms.push(Storm {
             host,
             downlink,
-            priorities: priorities.iter().filter(lossless).copied().collect(),
-            until: *until,
-            interval: *interval,
-            pause: super::pause_duration(Some(*quanta), &links[downlink]).unwrap_or_default(),
+            priorities: fault.priorities.iter().filter(lossless).copied().collect(),
+            until: fault.until.unwrap_or(Time::MAX),
+            interval: fault.interval,
+            pause: super::pause_duration(Some(fault.quanta), &links[downlink]).unwrap_or_default(),
             reaction: spec.reaction,
         });
-        timers.push(*from, Timer::Pause(PauseTimer::Storm(storm)));
+        timers.push(fault.from, Timer::Pause(PauseTimer::Storm(storm)));
     }
     storms
 }

@@ -1,0 +1,105 @@
+//! `[switch]` with its tables: overrides, groups of the scheduler, congestion marking.
+
+use super::catalogs::{CLASSIFIER_CATALOG, MARKER_CATALOG, POLICY_CATALOG};
+use super::declare::table;
+use super::kinds::{PRIORITIES, SIZE, SMALL_SIZE_OR_ZERO, count};
+use super::{HARDWARE, Kind, PFC};
+use crate::model::{ClassifierSpec, HardwareSpec, PfcSpec};
+use bufferlab_core::schedule::{DisciplineName, Group, MAX_QUEUES_PER_PORT, SchedulerName};
+use bufferlab_params::{Choice, ParamValue, Params};
+
+table! {
+    /// A switch: its buffer, policy, marker and scheduler.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct SwitchSpec read as SwitchKeys;
+    static SWITCH = "[switch]", "The configuration of every switch.";
+    keys {
+        "buffer" -> buffer: u64 = size(SIZE), computed("one of the two is required", "\"3.84 MB\""),
+            "The shared buffer of one switch. Either this or `buffer_per_port_per_gbps`.";
+        "buffer_per_port_per_gbps" -> buffer_per_port_per_gbps: u64 = size(SIZE),
+            computed("one of the two is required", "\"9.6 KB\""),
+            "The shared buffer as this much for every Gb/s of every port, rounded down to a byte. \
+            Broadcom's Trident 2 has 9.6 KB (the papers' usual way to size a switch).";
+        "queues_per_port" => queues_per_port: u8 = small_count(count(1, MAX_QUEUES_PER_PORT as u64)),
+            default("1"),
+            "Egress queues of every port; a packet's priority is its queue unless a classifier says \
+            otherwise.";
+        "policy" => policy: String = hand(Kind::Entry(POLICY_CATALOG)),
+            required("{ name = \"dt\", alpha = 0.5 }"),
+            "Who may occupy the buffer: a name, a table with `name` and parameters (section \
+            Policies), or the same in a line: `\"dt(alpha=0.5)\"`.";
+        "scheduler" => scheduler: Vec<Group> = hand(Kind::WordOrTables {
+            words: SchedulerName::WORDS, of: "groups", table: &SCHEDULER_GROUP,
+        }), default("\"round_robin\""),
+            "Which queue of a port sends next: a name, or a list of groups, highest first.";
+        "classifier" => classifier: Option<ClassifierSpec> = hand(Kind::Entry(CLASSIFIER_CATALOG)),
+            optional("{ name = \"elephant-trap\", short_queue = 0 }"),
+            "Which queue of its port a packet joins: a name, or a table with `name` and parameters \
+            (section Classifiers). Without it, what the policy brings along (an elephant trap, \
+            say), or the queue of the packet's priority.";
+        "ecn" => ecn: Option<EcnSpec> = hand(Kind::Table(&ECN)),
+            optional("{ kind = \"step\", threshold = \"91 KB\" }"),
+            "Congestion marking; without it, none.";
+        "uncharged_bytes" => uncharged_bytes: u32 = small_size(SMALL_SIZE_OR_ZERO), default("\"0 B\""),
+            "Bytes of every frame that are not charged to the buffer (link-layer overhead).";
+        "hardware" => hardware: HardwareSpec = hand(Kind::Table(&HARDWARE)),
+            optional("{ cell = \"208 B\", slices = 4 }"),
+            "What a chip does otherwise; without it, the ideal of the papers: bytes, one memory, \
+            instant thresholds.";
+        "pfc" => pfc: Option<PfcSpec> = hand(Kind::Table(&PFC)), optional("{ priorities = [3] }"),
+            "Priority flow control; without it every priority is lossy.";
+    }
+    also {
+        /// Total shared buffer B (bytes).
+        buffer_bytes: u64;
+        /// All parameters of the policy: those that the scenario gives, the rest from the registry
+        /// under the profile. An empty list of profiles is left out.
+        policy_params: Vec<(String, ParamValue)>;
+    }
+}
+
+table! {
+    struct OverrideKeys;
+    static SWITCH_OVERRIDE = "[[switch_override]]",
+        "What differs at some switches: `switches`, and any keys of [switch].";
+    keys {
+        "switches" -> switches: Vec<String> = names(Kind::Texts), required("\"spine*\""),
+            "Names, in which * stands for any characters and ? for one.";
+    }
+}
+
+table! {
+    struct GroupKeys;
+    static SCHEDULER_GROUP = "a group of switch.scheduler",
+        "Queues that take turns. Groups come highest first, and together name every queue exactly once.";
+    keys {
+        "queues" -> queues: Vec<u8> = small_counts(PRIORITIES), required("[1, 2]"),
+            "Queues of a port, numbered from 0.";
+        "discipline" -> discipline: DisciplineName = choice(Kind::Words(DisciplineName::WORDS)),
+            default("\"fifo\""),
+            "How they take turns.";
+        "weights" -> weights: Vec<u32> = small_counts(Kind::Counts { min: 1, max: u32::MAX as u64 }),
+            optional("[3, 1]"),
+            "Packets per round, one for each of `queues`.";
+        "quanta" -> quanta: Vec<u32> = small_sizes(Kind::Sizes), optional("[\"3 KB\", \"1500 B\"]"),
+            "Bytes per round, one for each of `queues`; at least one full packet.";
+    }
+}
+
+table! {
+    /// How congestion is marked.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct EcnSpec read as EcnKeys;
+    static ECN = "[switch.ecn]",
+        "Marking by the instantaneous length of a queue, by what the shared buffer has left, or by a rule of one's own (`docs/concepts/marking.md`).";
+    keys {
+        "kind" => kind: String = hand(Kind::Tag(MARKER_CATALOG)), required("\"step\""),
+            "The marking rule.";
+        "priorities" => priorities: Option<Vec<u8>> = small_counts(PRIORITIES), computed("every one", "[1]"),
+            "Priorities that are marked at all.";
+    }
+    also {
+        /// All parameters of the marking rule.
+        params: Params;
+    }
+}

@@ -1,0 +1,31 @@
+//! `[[workload]]`: what is sent. The keys of a kind are in the registry of workloads.
+
+use super::Kind;
+use super::declare::table;
+use super::kinds::TEXT;
+use bufferlab_params::Params;
+use bufferlab_workload::{WORKLOADS, Workload};
+use std::sync::Arc;
+
+table! {
+    /// Traffic.
+    #[derive(Clone, Debug)]
+    pub struct WorkloadSpec read as WorkloadKeys;
+    static WORKLOAD = "[[workload]]", "What is sent. All entries run at once.";
+    keys {
+        "kind" => kind: String = hand(Kind::Tag(&WORKLOADS)), required("\"poisson\""),
+            "What is sent.";
+        "class" => class: String = hand(TEXT), computed("the `kind`", "\"web_search\""),
+            "Name of its flows in tables and reports.";
+        "transport" -> carrier: String = text(TEXT), computed("the only entry", "\"dctcp\""),
+            "Name of the [[transport]] that carries it.";
+    }
+    also {
+        /// Index into [`Scenario::transports`](crate::Scenario::transports).
+        transport: u32;
+        /// All parameters of the kind, with what rules have filled in.
+        params: Params;
+        /// The traffic itself.
+        workload: Arc<dyn Workload>;
+    }
+}
