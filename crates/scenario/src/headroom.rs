@@ -1,5 +1,5 @@
-//! Which headroom a scenario's cables ask for: the model of [`bufferlab_units::headroom`] with what
-//! the network, its transports and its switches say.
+//! Headroom that the cables of a scenario need: the model of [`bufferlab_units::headroom`], applied
+//! to the network, its transports and its switches.
 
 use crate::model::{PfcSpec, Scenario, SwitchSpec, TransportSpec};
 use bufferlab_core::{BufferProfile, Direction, ParamValue};
@@ -17,7 +17,7 @@ pub(crate) struct PausingSwitch<'a> {
     pub(crate) uncharged_bytes: u32,
 }
 
-/// The sizes on the wire of packets that a transport sends with `priority`: smallest and largest.
+/// Sizes on the wire of packets that a transport sends with `priority`: smallest and largest.
 fn sizes(transport: &TransportSpec, priority: u8) -> Option<(u32, u32)> {
     let levels = transport.pias_thresholds_bytes.len();
     let of_data = |&first: &u8| (first..=first.saturating_add(levels as u8)).contains(&priority);
@@ -40,7 +40,8 @@ fn sizes(transport: &TransportSpec, priority: u8) -> Option<(u32, u32)> {
     }
 }
 
-/// The packets that hosts send with `priority`; of a priority that no transport names, all packets.
+/// Sizes of packets that hosts send with `priority`. If no transport names the priority, all
+/// packets count.
 fn packets(transports: &[&TransportSpec], priority: u8) -> Option<(u32, u32)> {
     let join = |one: (u32, u32), other: (u32, u32)| (one.0.min(other.0), one.1.max(other.1));
     let named = transports.iter().filter_map(|transport| sizes(transport, priority)).reduce(join);
@@ -54,8 +55,8 @@ fn packets(transports: &[&TransportSpec], priority: u8) -> Option<(u32, u32)> {
     })
 }
 
-/// The cable behind `port` of a switch, whose end is `end`, as the headroom of `priority` depends
-/// on it; `None` where the priority is lossy or nothing is ever sent.
+/// Cable behind `port` of a switch, with the facts that the headroom of `priority` depends on.
+/// `end` is the port's end of the cable. `None` if the priority is lossy or no packets are sent.
 pub(crate) fn paused_cable(
     topology: &Topology,
     transports: &[&TransportSpec],
@@ -88,8 +89,9 @@ pub(crate) fn paused_cable(
     })
 }
 
-/// What a policy with these parameters sets aside for each lossless ingress queue: the number of
-/// its port, else of the last profile that has one (bytes). `None`: it has no headroom.
+/// Headroom that a policy with these parameters sets aside for a lossless ingress queue (bytes).
+/// The last profile that covers the queue wins over the number of the port. `None`: the policy has
+/// no headroom.
 pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u8) -> Option<u64> {
     let find = |wanted: &str| params.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
     let general = match find("headroom")? {
@@ -107,8 +109,8 @@ pub(crate) fn configured(params: &[(String, ParamValue)], port: u16, priority: u
 }
 
 impl Scenario {
-    /// The cable behind `port` of a switch, as the headroom of `priority` depends on it; `None`
-    /// where the priority is lossy, or there is no such port.
+    /// Cable behind `port` of a switch, with the facts that the headroom of `priority` depends on.
+    /// `None` if the priority is lossy, or there is no such port.
     #[must_use]
     pub fn paused_cable(&self, switch: u32, port: u16, priority: u8) -> Option<PausedCable> {
         let spec: &SwitchSpec = self.switches.get(switch as usize)?;
@@ -123,8 +125,8 @@ impl Scenario {
         paused_cable(&self.topology, &transports, switch, (port, end), priority)
     }
 
-    /// What `switch` sets aside for the ingress queue of `port` and `priority` (bytes); `None`: its
-    /// policy knows no headroom.
+    /// Headroom that `switch` sets aside for the ingress queue of `port` and `priority` (bytes).
+    /// `None`: its policy has no headroom.
     #[must_use]
     pub fn configured_headroom(&self, switch: u32, port: u16, priority: u8) -> Option<u64> {
         configured(&self.switches.get(switch as usize)?.policy_params, port, priority)

@@ -11,29 +11,30 @@ use bufferlab_document::setting::{Setting, command_line_value};
 use bufferlab_document::{LoadError, Problem};
 use std::path::{Path, PathBuf};
 
-/// What the changes behind a file are called where errors name a file ([`crate::Problem::file`]).
+/// Name in error messages, instead of a file, of changes from the command line
+/// ([`crate::Problem::file`]).
 pub const COMMAND_LINE: &str = "set on the command line";
 
-/// Most files that a scenario extends, one by the other.
+/// Most files in a chain of `extends`.
 pub(crate) const EXTENDS_MAX: usize = 32;
 
 /// A scenario that can run.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What enters a driver.
+    /// The scenario for a driver.
     pub scenario: Scenario,
-    /// The scenario as TOML with every default written out. It loads to the same scenario, provided
-    /// that [`Self::inputs`] lie beside it.
+    /// The scenario as TOML with every default written out. It loads to an equal scenario if
+    /// [`Self::inputs`] are in the same folder.
     pub resolved: String,
-    /// Files that it refers to, under the names that [`Self::resolved`] uses.
+    /// Files that the scenario refers to, under the names in [`Self::resolved`].
     pub inputs: Vec<InputFile>,
     /// "Check before you trust the numbers."
     pub warnings: Vec<Problem>,
-    /// The variant that it was loaded as, if that is more than a policy's name.
+    /// The variant, if it is more than the name of a policy.
     pub variant: Option<VariantName>,
 }
 
-/// What a run is called in a comparison, and what that stands for.
+/// Name of a run in a comparison, and the variant behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariantName {
     /// [`Variant::label`].
@@ -42,23 +43,22 @@ pub struct VariantName {
     pub text: String,
 }
 
-/// What changes a scenario behind its files, in this order.
+/// Changes of a scenario after its files, in this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Changes<'a> {
     /// Dotted keys and TOML values, where a bare word stands for a string.
     pub overrides: &'a [(String, String)],
-    /// A policy, with what else it brings.
+    /// A policy, with its other changes.
     pub variant: Option<&'a Variant>,
-    /// As the first ones.
+    /// More changes, in the form of [`Self::overrides`].
     pub then: &'a [(String, String)],
 }
 
 /// Loads a scenario file.
 ///
-/// `overrides` are applied after everything that the file extends, in order: a dotted key and a
-/// TOML value, where a bare word stands for a string: `("switch.policy", "abm")`,
-/// `("workload.0.load", "0.8")`, `("transport.dctcp.min_rto", "1 ms")` (entries of a list by number
-/// or by name).
+/// `overrides` are applied after all extended files, in order. Each is a dotted key and a TOML
+/// value; a bare word is a string: `("switch.policy", "abm")`, `("workload.0.load", "0.8")`. A
+/// number or a name selects an entry of a list: `("transport.dctcp.min_rto", "1 ms")`.
 ///
 /// # Errors
 /// Everything that is wrong, as far as one pass can tell.
@@ -158,7 +158,7 @@ fn finish(
 ) -> Result<Loaded, LoadError> {
     let Some(mut root) = root else { return Err(context.into_error(name)) };
     change(&mut context, &mut root);
-    // What is no file has a name in brackets, such as <stdin>.
+    // A source that is no file has a name in brackets, such as <stdin>.
     let brackets = ['<', '>'];
     let stem = path.file_stem().map_or_else(
         || "scenario".to_owned(),

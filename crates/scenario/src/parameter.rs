@@ -1,5 +1,4 @@
-//! Values of parameters as text outside of scenario files: typed on a command line, or shown as one
-//! would type them.
+//! Values of parameters as text outside of scenario files, for command lines and for display.
 
 use crate::quantity::{
     Dimension, QuantityError, format_rate, format_size, format_time, parse_rate, parse_size, parse_time,
@@ -7,18 +6,18 @@ use crate::quantity::{
 use bufferlab_params::{AUTO, ParamKind, ParamValue, Word};
 use std::fmt;
 
-/// Why a text is no value of a parameter.
+/// Reason why a text is no value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterTextError {
-    /// It is not the quantity that it should be.
+    /// Not a quantity of this dimension.
     Quantity(QuantityError, Dimension),
-    /// It is no number.
+    /// Not a number.
     Number,
-    /// It is no whole number.
+    /// Not a whole number.
     Count,
-    /// It is neither `true` nor `false`.
+    /// Neither `true` nor `false`.
     Flag,
-    /// It is none of these words.
+    /// None of these words.
     Word(&'static [Word]),
     /// Values of this kind are tables, which have their place in scenario files.
     Table,

@@ -37,8 +37,9 @@ pub fn json_schema() -> Value {
     })
 }
 
-/// The definition of a registry's entries: a name, a name with parameters in brackets, or for every
-/// entry a table with its parameters. Without `name`, what a base file says is meant.
+/// Definition of the entries of a registry: a name, a name with parameters in brackets, or for
+/// every entry a table with its parameters. A table without `name` changes the entry of a base
+/// file.
 fn entries(catalog: &'static dyn Catalog) -> Value {
     let cards = catalog.cards(false);
     let names: Vec<_> = cards.iter().flat_map(Card::names).collect();

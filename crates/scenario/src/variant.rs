@@ -5,7 +5,7 @@
 //! ecn: dt(alpha=0.5) + ecn.threshold=30 KB
 //! ```
 //!
-//! Whoever names what is compared reads it here: the command line, experiments, Python.
+//! The command line, experiments and Python read variants here.
 //!
 //! ```
 //! use bufferlab_scenario::Variant;
@@ -33,7 +33,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-/// What a variant is called where errors name a file ([`crate::Problem::file`]).
+/// Name of a variant in error messages, instead of a file ([`crate::Problem::file`]).
 pub const A_VARIANT: &str = "a variant";
 
 /// The longest label that is made of a variant's text (characters).
@@ -42,7 +42,7 @@ const LONGEST_LABEL: usize = 60;
 const LONGEST_WRITTEN_LABEL: usize = 40;
 /// The longest name of a folder (bytes): file systems take 255, and other names are put before it.
 const LONGEST_FOLDER: usize = 100;
-/// What a label may not have, because it begins something else.
+/// Characters that a label may not have, because they begin something else.
 const NOT_IN_A_LABEL: &[char] = &['(', ')', '=', '+', ',', '[', ']', '{', '}', '"', '\''];
 
 /// A policy with parameters, perhaps with other changes, under a name.
@@ -52,7 +52,7 @@ pub struct Variant {
     written: String,
     named: Option<String>,
     policy: &'static PolicyInfo,
-    /// Where the policy stands.
+    /// Place of the policy in `written`.
     policy_at: Range<usize>,
     parameters: Vec<Change>,
     changes: Vec<Change>,
@@ -159,7 +159,7 @@ impl Variant {
         Ok(variant)
     }
 
-    /// Its name in tables and charts: what stands before the colon, else the whole of it.
+    /// Name in tables and charts: the text before the colon, else the whole variant.
     #[must_use]
     pub fn label(&self) -> String {
         if let Some(label) = &self.named {
@@ -172,7 +172,7 @@ impl Variant {
         }
     }
 
-    /// A name for a folder that says the same as the label, as far as every file system has it:
+    /// Name for a folder, made of the label with characters that every file system accepts:
     /// letters, digits and a few signs.
     #[must_use]
     pub fn folder(&self) -> String {
@@ -186,7 +186,7 @@ impl Variant {
         }
         name.truncate(LONGEST_FOLDER);
         let name = name.trim_matches(['-', '.']);
-        // Folders of seeds, and of nothing at all, have a meaning of their own.
+        // A folder called `seed-…` holds a run, and an empty name is no folder.
         if name.is_empty() || name.starts_with("seed-") { format!("variant-{name}") } else { name.to_owned() }
     }
 
@@ -208,8 +208,8 @@ impl Variant {
         parameters.chain(self.changes.iter().map(|change| full_path(&change.key).unwrap_or_default()))
     }
 
-    /// The keys that it sets, for a document that says the policy of every variant whole: the
-    /// policy starts afresh, whatever a scenario says of it. All of it stands at `origin` in
+    /// Keys that the variant sets, for a document that names the whole policy of every variant. The
+    /// policy starts afresh, whatever the scenario says. All keys have their place at `origin` in
     /// `source`.
     #[must_use]
     pub fn settings(&self, origin: Origin, source: Option<&Source>) -> Vec<Setting> {
@@ -224,7 +224,8 @@ impl Variant {
         std::iter::once(policy).chain(others).map(setting).collect()
     }
 
-    /// Lays it over a scenario: its own policy keeps its parameters, another one starts afresh.
+    /// Applies the variant to a scenario. The scenario's own policy keeps its parameters; another
+    /// policy starts afresh.
     pub(crate) fn apply(&self, context: &mut Context, root: &mut Item) {
         let source = context.add_source(A_VARIANT, &self.written, Path::new(""));
         let place = |range: &Range<usize>| Origin { source, start: range.start, end: range.end };
@@ -256,7 +257,7 @@ impl Variant {
         self.paths().zip(self.parameters.iter().chain(&self.changes))
     }
 
-    /// What can be said of it without a scenario.
+    /// Checks that need no scenario.
     fn check(&self) -> Result<(), Mistake> {
         let wrong = |at: &Range<usize>, message: String, help: &str| {
             Err(Mistake::new(&self.written, at.clone(), message, help))
@@ -330,7 +331,7 @@ fn own_policy(root: &Item) -> Option<String> {
     }
 }
 
-/// What stands before a colon, and where the rest begins.
+/// Splits off the label before the colon; also returns where the rest begins.
 fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
     let Some(colon) = written.find(':') else { return Ok((None, 0)) };
     let part = Part::of(written, 0..colon);

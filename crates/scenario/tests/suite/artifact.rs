@@ -1,4 +1,4 @@
-//! Which keys have another default in the profile `artifact`?
+//! Keys with another default in the profile `artifact`.
 
 use bufferlab_params::ParamValue;
 use bufferlab_scenario::{Loaded, TelemetryPath, TelemetryScope, load, load_text};
@@ -14,7 +14,7 @@ fn text(profile: &str, transport: &str) -> String {
     )
 }
 
-/// The same, read.
+/// Loads [`text`].
 fn loaded(profile: &str, transport: &str) -> Loaded {
     load_text(Path::new("profile.toml"), &text(profile, transport), &[]).expect("it loads")
 }

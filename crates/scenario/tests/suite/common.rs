@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Helpers of several tests.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use bufferlab_scenario::{Loaded, load};
@@ -43,7 +43,7 @@ pub(crate) fn shipped_with(name: &str, overrides: &[(&str, &str)]) -> Loaded {
     load(&path, &owned(overrides)).unwrap_or_else(|error| panic!("{name}: {}", render(&error)))
 }
 
-/// Writes the resolved text and its inputs to a folder of their own and loads them.
+/// Writes the resolved text and its inputs to a new folder and loads them.
 pub(crate) fn reload(loaded: &Loaded) -> Loaded {
     let folder = tempfile::tempdir().expect("a folder");
     for input in &loaded.inputs {

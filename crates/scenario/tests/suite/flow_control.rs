@@ -1,4 +1,4 @@
-//! What the keys of flow control mean: defaults that follow from the switch, keys that switch
+//! Meaning of the keys of flow control: defaults that follow from the switch, keys that switch
 //! things off, storms and routes by name.
 
 use crate::common::{SCENARIOS, assert_round_trip, owned, render, shipped_with};
@@ -107,7 +107,7 @@ fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_
     let of = |policy: &str| headroom_of(&shipped_with("lossless.toml", &[("switch.policy", policy)]), 0);
     assert_eq!(of("sonic-dt"), of("sonic-dt(headroom=auto)"));
     assert_eq!(of("sonic-dt"), ParamValue::Bytes(needed.bytes()));
-    // A longer cable: its port has a number of its own.
+    // A longer cable: its port has another number.
     let change = ("topology.change", "[{ link = \"h1-switch\", delay = \"20 us\" }]");
     let long = shipped_with("lossless.toml", &[auto[0], change]);
     assert_round_trip(&long);
@@ -115,7 +115,7 @@ fn automatic_headroom_is_what_the_cables_of_a_switch_need_and_the_resolved_file_
     let more = long.scenario.paused_cable(0, 1, 1).expect("it is lossless").headroom().bytes();
     assert_eq!((list[0], list[1]), (needed.bytes(), more));
     assert!(more > needed.bytes() + 40_000, "{more}");
-    // Nothing is lossless: nothing is needed.
+    // Without lossless priorities, no headroom is needed.
     let off = shipped_with("lossless.toml", &[auto[0], ("switch.pfc.enabled", "false")]);
     assert_eq!(headroom_of(&off, 0), ParamValue::Bytes(0));
 }
@@ -200,7 +200,7 @@ fn profiles_are_tables_whose_dynamic_th_is_a_power_of_two() {
     assert_eq!(*found, ParamValue::Profiles(vec![lossless, lossy].into()));
 }
 
-/// What is said of a shipped scenario with overrides that make no sense.
+/// Warnings about a shipped scenario with overrides that make no sense.
 fn refused(name: &str, overrides: &[(&str, &str)]) -> String {
     let error = load(&Path::new(SCENARIOS).join(name), &owned(overrides)).expect_err("it makes no sense");
     // Without the frame, and in one line.

@@ -1,5 +1,4 @@
-//! Files that somebody else wrote: what they may not do to the reader of an error, or to the folder
-//! next door.
+//! Files from strangers: they must not harm the reader of an error, or the folder next door.
 
 use crate::common::{owned, render};
 use bufferlab_scenario::{LoadError, load, load_text};
@@ -60,7 +59,7 @@ fn a_mistake_in_a_line_of_any_length_is_drawn() {
     }
 }
 
-/// The scenario of `text` in a file of its own, `name` in `folder`.
+/// Loads `text` from a separate file, `name` in `folder`.
 fn loaded_from(folder: &Path, name: &str, text: &str) -> Result<(), LoadError> {
     let path = folder.join(name);
     std::fs::write(&path, text).expect("writable");
@@ -72,7 +71,7 @@ fn said(outcome: Result<(), LoadError>) -> String {
     render(&outcome.expect_err("it was to be refused")).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Every host without a cable is an error of its own.
+/// Every host without a cable is a separate error.
 #[test]
 fn of_very_many_errors_the_first_are_told_and_the_others_counted() {
     let one = "kind = \"single_switch\"\nhosts = 2\nrate = \"10 Gb/s\"\ndelay = \"1 us\"\n";

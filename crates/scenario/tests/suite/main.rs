@@ -1,4 +1,4 @@
-//! What the scenario format accepts, means and refuses.
+//! Tests of the scenario format: accepted files, their meaning, refused files.
 
 mod artifact;
 mod common;

@@ -1,4 +1,4 @@
-//! What the keys of a scenario mean in numbers.
+//! Meaning of the keys of a scenario, in numbers.
 
 use crate::common::shipped_with;
 use bufferlab_core::mark::{BufferAware, Moment, Scope, Step, Watch};

@@ -61,8 +61,8 @@ fn mistakes_on_the_command_line_show_the_command_line() {
     }
 }
 
-/// What no switch can do, or would do to no effect. The switch has 400 KB, eight ports and one
-/// queue per port.
+/// Settings that no switch can follow, or only without effect. The switch has 400 KB, eight ports
+/// and one queue per port.
 #[test]
 fn parameters_of_policies_that_make_no_sense_are_refused_with_the_reason() {
     let star = Path::new(SCENARIOS).join("star-incast.toml");
@@ -157,8 +157,7 @@ fn every_suspicious_setting_is_shown_once_with_place_reason_and_advice() {
     }
 }
 
-/// Marks that nobody sees are a mistake where they were written last, and a comparison where the
-/// transports were.
+/// Unused marks are a mistake if they were written last, and a comparison if the transports were.
 #[test]
 fn marks_in_vain_are_shown_where_they_were_meant() {
     let count = |scenario: &str, overrides: &[(&str, &str)]| {
@@ -176,8 +175,7 @@ fn marks_in_vain_are_shown_where_they_were_meant() {
     assert_eq!(count("dumbbell.toml", &both), 1);
 }
 
-/// Whatever is done to a scenario, the loader answers: it neither panics nor refuses without a
-/// reason.
+/// The loader answers to any change of a scenario: it neither panics nor refuses without a reason.
 #[test]
 fn no_mutilated_scenario_makes_the_loader_panic() {
     let junk = [

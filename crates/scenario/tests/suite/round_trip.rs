@@ -15,7 +15,7 @@ fn every_shipped_scenario_loads_without_warnings_and_survives_the_round_trip() {
         assert!(loaded.warnings.is_empty(), "{file}: {:?}", loaded.warnings);
         assert_eq!(format!("{}.toml", loaded.scenario.name), file);
         assert_round_trip(&loaded);
-        // What is written out, and was not before, is no reason to be suspicious.
+        // A default that is written out is no reason for a warning.
         let again = reload(&loaded);
         assert!(again.warnings.is_empty(), "{file}: {:?}", again.warnings);
     }
@@ -259,7 +259,7 @@ fn overridden(switch: &str, of: &str, over: &str) -> String {
     )
 }
 
-/// What a switch or an override may say: in one of both places or in both.
+/// Keys of a switch or an override: in one of both places or in both.
 const SAYINGS: [&str; 17] = [
     "",
     "hardware = { slices = 1 }",

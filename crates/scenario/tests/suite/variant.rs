@@ -1,4 +1,4 @@
-//! Variants: what their text means, what it does to a scenario, and what is said of mistakes.
+//! Variants: the meaning of their text, their effect on a scenario, and messages about mistakes.
 
 use crate::common::{SCENARIOS, owned, render, shipped_with};
 use bufferlab_core::POLICIES;
