@@ -1,6 +1,6 @@
 //! The scenario format as data: every table, key, kind, default and explanation, in one place.
 //!
-//! The reader looks keys up here (and so knows which ones exist), the JSON Schema and the reference
+//! The reader looks keys up here, and so knows which keys exist. The JSON Schema and the reference
 //! in `docs/reference/scenarios.md` are generated from here, so the three cannot drift apart.
 
 mod catalogs;
@@ -40,7 +40,7 @@ use bufferlab_document::context::MovedKey;
 pub(crate) use bufferlab_document::spec::{Kind, TableSpec, Variant, Wanted};
 use bufferlab_document::tree::Merging;
 
-/// What holds when one scenario extends another, beside its tables.
+/// Rules for merging a scenario with one that it extends, beside its tables.
 pub(crate) static MERGING: Merging = Merging {
     alternatives: &[
         &["buffer", "buffer_per_port_per_gbps"],
@@ -56,7 +56,7 @@ pub(crate) static TABLES: &[&TableSpec] = &[
     &OUTPUT,
 ];
 
-/// Keys of old spellings.
+/// Keys with old spellings, and the new ones.
 pub(crate) static MOVED: &[MovedKey] = &[
     transport_key("dctcp_gain", "congestion_control = { name = \"dctcp\", gain = \"1/16\" }"),
     transport_key("dctcp_initial_alpha", "congestion_control = { name = \"dctcp\", initial_alpha = 1.0 }"),

@@ -7,11 +7,11 @@
 //!                                        └─► LoadError: every mistake, with file, line, key and advice
 //! ```
 //!
-//! Reading by declaration is `bufferlab-document`'s; here is the declaration, and what is judged of
-//! more than one value.
+//! `bufferlab-document` reads a document by its declaration. This crate has the declaration, and
+//! the checks of more than one value.
 //!
-//! The format is data ([`json_schema`], [`REFERENCE_PAGES`]): the reader, the JSON Schema for editors
-//! and the reference in `docs/reference/scenarios` come from one list of keys.
+//! The format is data ([`json_schema`], [`REFERENCE_PAGES`]). The reader, the JSON Schema for
+//! editors and the reference in `docs/reference/scenarios` come from one list of keys.
 
 mod format;
 mod headroom;

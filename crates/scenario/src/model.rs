@@ -44,7 +44,7 @@ impl PfcSpec {
         if self.ports.is_empty() || self.ports.contains(&port) { self.mask() } else { 0 }
     }
 
-    /// The same for each of so many ports; empty if it is the same for all.
+    /// Lossless priorities of each port, as masks; empty if all ports have the same.
     #[must_use]
     pub fn masks_by_port(&self, ports: usize) -> Vec<u32> {
         if self.ports.is_empty() {
@@ -61,20 +61,20 @@ impl Default for HardwareSpec {
     }
 }
 
-/// Which queue of its port a packet joins.
+/// Rule that chooses the queue of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassifierSpec {
     /// Registry name.
     pub name: String,
-    /// All of its parameters.
+    /// All parameters of the classifier.
     pub params: Params,
 }
 
 impl ClassifierSpec {
-    /// The classifier of a switch with so many queues per port.
+    /// Builds the classifier for a switch.
     ///
     /// # Errors
-    /// If none is called so any more, or a parameter does not fit the switch.
+    /// If the classifier is no longer registered, or a parameter does not fit the switch.
     pub fn classifier(&self, queues_per_port: usize) -> Result<Classifier, BuildError> {
         let info = find_classifier(&self.name).ok_or_else(|| BuildError {
             param: "name",
@@ -85,10 +85,10 @@ impl ClassifierSpec {
 }
 
 impl EcnSpec {
-    /// The marker of a switch.
+    /// Builds the marker for a switch.
     ///
     /// # Errors
-    /// If no rule is called so any more, or a parameter does not fit the switch.
+    /// If the rule is no longer registered, or a parameter does not fit the switch.
     pub fn marker(&self, shape: &SwitchShape) -> Result<Marker, BuildError> {
         let info = find_marker(&self.kind).ok_or_else(|| BuildError {
             param: "kind",
@@ -102,52 +102,54 @@ impl EcnSpec {
     }
 }
 
-/// What a flow may send before the first ACK.
+/// Bytes that a flow may send before the first ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// So many segments.
+    /// A number of segments.
     Segments(u32),
-    /// One product of the host's rate and the base round trip, rounded up to a segment.
+    /// The bandwidth-delay product of the host's rate and the base round trip, rounded up to a
+    /// segment.
     BandwidthDelay,
     /// The whole flow.
     Whole,
 }
 
-/// What a transport over RDMA has beside what it shares with TCP.
+/// Settings that a transport over RDMA has beside those that it shares with TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RdmaSpec {
-    /// How losses are repaired.
+    /// Repair of losses.
     pub recovery: Recovery,
-    /// Not more than a bandwidth-delay product is in flight, whatever the congestion control
+    /// Limits the bytes in flight to a bandwidth-delay product, whatever the congestion control
     /// allows.
     pub window_limit: bool,
-    /// `None`: losses that the receiver cannot report are never repaired.
+    /// Time without an acknowledgement after which a message is sent again. `None`: losses that the
+    /// receiver cannot report are never repaired.
     pub retransmission_timeout: Option<Time>,
-    /// Go-back-N repeats a negative acknowledgement after this time; `None`: one per gap.
+    /// Time after which go-back-N repeats a negative acknowledgement; `None`: one per gap.
     pub nack_interval: Option<Time>,
-    /// How receivers report marks.
+    /// Report of marks by receivers.
     pub notification: Notification,
-    /// A segment that waited for the card delays those after it.
+    /// Whether a segment that waited for the NIC delays those after it.
     pub strict_pace: bool,
-    /// A message is complete when its last ACK reaches the sender, not when its last byte reaches
-    /// the receiver.
+    /// Whether a message is complete when its last ACK reaches the sender, not when its last byte
+    /// reaches the receiver.
     pub ends_at_sender: bool,
-    /// Bytes of every segment that count in the slowdown's ideal beside its payload.
+    /// Bytes per segment, beside the payload, in the slowdown's ideal.
     pub ideal_header_bytes: u32,
 }
 
 /// Connections that stay open between messages. Each carries one message at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PersistentSpec {
-    /// Most connections from one host to another; a message that finds all of them busy waits for
-    /// the first that is not. `None`: it opens another one.
+    /// Most connections from one host to another. If all are busy, a message waits for the first
+    /// free one. `None`: no limit; a message opens another connection.
     pub connections_per_pair: Option<u32>,
-    /// Whether a connection that was idle for longer than its timeout begins with the initial
+    /// Whether a connection that was idle for longer than its timeout starts with the initial
     /// window again (RFC 5681 section 4.1).
     pub idle_restart: bool,
 }
 
-/// Sends by the clock, without feedback.
+/// Sending by the clock, without feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
     /// Rate on the wire while a flow sends, headers included.
@@ -157,7 +159,7 @@ pub struct Pacing {
 }
 
 choices! {
-    /// Who carries the workloads where hosts are real.
+    /// Programs that carry the workloads between real hosts.
     #[derive(Default)]
     pub enum Applications {
         #[default]
@@ -167,7 +169,7 @@ choices! {
 }
 
 choices! {
-    /// Whose slice of a memory stores a packet.
+    /// Port whose slice of a memory stores a packet.
     pub enum SliceBy {
         Egress = "egress": "that of the port which it leaves through: a memory of its own for each group of ports",
         Ingress = "ingress": "that of the port which it came from, as chips do: ingress queues are accounted there, egress queues in every slice",
@@ -175,7 +177,7 @@ choices! {
 }
 
 choices! {
-    /// What a pause or resume frame says that had to wait for its link.
+    /// Content of a pause or resume frame that had to wait for its link.
     pub enum PauseFrames {
         Latest = "latest": "what holds when it begins to leave, for all priorities at once, as switches with one register of states per port send it",
         Each = "each": "the change that caused it, one frame for each, one behind the other, as ns-3 queues them; small packets can cause them faster than they leave",
@@ -183,7 +185,7 @@ choices! {
 }
 
 choices! {
-    /// Which of several events of links at one instant goes first.
+    /// Order of link events at the same instant.
     #[derive(Default)]
     pub enum TieOrder {
         #[default]
@@ -210,7 +212,7 @@ impl WorkloadSpec {
     }
 }
 
-/// The same kind with the same parameters: what it sends follows from them.
+/// Workloads are equal if class, transport, kind and parameters are: the traffic follows from them.
 impl PartialEq for WorkloadSpec {
     fn eq(&self, other: &Self) -> bool {
         self.class == other.class
@@ -251,7 +253,7 @@ choices! {
 }
 
 choices! {
-    /// Whose length a switch reports to transports that use telemetry. Bytes sent are always those
+    /// Queue length that a switch reports to transports with telemetry. Bytes sent are always those
     /// of the port.
     #[derive(Default)]
     pub enum TelemetryScope {
@@ -262,7 +264,7 @@ choices! {
 }
 
 choices! {
-    /// Which packets collect what switches report.
+    /// Packets that collect the reports of switches.
     #[derive(Default)]
     pub enum TelemetryPath {
         #[default]
@@ -272,7 +274,7 @@ choices! {
 }
 
 choices! {
-    /// A limit of what a queue pair has in flight.
+    /// Limit of the bytes that a queue pair has in flight.
     #[derive(Default)]
     pub enum WindowLimit {
         #[default]
@@ -282,7 +284,7 @@ choices! {
 }
 
 choices! {
-    /// How marks are reported to the sender of a queue pair.
+    /// Report of marks to the sender of a queue pair.
     pub enum MarkReport {
         Frames = "frames": "in frames of their own, 12 B longer than an ACK, at most one per `notification_interval` and message",
         Acks = "acks": "on ACKs",
@@ -290,7 +292,7 @@ choices! {
 }
 
 choices! {
-    /// When a message of a queue pair is complete.
+    /// Completion of a message of a queue pair.
     #[derive(Default)]
     pub enum Completion {
         #[default]

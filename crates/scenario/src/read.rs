@@ -1,5 +1,5 @@
-//! The merged file as a [`Scenario`]: section by section, with every check that needs more than one
-//! value.
+//! Reads the merged file into a [`Scenario`]: section by section, with every check that needs more
+//! than one value.
 
 mod changes;
 mod congestion;
@@ -38,17 +38,17 @@ use crate::tree::Item;
 use bufferlab_core::Profile;
 use silent::Sight;
 
-/// What reading yields: the scenario, its resolved text, the files that it refers to.
+/// Result of reading: the scenario, its resolved text, and the files that it refers to.
 pub(crate) struct Read {
     pub(crate) scenario: Scenario,
     pub(crate) resolved: String,
     pub(crate) inputs: Inputs,
 }
 
-/// Bytes of a name: with what is added to it, file systems take it as the name of a folder.
+/// Most bytes of a name. With a suffix, file systems still accept it as the name of a folder.
 pub(crate) const NAME_BYTES_MAX: usize = 120;
 
-/// What is wrong with the name of a scenario, which becomes the name of a folder and never a path.
+/// Complaint about the name of a scenario, which becomes the name of a folder and never a path.
 fn unfit_name(name: &str) -> Option<Complaint> {
     let expected = "expected a name, for folders and titles";
     if name.trim().is_empty() {
@@ -67,8 +67,8 @@ fn unfit_name(name: &str) -> Option<Complaint> {
 
 /// Reads the root table. `None` when anything is wrong; the context knows what.
 ///
-/// Sections are read even if earlier ones failed, as far as they can be judged alone, so that one
-/// run shows as many mistakes as possible.
+/// Sections are read even if earlier ones failed, as far as they can be judged alone. So one run
+/// shows as many mistakes as possible.
 pub(crate) fn scenario(context: &Context, root: &Item, default_name: &str) -> Option<Read> {
     let inputs = Inputs::default();
     let mut reader = Reader::open(context, &ROOT, String::new(), Some(root))?;

@@ -1,4 +1,4 @@
-//! What the format's names come from.
+//! Registries that names in the format refer to.
 
 use bufferlab_core::policy::REGISTRY;
 use bufferlab_core::{CLASSIFIERS, MARKERS};

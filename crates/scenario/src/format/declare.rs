@@ -1,5 +1,5 @@
-//! Declares a table of the format once: its keys for the reader, the schema and the reference, the
-//! struct that drivers use, and what reads plain values into it.
+//! Declares a table of the format once. The declaration generates the keys for the reader, the
+//! schema and the reference, the struct that drivers use, and the reader of plain values.
 //!
 //! ```text
 //! table! {
@@ -12,18 +12,24 @@
 //! }
 //! ```
 //!
-//! A key names, in this order: itself, its field and the field's type, the getter of
-//! [`crate::reader::Reader`] with the kind of value, its presence (`required(example)`,
-//! `default(value)`, `optional(example)`, `computed(rule, example)`), and its documentation, which
-//! the field shares. A field whose presence is `optional` or `computed` is an `Option`.
+//! A key names, in this order:
 //!
-//! The getter `hand` reads nothing: the section's file in `read/` does, and sets the field. A key
-//! without a field is read there, too. `also` lists fields that several keys make. A field that
-//! nobody sets makes `complete` yield `None`.
+//! - itself,
+//! - its field and the field's type,
+//! - the getter of [`crate::reader::Reader`] with the kind of value,
+//! - its presence: `required(example)`, `default(value)`, `optional(example)` or
+//!   `computed(rule, example)`,
+//! - its documentation, which the field shares.
 //!
-//! A section may make something else of a value: `"failed" -> failed: bool = …` reads the key for
-//! it, and the struct has no such field. A table whose values all become something else, such as a
-//! type of another crate, has no struct: it begins with `struct ChangeKeys;`.
+//! A field whose presence is `optional` or `computed` is an `Option`. `also` lists fields that
+//! several keys make. `complete` yields `None` as long as a field is not set.
+//!
+//! The getter `hand` reads nothing: the section's file in `read/` reads the key and sets the field.
+//! That file also reads keys without a field.
+//!
+//! A value may be an ingredient only: `"failed" -> failed: bool = …` reads the key for the section,
+//! and the struct has no such field. A table that has only ingredients, for a type of another
+//! crate, begins with `struct ChangeKeys;` and has no struct for drivers.
 
 macro_rules! table {
     (
@@ -75,7 +81,7 @@ macro_rules! table {
         }
         $(also { $($also:ident: $Also:ty;)* })?
     ) => {
-        /// What has been read of the table so far; `None`: nothing yet, or a wrong value.
+        /// Values of the table so far; `None`: not read yet, or a wrong value.
         #[derive(Clone, Debug)]
         pub(crate) struct $Read {
             $($(pub(crate) $value: Option<$Value>,)?)+
@@ -103,7 +109,7 @@ macro_rules! table {
     };
 }
 
-/// The value of one key: absent ones without a default are `Some(None)`.
+/// The value of one key. An absent key without a default is `Some(None)`.
 macro_rules! plain {
     ($field:ident, $reader:ident, hand, $presence:ident, $key:literal) => {
         None

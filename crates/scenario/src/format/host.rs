@@ -8,7 +8,7 @@ use bufferlab_params::Choice;
 use bufferlab_units::Time;
 
 table! {
-    /// How hosts send.
+    /// Network cards and applications of the hosts.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct HostSpec read as HostKeys;
     static HOST = "[host]", "How hosts send.";
@@ -26,7 +26,7 @@ table! {
 }
 
 table! {
-    /// What is recorded.
+    /// Series and tables that a run records.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct OutputSpec read as OutputKeys;
     static OUTPUT = "[output]", "What is recorded.";

@@ -64,7 +64,7 @@ table! {
         switches: Vec<SwitchSpec>;
         /// Transports by name; workloads refer to them by index.
         transports: Vec<TransportSpec>;
-        /// What is sent.
+        /// Traffic that the hosts send.
         workloads: Vec<WorkloadSpec>;
     }
 }

@@ -87,7 +87,7 @@ table! {
 }
 
 table! {
-    /// How congestion is marked.
+    /// Congestion marking of a switch.
     #[derive(Clone, Debug, PartialEq)]
     pub struct EcnSpec read as EcnKeys;
     static ECN = "[switch.ecn]",

@@ -163,12 +163,12 @@ table! {
         /// Parameters of the congestion control, by the registry's names; those that a rule
         /// computes are left out.
         control_params: Vec<(String, ParamValue)>;
-        /// When packets are sent that no congestion control holds back; `Some` for `none` only.
+        /// Send times without congestion control; `Some` only for `none`.
         pacing: Option<Pacing>;
         /// `None`: TCP, or open loop.
         rdma: Option<RdmaSpec>;
-        /// Whether messages between two hosts use connections that stay open; `None`: every flow
-        /// has one of its own.
+        /// Connections that stay open between the messages of two hosts. `None`: every flow has a
+        /// new connection.
         persistent: Option<PersistentSpec>;
     }
 }

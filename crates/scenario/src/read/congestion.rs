@@ -1,4 +1,4 @@
-//! `[[transport]]`: its congestion control, and what depends on which one it is.
+//! `[[transport]]`: its congestion control, and the keys that depend on the control.
 
 use super::named::{self, Chosen, Named};
 use crate::context::Complaint;
@@ -8,12 +8,12 @@ use bufferlab_params::{ParamValue, Profile};
 use bufferlab_transport::{CONTROLS, CongestionControlInfo, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
 
-/// What a transport's `congestion_control` is.
+/// The `congestion_control` of a transport.
 #[derive(Debug)]
 pub(crate) struct ControlChoice(Named<CongestionControlInfo>);
 
 impl ControlChoice {
-    /// Its name; `"none"` for open loop.
+    /// Name of the control; `"none"` for open loop.
     pub(crate) fn name(&self) -> &'static str {
         match &self.0 {
             Named::Entry(chosen) => chosen.info.name,
@@ -34,7 +34,7 @@ impl ControlChoice {
         }
     }
 
-    /// Its parameters.
+    /// Parameters of the control.
     pub(crate) fn values(&self) -> Vec<(String, ParamValue)> {
         match &self.0 {
             Named::Entry(chosen) => chosen.values(),
@@ -43,7 +43,7 @@ impl ControlChoice {
     }
 }
 
-/// Reads it; `None` if something that was written is wrong.
+/// Reads `congestion_control`; `None` if the value is wrong.
 pub(crate) fn read(reader: &mut Reader<'_>, profile: Profile) -> Option<ControlChoice> {
     let named = named::read_or_word(reader, "congestion_control", &CONTROLS, &[UNRESPONSIVE], profile)?;
     if let Named::Entry(chosen) = &named {
@@ -52,8 +52,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, profile: Profile) -> Option<ControlC
     Some(ControlChoice(named))
 }
 
-/// Parameters that contradict each other do so on any path: the control is configured for a common
-/// one.
+/// Parameters that contradict each other do so on any path, so the control is configured for a
+/// common one.
 fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlInfo>) -> Option<()> {
     let error = match chosen.info.configure(&chosen.params, &TcpConfig::default()) {
         Ok(_) => return Some(()),
@@ -67,8 +67,8 @@ fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlI
     None
 }
 
-/// The round trip that windows and rates refer to. It is left out of the resolved scenario, with a
-/// warning where written, if nothing refers to it.
+/// Round trip that windows and rates refer to. If nothing refers to it, the resolved scenario
+/// leaves it out, and a written one gets a warning.
 pub(crate) fn read_base_rtt(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,
@@ -91,8 +91,8 @@ pub(crate) fn read_base_rtt(
     base_rtt
 }
 
-/// What switches report to it, and to which packets. Left out of the resolved scenario, with a
-/// warning where written, if nothing asks for reports.
+/// Reports of switches to the control, and the packets that collect them. If the control needs no
+/// reports, the resolved scenario leaves the keys out, and a written one gets a warning.
 pub(crate) fn read_telemetry(
     reader: &mut Reader<'_>,
     control: Option<&ControlChoice>,

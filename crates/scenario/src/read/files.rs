@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 pub struct InputFile {
     /// The name by which the resolved scenario refers to it: no folders, unique in the scenario.
     pub name: String,
-    /// Where it was found.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it held when the scenario was loaded.
+    /// Content of the file when the scenario was loaded.
     pub content: Vec<u8>,
 }
 

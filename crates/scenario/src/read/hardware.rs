@@ -1,4 +1,4 @@
-//! `[switch.hardware]`: what a chip does otherwise than the papers' ideal switch.
+//! `[switch.hardware]`: deviations of a chip from the papers' ideal switch.
 
 use crate::context::{Complaint, Context};
 use crate::format::HardwareKeys;
@@ -9,22 +9,22 @@ use crate::tree::Origin;
 use bufferlab_core::{Accounting, Hardware, PortSpread, QueueMinimums, Reserves, ResumeBelow};
 use bufferlab_params::{ChipFacts, ChipFamily};
 
-/// The options as read, and where they stand.
+/// The options, and their places in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HardwareChoice {
     pub(crate) spec: HardwareSpec,
-    /// By key: where complaints about it point.
+    /// By key, the place for complaints.
     places: [(&'static str, Origin); 6],
 }
 
-/// The switch that the options are to fit.
+/// The switch that the options must fit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chip<'a> {
     pub(crate) name: &'a str,
     pub(crate) buffer_bytes: u64,
     pub(crate) ports: usize,
     pub(crate) queues_per_port: usize,
-    /// Its largest packet (bytes).
+    /// Largest packet of the switch (bytes).
     pub(crate) packet: u64,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     Some(HardwareChoice { spec: table.complete()?, places })
 }
 
-/// Memories by egress port, and how lossless traffic is accounted.
+/// Number of memories by egress port, and the accounting of lossless traffic.
 fn accounting(
     reader: &mut Reader<'_>,
     family: Option<ChipFacts>,
@@ -90,13 +90,13 @@ fn accounting(
 }
 
 impl HardwareChoice {
-    /// Where a complaint about `key` points.
+    /// Place for a complaint about `key`.
     pub(crate) fn place(&self, key: &str) -> Origin {
         self.places.iter().find(|(known, _)| *known == key).map_or(Origin::BUILT_IN, |place| place.1)
     }
 
-    /// A pause stops what a switch stores, and not what its devices have: where packets are
-    /// lossless, ports have no queues behind the buffer. `path`: of the switch's table.
+    /// Refuses a device queue where packets are lossless: a pause does not stop the packets in it.
+    /// `path` is the path of the switch's table.
     pub(crate) fn check_device_queue(&self, context: &Context, path: &str) {
         if self.spec.device_queue > 0 {
             let complaint = device_queue_unpaused().help("remove hardware.device_queue, or [switch.pfc]");
@@ -104,7 +104,7 @@ impl HardwareChoice {
         }
     }
 
-    /// Whether the options fit `chip`; records what does not.
+    /// Whether the options fit `chip`; records misfits.
     pub(crate) fn check(&self, context: &Context, path: &str, chip: Chip<'_>) -> bool {
         let Chip { name, buffer_bytes, ports, queues_per_port, packet } = chip;
         let HardwareSpec { slices, switch, .. } = &self.spec;
@@ -165,7 +165,7 @@ impl HardwareChoice {
     }
 }
 
-/// What is wrong with a device's queue in a network with lossless priorities.
+/// Complaint about a device's queue in a network with lossless priorities.
 pub(crate) fn device_queue_unpaused() -> Complaint {
     let message = "a pause does not stop what is in a queue of a device, and headroom does not count with it";
     Complaint::new(message, "packets are lossless in this network")

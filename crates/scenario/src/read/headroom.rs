@@ -1,5 +1,4 @@
-//! Headroom of a switch: computed from its cables where the file says `"auto"`, and compared with
-//! what they ask for.
+//! Headroom of a switch: computed from its cables for `"auto"`, else compared with their needs.
 
 use super::named::Chosen;
 use super::pfc::PfcChoice;
@@ -15,7 +14,7 @@ use bufferlab_units::headroom::PausedCable;
 pub(super) const PARAM: &str = "headroom";
 const POOL: &str = "headroom_pool";
 
-/// What the headroom of one switch depends on.
+/// Facts that the headroom of one switch depends on.
 pub(super) struct Cables<'a> {
     pub(super) site: &'a Site<'a>,
     pub(super) switch: usize,
@@ -36,7 +35,7 @@ impl Cables<'_> {
         paused_cable(self.site.topology, &self.site.transports, switch, (port, end), priority)
     }
 
-    /// Every lossless ingress queue: port, priority and its cable.
+    /// All lossless ingress queues: port, priority and cable.
     fn queues(&self, ports: usize) -> impl Iterator<Item = (u16, u8, PausedCable)> {
         let priorities = &self.pfc.said().0.priorities;
         (0..ports as u16).flat_map(move |port| {
@@ -45,7 +44,7 @@ impl Cables<'_> {
     }
 }
 
-/// Whether the file leaves headroom to the cables.
+/// Whether the file asks for computed headroom.
 pub(super) fn is_computed(policy: &Chosen<PolicyInfo>) -> bool {
     let of_ports =
         |name: &str| policy.info.params.iter().any(|info| info.name == name && is_per_port(info.kind));
@@ -74,7 +73,7 @@ pub(super) fn computed(
         let most = &mut list[usize::from(port)];
         *most = cable.headroom().bytes().max(*most);
     }
-    // A port that is lossy has no need; any number that fits will do, and one for all is easier to
+    // A lossy port has no need. Any number that fits will do, and one for all ports is easier to
     // read.
     let least = list.iter().copied().filter(|&bytes| bytes > 0).min().unwrap_or(0);
     list.iter_mut().filter(|bytes| **bytes == 0).for_each(|bytes| *bytes = least);
@@ -86,13 +85,13 @@ pub(super) fn computed(
     policy
 }
 
-/// To the byte: what is missing may be little.
+/// A size to the byte, because the missing part may be little.
 fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
 /// Warns of the queue that lacks most, of a shared pool that cannot hold all, and of pauses that
-/// end before they are repeated. True: it has.
+/// end before they are repeated. Returns whether there was a warning.
 pub(super) fn warn(
     context: &Context,
     path: &str,

@@ -1,5 +1,4 @@
-//! `[switch.ecn]`: how congestion is marked. What a rule's keys mean is in the registry of marking
-//! rules.
+//! `[switch.ecn]`: congestion marking. The registry of marking rules explains the keys of a rule.
 
 use super::files::Inputs;
 use super::scheduler::check_priorities;
@@ -13,16 +12,16 @@ use crate::tree::Origin;
 use bufferlab_core::{BuildError, MARKERS, Profile, SwitchShape};
 use bufferlab_document::params::{params_of_kind, report, write_all};
 
-/// A rule with its parameters, and where they were written.
+/// A rule with its parameters, and their places in the file.
 pub(crate) struct MarkerChoice {
     pub(crate) spec: EcnSpec,
     path: String,
     origin: Origin,
-    /// By parameter, where it was written.
+    /// By written parameter, its place.
     places: Vec<(&'static str, Origin)>,
 }
 
-/// Reads it; `None` if nothing is marked, or something that was written is wrong.
+/// Reads the table; `None` if the switch marks no packets, or a value is wrong.
 pub(crate) fn read(
     switch: &mut Reader<'_>,
     queues_per_port: Option<u8>,
@@ -32,7 +31,7 @@ pub(crate) fn read(
     switch.spec_of("ecn");
     let mut none = OutTable::default();
     none.set("kind", quote(NO_MARKS));
-    // What holds unless a rule is read below; an override may have to switch marking off.
+    // The default until a rule is read below: an override may have to switch marking off.
     switch.put("ecn", none);
     if !switch.has("ecn") {
         return None;
@@ -57,8 +56,8 @@ pub(crate) fn read(
 }
 
 impl MarkerChoice {
-    /// Whether the rule fits the switch called `name`, and whether it ever marks there: if not, and
-    /// `may_warn`, it warns.
+    /// Checks that the rule fits the switch called `name`, and that it can mark there. If it
+    /// cannot, and `may_warn` is true, it warns.
     pub(crate) fn check(
         &self,
         context: &Context,
@@ -100,13 +99,13 @@ impl MarkerChoice {
     }
 }
 
-/// What a rule does on a switch.
+/// Effect of a rule on a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Checked {
-    /// It can mark.
+    /// The rule can mark.
     Marks,
     /// No queue can be long enough.
     NeverMarks,
-    /// It does not fit; an error says so.
+    /// The rule does not fit; an error was recorded.
     Unfit,
 }

@@ -16,7 +16,7 @@ use bufferlab_params::{Card, Entry, ParamKind, ParamValue, Params, Profile, Regi
 pub(crate) struct Chosen<E: Entry> {
     pub(crate) info: &'static E,
     pub(crate) params: Params,
-    /// Where the entry and the parameters that were given stand.
+    /// Place of the entry in the file.
     pub(crate) origin: Origin,
     pub(crate) origins: Vec<(String, Origin)>,
 }
@@ -30,19 +30,19 @@ impl<E: Entry> Clone for Chosen<E> {
 }
 
 impl<E: Entry> Chosen<E> {
-    /// All parameters that have a value, by the registry's names.
+    /// All parameters with a value, by the registry's names.
     pub(crate) fn values(&self) -> Vec<(String, ParamValue)> {
         let said = self.params.iter().filter(|(_, value)| says_something(value));
         said.map(|(name, value)| (name.to_owned(), value.clone())).collect()
     }
 
-    /// Where `param` was written, else the entry.
+    /// Place of `param` in the file, else of the entry.
     pub(crate) fn place(&self, param: &str) -> Origin {
         self.origins.iter().find(|(name, _)| name == param).map_or(self.origin, |(_, origin)| *origin)
     }
 }
 
-/// What the value of such a key is.
+/// Value of a key that names an entry.
 #[derive(Debug)]
 pub(crate) enum Named<E: Entry> {
     /// An entry of the registry.
@@ -115,10 +115,10 @@ pub(crate) fn read_or_word<E: Entry>(
     Some(Named::Entry(Chosen { info, params, origin: name.origin, origins }))
 }
 
-/// Parameters with their values, and with where they stand.
+/// Parameters with their values, and with their places.
 type Given = (Vec<(String, ParamValue)>, Vec<(String, Origin)>);
 
-/// The parameters that `table` gives; `None` if one is wrong, after all have been looked at.
+/// The parameters in `table`; `None` if one is wrong, after all have been checked.
 fn read_parameters<E: Entry>(
     reader: &Reader<'_>,
     key: &'static str,

@@ -1,4 +1,4 @@
-//! `[host]` and `[output]`.
+//! `[host]` and `[output]`: network cards, and the records of a run.
 
 use super::hardware::device_queue_unpaused;
 use super::topology::Networks;
@@ -67,7 +67,7 @@ fn sample_ports(
     Some(ports)
 }
 
-/// Nothing, too, where the network is not known: its own error is told.
+/// `None` also if the network is unknown, which has an error already.
 fn recorded_switches(reader: &mut Reader<'_>, networks: Option<&Networks>) -> Option<RecordedSwitches> {
     let written = reader.text("packets")?;
     if written == "all" {

@@ -1,4 +1,4 @@
-//! `[[switch_override]]`: which entries apply to which switches.
+//! `[[switch_override]]`: the entries that apply to each switch.
 
 use crate::context::{Complaint, first_names, suggestion};
 use crate::format::{OverrideKeys, SWITCH_OVERRIDE};
@@ -7,7 +7,7 @@ use crate::tree::{Item, Origin, Table, Value};
 
 pub(crate) struct Override {
     patterns: Vec<String>,
-    /// Without `switches`.
+    /// The entry without `switches`.
     pub(crate) table: Item,
     origin: Origin,
 }
@@ -50,8 +50,8 @@ fn head_origin(head: &Item) -> Origin {
     }
 }
 
-/// Which overrides apply to which switches: sets of overrides, each with its switches, in the order
-/// of the first switch.
+/// Groups the switches by the overrides that apply to them: sets of overrides, each with its
+/// switches, in the order of the first switch.
 pub(crate) fn select(
     root: &Reader<'_>,
     overrides: &[Override],
@@ -110,7 +110,7 @@ pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     reached[name.len()]
 }
 
-/// Whether `origin` lies in `item`.
+/// Whether `origin` is a place in `item`.
 pub(crate) fn contains(item: &Item, origin: Origin) -> bool {
     item.origin == origin
         || match &item.value {

@@ -1,4 +1,4 @@
-//! `[switch.pfc]`: which priorities are lossless, and how pauses travel.
+//! `[switch.pfc]`: the lossless priorities, and the timing of pauses.
 
 use super::scheduler::check_priorities;
 use super::watchdog::{self, WatchdogChoice};
@@ -9,7 +9,7 @@ use crate::reader::Reader;
 use crate::tree::Origin;
 use bufferlab_params::Profile;
 
-/// The table as read, and where it stands.
+/// The table, and its place in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct PfcChoice {
     spec: PfcSpec,
@@ -17,7 +17,7 @@ pub(crate) struct PfcChoice {
     origin: Origin,
 }
 
-/// Reads the table below a switch; `Some(None)`: there is none, or it is switched off, and every
+/// Reads the table of a switch. `Some(None)`: the table is absent or switched off, and every
 /// priority is lossy.
 pub(crate) fn read(
     switch: &mut Reader<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn read(
 }
 
 impl PfcChoice {
-    /// What the file says, and where.
+    /// Specification from the file, and its place.
     pub(super) fn said(&self) -> (&PfcSpec, Origin) {
         (&self.spec, self.origin)
     }
@@ -65,7 +65,7 @@ impl PfcChoice {
         self.spec.masks_by_port(ports)
     }
 
-    /// What holds for a switch with so many ports; records why not.
+    /// Specification for a switch with this number of ports; records a misfit.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<PfcSpec> {
         if let Some(beyond) = self.spec.ports.iter().find(|&&port| usize::from(port) >= ports) {
             let complaint = Complaint::new(
@@ -83,8 +83,8 @@ impl PfcChoice {
         Some(PfcSpec { watchdog, ..self.spec.clone() })
     }
 
-    /// Whether a switch with this policy, and so many memories, can pause its neighbours; records
-    /// why not.
+    /// Whether a switch with this policy and number of memories can pause its neighbours; records a
+    /// misfit.
     pub(crate) fn check(
         &self,
         context: &Context,

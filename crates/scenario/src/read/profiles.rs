@@ -8,10 +8,10 @@ use crate::resolved::{float, list, quote};
 use crate::tree::{Item, Table, Value};
 use bufferlab_core::{BufferProfile, ParamValue, ThresholdRule};
 
-/// What each of these keys does the others do, too.
+/// Keys of the threshold; a profile has at most one of them.
 const THRESHOLDS: [&str; 3] = ["alpha", "dynamic_th", "static_threshold"];
 
-/// The profiles in `item`, which stands at `path`; records what is wrong with each.
+/// The profiles in `item`, whose path is `path`; records the mistakes of each.
 pub(super) fn read(context: &Context, path: &str, item: &Item) -> Option<ParamValue> {
     let mark = context.mark();
     let wanted = Wanted {
@@ -123,7 +123,7 @@ fn value(profile: &mut BufferProfile, item: &Item, wanted: &Wanted<'_>) -> Resul
     Ok(())
 }
 
-/// A profile as the file would write it, exactly.
+/// A profile as text of a file, exactly.
 pub(super) fn write(profile: &BufferProfile) -> String {
     let mut keys = vec![("direction", quote(profile.direction.word()))];
     if !profile.ports.is_empty() {

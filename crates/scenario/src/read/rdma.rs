@@ -1,4 +1,4 @@
-//! `[[transport]]` with `kind = "rdma"`: what queue pairs have that TCP has not.
+//! `[[transport]]` with `kind = "rdma"`: keys that queue pairs have and TCP lacks.
 
 use super::congestion::ControlChoice;
 use crate::context::Complaint;
@@ -34,12 +34,12 @@ const TCP_KEYS: [&str; 8] = [
     "lso",
 ];
 
-/// What a message waits for before it is sent again (our choice: far above a queueing delay, as on
-/// network cards).
+/// Time until a message is sent again (our choice: far above a queueing delay, as on network
+/// cards).
 const DEFAULT_TIMEOUT: Time = Time::from_ms(1);
 /// Least time between two notifications of a message (DCQCN section 3.2).
 const NOTIFICATION_INTERVAL: Time = Time::from_us(50);
-/// After which the public code of HPCC and Reverie repeats a negative acknowledgement.
+/// Interval at which the public code of HPCC and Reverie repeats a negative acknowledgement.
 const ARTIFACT_NACK_INTERVAL: Time = Time::from_us(500);
 
 /// Reads `kind` and the keys that depend on it: `Some(None)` for TCP and open loop, `None` if

@@ -6,7 +6,7 @@ use crate::format::RouteKeys;
 use crate::model::{Node, RouteSpec, Topology};
 use crate::reader::Reader;
 
-/// Reads `topology.route`; without a network its names cannot be judged.
+/// Reads `topology.route`. Without a network, its names cannot be judged.
 pub(crate) fn routes(topology: &mut Reader<'_>, built: Option<&Topology>) -> Vec<RouteSpec> {
     let (mut routes, mut resolved) = (Vec::new(), Vec::new());
     for mut route in topology.tables("route") {

@@ -38,7 +38,7 @@ fn named(switch: &mut Reader<'_>, name: &str, queues_per_port: u8) -> Option<Vec
     Some(known.groups(queues_per_port))
 }
 
-/// What is written for what others call so.
+/// Advice for schedulers with another name elsewhere.
 fn other_name(name: &str) -> Option<String> {
     let group = |discipline: &str, shares: &str| {
         format!(
@@ -147,8 +147,8 @@ fn discipline(reader: &mut Reader<'_>, keys: &mut GroupKeys) -> Discipline {
     }
 }
 
-/// The shares under `key` are there if the group's discipline is the one that they belong to, and
-/// only then: one for each of its queues.
+/// Checks that the shares under `key` are written exactly if the group's discipline needs them: one
+/// for each of its queues.
 fn check_shares(
     reader: &mut Reader<'_>,
     name: DisciplineName,

@@ -1,5 +1,5 @@
-//! Which settings have no effect, or one that hardly anybody means? What is suspicious is shown and
-//! stops nothing.
+//! Warnings about settings that have no effect, or one that hardly anybody wants. They stop
+//! nothing.
 
 mod cards;
 mod constants;
@@ -16,10 +16,10 @@ use bufferlab_units::{BitRate, Time};
 
 /// More samples than this fill gigabytes with rows that no chart can show.
 const SAMPLES_MAX: u64 = 10_000_000;
-/// A receiver that acknowledges less often than every so many segments leaves it to its timer.
+/// A receiver that acknowledges less often than this (segments) leaves ACKs to its timer.
 const ACK_EVERY_MAX: u32 = 64;
 
-/// The default, which resolved scenarios say without meaning anything by it.
+/// The default, which resolved scenarios write out.
 const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(1);
 
 /// A complete scenario, and what was written.
@@ -49,13 +49,13 @@ pub(super) fn warn(sight: &Sight<'_>) {
 }
 
 impl Sight<'_> {
-    /// Where the value of a dotted key (entries of lists by number) stands, if it was written.
+    /// Place of the value of a dotted key, if it was written. Numbers select entries of lists.
     pub(super) fn place(&self, key: &str) -> Option<Origin> {
         find(self.root, key).map(|item| item.origin)
     }
 
-    /// Which of two keys was said later: a file goes over those that it extends, the command line
-    /// over files, and there the last one counts.
+    /// Rank of a key by the time at which it takes effect. A file overrides the files that it
+    /// extends, and the command line overrides files; there the last one counts.
     pub(super) fn rank(&self, key: &str) -> Option<(bool, i64)> {
         let origin = self.place(key)?;
         let behind = |name: &str| name == COMMAND_LINE || name == A_VARIANT;
@@ -115,7 +115,7 @@ impl Sight<'_> {
         self.note(&key, message, "no timeout is as short", help);
     }
 
-    /// What no round trip falls below: twice the delays of the two shortest access links.
+    /// Lower bound of every round trip: twice the delays of the two shortest access links.
     fn shortest_round_trip(&self) -> Time {
         let topology = &self.scenario.topology;
         let mut delays: Vec<u64> = (0..topology.hosts.len())

@@ -1,7 +1,7 @@
 //! `[switch]` and `[[switch_override]]`: one configuration per switch.
 //!
-//! An override is laid over `[switch]` like one file over another, and the result is read as a
-//! whole. So switches fall into groups with the same table; each group is read once.
+//! An override is merged over `[switch]` like one file over another, and the result is read as a
+//! whole. So switches fall into groups with equal tables, and each group is read once.
 
 use super::files::Inputs;
 use super::hardware::{self, Chip, HardwareChoice};
@@ -37,7 +37,7 @@ pub(crate) struct Group {
     /// Indices into the topology.
     switches: Vec<u32>,
     path: String,
-    /// Without what depends on a switch.
+    /// Plain values of the table; the parts that depend on a switch are missing.
     keys: SwitchKeys,
     buffer_place: (String, Origin),
     pub(crate) queues_per_port: u8,
@@ -146,14 +146,14 @@ fn read_classifier(reader: &mut Reader<'_>, profile: Profile) -> Option<Option<C
     named::read(reader, "classifier", &CLASSIFIERS, profile).map(Some)
 }
 
-/// What groups are checked against.
+/// Network, transports and run that groups are checked against.
 pub(super) struct Site<'a> {
     context: &'a Context,
-    /// Of the switches, as they are called.
+    /// Names of the switches.
     names: &'a [String],
-    /// By switch, of every port: as built, which sizes buffers follow.
+    /// By switch, the rates of its ports in the network as built, which buffer sizes follow.
     built_rates: Vec<Vec<BitRate>>,
-    /// By switch, all ports as the network runs.
+    /// By switch, all ports of the network as it runs.
     pub(super) ports: Vec<Vec<Port>>,
     largest_packet: Option<u64>,
     /// As it runs.
@@ -163,7 +163,7 @@ pub(super) struct Site<'a> {
     seed: u64,
 }
 
-/// Results shared by the switches of a group: a large network has many equal switches, and a policy
+/// Results shared by the switches of a group. A large network has many equal switches, and a policy
 /// with a large table of flows takes long to build.
 struct Progress {
     /// Whether a marking rule that never marks is still to be reported.
@@ -211,7 +211,7 @@ pub(crate) fn finish(
         let mut progress =
             Progress { may_warn: true, may_warn_of_headroom: true, fitting: Vec::new(), classifier: None };
         for &switch in &group.switches {
-            // What is wrong with one switch of a group is probably wrong with all of them.
+            // A mistake of one switch of a group is probably one of all of them.
             let Some(spec) = group.spec(&site, switch as usize, &mut progress) else { break };
             specs[switch as usize] = Some(spec);
         }
@@ -235,8 +235,8 @@ impl Group {
         self.pfc.as_ref().is_some_and(Option::is_some)
     }
 
-    /// What one of its switches is; `None` if something is wrong. Warnings come once for a group:
-    /// of a rule that never marks, and of too little headroom.
+    /// Specification of one switch of the group; `None` if something is wrong. Warnings about rules
+    /// that never mark and about too little headroom come once per group.
     fn spec(&self, site: &Site<'_>, switch: usize, progress: &mut Progress) -> Option<SwitchSpec> {
         let (context, name) = (site.context, &site.names[switch]);
         let rates: Vec<_> = site.ports[switch].iter().map(|port| port.rate).collect();
@@ -476,7 +476,7 @@ impl Group {
         }
     }
 
-    /// Flow control of a switch with so many ports; `None` if it does not fit.
+    /// Flow control of a switch with this number of ports; `None` if it does not fit.
     fn pfc_spec(
         &self,
         context: &Context,
@@ -510,12 +510,13 @@ fn check_uncharged(context: &Context, group: &Group, transports: &Transports) {
     }
 }
 
-/// Writes the groups down: the first one as `[switch]`, the others as complete overrides.
+/// Writes the groups into the resolved scenario: the first one as `[switch]`, the others as
+/// complete overrides.
 ///
-/// An override is laid over `[switch]`, so this has nothing that another group lacks: an optional
-/// table or key of the first group that not all have stands in an override of its own.
+/// Overrides cannot remove keys, so `[switch]` has only keys that all groups have. An optional
+/// table or key that some groups lack is in an override of the first group.
 ///
-/// Where headroom was computed, switches of a group may differ: each of its values becomes a group.
+/// If headroom was computed, the switches of a group may differ: each value becomes a group.
 pub(crate) fn write_resolved(
     root: &mut Reader<'_>,
     networks: Option<&Networks>,

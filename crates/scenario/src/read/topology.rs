@@ -15,7 +15,7 @@ use bufferlab_topology::TOPOLOGIES;
 pub(crate) struct Networks {
     /// As the generator built it: buffers and loads follow from it.
     pub(crate) as_built: Topology,
-    /// With slower, longer and failing cables.
+    /// The network with slower, longer and failing cables.
     pub(crate) as_it_runs: Topology,
 }
 

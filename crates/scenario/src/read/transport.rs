@@ -20,7 +20,7 @@ const DEFAULT_WINDOW: u32 = 10;
 /// All entries, some of them perhaps wrong.
 pub(crate) struct Transports {
     entries: Vec<Entry>,
-    /// Two share a name (which has been reported).
+    /// Whether two share a name, which has been reported.
     ambiguous: bool,
 }
 
@@ -74,7 +74,7 @@ impl Transports {
         }
     }
 
-    /// What is known of them.
+    /// The specifications that are valid.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &TransportSpec> {
         self.entries.iter().filter_map(|entry| entry.spec.as_ref())
     }
@@ -93,7 +93,7 @@ impl Transports {
         self.packets().map(|spec| u64::from(spec.ack_bytes.min(spec.header_bytes.saturating_add(1)))).min()
     }
 
-    /// The entry that a workload uses: the one that it names, or the only one.
+    /// Index of the entry that a workload uses: the one called `written`, or the only one.
     pub(crate) fn index_for(&mut self, workload: &mut Reader<'_>, written: Option<&str>) -> Option<u32> {
         let names = || self.entries.iter().map(|entry| entry.name.as_str());
         let index = match written {

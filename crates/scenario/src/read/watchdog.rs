@@ -1,4 +1,4 @@
-//! `[switch.pfc.watchdog]`: who looks for storms of pauses, and how often.
+//! `[switch.pfc.watchdog]`: the detector of pause storms.
 
 use crate::context::{Complaint, Context};
 use crate::format::WatchdogKeys;
@@ -13,15 +13,15 @@ const DETECTION_PER_32_PORTS: Time = Time::from_ms(200);
 /// SONiC's longest interval between two looks.
 const POLL_MAX: Time = Time::from_ms(1_000);
 
-/// The table as read: times that are not given depend on the number of ports.
+/// The table. Times that are not written depend on the number of ports.
 #[derive(Clone, Debug)]
 pub(crate) struct WatchdogChoice {
     keys: WatchdogKeys,
     poll_origin: Origin,
 }
 
-/// Reads the table below `[switch.pfc]`; `Some(None)`: there is none, or it is switched off.
-/// `repeated`: whether the switch's own pauses are.
+/// Reads the table below `[switch.pfc]`. `Some(None)`: the table is absent or switched off.
+/// `repeated`: whether the switch repeats its own pauses.
 pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<WatchdogChoice>> {
     pfc.spec_of("watchdog");
     if !pfc.has("watchdog") {
@@ -41,7 +41,7 @@ pub(crate) fn read(pfc: &mut Reader<'_>, repeated: bool) -> Option<Option<Watchd
 }
 
 impl WatchdogChoice {
-    /// What holds for a switch with so many ports; records why not.
+    /// Specification for a switch with this number of ports; records a misfit.
     pub(crate) fn spec(&self, context: &Context, path: &str, ports: usize) -> Option<WatchdogSpec> {
         let keys = &self.keys;
         let by_ports = Time(DETECTION_PER_32_PORTS.0 * ports.div_ceil(32).max(1) as u64);

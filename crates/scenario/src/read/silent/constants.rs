@@ -1,5 +1,5 @@
-//! Constants that do not fit the network or the run: delays of transports beside its round trip,
-//! timers and intervals beside its length, traffic that is too rare to happen.
+//! Constants that do not fit the network or the run: delays compared with its round trip, timers
+//! compared with its length, and traffic that is too rare.
 
 use super::Sight;
 use super::idle::used;
@@ -12,13 +12,14 @@ use bufferlab_transport::find_congestion_control;
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
-/// Delay thresholds above so many base round trips keep a rate far below the link's for long.
+/// Delay thresholds above this number of base round trips keep a rate far below the link's for
+/// long.
 const ROUND_TRIPS_MAX: u64 = 3;
-/// How far a written `base_rtt` may be from the network's, as a factor.
+/// Largest factor between a written `base_rtt` and the network's.
 const BASE_RTT_FACTOR: u64 = 2;
-/// Searches of the network for its longest round trip visit at most so many ends of cables.
+/// Most ends of cables that a search for the longest round trip visits.
 const VISITS_MAX: usize = 20_000_000;
-/// Fewer expected arrivals than this in a run are none in many of them.
+/// A workload with fewer expected arrivals than this has none in many runs.
 const ARRIVALS_MIN: f64 = 1.0;
 
 /// Warns of constants that contradict the network or the run.
@@ -180,9 +181,9 @@ fn warn_about_rare_traffic(sight: &Sight<'_>) {
     }
 }
 
-/// The longest round trip of a full segment and its ACK between two hosts, without queues, along
-/// paths with the fewest hops; `None` if no two hosts reach each other, or if the network is too
-/// large to search here.
+/// Longest round trip of a full segment and its ACK between two hosts, without queues, along paths
+/// with the fewest hops. `None` if no two hosts reach each other, or if the network is too large to
+/// search.
 fn longest_round_trip(topology: &Topology, transport: &TransportSpec) -> Option<Time> {
     let mut cables: Vec<Vec<(usize, usize)>> =
         vec![Vec::new(); topology.hosts.len() + topology.switches.len()];

@@ -7,7 +7,7 @@ use crate::model::{SwitchSpec, TransportSpec, WorkloadSpec};
 use bufferlab_core::{ParamValue, Profile};
 use bufferlab_workload::WORKLOADS;
 
-/// The workload whose packets may have priorities of their own, whatever the transport says.
+/// The workload whose packets may have other priorities than the transport's.
 const TRACE: &str = "trace";
 
 /// Warns of priorities and tags that policies and flow control wait for in vain.
@@ -169,7 +169,7 @@ fn warn_about_classes(sight: &Sight<'_>) {
     }
 }
 
-/// Which class of LossPass has no packets, if one has none.
+/// The class of LossPass that has no packets, if there is one.
 fn idle_class(switch: &SwitchSpec, sent: u32, tags: bool) -> Option<String> {
     let param = |name: &str| switch.policy_params.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let count = |name: &str| match param(name) {

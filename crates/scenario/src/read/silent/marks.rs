@@ -1,5 +1,5 @@
-//! Congestion marks that no packet ever gets: on priorities that nobody uses, or beyond the length
-//! at which the policy drops.
+//! Congestion marks that no packet ever gets: on unused priorities, or beyond the length at which
+//! the policy drops.
 
 use super::Sight;
 use super::idle::{data_mask, priorities, priorities_are_unknown, used};
@@ -86,8 +86,8 @@ fn warn_about_reach(sight: &Sight<'_>, sent: u32) {
     }
 }
 
-/// The length at which the policy drops (bytes), where neither a lone full queue nor full queues at
-/// all ports ever mark a packet; `None` if marks occur, or if that cannot be tried in bounded time.
+/// Length at which the policy drops (bytes), if neither a lone full queue nor full queues at every
+/// port ever mark a packet. `None` if marks occur, or if a trial would take too long.
 fn longest_unmarked(
     sight: &Sight<'_>,
     switch: &SwitchSpec,
@@ -112,7 +112,7 @@ fn longest_unmarked(
     (!trial.any_marked_of(&ports)).then_some(longest)
 }
 
-/// A switch of its own, filled with packets that may be marked.
+/// A separate switch, filled with packets that may be marked.
 struct Trial {
     core: Switch<Box<dyn Policy>>,
     size: u32,
@@ -146,7 +146,7 @@ impl Trial {
             ..SwitchConfig::new(spec.buffer_bytes / slices, rates)
         };
         let marker = spec.ecn.as_ref()?.marker(&config.shape()).ok()?;
-        // Where the whole buffer is too small, the reader of marking rules has said so.
+        // If the whole buffer is too small, the reader of marking rules has warned already.
         if marker.rule.least_length() >= spec.buffer_bytes {
             return None;
         }

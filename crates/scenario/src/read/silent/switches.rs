@@ -11,12 +11,12 @@ use bufferlab_core::Profile;
 const PAUSING: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 pub(super) fn warn(sight: &Sight<'_>) {
     warn_about_marks(sight);
-    // Who writes [switch.pfc] to switch it off knows.
+    // An author who writes [switch.pfc] to switch it off knows about it.
     let says_pfc = sight.place("switch.pfc").is_some();
     let no_pause = |switch: &SwitchSpec, name: &str| nobody_to_pause(switch, name).filter(|_| !says_pfc);
     let checks: [Check<'_>; 3] = [&long_ramp, &no_pause, &port_limit];
     for check in checks {
-        // What is wrong with one switch is probably wrong with others, too.
+        // A mistake of one switch is probably one of others, too.
         let found = sight.scenario.switches.iter().enumerate().find_map(|(switch, spec)| {
             check(spec, &sight.scenario.topology.switches[switch]).map(|note| (switch, note))
         });
@@ -30,16 +30,16 @@ pub(super) fn warn(sight: &Sight<'_>) {
 /// Looks at a switch and its name.
 type Check<'a> = &'a dyn Fn(&SwitchSpec, &str) -> Option<Note>;
 
-/// What is suspicious at a switch.
+/// A suspicious setting of a switch.
 struct Note {
-    /// Below the switch.
+    /// Key below the switch.
     key: &'static str,
     message: String,
     label: &'static str,
     help: &'static str,
 }
 
-/// Marking at switches, and nobody who can be told.
+/// Warns of marking without a transport that reacts to marks.
 fn warn_about_marks(sight: &Sight<'_>) {
     // A public simulator's setup is kept as it is, whatever it sets in vain.
     if sight.scenario.profile == Profile::Artifact {
@@ -50,8 +50,8 @@ fn warn_about_marks(sight: &Sight<'_>) {
     if used.peek().is_none() || used.any(|(transport, _)| transport.ecn_capable) {
         return;
     }
-    // Who replaces the transports of another file's scenario, or on the command line, compares them
-    // on the same switches.
+    // An author who replaces the transports of an extended file, or on the command line, compares
+    // transports on the same switches.
     let key = key_at(sight, switch, "ecn");
     if sight.rank(&key) < sight.rank("transport.0.congestion_control") {
         return;
@@ -155,15 +155,14 @@ fn leaves(item: &Item, path: &str) -> Vec<String> {
     }
 }
 
-/// Whether a table says something in the place of this key: the key itself, or a value where the
-/// key has a table.
+/// Whether a table sets this key: directly, or by a value at the place of a table above the key.
 fn says(table: &Item, key: &str) -> bool {
     let above = key.match_indices('.').map(|(at, _)| &key[..at]);
     let is_value = |key: &str| find(table, key).is_some_and(|item| !matches!(item.value, Value::Table(_)));
     find(table, key).is_some() || above.into_iter().any(is_value)
 }
 
-/// Where a key of a switch was written: in the last override that has it, or in `[switch]`.
+/// Path of a key of a switch: in the last override that has it, else in `[switch]`.
 pub(super) fn key_at(sight: &Sight<'_>, switch: usize, key: &str) -> String {
     let name = &sight.scenario.topology.switches[switch];
     let entries = overrides(sight);
