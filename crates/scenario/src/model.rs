@@ -171,16 +171,16 @@ choices! {
 choices! {
     /// Port whose slice of a memory stores a packet.
     pub enum SliceBy {
-        Egress = "egress": "that of the port which it leaves through: a memory of its own for each group of ports",
-        Ingress = "ingress": "that of the port which it came from, as chips do: ingress queues are accounted there, egress queues in every slice",
+        Egress = "egress": "its egress port: a separate memory for each group of ports",
+        Ingress = "ingress": "its ingress port, as in chips: ingress queues are accounted there, egress queues in every slice",
     }
 }
 
 choices! {
     /// Content of a pause or resume frame that had to wait for its link.
     pub enum PauseFrames {
-        Latest = "latest": "what holds when it begins to leave, for all priorities at once, as switches with one register of states per port send it",
-        Each = "each": "the change that caused it, one frame for each, one behind the other, as ns-3 queues them; small packets can cause them faster than they leave",
+        Latest = "latest": "the states of all priorities when it begins to leave, as in switches with one register of states per port",
+        Each = "each": "the change that caused it, one frame for each change, in order, as ns-3 queues them; small packets can cause frames faster than they leave",
     }
 }
 
@@ -198,8 +198,8 @@ choices! {
     /// Order of a host's flows at its network card.
     pub enum NicQueueing {
         Fair = "fair": "one packet of each ready flow in turn",
-        Fifo = "fifo": "windows go to the card as a whole; first come, first served",
-        FlowQueues = "flow_queues": "windows go to the card as a whole; one packet of each flow in turn, flows that begin to wait first (FqCoDel, RFC 8290, without drops)",
+        Fifo = "fifo": "windows go to the NIC as a whole; first come, first served",
+        FlowQueues = "flow_queues": "windows go to the NIC as a whole; one packet of each flow in turn, flows that begin to wait first (FqCoDel, RFC 8290, without drops)",
     }
 }
 
@@ -269,7 +269,7 @@ choices! {
     pub enum TelemetryPath {
         #[default]
         Data = "data": "data on its way to the receiver (HPCC, PowerTCP)",
-        RoundTrip = "round_trip": "data, then its ACK on the way back, so that queues of that way count too",
+        RoundTrip = "round_trip": "data, then its ACK on the way back, so that queues on that way count, too",
     }
 }
 
@@ -286,7 +286,7 @@ choices! {
 choices! {
     /// Report of marks to the sender of a queue pair.
     pub enum MarkReport {
-        Frames = "frames": "in frames of their own, 12 B longer than an ACK, at most one per `notification_interval` and message",
+        Frames = "frames": "in separate frames, 12 B longer than an ACK, at most one per `notification_interval` and message",
         Acks = "acks": "on ACKs",
     }
 }

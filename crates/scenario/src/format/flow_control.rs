@@ -12,75 +12,81 @@ table! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PfcSpec read as PfcKeys;
     static PFC = "[switch.pfc]",
-        "Priority flow control (IEEE 802.1Qbb, `docs/concepts/lossless.md`): which priorities are lossless, and how pauses travel. The policy decides when the \
-          sender behind an ingress queue stops (`sonic-dt`, `sonic-abm`, `reverie`); a frame of 64 B goes out behind the packet that the port is \
-          sending, and the neighbour finishes its own packet.";
+        "Priority flow control (IEEE 802.1Qbb, `docs/concepts/lossless.md`): the lossless \
+        priorities, and the timing of pauses. The policy decides when the sender behind an ingress \
+        queue stops (`sonic-dt`, `sonic-abm`, `reverie`). A pause frame of 64 B waits for the \
+        packet that the port is sending, and the neighbour finishes its own packet.";
     keys {
         "enabled" -> enabled: bool = flag(Kind::Flag), default("true"),
-            "`false` makes every priority lossy, as without the table: for overrides and sweeps.";
+            "`false` makes every priority lossy, as without the table. Useful for overrides and \
+            sweeps.";
         "priorities" => priorities: Vec<u8> = small_counts(PRIORITIES), required("[3]"),
-            "The lossless priorities. Their neighbours must number priorities alike.";
+            "The lossless priorities. Neighbours must number priorities alike.";
         "ports" => ports: Vec<u16> = hand(Kind::Counts { min: 0, max: u16::MAX as u64 }), optional("[0, 1]"),
-            "Ports, numbered from 0 in the order of the switch's links, on which these priorities \
-            are lossless. Packets that arrive at others are lossy, and pause frames that arrive \
-            there are ignored. Without it, all ports.";
+            "Ports on which these priorities are lossless, numbered from 0 in the order of the \
+            switch's links. Packets from other ports are lossy, and pause frames from there are \
+            ignored. Without it, all ports.";
         "reaction" => reaction: Time = time(SPAN_OR_ZERO), default("\"0 ns\""),
-            "Time that neighbours, hosts and switches, take from the arrival of a frame to obeying it.";
+            "Time from the arrival of a pause frame until the neighbour, a host or a switch, obeys \
+            it.";
         "quanta" => quanta: Option<u16> = small_count(count(1, 65_535)), optional("65535"),
-            "How long a pause lasts, in units of 512 bits at the port's rate; it is repeated at \
-            half of that for as long as it is wanted. Without it a pause lasts until it is taken \
-            back.";
+            "Duration of a pause, in units of 512 bits at the port's rate. The switch repeats the \
+            pause at half of that time while it is needed. Without it, a pause lasts until the \
+            switch ends it.";
         "frames" => frames: PauseFrames = hand(Kind::Words(PauseFrames::WORDS)),
             computed("`latest`; with `profile = \"artifact\"` `each`", "\"latest\""),
-            "What a frame says that had to wait for its link.";
+            "Content of a pause frame that had to wait for its link.";
         "watchdog" => watchdog: Option<WatchdogSpec> = hand(Kind::Table(&WATCHDOG)),
             optional("{ rule = \"broadcom\", detection_time = \"200 ms\" }"),
-            "Looks for lossless queues that pauses keep from sending.";
+            "Detects lossless queues that pauses keep from sending.";
     }
 }
 
 table! {
     struct WatchdogKeys;
     static WATCHDOG = "[switch.pfc.watchdog]",
-        "SONiC's PFC watchdog: looks at every lossless egress queue at intervals, breaks storms and deadlocks, and restores the queue afterwards.";
+        "SONiC's PFC watchdog polls every lossless egress queue, breaks storms and deadlocks, and \
+        restores the queue afterwards.";
     keys {
         "enabled" -> enabled: bool = flag(Kind::Flag), default("true"),
             "`false`: as without the table.";
         "rule" -> rule: WatchdogRule = choice(Kind::Words(WatchdogRule::WORDS)), default("\"mellanox\""),
-            "What a storm is. Vendors' chips differ in what they count.";
+            "Definition of a storm. Vendors' chips differ in what they count.";
         "action" -> action: WatchdogAction = choice(Kind::Words(WatchdogAction::WORDS)), default("\"drop\""),
-            "What is done about a storm until the queue is restored.";
+            "Action during a storm, until the queue is restored.";
         "detection_time" -> detection_time: Time = time(SPAN),
-            computed("200 ms for every 32 ports that the switch has, or begins", "\"200 ms\""),
-            "How long the rule must hold without interruption.";
+            computed("200 ms per 32 ports of the switch, rounded up", "\"200 ms\""),
+            "Time for which the rule must hold without interruption.";
         "restoration_time" -> restoration_time: Time = time(SPAN), computed("the detection time", "\"200 ms\""),
-            "How long no pause must come, nor be in force, until the queue is restored.";
+            "Time without a pause, received or in force, after which the queue is restored.";
         "poll_interval" -> poll_interval: Time = time(SPAN),
             computed("the smaller of the two times, at most 1 s", "\"100 ms\""),
-            "Time between two looks; at most either time, and 1 s.";
+            "Time between two polls; at most either time, and 1 s.";
     }
 }
 
 table! {
-    /// A pause storm: the card of a host sends pause frames to its switch, whatever it receives.
+    /// A pause storm: the NIC of a host sends pause frames to its switch, whatever it receives.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PauseStormSpec read as PauseStormKeys;
     static FAULT = "[[fault]]", "A host that misbehaves.";
     kind "pause_storm",
-        "Its card sends pause frames to its switch, whatever it receives (`docs/concepts/lossless.md`).";
+        "The NIC of a host sends pause frames to its switch, whatever it receives (`docs/concepts/lossless.md`).";
     keys {
         "host" -> host_name: String = text(TEXT), required("\"h0\""),
-            "The host.";
+            "Name of the host.";
         "priorities" => priorities: Vec<u8> = small_counts(PRIORITIES), required("[3]"),
-            "The priorities that every frame pauses; they must be lossless at its switch.";
+            "Priorities that every frame pauses; they must be lossless at the host's switch.";
         "from" => from: Time = time(SPAN_OR_ZERO), default("\"0 s\""),
-            "When the first frame is sent.";
+            "Time of the first frame.";
         "until" => until: Option<Time> = time(SPAN), optional("\"20 ms\""),
-            "When no more are sent; without it, they never end. The last pause ends by itself.";
+            "Time from which on no frame is sent; without it, the storm never ends. The last pause \
+            then expires.";
         "quanta" => quanta: u16 = small_count(count(1, 65_535)), default("65535"),
-            "How long a frame pauses, in units of 512 bits at the rate of the switch's port.";
+            "Duration of the pause of a frame, in units of 512 bits at the rate of the switch's \
+            port.";
         "interval" => interval: Time = hand(SPAN), computed("half of the time that a frame pauses", "\"100 us\""),
-            "Time between two frames. A longer one than a pause leaves gaps.";
+            "Time between two frames. If it is longer than a pause, there are gaps.";
     }
     also {
         /// The host (index into the topology).

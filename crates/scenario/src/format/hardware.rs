@@ -13,60 +13,60 @@ table! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct HardwareSpec read as HardwareKeys;
     static HARDWARE = "[switch.hardware]",
-        "What a chip does otherwise than the ideal switch of the papers (`docs/concepts/chips.md`). Every option works with every policy.";
+        "Deviations of a chip from the ideal switch of the papers (`docs/concepts/chips.md`). \
+        Every option works with every policy.";
     keys {
         "family" -> family: ChipFamily = choice(Kind::Words(ChipFamily::WORDS)), optional("\"tomahawk5\""),
-            "A family of chips, as far as its memory is public (`docs/evidence/silicon.md`): what \
-            `cell`, `slices`, `slice_by`, `packet_overhead`, `resume_below` and `queue_minimums` \
-            are, where they are not written.";
+            "Family of chips, as far as its memory is public (`docs/evidence/silicon.md`). It sets \
+            `cell`, `slices`, `slice_by`, `packet_overhead`, `resume_below` and `queue_minimums`, \
+            unless they are written.";
         "cell" = hand(SMALL_SIZE), computed("\"1 B\"; that of `family`", "\"208 B\""),
-            "Memory is given out in cells of this size; a packet occupies whole cells. Broadcom's \
-            Trident+ has 208 B.";
+            "Size of a memory cell; a packet occupies whole cells. Broadcom's Trident+ has 208 B.";
         "packet_overhead" = hand(Kind::Size { min: 0, max: FRAME_MAX }),
             computed("\"0 B\"; that of `family`", "\"48 B\""),
-            "What a packet costs the memory beside its bytes, before it is rounded to cells. \
-            Broadcom's Jericho 2 takes 48 B.";
+            "Memory overhead per packet, added before the size is rounded to cells. Broadcom's \
+            Jericho 2 has 48 B.";
         "slices" = hand(count(1, 256)), computed("1; those of `family`", "4"),
-            "Memories. Each has an equal share of the buffer, its own consecutive ports and its own \
-            thresholds. Ports are spread evenly: 6 ports on 4 slices are 2, 2, 1 and 1. Broadcom's \
-            Tomahawk has 4.";
+            "Number of memories. Each has an equal share of the buffer, its own consecutive ports \
+            and its own thresholds. Ports are spread evenly: 6 ports on 4 slices are 2, 2, 1 and \
+            1. Broadcom's Tomahawk has 4.";
         "slice_by" = hand(Kind::Words(SliceBy::WORDS)),
             computed("\"egress\"; \"ingress\" with `family`", "\"ingress\""),
-            "Whose slice stores a packet. Only with `ingress` can a memory in slices pause senders; \
-            then the policy is sonic-dt, sonic-abm or reverie.";
+            "Port whose slice stores a packet. Only with `ingress` can a memory in slices pause \
+            senders; then the policy is sonic-dt, sonic-abm or reverie.";
         "resume_below" = hand(Kind::Words(ResumeBelow::WORDS)),
             computed("`threshold`; `pause-point` with `family`", "\"pause-point\""),
-            "What `xon_offset` of the policy is counted from.";
+            "Level from which `xon_offset` of the policy is subtracted.";
         "queue_minimums" = hand(Kind::Words(QueueMinimums::WORDS)),
             computed("`lossy-pool`; that of `family`", "\"every-slice\""),
-            "Where the minimums of egress queues (`reserved` of egress profiles) come from.";
+            "Source of the minimums of egress queues (`reserved` of egress profiles).";
         "threshold_bits" -> threshold_bits: u8 = small_count(count(0, 63)), default("0"),
             "Significant bits of a threshold, which is rounded down to them; 0: exact. With \
             sonic-dt and sonic-abm.";
         "queue_reserve" -> queue_reserve: u64 = size(SIZE_OR_ZERO), default("\"0 B\""),
-            "Set aside for each queue: what fits into it is stored without asking the policy, which \
-            divides the rest of the buffer.";
+            "Reserve of each queue. Packets that fit into it are stored without asking the policy, \
+            which divides the rest of the buffer.";
         "port_reserve" -> port_reserve: u64 = size(SIZE_OR_ZERO), default("\"0 B\""),
-            "Set aside for each port, for its queues together when their own reserves are used up.";
+            "Reserve of each port, for its queues together when their own reserves are used up.";
         "port_limit" -> port_limit: u64 = size(SIZE), optional("\"500 KB\""),
-            "Most that a port's queues may hold together, reserves included.";
+            "Most bytes of all queues of a port together, reserves included.";
         "threshold_refresh" -> threshold_refresh: Time = time(SPAN), optional("\"1 us\""),
-            "Thresholds follow the buffer's occupancy in steps of this length; without it at once. \
-            Queue lengths are always exact.";
+            "Interval at which thresholds follow the buffer's occupancy; without it, they follow \
+            at once. Queue lengths are always exact.";
         "quantised_alpha" -> quantised_alpha: bool = flag(Kind::Flag), default("false"),
-            "Every alpha is rounded to the power of two that is nearest by ratio.";
+            "Round every alpha to the power of two that is nearest by ratio.";
         "uncharged_priorities" -> uncharged_priorities: Vec<u8> = small_counts(PRIORITIES), optional("[0]"),
-            "Queues of a port whose packets are stored without asking the policy and charged to \
-            nobody, as if they had a memory of their own without limit (class 0 of Reverie's \
-            artifact). Their bytes are in no account and no length; without it, none.";
+            "Priorities whose packets are stored without asking the policy, as if in a separate \
+            memory without limit (class 0 of Reverie's artifact). No account and no length counts \
+            their bytes. Without it, none.";
         "cut_through" => cut_through_bytes: Option<u32> = small_size(SMALL_SIZE), optional("\"64 B\""),
-            "Forward a packet once so much of it has arrived, on links that are as fast as the \
-            fastest port; without it, when it has arrived as a whole. The buffer is charged with \
-            the whole packet from then on.";
+            "Forward a packet after this much of it has arrived, on links as fast as the fastest \
+            port. From then on, the buffer is charged with the whole packet. Without it, packets \
+            are forwarded when they have arrived completely.";
         "device_queue" => device_queue: u32 = small_count(count(0, 65_535)), default("0"),
-            "Packets that each port may hand over to a queue of its device, behind the buffer and \
-            in front of the one that it sends: first come, first served, whatever their priority; \
-            charged to nobody, and unseen by policies, marking and telemetry. 0: none. ns-3's \
+            "Packets that each port may pass to a queue of its device, between the buffer and the \
+            wire. That queue is first come, first served, whatever the priority. No account is \
+            charged, and policies, marking and telemetry do not see it. 0: none. ns-3's \
             point-to-point devices: 100. Not where packets are lossless.";
     }
     also {

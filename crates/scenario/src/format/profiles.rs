@@ -8,11 +8,11 @@ use bufferlab_params::{Choice, Direction};
 /// A buffer profile.
 pub(crate) static PROFILE: TableSpec = TableSpec {
     title: "[[switch.policy.profiles]]",
-    doc: "Queues with values of their own, as SONiC's `BUFFER_PROFILE` with `BUFFER_PG` or `BUFFER_QUEUE` (`docs/concepts/lossless.md`). `sonic-dt` knows all keys; \
-          `sonic-abm` no thresholds; `reverie` only `headroom`, `xon` and `xon_offset`. Of two profiles for the same queue the later one counts, key by key. \
-          At most one of `alpha`, `dynamic_th`, `static_threshold`.",
+    doc: "Values of some queues, like SONiC's `BUFFER_PROFILE` with `BUFFER_PG` or `BUFFER_QUEUE` (`docs/concepts/lossless.md`). `sonic-dt` accepts all keys; \
+          `sonic-abm` no thresholds; `reverie` only `headroom`, `xon` and `xon_offset`. If two profiles cover the same queue, the later one counts, key by key. \
+          Give at most one of `alpha`, `dynamic_th`, `static_threshold`.",
     keys: &[
-        default("direction", Kind::Words(Direction::WORDS), "\"ingress\"", "Which side of the switch."),
+        default("direction", Kind::Words(Direction::WORDS), "\"ingress\"", "Side of the switch."),
         optional(
             "ports",
             Kind::Counts { min: 0, max: u16::MAX as u64 },
@@ -24,13 +24,13 @@ pub(crate) static PROFILE: TableSpec = TableSpec {
             "alpha",
             Kind::Ratio { min: 1e-6, max: 65_536.0, open: false },
             "0.125",
-            "The threshold is this times what is left of the pool. A lossless ingress queue pauses beyond it, another queue loses packets.",
+            "The threshold is alpha times the free bytes of the pool. Beyond it, a lossless ingress queue pauses, and any other queue drops packets.",
         ),
         optional(
             "dynamic_th",
             Kind::Ratio { min: -8.0, max: 8.0, open: false },
             "-3",
-            "The same as SONiC writes it: alpha = 2^dynamic_th, a whole number.",
+            "The alpha as SONiC writes it: alpha = 2^dynamic_th, a whole number.",
         ),
         optional(
             "static_threshold",
@@ -42,25 +42,25 @@ pub(crate) static PROFILE: TableSpec = TableSpec {
             "reserved",
             SIZE_OR_ZERO,
             "\"1248 B\"",
-            "What each queue has for itself, below its threshold (SONiC's size). Not for egress queues of lossless priorities.",
+            "Reserve of each queue, below its threshold (SONiC's size). Not for egress queues of lossless priorities.",
         ),
         optional(
             "headroom",
             SIZE_OR_ZERO,
             "\"177632 B\"",
-            "What each lossless ingress queue has for packets that come after a pause (SONiC's xoff).",
+            "Headroom of each lossless ingress queue, for packets that arrive after a pause (SONiC's xoff).",
         ),
         optional(
             "xon",
             SIZE_OR_ZERO,
             "\"2288 B\"",
-            "A paused ingress queue resumes when it is shorter, whatever its threshold.",
+            "Length below which a paused ingress queue resumes, whatever its threshold.",
         ),
         optional(
             "xon_offset",
             SIZE_OR_ZERO,
             "\"2288 B\"",
-            "A paused ingress queue resumes when it is shorter than its threshold by so much.",
+            "Distance below its threshold at which a paused ingress queue resumes.",
         ),
     ],
     variants: &[],

@@ -15,27 +15,27 @@ table! {
     static SWITCH = "[switch]", "The configuration of every switch.";
     keys {
         "buffer" -> buffer: u64 = size(SIZE), computed("one of the two is required", "\"3.84 MB\""),
-            "The shared buffer of one switch. Either this or `buffer_per_port_per_gbps`.";
+            "Shared buffer of a switch. Give either this or `buffer_per_port_per_gbps`.";
         "buffer_per_port_per_gbps" -> buffer_per_port_per_gbps: u64 = size(SIZE),
             computed("one of the two is required", "\"9.6 KB\""),
-            "The shared buffer as this much for every Gb/s of every port, rounded down to a byte. \
-            Broadcom's Trident 2 has 9.6 KB (the papers' usual way to size a switch).";
+            "Shared buffer per Gb/s of every port, rounded down to a byte: the papers' usual way \
+            to size a switch. Broadcom's Trident 2 has 9.6 KB.";
         "queues_per_port" => queues_per_port: u8 = small_count(count(1, MAX_QUEUES_PER_PORT as u64)),
             default("1"),
-            "Egress queues of every port; a packet's priority is its queue unless a classifier says \
-            otherwise.";
+            "Egress queues of every port. A packet joins the queue of its priority, unless a \
+            classifier chooses another.";
         "policy" => policy: String = hand(Kind::Entry(POLICY_CATALOG)),
             required("{ name = \"dt\", alpha = 0.5 }"),
-            "Who may occupy the buffer: a name, a table with `name` and parameters (section \
-            Policies), or the same in a line: `\"dt(alpha=0.5)\"`.";
+            "Buffer-sharing policy: a name, a table with `name` and parameters (section Policies), \
+            or both in one string: `\"dt(alpha=0.5)\"`.";
         "scheduler" => scheduler: Vec<Group> = hand(Kind::WordOrTables {
             words: SchedulerName::WORDS, of: "groups", table: &SCHEDULER_GROUP,
         }), default("\"round_robin\""),
-            "Which queue of a port sends next: a name, or a list of groups, highest first.";
+            "Order in which the queues of a port send: a name, or a list of groups, highest first.";
         "classifier" => classifier: Option<ClassifierSpec> = hand(Kind::Entry(CLASSIFIER_CATALOG)),
             optional("{ name = \"elephant-trap\", short_queue = 0 }"),
-            "Which queue of its port a packet joins: a name, or a table with `name` and parameters \
-            (section Classifiers). Without it, what the policy brings along (an elephant trap, \
+            "Rule that chooses a packet's queue: a name, or a table with `name` and parameters \
+            (section Classifiers). Without it, the policy's own classifier (an elephant trap, \
             say), or the queue of the packet's priority.";
         "ecn" => ecn: Option<EcnSpec> = hand(Kind::Table(&ECN)),
             optional("{ kind = \"step\", threshold = \"91 KB\" }"),
@@ -44,8 +44,8 @@ table! {
             "Bytes of every frame that are not charged to the buffer (link-layer overhead).";
         "hardware" => hardware: HardwareSpec = hand(Kind::Table(&HARDWARE)),
             optional("{ cell = \"208 B\", slices = 4 }"),
-            "What a chip does otherwise; without it, the ideal of the papers: bytes, one memory, \
-            instant thresholds.";
+            "Deviations of the chip. Without it, the ideal switch of the papers: bytes, one \
+            memory, instant thresholds.";
         "pfc" => pfc: Option<PfcSpec> = hand(Kind::Table(&PFC)), optional("{ priorities = [3] }"),
             "Priority flow control; without it every priority is lossy.";
     }
@@ -61,10 +61,10 @@ table! {
 table! {
     struct OverrideKeys;
     static SWITCH_OVERRIDE = "[[switch_override]]",
-        "What differs at some switches: `switches`, and any keys of [switch].";
+        "Differences of some switches: `switches`, and any keys of [switch].";
     keys {
         "switches" -> switches: Vec<String> = names(Kind::Texts), required("\"spine*\""),
-            "Names, in which * stands for any characters and ? for one.";
+            "Names of switches, in which `*` matches any characters and `?` matches one.";
     }
 }
 
@@ -77,7 +77,7 @@ table! {
             "Queues of a port, numbered from 0.";
         "discipline" -> discipline: DisciplineName = choice(Kind::Words(DisciplineName::WORDS)),
             default("\"fifo\""),
-            "How they take turns.";
+            "How the queues take turns.";
         "weights" -> weights: Vec<u32> = small_counts(Kind::Counts { min: 1, max: u32::MAX as u64 }),
             optional("[3, 1]"),
             "Packets per round, one for each of `queues`.";
@@ -91,12 +91,13 @@ table! {
     #[derive(Clone, Debug, PartialEq)]
     pub struct EcnSpec read as EcnKeys;
     static ECN = "[switch.ecn]",
-        "Marking by the instantaneous length of a queue, by what the shared buffer has left, or by a rule of one's own (`docs/concepts/marking.md`).";
+        "Marking by the current length of a queue, by the free bytes of the shared buffer, or by a \
+        custom rule (`docs/concepts/marking.md`).";
     keys {
         "kind" => kind: String = hand(Kind::Tag(MARKER_CATALOG)), required("\"step\""),
             "The marking rule.";
         "priorities" => priorities: Option<Vec<u8>> = small_counts(PRIORITIES), computed("every one", "[1]"),
-            "Priorities that are marked at all.";
+            "Priorities whose packets are marked.";
     }
     also {
         /// All parameters of the marking rule.

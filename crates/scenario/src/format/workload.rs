@@ -11,10 +11,10 @@ table! {
     /// Traffic.
     #[derive(Clone, Debug)]
     pub struct WorkloadSpec read as WorkloadKeys;
-    static WORKLOAD = "[[workload]]", "What is sent. All entries run at once.";
+    static WORKLOAD = "[[workload]]", "Traffic that the hosts send. All entries run at once.";
     keys {
         "kind" => kind: String = hand(Kind::Tag(&WORKLOADS)), required("\"poisson\""),
-            "What is sent.";
+            "Kind of the traffic.";
         "class" => class: String = hand(TEXT), computed("the `kind`", "\"web_search\""),
             "Name of its flows in tables and reports.";
         "transport" -> carrier: String = text(TEXT), computed("the only entry", "\"dctcp\""),
