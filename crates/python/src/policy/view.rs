@@ -54,13 +54,13 @@ impl Arrival {
     /// Bytes that it would occupy.
     #[getter]
     fn size(&self) -> u32 {
-        self.0.size
+        self.0.header.size
     }
 
     /// Its flow, stable over the flow's life.
     #[getter]
     fn flow(&self) -> u32 {
-        self.0.flow
+        self.0.header.flow
     }
 
     /// The ingress queue that it is charged to: arrival port * queues per port + priority.
@@ -78,41 +78,42 @@ impl Arrival {
     /// Sent in the first round trip of its flow, before any feedback.
     #[getter]
     fn unscheduled(&self) -> bool {
-        self.0.tags.contains(Tags::UNSCHEDULED)
+        self.0.header.tags.contains(Tags::UNSCHEDULED)
     }
 
     /// Of a short flow, or of the first bytes of any flow.
     #[getter]
     fn small(&self) -> bool {
-        self.0.tags.contains(Tags::SMALL)
+        self.0.header.tags.contains(Tags::SMALL)
     }
 
     /// Carries no data (ACK, handshake).
     #[getter]
     fn control(&self) -> bool {
-        self.0.tags.contains(Tags::CONTROL)
+        self.0.header.tags.contains(Tags::CONTROL)
     }
 
     /// A retransmission.
     #[getter]
     fn retransmission(&self) -> bool {
-        self.0.tags.contains(Tags::RETRANSMISSION)
+        self.0.header.tags.contains(Tags::RETRANSMISSION)
     }
 
     /// Of a lossless class.
     #[getter]
     fn lossless(&self) -> bool {
-        self.0.tags.contains(Tags::LOSSLESS)
+        self.0.header.tags.contains(Tags::LOSSLESS)
     }
 
     /// Names of its marks.
     #[getter]
     fn tags(&self) -> Vec<&'static str> {
-        self.0.tags.names().collect()
+        self.0.header.tags.names().collect()
     }
 
     fn __repr__(&self) -> String {
-        let core::Arrival { now, queue, port, priority, size, .. } = self.0;
+        let core::Arrival { now, header, queue, port, priority, .. } = self.0;
+        let size = header.size;
         format!("Arrival({size} B for queue {}, port {port}, priority {priority}, at {now})", queue.0)
     }
 }
@@ -154,13 +155,13 @@ impl Departure {
     /// Bytes released.
     #[getter]
     fn size(&self) -> u32 {
-        self.0.size
+        self.0.header.size
     }
 
     /// Its flow.
     #[getter]
     fn flow(&self) -> u32 {
-        self.0.flow
+        self.0.header.flow
     }
 
     /// The ingress queue that it was charged to.
@@ -176,7 +177,8 @@ impl Departure {
     }
 
     fn __repr__(&self) -> String {
-        let core::Departure { now, queue, port, priority, size, .. } = self.0;
+        let core::Departure { now, header, queue, port, priority, .. } = self.0;
+        let size = header.size;
         format!("Departure({size} B from queue {}, port {port}, priority {priority}, at {now})", queue.0)
     }
 }
