@@ -9,8 +9,8 @@
 //! occupancy may be shown as it was some nanoseconds ago ([`crate::Hardware::threshold_refresh`]):
 //! so a chip's thresholds lag.
 
+use crate::header::Header;
 use crate::shared_pool::{Reserves, SharedPool};
-use crate::tags::Tags;
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 use std::fmt;
@@ -54,17 +54,15 @@ pub struct Stored {
     pub enqueued_at: Time,
     /// Packet number, chosen by the driver.
     pub packet: u32,
-    /// Bytes that the packet occupies.
-    pub size: u32,
-    /// Flow of the packet.
-    pub flow: u32,
+    /// Header of the packet; its size is the bytes that the packet occupies.
+    pub header: Header,
     /// Ingress queue to which the packet is charged.
     pub ingress: IngressId,
-    /// Marks of the packet.
-    pub tags: Tags,
     /// Account to which the packet is charged.
     pub account: Account,
 }
+
+const _: () = assert!(size_of::<Stored>() == 32, "two waiting packets share a cache line");
 
 #[derive(Clone, Debug, Default)]
 struct Queue {
@@ -364,7 +362,7 @@ impl Buffer {
     /// Appends `stored` to `queue` of `port` and charges its accounts.
     #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
     pub(crate) fn store(&mut self, queue: QueueId, port: u16, stored: Stored) {
-        let size = u64::from(stored.size);
+        let size = u64::from(stored.header.size);
         let slot = &mut self.queues[queue.0 as usize];
         slot.bytes += size;
         slot.packets.push_back(stored);
@@ -396,7 +394,7 @@ impl Buffer {
             End::Head => slot.packets.pop_front(),
             End::Tail => slot.packets.pop_back(),
         }?;
-        let size = u64::from(stored.size);
+        let size = u64::from(stored.header.size);
         slot.bytes -= size;
         self.occupancy -= size;
         if let Some(pool) = &mut self.pool {
@@ -436,7 +434,7 @@ impl Buffer {
         for (index, queue) in self.queues.iter().enumerate() {
             let mut bytes = 0;
             for stored in &queue.packets {
-                let size = u64::from(stored.size);
+                let size = u64::from(stored.header.size);
                 bytes += size;
                 used[stored.account as usize] += size;
                 let from = &mut ingress[stored.ingress.0 as usize];
@@ -529,7 +527,7 @@ mod tests {
 
     fn stored(size: u32, account: Account) -> Stored {
         let ingress = IngressId(3);
-        Stored { enqueued_at: Time::ZERO, packet: 0, size, flow: 0, ingress, tags: Tags::NONE, account }
+        Stored { enqueued_at: Time::ZERO, packet: 0, header: Header::new(size), ingress, account }
     }
 
     /// Two ports × two queues; a packet in each account.
@@ -552,8 +550,8 @@ mod tests {
         assert_eq!(buffer.ingress_bytes(IngressId(3)), 1_800);
         assert_eq!(buffer.ingress_headroom_bytes(IngressId(3)), 300);
         assert_eq!(buffer.used(Account::Shared), 1_000);
-        assert_eq!(buffer.remove(QueueId(2), 1, End::Tail).map(|s| s.size), Some(300));
-        assert_eq!(buffer.remove(QueueId(2), 1, End::Head).map(|s| s.size), Some(500));
+        assert_eq!(buffer.remove(QueueId(2), 1, End::Tail).map(|s| s.header.size), Some(300));
+        assert_eq!(buffer.remove(QueueId(2), 1, End::Head).map(|s| s.header.size), Some(500));
         assert_eq!(buffer.remove(QueueId(2), 1, End::Head), None);
         buffer.verify().expect("the ledger is right");
         assert_eq!((buffer.occupancy(), buffer.port_reserved_bytes(1)), (1_000, 0));

@@ -10,6 +10,7 @@ mod elephant_trap;
 mod priority;
 
 use crate::flows::FlowKey;
+use crate::header::Header;
 use crate::tags::Tags;
 use bufferlab_params::{BuildError, ParamInfo, Params, RegisterError, Registry};
 use bufferlab_units::Time;
@@ -44,7 +45,7 @@ pub fn find_classifier(name: &str) -> Option<&'static ClassifierInfo> {
 ///
 /// impl Classify for BySize {
 ///     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
-///         (if packet.size > 1_000 { u8::MAX } else { packet.mapped }, packet.tags)
+///         (if packet.header.size > 1_000 { u8::MAX } else { packet.mapped }, packet.header.tags)
 ///     }
 /// }
 ///
@@ -156,14 +157,8 @@ enum Behind {
 pub struct Unclassified {
     /// Time of arrival.
     pub now: Time,
-    /// Flow of the packet.
-    pub flow: u32,
-    /// The priority in its header.
-    pub priority: u8,
-    /// Size of the packet (bytes).
-    pub size: u32,
-    /// Marks set by hosts.
-    pub tags: Tags,
+    /// Header of the packet, with the marks set by hosts.
+    pub header: Header,
     /// Queue of the port according to the map.
     pub mapped: u8,
 }
@@ -207,7 +202,7 @@ impl Own {
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
         let (queue, tags) = self.classify.classify(packet);
         let queue = queue.min(self.queues_per_port.saturating_sub(1) as u8);
-        self.last = Some((packet.flow, queue));
+        self.last = Some((packet.header.flow, queue));
         (queue, tags)
     }
 }
@@ -258,33 +253,27 @@ impl Classifier {
         self.behind.is_none()
     }
 
-    /// Queue and marks of an arriving packet of `size` bytes; counts the packet.
+    /// Queue and marks of an arriving packet with this header; counts the packet.
     #[inline(always)] // Without this, no instance of its generic caller would inline it; one is hot.
-    pub(crate) fn classify(
-        &mut self,
-        now: Time,
-        flow: u32,
-        priority: u8,
-        tags: Tags,
-        size: u32,
-    ) -> (u8, Tags) {
-        let mapped = self.mapped(priority);
+    pub(crate) fn classify(&mut self, now: Time, header: &Header) -> (u8, Tags) {
+        let mapped = self.mapped(header.priority);
         match self.behind.as_deref_mut() {
-            None => (mapped, tags),
-            Some(Behind::Own(own)) => own.classify(&Unclassified { now, flow, priority, size, tags, mapped }),
-            Some(Behind::Trap(trap)) => trap.classify(now, FlowKey::new(flow, tags), mapped, tags, size),
+            None => (mapped, header.tags),
+            Some(Behind::Own(own)) => own.classify(&Unclassified { now, header: *header, mapped }),
+            Some(Behind::Trap(trap)) => trap.classify(&Unclassified { now, header: *header, mapped }),
         }
     }
 
-    /// Queue of the last packet, if `flow` sent it; otherwise the queue that a packet of `flow`
-    /// would join now.
+    /// Queue of the last packet, if it belonged to the flow of `header`; otherwise the queue that a
+    /// packet with this header would join now.
     #[must_use]
-    pub(crate) fn queue(&self, flow: u32, priority: u8, tags: Tags) -> u8 {
-        let mapped = self.mapped(priority);
+    pub(crate) fn queue(&self, header: &Header) -> u8 {
+        let mapped = self.mapped(header.priority);
+        let is_its_flow = |last: &(u32, u8)| last.0 == header.flow;
         match self.behind.as_deref() {
             None => mapped,
-            Some(Behind::Own(own)) => own.last.filter(|last| last.0 == flow).map_or(mapped, |last| last.1),
-            Some(Behind::Trap(trap)) => trap.queue(FlowKey::new(flow, tags), mapped),
+            Some(Behind::Own(own)) => own.last.filter(is_its_flow).map_or(mapped, |last| last.1),
+            Some(Behind::Trap(trap)) => trap.queue(FlowKey::from_header(header), mapped),
         }
     }
 
@@ -302,6 +291,10 @@ mod tests {
     use super::*;
     use crate::flows::ShortLimit;
 
+    fn header(flow: u32, priority: u8, size: u32) -> Header {
+        Header { flow, priority, ..Header::new(size) }
+    }
+
     fn trap(limit: ShortLimit, short_queue: Option<u8>) -> Classifier {
         let trap = ElephantTrap::new(64, Time::from_ms(5), limit, short_queue);
         Classifier::identity(4).with_trap(trap)
@@ -312,11 +305,12 @@ mod tests {
     #[test]
     fn priorities_join_their_queue_and_those_beyond_the_last_join_the_last() {
         let mut classifier = Classifier::identity(4);
-        let queues = [0, 3, 4, 63, 64].map(|p| classifier.classify(Time::ZERO, 0, p, Tags::SMALL, 100));
+        let queues = [0, 3, 4, 63, 64]
+            .map(|p| classifier.classify(Time::ZERO, &Header { tags: Tags::SMALL, ..header(0, p, 100) }));
         assert_eq!(queues, [0, 3, 3, 3, 0].map(|queue| (queue, Tags::SMALL)));
         let mut map = [0; CODE_POINTS];
         map[46] = 1;
-        assert_eq!(Classifier::from_map(map, 2).queue(0, 46, Tags::NONE), 1);
+        assert_eq!(Classifier::from_map(map, 2).queue(&header(0, 46, 100)), 1);
     }
 
     /// Assigns flow f to queue f; numbers beyond the last queue select the last queue.
@@ -325,23 +319,23 @@ mod tests {
 
     impl Classify for ByFlow {
         fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
-            (packet.flow as u8, packet.tags.with(Tags::SMALL))
+            (packet.header.flow as u8, packet.header.tags.with(Tags::SMALL))
         }
     }
 
     #[test]
     fn an_own_classifier_chooses_among_the_queues_that_there_are() {
         let mut classifier = Classifier::own(Box::new(ByFlow), 4);
-        let queues = [0, 2, 3, 200].map(|flow| classifier.classify(Time::ZERO, flow, 1, Tags::NONE, 100));
+        let queues = [0, 2, 3, 200].map(|flow| classifier.classify(Time::ZERO, &header(flow, 1, 100)));
         assert_eq!(queues, [0, 2, 3, 3].map(|queue| (queue, Tags::SMALL)));
-        assert_eq!(classifier.clone().queue(200, 1, Tags::NONE), 3, "the last packet's");
-        assert_eq!(classifier.queue(7, 1, Tags::NONE), 1, "of others only the map is known");
+        assert_eq!(classifier.clone().queue(&header(200, 1, 100)), 3, "the last packet's");
+        assert_eq!(classifier.queue(&header(7, 1, 100)), 1, "of others only the map is known");
     }
 
     #[test]
     fn a_flow_is_short_for_its_first_packets_and_again_after_silence() {
         let mut classifier = trap(THREE_PACKETS, None);
-        let mut at = |us| classifier.classify(Time::from_us(us), 9, 2, Tags::NONE, 1_500);
+        let mut at = |us| classifier.classify(Time::from_us(us), &header(9, 2, 1_500));
         assert_eq!([at(1), at(2), at(3)], [(2, Tags::SMALL); 3]);
         assert_eq!([at(4), at(5_004)], [(2, Tags::NONE); 2]);
         assert_eq!(at(10_005), (2, Tags::SMALL));
@@ -350,7 +344,7 @@ mod tests {
     #[test]
     fn a_limit_in_bytes_looks_at_what_was_sent_before_the_packet() {
         let mut classifier = trap(ShortLimit { packets: 0, bytes: 2_000 }, None);
-        let mut next = |size| classifier.classify(Time::ZERO, 9, 0, Tags::NONE, size).1;
+        let mut next = |size| classifier.classify(Time::ZERO, &header(9, 0, size)).1;
         assert_eq!([next(1_999), next(1), next(1)], [Tags::SMALL, Tags::SMALL, Tags::NONE]);
     }
 
@@ -358,27 +352,30 @@ mod tests {
     fn marks_of_hosts_do_not_count_behind_a_trap_but_other_marks_stay() {
         let mut classifier = trap(ShortLimit { packets: 1, bytes: 0 }, None);
         let tags = Tags::SMALL.with(Tags::UNSCHEDULED);
-        assert_eq!(classifier.classify(Time::ZERO, 1, 0, tags, 100).1, tags);
-        assert_eq!(classifier.classify(Time::ZERO, 1, 0, tags, 100).1, Tags::UNSCHEDULED);
+        assert_eq!(classifier.classify(Time::ZERO, &Header { tags, ..header(1, 0, 100) }).1, tags);
+        assert_eq!(
+            classifier.classify(Time::ZERO, &Header { tags, ..header(1, 0, 100) }).1,
+            Tags::UNSCHEDULED
+        );
     }
 
     #[test]
     fn short_flows_go_to_their_queue_and_elephants_to_their_own() {
         let mut classifier = trap(THREE_PACKETS, Some(0));
         let queues: Vec<_> =
-            (0..5).map(|_| classifier.classify(Time::ZERO, 9, 3, Tags::NONE, 1_500).0).collect();
+            (0..5).map(|_| classifier.classify(Time::ZERO, &header(9, 3, 1_500)).0).collect();
         assert_eq!(queues, [0, 0, 0, 3, 3]);
         // The flows are counted separately.
-        assert_eq!(classifier.classify(Time::ZERO, 8, 3, Tags::NONE, 1_500).0, 0);
+        assert_eq!(classifier.classify(Time::ZERO, &header(8, 3, 1_500)).0, 0);
     }
 
     #[test]
     fn the_queue_of_the_last_packet_is_known_although_its_flow_has_become_an_elephant_with_it() {
         let mut classifier = trap(ShortLimit { packets: 1, bytes: 0 }, Some(0));
-        assert_eq!(classifier.queue(9, 3, Tags::NONE), 0);
-        assert_eq!(classifier.classify(Time::ZERO, 9, 3, Tags::NONE, 1_500).0, 0);
-        assert_eq!(classifier.queue(9, 3, Tags::NONE), 0, "of the packet that has just come");
-        let _ = classifier.classify(Time::ZERO, 8, 3, Tags::NONE, 1_500);
-        assert_eq!(classifier.queue(9, 3, Tags::NONE), 3, "of the next one");
+        assert_eq!(classifier.queue(&header(9, 3, 100)), 0);
+        assert_eq!(classifier.classify(Time::ZERO, &header(9, 3, 1_500)).0, 0);
+        assert_eq!(classifier.queue(&header(9, 3, 100)), 0, "of the packet that has just come");
+        let _ = classifier.classify(Time::ZERO, &header(8, 3, 1_500));
+        assert_eq!(classifier.queue(&header(9, 3, 100)), 3, "of the next one");
     }
 }

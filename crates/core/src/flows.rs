@@ -1,5 +1,6 @@
 //! A bounded table of flows: what each flow of an elephant trap has sent, forgotten after silence.
 
+use crate::header::Header;
 use crate::policy::parts::short_flows::Knowledge;
 use crate::tags::Tags;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
@@ -63,6 +64,13 @@ const INTELLIGENT_BUFFER_SLOT: u64 = 48;
 pub struct FlowKey(u64);
 
 impl FlowKey {
+    /// The flow of a packet with this header.
+    #[inline]
+    #[must_use]
+    pub const fn from_header(header: &Header) -> Self {
+        Self::new(header.flow, header.tags)
+    }
+
     /// The flow of a packet with this handle and these marks.
     #[inline]
     #[must_use]

@@ -34,7 +34,7 @@
 //!
 //! let mut verdicts = Vec::new();
 //! for id in 0..4 {
-//!     let packet = Packet { id, size: 1_000, egress_port: 1, ..Packet::default() };
+//!     let packet = Packet { id, header: Header::new(1_000), egress_port: 1, ..Packet::default() };
 //!     verdicts.push(switch.handle_arrival(Time::from_ns(u64::from(id)), &packet, &mut ()));
 //! }
 //! let stored = Admission::Stored { marked: false };
@@ -54,6 +54,7 @@ mod event;
 mod failure;
 pub mod flows;
 pub mod hardware;
+mod header;
 mod limits;
 pub mod mark;
 pub mod panel;
@@ -78,10 +79,11 @@ pub use event::{Effect, Observer, PacketEvent, Refusal, SwitchEvent};
 pub use failure::{MarkingFailure, PolicyFailure};
 pub use flows::{FlowKey, FlowTable, Sent, ShortLimit, flow_tables_bytes};
 pub use hardware::{Accounting, Hardware, PortSpread, QueueMinimums, ResumeBelow};
+pub use header::{Ecn, Header};
 pub use limits::LIMITS;
 pub use mark::{
-    Ecn, MARKERS, MARKING_RULES, Markable, Marker, MarkerInfo, Marking, MarkingRule, find_marker,
-    register_marker, replace_marker,
+    MARKERS, MARKING_RULES, Markable, Marker, MarkerInfo, Marking, MarkingRule, find_marker, register_marker,
+    replace_marker,
 };
 pub use panel::{Opinion, Panel};
 pub use policy::{

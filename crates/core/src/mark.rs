@@ -11,6 +11,7 @@ mod watch;
 
 use crate::buffer::{Buffer, QueueId};
 use crate::failure::MarkingFailure;
+use crate::header::Header;
 use crate::policy::SwitchShape;
 use crate::schedule::MAX_QUEUES_PER_PORT;
 use bufferlab_params::{
@@ -19,6 +20,7 @@ use bufferlab_params::{
 use bufferlab_units::Time;
 use std::fmt;
 
+pub use crate::header::Ecn;
 pub use buffer_aware::BufferAware;
 pub use red::{Ramp, Red};
 pub use step::Step;
@@ -86,18 +88,6 @@ pub fn register_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, Register
 /// As [`register_marker`]; if one of the names belongs to another rule.
 pub fn replace_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, RegisterError> {
     MARKERS.replace_below(COMMON, info)
-}
-
-/// A packet's ECN state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Ecn {
-    /// The packet's transport does not understand marks: it is never marked (nor dropped instead).
-    #[default]
-    NotCapable,
-    /// The packet may be marked.
-    Capable,
-    /// The packet has been marked.
-    Marked,
 }
 
 choices! {
@@ -201,6 +191,10 @@ impl MarkerInfo {
 pub struct Markable {
     /// Time of the decision.
     pub now: Time,
+    /// Time since the packet was stored; zero on arrival.
+    pub waited: Time,
+    /// Header of the packet. Its size is the bytes that the switch charges.
+    pub header: Header,
     /// Whether the packet arrives (not in its queue yet) or is about to be sent (no longer in its
     /// queue).
     pub moment: Moment,
@@ -210,12 +204,6 @@ pub struct Markable {
     pub port: u16,
     /// Queue within the port.
     pub priority: u8,
-    /// Bytes charged for the packet.
-    pub size: u32,
-    /// Flow of the packet.
-    pub flow: u32,
-    /// Time since the packet was stored; zero on arrival.
-    pub waited: Time,
 }
 
 /// Decides which packets of a switch are marked. Each switch has a separate rule with its
@@ -394,7 +382,6 @@ mod tests {
     use super::*;
     use crate::buffer::{IngressId, Stored};
     use crate::policy::Account;
-    use crate::tags::Tags;
     use crate::weight::Weight;
     use bufferlab_units::BitRate;
 
@@ -405,16 +392,16 @@ mod tests {
         let capacity = free + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
         let mut buffer = Buffer::new(capacity, 1, lengths.len());
         for (queue, &size) in (0..).zip(lengths) {
-            let (ingress, tags, account) = (IngressId(0), Tags::NONE, Account::Shared);
-            let stored = Stored { enqueued_at: Time::ZERO, packet: 0, size, flow: 0, ingress, tags, account };
+            let (header, ingress, account) = (Header::new(size), IngressId(0), Account::Shared);
+            let stored = Stored { enqueued_at: Time::ZERO, packet: 0, header, ingress, account };
             buffer.store(QueueId(queue), 0, stored);
         }
         buffer
     }
 
     fn packet(moment: Moment, priority: u8) -> Markable {
-        let (now, queue) = (Time::ZERO, QueueId(priority.into()));
-        Markable { now, moment, queue, port: 0, priority, size: 1_000, flow: 0, waited: Time::ZERO }
+        let (header, queue) = (Header::new(1_000), QueueId(priority.into()));
+        Markable { now: Time::ZERO, waited: Time::ZERO, header, moment, queue, port: 0, priority }
     }
 
     /// The registered rule called `name`.

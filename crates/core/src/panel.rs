@@ -146,7 +146,7 @@ impl Panel {
         self.opinions.clear();
         for member in &mut self.members {
             let verdict = member.policy.admit(arrival, buffer);
-            let threshold = member.policy.threshold(arrival.queue, arrival.tags, buffer);
+            let threshold = member.policy.threshold(arrival.queue, arrival.header.tags, buffer);
             let refusal = verdict.refusal();
             let bound = refusal.and_then(|refusal| member.policy.bound(arrival, refusal.reason, buffer));
             self.opinions.push(Opinion { policy: member.name, verdict, threshold, bound });
@@ -195,7 +195,7 @@ impl Observer for Panel {
             }
             SwitchEvent::Evicted { now, queue, stored, .. } => {
                 self.notify((Hooks::DROP, Hooks::PAUSE), (now, stored.ingress), buffer, |policy| {
-                    policy.on_evict(now, queue, stored.size, buffer);
+                    policy.on_evict(now, queue, stored.header.size, buffer);
                 });
             }
             SwitchEvent::Departed(departure) => {
@@ -212,6 +212,7 @@ impl Observer for Panel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::header::Header;
     use crate::policy::{Account, DropReason, POLICIES};
     use crate::switch::{Packet, SwitchConfig};
     use bufferlab_units::BitRate;
@@ -222,7 +223,7 @@ mod tests {
         let mut switch = config.build("cs", &[]).expect("cs has no parameters");
         let mut panel = Panel::new(&config.shape(), &config.hardware, ("cs", &[]));
         for id in 0..30 {
-            let packet = Packet { id, size: 1_000, ..Packet::default() };
+            let packet = Packet { id, header: Header::new(1_000), ..Packet::default() };
             switch.handle_arrival(Time(u64::from(id)), &packet, &mut panel);
         }
         let opinion = |name| *panel.opinions().iter().find(|o| o.policy == name).expect("a member");
@@ -261,8 +262,12 @@ mod tests {
                     switch.handle_timeout(due, &mut panel);
                 }
                 let egress_port = stream.below(2) as u16;
-                let packet =
-                    Packet { id, size: 1_500, egress_port, priority: (id % 2) as u8, ..Packet::default() };
+                let packet = Packet {
+                    id,
+                    header: Header { size: 1_500, priority: (id % 2) as u8, ..Header::default() },
+                    egress_port,
+                    ..Packet::default()
+                };
                 let stored = switch.handle_arrival(now, &packet, &mut panel);
                 let own = panel.opinions().iter().find(|o| o.policy == info.name).expect("a member").verdict;
                 match stored {
@@ -301,11 +306,9 @@ mod tests {
                 let ports = [stream.below(4) as u16, stream.below(2) as u16];
                 let packet = Packet {
                     id,
-                    size: 1_500,
+                    header: Header { size: 1_500, priority: stream.below(2) as u8, ..Header::default() },
                     ingress_port: ports[0],
                     egress_port: ports[1],
-                    priority: stream.below(2) as u8,
-                    ..Packet::default()
                 };
                 let headroom = switch.buffer().used(Account::Headroom);
                 let found = match switch.handle_arrival(now, &packet, &mut panel) {

@@ -393,7 +393,7 @@ impl Scheduler {
                 turn.left = 1;
             }
             let id = QueueId(first_queue + u16::from(queue));
-            let head = buffer.peek(id, End::Head).map_or(0, |stored| stored.size);
+            let head = buffer.peek(id, End::Head).map_or(0, |stored| stored.header.size);
             if head <= *own {
                 *own -= head;
                 if buffer.queue_packets(id) == 1 {

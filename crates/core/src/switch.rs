@@ -8,7 +8,8 @@ use crate::classify::Classifier;
 use crate::event::{Observer, Refusal, SwitchEvent};
 use crate::failure::{MarkingFailure, PolicyFailure};
 use crate::hardware::Hardware;
-use crate::mark::{Ecn, Markable, Marker, Moment};
+use crate::header::{Ecn, Header};
+use crate::mark::{Markable, Marker, Moment};
 use crate::policy::{
     Account, Arrival, BuildError, Departure, Dispatched, DropReason, Hooks, PauseDemand, Policy, SwitchShape,
     Tags, Verdict,
@@ -18,25 +19,17 @@ use crate::schedule::{MAX_QUEUES_PER_PORT, Scheduler, Turns};
 use bufferlab_params::{ParamValue, Params, Profile};
 use bufferlab_units::{BitRate, Time};
 
-/// A packet, with the fields that the switch needs.
+/// A packet that reaches the switch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
     /// Packet number, chosen by the driver and returned on departure.
     pub id: u32,
-    /// Size of the packet (bytes), before cells and overhead.
-    pub size: u32,
-    /// Flow of the packet.
-    pub flow: u32,
+    /// Header of the packet. Its size does not include what the switch adds: cells and overhead.
+    pub header: Header,
     /// Ingress port.
     pub ingress_port: u16,
     /// Egress port, chosen by the driver: it does the routing.
     pub egress_port: u16,
-    /// Priority in its header, mapped to a queue by the [`Classifier`].
-    pub priority: u8,
-    /// Marks of the packet.
-    pub tags: Tags,
-    /// ECN state of the packet.
-    pub ecn: Ecn,
 }
 
 /// The outcome of an arrival.
@@ -369,7 +362,7 @@ impl<P: Policy> Switch<P> {
     /// would join now.
     #[must_use]
     pub fn queue_of(&self, packet: &Packet) -> QueueId {
-        let queue = self.classifier.queue(packet.flow, packet.priority, packet.tags);
+        let queue = self.classifier.queue(&packet.header);
         self.buffer.queue_of(packet.egress_port, queue)
     }
 
@@ -415,7 +408,7 @@ impl<P: Policy> Switch<P> {
         if !self.ideal {
             self.refresh(now);
             let is_uncharged = self.hardware.is_uncharged(arrival.priority);
-            arrival.size = if is_uncharged { 0 } else { self.hardware.charged(packet.size) };
+            arrival.header.size = if is_uncharged { 0 } else { self.hardware.charged(packet.header.size) };
         }
         if !self.ideal
             && let Some(verdict) = self.decide_without_policy(arrival)
@@ -429,11 +422,11 @@ impl<P: Policy> Switch<P> {
         observer.on(&SwitchEvent::Arriving(&arrival), &self.buffer);
         loop {
             match self.policy.admit(&arrival, &self.buffer) {
-                Verdict::Admit(account) if self.buffer.fits(arrival.size) => {
+                Verdict::Admit(account) if self.buffer.fits(arrival.header.size) => {
                     return self.store(&arrival, packet, account, observer);
                 }
                 Verdict::Admit(_) => {
-                    let (queue, size) = (arrival.queue, arrival.size);
+                    let (queue, size) = (arrival.queue, arrival.header.size);
                     self.note(|buffer| PolicyFailure::admitted_beyond(now, queue, size, buffer));
                     return self.refuse(
                         arrival,
@@ -498,8 +491,8 @@ impl<P: Policy> Switch<P> {
         if self.hardware.is_uncharged(arrival.priority) {
             return Some(Ok(Account::Minimum));
         }
-        let port_bytes = self.buffer.port_bytes(arrival.port) + u64::from(arrival.size);
-        if self.buffer.fits_reserve(arrival.queue, arrival.port, arrival.size) {
+        let port_bytes = self.buffer.port_bytes(arrival.port) + u64::from(arrival.header.size);
+        if self.buffer.fits_reserve(arrival.queue, arrival.port, arrival.header.size) {
             Some(Ok(Account::Minimum))
         } else if self.hardware.port_limit.is_some_and(|limit| port_bytes > limit) {
             Some(Err(DropReason::OverPortLimit))
@@ -527,18 +520,15 @@ impl<P: Policy> Switch<P> {
     /// Classifies `packet` and builds its arrival, from the parts of the switch that this needs.
     #[inline(always)] // On the hot path.
     fn arrival(classifier: &mut Classifier, buffer: &Buffer, now: Time, packet: &Packet) -> Arrival {
-        let Packet { flow, size, .. } = *packet;
-        let (priority, tags) = classifier.classify(now, flow, packet.priority, packet.tags, size);
+        let (priority, tags) = classifier.classify(now, &packet.header);
         Arrival {
             now,
+            header: Header { tags, ..packet.header },
+            evictions: 0,
             queue: buffer.queue_of(packet.egress_port, priority),
             port: packet.egress_port,
-            priority,
-            tags,
-            size,
-            flow,
             ingress: IngressId(buffer.queue_of(packet.ingress_port, priority).0),
-            evictions: 0,
+            priority,
         }
     }
 
@@ -550,25 +540,21 @@ impl<P: Policy> Switch<P> {
         account: Account,
         observer: &mut O,
     ) -> Admission {
-        let Arrival { now, queue, port, priority, size, .. } = *arrival;
-        let is_capable = packet.ecn == Ecn::Capable;
-        let marked = is_capable
+        let Arrival { now, header, queue, port, priority, .. } = *arrival;
+        let marked = header.ecn == Ecn::Capable
             && if let Some(steps) = &self.steps {
                 self.buffer.queue_bytes(queue) > steps[usize::from(priority) % MAX_QUEUES_PER_PORT]
             } else {
                 self.marks_arrivals && {
-                    let (moment, flow, waited) = (Moment::Enqueue, packet.flow, Time::ZERO);
-                    self.asks_marker(Markable { now, moment, queue, port, priority, size, flow, waited })
+                    let (moment, waited) = (Moment::Enqueue, Time::ZERO);
+                    self.asks_marker(Markable { now, waited, header, moment, queue, port, priority })
                 }
             };
-        let markable = if is_capable && !marked { Tags::MARKABLE } else { Tags::NONE };
         let stored = Stored {
             enqueued_at: now,
             packet: packet.id,
-            size,
-            flow: packet.flow,
+            header: Header { ecn: if marked { Ecn::Marked } else { header.ecn }, ..header },
             ingress: arrival.ingress,
-            tags: arrival.tags.with(markable),
             account,
         };
         self.buffer.store(queue, port, stored);
@@ -576,7 +562,7 @@ impl<P: Policy> Switch<P> {
         let counters = &mut self.counters[usize::from(queue.0)];
         counters.arrived += 1;
         counters.enqueued += 1;
-        counters.enqueued_bytes += u64::from(packet.size);
+        counters.enqueued_bytes += u64::from(packet.header.size);
         counters.marked += u64::from(marked);
         if self.hooks.contains(Hooks::ENQUEUE) {
             let arrival = *arrival;
@@ -605,7 +591,7 @@ impl<P: Policy> Switch<P> {
         let counters = &mut self.counters[usize::from(arrival.queue.0)];
         counters.arrived += 1;
         counters.dropped += 1;
-        counters.dropped_bytes += u64::from(packet.size);
+        counters.dropped_bytes += u64::from(packet.header.size);
         if self.hooks.contains(Hooks::DROP) {
             self.policy.on_drop(&arrival, refusal.reason, &self.buffer);
         }
@@ -645,7 +631,7 @@ impl<P: Policy> Switch<P> {
         }
         self.counters[usize::from(queue.0)].evicted += 1;
         if self.hooks.contains(Hooks::DROP) {
-            self.policy.on_evict(now, queue, stored.size, &self.buffer);
+            self.policy.on_evict(now, queue, stored.header.size, &self.buffer);
         }
         observer.on(&SwitchEvent::Evicted { now, queue, stored: &stored, reason }, &self.buffer);
         self.demand_pause(now, stored.ingress, observer);
@@ -681,23 +667,22 @@ impl<P: Policy> Switch<P> {
         if self.buffer.queue_packets(queue) == 0 {
             self.ports[usize::from(port)].occupied &= !(1 << priority);
         }
-        let marked = self.marks_departures && stored.tags.contains(Tags::MARKABLE) && {
-            let (moment, size, flow) = (Moment::Dequeue, stored.size, stored.flow);
-            let waited = now - stored.enqueued_at;
-            self.asks_marker(Markable { now, moment, queue, port, priority, size, flow, waited })
+        let header = stored.header;
+        let marked = self.marks_departures && header.ecn == Ecn::Capable && {
+            let (moment, waited) = (Moment::Dequeue, now - stored.enqueued_at);
+            self.asks_marker(Markable { now, waited, header, moment, queue, port, priority })
         };
         let counters = &mut self.counters[usize::from(queue.0)];
         counters.departed += 1;
         counters.marked += u64::from(marked);
         let departure = Departure {
             now,
+            enqueued_at: stored.enqueued_at,
+            header,
             queue,
             port,
-            priority,
-            size: stored.size,
-            flow: stored.flow,
             ingress: stored.ingress,
-            enqueued_at: stored.enqueued_at,
+            priority,
         };
         if self.hooks.meets(Hooks::EMPTY_VISIT.and(Hooks::DEQUEUE)) {
             // The scheduler also skips a paused queue, but that queue is not empty.
@@ -707,7 +692,7 @@ impl<P: Policy> Switch<P> {
         observer.on(&SwitchEvent::Departed(&departure), &self.buffer);
         self.after_change(now, stored.ingress, observer);
         let more = self.wants_to_send(port);
-        Some(Transmission { packet: stored.packet, size: stored.size, queue, marked, more })
+        Some(Transmission { packet: stored.packet, size: header.size, queue, marked, more })
     }
 
     #[inline(never)]
@@ -930,7 +915,8 @@ mod tests {
             .take(10)
             .enumerate()
         {
-            let packet = Packet { size: 1_000, ecn, ..Packet::default() };
+            let packet =
+                Packet { header: Header { size: 1_000, ecn, ..Header::default() }, ..Packet::default() };
             let marked = index >= 4 && ecn == Ecn::Capable;
             assert_eq!(switch.handle_arrival(Time::ZERO, &packet, &mut ()), Admission::Stored { marked });
         }
@@ -955,7 +941,8 @@ mod tests {
         ];
         let config = SwitchConfig::new(10_000, vec![BitRate::gbps(10); 2]).with_queues(2);
         let mut switch = Switch::new(&config, CompleteSharing);
-        let packet = Packet { size: 1_000, priority: 1, ..Packet::default() };
+        let packet =
+            Packet { header: Header { size: 1_000, priority: 1, ..Header::default() }, ..Packet::default() };
         for _ in 0..11 {
             let _ = switch.handle_arrival(Time::ZERO, &packet, &mut ());
         }

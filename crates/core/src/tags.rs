@@ -5,7 +5,7 @@ use std::fmt;
 /// Marks on a packet that a policy may read: a set of flags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
-pub struct Tags(pub u8);
+pub struct Tags(pub u16);
 
 impl Tags {
     /// No mark.
@@ -21,10 +21,6 @@ impl Tags {
     /// Belongs to a lossless class: may pause its sender, but no threshold may drop it.
     pub const LOSSLESS: Self = Self(1 << 4);
 
-    /// Set by the switch on a stored packet that is ECN-capable and not marked yet. Policies do not
-    /// use it.
-    pub(crate) const MARKABLE: Self = Self(1 << 7);
-
     /// Whether all flags of `other` are set.
     #[inline]
     #[must_use]
@@ -37,6 +33,13 @@ impl Tags {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Union of both sets if `condition` is met.
+    #[inline]
+    #[must_use]
+    pub const fn with_if(self, condition: bool, other: Self) -> Self {
+        if condition { self.with(other) } else { self }
     }
 
     /// Difference of the sets: flags that are not in `other`.

@@ -4,8 +4,8 @@
 use crate::OperatorError;
 use crate::model::{Limit, Model, PRIORITIES};
 use bufferlab_core::{
-    Admission, Buffer, BufferProfile, Direction, IngressId, Observer, Packet, ParamValue, Policy, Switch,
-    SwitchConfig, SwitchEvent, ThresholdRule,
+    Admission, Buffer, BufferProfile, Direction, Header, IngressId, Observer, Packet, ParamValue, Policy,
+    Switch, SwitchConfig, SwitchEvent, ThresholdRule,
 };
 use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeSet;
@@ -129,8 +129,12 @@ impl Bench {
 
     /// Sends a packet from a port to a blocked port; returns whether it is stored.
     pub fn send(&mut self, from: u16, to: u16, priority: u8) -> bool {
-        let packet =
-            Packet { size: self.size, ingress_port: from, egress_port: to, priority, ..Packet::default() };
+        let packet = Packet {
+            header: Header { size: self.size, priority, ..Header::default() },
+            ingress_port: from,
+            egress_port: to,
+            ..Packet::default()
+        };
         matches!(self.switch.handle_arrival(self.now, &packet, &mut self.told), Admission::Stored { .. })
     }
 

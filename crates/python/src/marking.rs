@@ -184,13 +184,13 @@ impl Markable {
     /// Occupied buffer (bytes).
     #[getter]
     fn size(&self) -> u32 {
-        self.0.size
+        self.0.header.size
     }
 
     /// Number of the flow.
     #[getter]
     fn flow(&self) -> u32 {
-        self.0.flow
+        self.0.header.flow
     }
 
     /// Time since the packet was stored (ps); 0 on arrival.
@@ -200,7 +200,8 @@ impl Markable {
     }
 
     fn __repr__(&self) -> String {
-        let core::Markable { now, queue, size, .. } = self.0;
+        let core::Markable { now, header, queue, .. } = self.0;
+        let size = header.size;
         let verb = if self.departing() { "leaves" } else { "arrives at" };
         format!("Markable({size} B {verb} queue {} at {now})", queue.0)
     }

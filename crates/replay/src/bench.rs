@@ -2,7 +2,7 @@
 //! long as their limits allow, and bursts of a constant rate.
 
 use bufferlab_core::{
-    Admission, DropReason, Packet, ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, Tags,
+    Admission, DropReason, Header, Packet, ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, Tags,
 };
 use bufferlab_units::{BitRate, Time};
 use std::cmp::Reverse;
@@ -137,7 +137,11 @@ impl Bench {
     /// Offers one packet to a queue at this instant; an error if it was not stored.
     pub(crate) fn offer(&mut self, place: Place, tags: Tags) -> Result<(), DropReason> {
         let Place { port, priority } = place;
-        let packet = Packet { size: self.packet, egress_port: port, priority, tags, ..Packet::default() };
+        let packet = Packet {
+            header: Header { size: self.packet, priority, tags, ..Header::default() },
+            egress_port: port,
+            ..Packet::default()
+        };
         match self.switch.handle_arrival(self.now, &packet, &mut ()) {
             Admission::Stored { .. } => Ok(()),
             Admission::Refused(Refusal { reason, .. }) => Err(reason),

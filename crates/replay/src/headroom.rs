@@ -2,7 +2,9 @@
 //! worst moment. The result is the least headroom without loss.
 
 use crate::{Asked, Check, ReplayInfo, Unit, Verification};
-use bufferlab_core::{Admission, Buffer, Hardware, Observer, Packet, ParamValue, SwitchConfig, SwitchEvent};
+use bufferlab_core::{
+    Admission, Buffer, Hardware, Header, Observer, Packet, ParamValue, SwitchConfig, SwitchEvent,
+};
 use bufferlab_theory::calculators::{bytes, number};
 use bufferlab_theory::forms::headroom::{CABLE_SECONDS_PER_METRE, PAUSE_FRAME_BITS, tabulated_delays};
 use bufferlab_units::headroom::{PAUSE_FRAME_BYTES, PacketMemory};
@@ -184,7 +186,7 @@ fn loses(cable: &Cable, headroom: u64) -> Result<bool, String> {
         while let Some(&(arrival, wire)) = on_the_way.front().filter(|(arrival, _)| idle || *arrival <= start)
         {
             on_the_way.pop_front();
-            let packet = Packet { size: wire, egress_port: 1, ..Packet::default() };
+            let packet = Packet { header: Header::new(wire), egress_port: 1, ..Packet::default() };
             let outcome = switch.handle_arrival(arrival, &packet, &mut asks);
             lost |= matches!(outcome, Admission::Refused(_));
         }

@@ -118,7 +118,7 @@ pub enum SimError {
 #[error(
     "host {host} had {packets} packets at its network card at {time} ({} MB of memory) and more to come: \
      all packets that a window allows are made at once",
-    (packets * (size_of::<crate::world::packet::Packet>() + size_of::<crate::ids::PacketId>())).div_ceil(1_000_000)
+    (packets * crate::BYTES_PER_PACKET).div_ceil(1_000_000)
 )]
 pub struct FullCard {
     /// Name of the host.

@@ -193,7 +193,7 @@ impl Hosts {
     /// Handles a packet that the network has lost. `uplink` is that of the host that sends the
     /// flow.
     pub(crate) fn handle_loss(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
-        let slot = uplink.packet(id).flow.slot();
+        let slot = uplink.packet(id).flow().slot();
         uplink.remove(id);
         if self.is_counted_elsewhere(slot) {
             return self.note_packets(uplink.now(), slot, -1, 1);
@@ -303,7 +303,7 @@ impl Hosts {
     fn dequeue_unpaused(&mut self, uplink: &Uplink<'_>) -> Option<PacketId> {
         let card = &mut self.cards[uplink.host()];
         let paused = card.paused;
-        let is_held = |id: PacketId| paused >> uplink.packet(id).priority & 1 != 0;
+        let is_held = |id: PacketId| paused >> uplink.packet(id).header.priority & 1 != 0;
         match &mut card.turns {
             Some(turns) => self.flow_queues.pop(turns, is_held),
             None => {

@@ -14,10 +14,9 @@ pub(crate) use slice::{QueuePlace, Slice};
 
 use crate::ids::{LinkId, PacketId, SwitchId};
 use crate::world::Ports;
-use crate::world::packet::Flags;
 use crate::{FailedMarking, FailedPolicy};
 use bufferlab_core::{
-    Admission, DropReason, Ecn, IngressId, Opinion, Packet, Panel, QueueId, Refusal, Transmission,
+    Admission, DropReason, Ecn, Header, IngressId, Opinion, Packet, Panel, QueueId, Refusal, Transmission,
 };
 use bufferlab_metrics::PacketEvent;
 use bufferlab_scenario::TelemetryScope;
@@ -259,7 +258,8 @@ impl SwitchNode {
         let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
         let Some(queue) = self.first.core.pass(now, &packet) else { return false };
         if ports.wants_reports() {
-            let Packet { id: packet, size, .. } = packet;
+            let Packet { id: packet, header, .. } = packet;
+            let size = header.size;
             self.report_hop(
                 ports,
                 egress_port,
@@ -281,17 +281,9 @@ impl SwitchNode {
     ) -> Packet {
         Packet {
             id: id.0,
-            size: u32::from(packet.wire) - self.uncharged,
-            flow: packet.flow.0,
+            header: Header { size: packet.header.size - self.uncharged, ..packet.header },
             ingress_port,
             egress_port,
-            priority: packet.priority,
-            tags: packet.tags(),
-            ecn: match packet.flags {
-                flags if !flags.has(Flags::ECN_CAPABLE) => Ecn::NotCapable,
-                flags if flags.has(Flags::MARKED) => Ecn::Marked,
-                _ => Ecn::Capable,
-            },
         }
     }
 
@@ -312,7 +304,7 @@ impl SwitchNode {
         match admission {
             Admission::Stored { marked } => {
                 if marked {
-                    ports.packet_mut(id).flags.set(Flags::MARKED);
+                    ports.packet_mut(id).header.ecn = Ecn::Marked;
                     if self.record.logs_packets {
                         self.log_mark(PacketEvent::Admitted);
                     }
@@ -334,7 +326,7 @@ impl SwitchNode {
     #[cold]
     #[inline(never)]
     fn seen(&self, packet: Packet) -> Seen {
-        Seen { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.size }
+        Seen { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.header.size }
     }
 
     /// Submits the packet to the core for admission.
@@ -361,10 +353,7 @@ impl SwitchNode {
         let sent = self.poll_transmit(ports.now(), port)?;
         let id = PacketId(sent.packet);
         if sent.marked {
-            let packet = ports.packet_mut(id);
-            if packet.flags.has(Flags::ECN_CAPABLE) {
-                packet.flags.set(Flags::MARKED);
-            }
+            ports.packet_mut(id).header.ecn = Ecn::Marked;
             if self.record.logs_packets {
                 self.log_mark(PacketEvent::Departed);
             }

@@ -4,7 +4,7 @@ use crate::SimError;
 use crate::build::check_size;
 use crate::host::transport::{Control, Transport};
 use crate::world::base_rtt::Paths;
-use bufferlab_core::Profile;
+use bufferlab_core::{Ecn, Header, Profile, Tags};
 use bufferlab_scenario::{InitialWindow, Scenario, TelemetryPath, TransportSpec};
 use bufferlab_transport::rdma::RdmaConfig;
 use bufferlab_transport::{
@@ -69,7 +69,7 @@ fn replaying(
     Ok(Transport {
         control: Control::Pace { gap: Time::ZERO, spacing: Spacing::Constant },
         segment: spec.segment_bytes + spec.header_bytes,
-        header: 0,
+        header_bytes: 0,
         wants_telemetry: false,
         reports_to_acks: false,
         data_priorities: replay.priority.map_or(transport.data_priorities, |priority| vec![priority]),
@@ -108,6 +108,9 @@ fn build_transport(
 ) -> Result<Transport, SimError> {
     let tcp = tcp_config(spec, profile, line_rate, base_rtt);
     let control = control_of(spec, profile, &tcp)?;
+    let ecn = if spec.ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
+    // A receiver in the artifact has never sent data, so every ACK and SYN counts as unscheduled.
+    let is_unscheduled = profile == Profile::Artifact && spec.unscheduled_bytes > 0 && spec.rdma.is_none();
     Ok(Transport {
         tcp,
         persistent: spec.persistent,
@@ -117,19 +120,18 @@ fn build_transport(
         full_connection: spec.full_connection,
         control,
         segment: spec.segment_bytes,
-        header: spec.header_bytes as u16,
-        ack: spec.ack_bytes as u16,
+        header_bytes: spec.header_bytes,
+        data: Header { ecn, ..Header::default() },
+        ack: Header {
+            tags: Tags::CONTROL.with_if(is_unscheduled, Tags::UNSCHEDULED),
+            priority: spec.control_priority,
+            ecn,
+            ..Header::new(spec.ack_bytes)
+        },
         unscheduled_bytes: spec.unscheduled_bytes,
-        // A receiver in the artifact has never sent data, so every ACK and SYN counts as
-        // unscheduled.
-        control_unscheduled: profile == Profile::Artifact
-            && spec.unscheduled_bytes > 0
-            && spec.rdma.is_none(),
-        ecn_capable: spec.ecn_capable,
         data_priorities: spec.data_priorities.clone(),
         pias_thresholds: spec.pias_thresholds_bytes.clone(),
         small_bytes: spec.small_bytes,
-        control_priority: spec.control_priority,
         control_max_payload: spec.control_max_payload_bytes,
         ends_at_sender: spec.rdma.as_ref().is_some_and(|rdma| rdma.ends_at_sender),
         ideal_header: spec.rdma.as_ref().map_or(0, |rdma| rdma.ideal_header_bytes),

@@ -420,7 +420,7 @@ impl Ports<'_> {
     /// Scope of the telemetry that a packet requests, queue or port; `None` if it requests none.
     pub(crate) fn wanted_report(&self, id: PacketId) -> Option<TelemetryScope> {
         let packet = &self.world.packets[id];
-        match (packet.has_note(Packet::WANTS_TELEMETRY), packet.has_note(Packet::OF_ITS_QUEUE)) {
+        match (packet.flags.has(Flags::WANTS_TELEMETRY), packet.flags.has(Flags::OF_ITS_QUEUE)) {
             (true, true) => Some(TelemetryScope::Queue),
             (true, false) => Some(TelemetryScope::Port),
             (false, _) => self.world.telemetry.scope_of_ack(id),

@@ -2,8 +2,8 @@
 //! out. No clock, no sockets.
 
 use bufferlab_core::{
-    Admission, Buffer, BuildError, DropReason, Ecn, Observer, Packet, Policy, PolicyFailure, QueueId,
-    Refusal, Scheduler, Switch, SwitchConfig, SwitchEvent, Tags,
+    Admission, Buffer, BuildError, DropReason, Header, Observer, Packet, Policy, PolicyFailure, QueueId,
+    Refusal, Scheduler, Switch, SwitchConfig, SwitchEvent,
 };
 use bufferlab_scenario::Scenario;
 use bufferlab_units::{Serializer, Time, mix};
@@ -16,20 +16,14 @@ const APART: Time = Time::from_ns(1);
 /// A packet that reaches the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// Arrival of the last bit.
+    /// Time at which its last bit arrives.
     pub at: Time,
+    /// Header. Its size is the bytes on the wire, with preamble, check sequence and gap.
+    pub header: Header,
     /// Ingress port.
     pub ingress: u16,
     /// Egress port.
     pub egress: u16,
-    /// Bytes on the wire, with preamble, check sequence and gap.
-    pub wire: u32,
-    /// Priority, which the classifier maps to a queue.
-    pub priority: u8,
-    /// Flow number.
-    pub flow: u32,
-    /// ECN bits.
-    pub ecn: Ecn,
 }
 
 /// A packet that leaves.
@@ -203,16 +197,12 @@ impl Driver {
         if index >= self.wire_bytes.len() {
             self.wire_bytes.resize(index + 1, 0);
         }
-        self.wire_bytes[index] = incoming.wire;
+        self.wire_bytes[index] = incoming.header.size;
         let packet = Packet {
             id,
-            size: incoming.wire - self.uncharged,
-            flow: incoming.flow,
+            header: Header { size: incoming.header.size - self.uncharged, ..incoming.header },
             ingress_port: incoming.ingress,
             egress_port: incoming.egress,
-            priority: incoming.priority,
-            tags: Tags::NONE,
-            ecn: incoming.ecn,
         };
         let admission = self.core.handle_arrival(at, &packet, &mut Listener(wire));
         if self.timer.is_none() {

@@ -4,7 +4,7 @@
 
 use crate::addresses::MacAddress;
 use crate::tallies::Discard;
-use bufferlab_core::Ecn;
+use bufferlab_core::{Ecn, Header};
 use std::net::Ipv4Addr;
 
 /// Bytes of an Ethernet header without a VLAN tag.
@@ -39,11 +39,10 @@ pub struct Headers {
     pub code_point: u8,
     /// Priority code point of the outer VLAN tag (IEEE 802.1Q), 0 to 7, if there is one.
     pub tag_priority: Option<u8>,
-    /// ECN bits (RFC 3168).
-    pub ecn: Ecn,
-    /// Flow number: a hash of addresses, protocol and ports, or of link-layer addresses for other
-    /// protocols.
-    pub flow: u32,
+    /// Header of the packet, without size and priority. The ECN state is read from the ECN bits
+    /// (RFC 3168). The flow is a hash of addresses, protocol and ports, or of the link's addresses
+    /// if there are no others.
+    pub packet: Header,
 }
 
 /// Reads the headers of `frame` (without check sequence).
@@ -83,7 +82,8 @@ pub fn read(frame: &[u8]) -> Result<Headers, Discard> {
         (_, 3) => Ecn::Marked,
         _ => Ecn::Capable,
     };
-    Ok(Headers { to, from, code_point, tag_priority, ecn, flow: flow.finish() })
+    let packet = Header { flow: flow.finish(), ecn, ..Header::default() };
+    Ok(Headers { to, from, code_point, tag_priority, packet })
 }
 
 /// Bytes of a VLAN tag: its type, then priority and number (IEEE 802.1Q).
@@ -208,7 +208,8 @@ fn updated(checksum: u16, before: u16, after: u16) -> u16 {
     !fold(u64::from(!checksum) + u64::from(!before) + u64::from(after))
 }
 
-/// [`Headers::flow`] of TCP packets over IPv4, from one end (address and port) to the other.
+/// [`Header::flow`] of the packets of a TCP connection over IPv4, from one end (address and port)
+/// to the other.
 #[must_use]
 pub fn tcp_flow(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> u32 {
     let mut flow = Hash::new();
@@ -288,7 +289,7 @@ mod tests {
                 mark(&mut frame);
                 // A header with a correct checksum sums up to zero.
                 assert_eq!(full_checksum(&frame[14..34]), 0, "class {class}, salt {salt}");
-                let marked = read(&frame).expect("it is well-formed").ecn;
+                let marked = read(&frame).expect("it is well-formed").packet.ecn;
                 match class & 3 {
                     0 => assert_eq!(frame, before, "a packet that is not ECN-capable stays as it is"),
                     _ => assert_eq!(marked, Ecn::Marked),
@@ -332,12 +333,12 @@ mod tests {
             let before = read(&frame).expect("it is well-formed");
             assert_eq!(before.code_point, class >> 2);
             let ecn = [Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked][usize::from(class & 3)];
-            assert_eq!(before.ecn, ecn);
+            assert_eq!(before.packet.ecn, ecn);
             mark(&mut frame);
             let after = read(&frame).expect("it is well-formed");
-            assert_eq!((after.code_point, after.flow), (before.code_point, before.flow));
+            assert_eq!((after.code_point, after.packet.flow), (before.code_point, before.packet.flow));
             let wanted = if class & 3 == 0 { Ecn::NotCapable } else { Ecn::Marked };
-            assert_eq!(after.ecn, wanted);
+            assert_eq!(after.packet.ecn, wanted);
             assert_eq!((frame[14] >> 4, frame[15] & 15), (6, 0x0a), "version and flow label stay");
         }
     }
@@ -347,7 +348,7 @@ mod tests {
         let flow = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut frame = frame_v4(0);
             change(&mut frame);
-            read(&frame).expect("it is well-formed").flow
+            read(&frame).expect("it is well-formed").packet.flow
         };
         let plain = flow(&|_| {});
         let ends = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
@@ -396,12 +397,16 @@ mod tests {
                 let found = read(&frame).expect("it is well-formed");
                 assert_eq!((tag_bytes(&frame), found.tag_priority), (4 * types.len(), Some(5)));
                 assert_eq!(
-                    (found.to, found.code_point, found.ecn),
-                    (expected.to, expected.code_point, expected.ecn)
+                    (found.to, found.code_point, found.packet.ecn),
+                    (expected.to, expected.code_point, expected.packet.ecn)
                 );
-                assert_ne!(found.flow, expected.flow, "it is of another network");
+                assert_ne!(found.packet.flow, expected.packet.flow, "it is of another network");
                 frame[14] ^= 0xe0;
-                assert_eq!(read(&frame).map(|headers| headers.flow), Ok(found.flow), "a priority is no flow");
+                assert_eq!(
+                    read(&frame).map(|headers| headers.packet.flow),
+                    Ok(found.packet.flow),
+                    "a priority is no flow"
+                );
                 frame[14] ^= 0xe0;
                 mark(&mut frame);
                 assert_eq!(frame, tagged(&marked, types));

@@ -10,7 +10,7 @@ use crate::peaks::Peaks;
 use crate::record::{Fate, RecordWriter, Recorded};
 use crate::tallies::{Discard, Tallies};
 use bufferlab_core::{
-    Buffer, BuildError, DropReason, Ecn, PacketEvent, PolicyFailure, QueueId, Refusal, Tags,
+    Buffer, BuildError, DropReason, Header, PacketEvent, PolicyFailure, QueueId, Refusal, Tags,
 };
 use bufferlab_units::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -329,12 +329,13 @@ impl Pipeline {
         let headers = frame::read(frame)?;
         let incoming = Incoming {
             at: at + self.delay,
+            header: Header {
+                size: frame.len().max(SMALLEST_BYTES) as u32 + self.overhead,
+                priority: self.priority(&headers),
+                ..headers.packet
+            },
             ingress: port,
             egress: port,
-            wire: frame.len().max(SMALLEST_BYTES) as u32 + self.overhead,
-            priority: self.priority(&headers),
-            flow: headers.flow,
-            ecn: headers.ecn,
         };
         match self.table.forward(at, port, headers.from, headers.to)? {
             Forward::To(egress) => self.delay(Incoming { egress, ..incoming }, frame, origin),
@@ -456,16 +457,5 @@ impl Pipeline {
     /// If the record could not be written completely.
     pub fn close(&mut self) -> std::io::Result<()> {
         self.record.take().map_or(Ok(()), RecordWriter::finish)
-    }
-}
-
-impl Incoming {
-    /// Word for the ECN bits in a record.
-    pub(crate) const fn ecn_word(&self) -> &'static str {
-        match self.ecn {
-            Ecn::NotCapable => "no",
-            Ecn::Capable => "capable",
-            Ecn::Marked => "marked",
-        }
     }
 }

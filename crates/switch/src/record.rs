@@ -5,13 +5,14 @@
 //! of the simulator.
 
 use crate::driver::Incoming;
-use bufferlab_core::{DropReason, PacketEvent, Refusal};
+use bufferlab_core::{DropReason, Refusal};
 use bufferlab_units::Time;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 mod read;
+mod row;
 
 pub use read::{MissingEnd, Record, RecordError, read_record};
 
@@ -102,8 +103,6 @@ pub struct RecordWriter {
 /// State of a completed record.
 const COMPLETE: &str = "complete";
 
-const COLUMNS: &str = "time_ps,src,dst,size_bytes,priority,flow,ecn,queue,fate,reason,marked,at_ps";
-
 impl RecordWriter {
     /// Creates `folder` and a record in it, for a switch with these ports, whose file is `text`.
     ///
@@ -113,7 +112,7 @@ impl RecordWriter {
         std::fs::create_dir_all(folder)?;
         std::fs::write(folder.join(SWITCH_FILE), text)?;
         let mut out = BufWriter::with_capacity(1 << 18, File::create(folder.join(RECORD_FILE))?);
-        writeln!(out, "{COLUMNS}")?;
+        writeln!(out, "{}", row::COLUMNS.join(","))?;
         out.flush()?;
         let mut progress = File::create(folder.join(PROGRESS_FILE))?;
         progress.write_all(b"packets,settled_ps,state\n")?;
@@ -128,23 +127,11 @@ impl RecordWriter {
     }
 
     fn try_write(&mut self, row: &Recorded) -> io::Result<()> {
-        let Incoming { at, ingress, egress, wire, priority, flow, .. } = row.incoming;
-        let (src, dst) = (&self.names[usize::from(ingress)], &self.names[usize::from(egress)]);
-        let (ecn, queue) = (row.incoming.ecn_word(), row.queue);
-        let line = &mut self.line;
-        line.clear();
-        write!(line, "{},{src},{dst},{wire},{priority},{flow},{ecn},{queue},", at.0)?;
-        match row.fate {
-            Fate::Sent { at, marked } => writeln!(line, "sent,,{},{}", u8::from(marked), at.0),
-            Fate::Refused(Refusal { outcome, reason }) => {
-                writeln!(line, "{},{},0,", outcome.name(), reason.name())
-            }
-            Fate::Evicted { at, reason } => {
-                writeln!(line, "{},{},0,{}", PacketEvent::Evicted.name(), reason.name(), at.0)
-            }
-        }?;
-        // Write a whole line at a time: the buffer flushes before a line that does not fit.
-        self.out.write_all(line)?;
+        self.line.clear();
+        row::write(&mut self.line, row, &self.names)?;
+        // One line per call: the buffer passes on its content before a line for which it has no
+        // room.
+        self.out.write_all(&self.line)?;
         self.packets += 1;
         Ok(())
     }

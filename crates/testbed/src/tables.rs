@@ -82,10 +82,10 @@ fn packets_of_flows(outcome: &Outcome, seen: &Seen<'_>, min_rto: Time) -> Vec<Pa
     }
     let mut packets = vec![Packets::default(); outcome.flows.len()];
     for row in seen.rows {
-        let Some(flows) = by_connection.get(&row.incoming.flow) else { continue };
+        let Some(flows) = by_connection.get(&row.incoming.header.flow) else { continue };
         let at_ns = (row.incoming.at.as_ns() + seen.epoch_ns).saturating_sub(outcome.began_ns);
         let place = flows.partition_point(|(started, _)| started.as_ns() <= at_ns);
-        if place == 0 || row.incoming.wire <= MOST_WITHOUT_DATA {
+        if place == 0 || row.incoming.header.size <= MOST_WITHOUT_DATA {
             continue;
         }
         let counted = &mut packets[flows[place - 1].1];
@@ -188,7 +188,7 @@ fn changes(plan: &Plan, rows: &[Recorded]) -> Vec<Change> {
     let uncharged = u64::from(plan.scenario().switches[0].uncharged_bytes);
     let mut changes = Vec::with_capacity(rows.len() * 2);
     for row in rows {
-        let (port, size) = (row.incoming.egress, u64::from(row.incoming.wire) - uncharged);
+        let (port, size) = (row.incoming.egress, u64::from(row.incoming.header.size) - uncharged);
         let left = match row.fate {
             Fate::Sent { at, .. } | Fate::Evicted { at, .. } => at,
             Fate::Refused(_) => continue,
@@ -274,7 +274,7 @@ fn count(plan: &Plan, rows: &[Recorded], table: &mut [Queue], index: impl Fn(u16
             Fate::Sent { marked: was_marked, .. } => *marked += u64::from(was_marked),
         }
         *enqueued += 1;
-        *bytes += u64::from(row.incoming.wire - uncharged);
+        *bytes += u64::from(row.incoming.header.size - uncharged);
     }
 }
 
@@ -332,10 +332,10 @@ fn write_drops(plan: &Plan, rows: &[Recorded], outcome: &Outcome, sink: &mut dyn
     let mut drops: BTreeMap<(u16, u8, u16, &'static str), (u64, u64)> = BTreeMap::new();
     for row in rows {
         let Some(reason) = row.fate.loss() else { continue };
-        let class = class_of.get(&row.incoming.flow).copied().unwrap_or(0);
+        let class = class_of.get(&row.incoming.header.flow).copied().unwrap_or(0);
         let cell = drops.entry((row.incoming.egress, row.queue, class, reason.name())).or_default();
         cell.0 += 1;
-        cell.1 += u64::from(row.incoming.wire - uncharged);
+        cell.1 += u64::from(row.incoming.header.size - uncharged);
     }
     for ((port, priority, class, reason), (packets, bytes)) in drops {
         sink.drops(&DropRow { switch: 0, port, priority, class, reason, packets, bytes })?;
@@ -352,7 +352,7 @@ fn write_links(plan: &Plan, rows: &[Recorded], began: Time, sink: &mut dyn RunSi
         let mut up = (0_u64, 0_u64, 0_u64, 0_u64);
         let (mut down, mut offered) = (up, 0);
         for row in rows {
-            let (wire, is_early) = (u64::from(row.incoming.wire), row.incoming.at <= phase);
+            let (wire, is_early) = (u64::from(row.incoming.header.size), row.incoming.at <= phase);
             let early = if is_early { wire } else { 0 };
             if row.incoming.ingress == host.port {
                 up = (up.0 + 1, up.1 + wire, up.2, up.3 + early);
@@ -389,7 +389,7 @@ fn write_links(plan: &Plan, rows: &[Recorded], began: Time, sink: &mut dyn RunSi
 mod tests {
     use super::*;
     use crate::outcome::{ProgressSample, QueryOutcome};
-    use bufferlab_core::{DropReason, Ecn, Refusal};
+    use bufferlab_core::{DropReason, Header, Refusal};
     use bufferlab_switch::Incoming;
 
     #[derive(Default)]
@@ -439,8 +439,8 @@ mod tests {
     /// A packet of connection 7 from host 1 to host 0.
     fn packet(at_ms: u64, wire: u32, fate: Fate) -> Recorded {
         let at = Time::from_ms(at_ms);
-        let incoming =
-            Incoming { at, ingress: 1, egress: 0, wire, priority: 0, flow: 7, ecn: Ecn::NotCapable };
+        let header = Header { flow: 7, ..Header::new(wire) };
+        let incoming = Incoming { at, header, ingress: 1, egress: 0 };
         Recorded { incoming, queue: 1, fate }
     }
 

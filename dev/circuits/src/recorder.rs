@@ -178,9 +178,14 @@ impl Recorded {
     /// Begins the line of an arrival, with the fields known before the answer.
     fn open_arrival(&mut self, arrival: &Arrival, buffer: &Buffer) {
         let (port, priority) = (u64::from(arrival.port), u64::from(arrival.priority));
-        let threshold = self.inner.threshold(arrival.queue, arrival.tags, buffer);
+        let threshold = self.inner.threshold(arrival.queue, arrival.header.tags, buffer);
         self.pending.clear();
-        self.pending.extend([port, priority, u64::from(arrival.size), u64::from(arrival.tags.0)]);
+        self.pending.extend([
+            port,
+            priority,
+            u64::from(arrival.header.size),
+            u64::from(arrival.header.tags.0),
+        ]);
         self.pending.extend(Self::held(arrival.queue, buffer));
         self.pending.push(threshold.unwrap_or(NO_LIMIT));
         self.evicts = false;
@@ -189,13 +194,13 @@ impl Recorded {
                 let victim = (self.queues_per_port > 1)
                     .then(|| self.large_queue(arrival.port, buffer))
                     .and_then(|queue| buffer.peek(queue, End::Tail));
-                let small = victim.is_some_and(|victim| victim.tags.contains(Tags::SMALL));
-                let size = victim.map_or(0, |victim| victim.size);
+                let small = victim.is_some_and(|victim| victim.header.tags.contains(Tags::SMALL));
+                let size = victim.map_or(0, |victim| victim.header.size);
                 self.pending.extend([u64::from(victim.is_some()), size.into(), u64::from(small)]);
             }
             // The threshold if a shift replaced the multiplication.
             Scheme::Abm | Scheme::AbmShift => {
-                let unscheduled = usize::from(arrival.tags.contains(Tags::UNSCHEDULED));
+                let unscheduled = usize::from(arrival.header.tags.contains(Tags::UNSCHEDULED));
                 let weight = self.rounded[usize::from(arrival.queue.0)][unscheduled];
                 self.pending.push(weight.of(buffer.shared_free()));
             }
@@ -244,7 +249,7 @@ impl Policy for Recorded {
             self.inner.on_enqueue(arrival, buffer);
         }
         if self.scheme == Scheme::PlasticinePisa {
-            let met = buffer.shared_queue_bytes(arrival.queue).saturating_sub(u64::from(arrival.size));
+            let met = buffer.shared_queue_bytes(arrival.queue).saturating_sub(u64::from(arrival.header.size));
             self.met[usize::from(arrival.queue.0)].push_back(met);
         }
         self.close_arrival(arrival.queue, if self.evicts { STORED_FOR_ANOTHER } else { STORED }, buffer);
@@ -255,7 +260,7 @@ impl Policy for Recorded {
             self.inner.on_dequeue(departure, buffer);
         }
         let (port, priority) = (u64::from(departure.port), u64::from(departure.priority));
-        let mut fields = vec![port, priority, u64::from(departure.size), 0];
+        let mut fields = vec![port, priority, u64::from(departure.header.size), 0];
         fields.extend(Self::held(departure.queue, buffer));
         if self.scheme == Scheme::PlasticinePisa {
             fields.push(self.met[usize::from(departure.queue.0)].pop_front().unwrap_or(0));
@@ -333,7 +338,7 @@ impl Policy for Recorded {
 mod tests {
     use super::*;
     use crate::Sheet;
-    use bufferlab_core::{Packet, ParamValue, SwitchConfig};
+    use bufferlab_core::{Header, Packet, ParamValue, SwitchConfig};
     use bufferlab_units::BitRate;
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
@@ -360,7 +365,7 @@ mod tests {
         let alpha = [("alpha".to_owned(), ParamValue::RatioPerPriority(vec![0.5].into()))];
         let mut switch = config.build(name, &alpha).expect("fits");
         for size in [16, 16] {
-            let packet = Packet { size, egress_port: 1, ..Packet::default() };
+            let packet = Packet { header: Header::new(size), egress_port: 1, ..Packet::default() };
             let _ = switch.handle_arrival(Time::ZERO, &packet, &mut ());
         }
         assert!(switch.poll_transmit(Time::ZERO, 1, &mut ()).is_some());

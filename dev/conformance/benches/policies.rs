@@ -7,7 +7,7 @@
 //! are due. The last line is Dynamic Thresholds without dynamic dispatch.
 
 use bufferlab_core::policy::DynamicThreshold;
-use bufferlab_core::{POLICIES, Packet, Policy, Switch, SwitchConfig, Tags};
+use bufferlab_core::{Header, POLICIES, Packet, Policy, Switch, SwitchConfig, Tags};
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::time::Instant;
 
@@ -28,16 +28,11 @@ fn steps(ports: u16, queues: u8) -> Vec<Step> {
         // Every fourth port is busy; its departures keep up with nine of ten arrivals.
         let egress_port = 4 * below(u64::from(ports / 4)) as u16;
         let tags = if id.is_multiple_of(8) { Tags::UNSCHEDULED } else { Tags::NONE };
-        let packet = Packet {
-            id: id as u32,
-            size: 64 + below(1_437) as u32,
-            flow: below(1_000) as u32,
-            ingress_port: below(u64::from(ports)) as u16,
-            egress_port,
-            priority: below(u64::from(queues)) as u8,
-            tags,
-            ..Packet::default()
-        };
+        let (size, flow) = (64 + below(1_437) as u32, below(1_000) as u32);
+        let ingress_port = below(u64::from(ports)) as u16;
+        let priority = below(u64::from(queues)) as u8;
+        let header = Header { size, flow, tags, priority, ..Header::default() };
+        let packet = Packet { id: id as u32, header, ingress_port, egress_port };
         Step { packet, port: if below(10) == 0 { 1 } else { egress_port } }
     };
     (0..PACKETS).map(&mut step).collect()

@@ -3,7 +3,7 @@
 
 use crate::device::Device;
 use crate::script::{Operation, Script};
-use bufferlab_core::{Admission, DropReason, Packet, QueueId, Refusal, Transmission};
+use bufferlab_core::{Admission, DropReason, Header, Packet, QueueId, Refusal, Transmission};
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 
@@ -91,13 +91,9 @@ impl Bench {
                 let flow = u32::from(queue) * 4 + id % 4;
                 let packet = Packet {
                     id,
-                    size,
-                    flow,
+                    header: Header { size, flow, priority, tags, ..Header::default() },
                     egress_port: port,
                     ingress_port,
-                    priority,
-                    tags,
-                    ..Packet::default()
                 };
                 let admission = self.device.handle_arrival(self.now, &packet);
                 match admission {

@@ -22,7 +22,9 @@
 //! ```
 
 use crate::device::{Device, SwitchDevice};
-use bufferlab_core::{Admission, BuildError, Packet, PolicyInfo, Scheduler, SwitchConfig, Tags, find_policy};
+use bufferlab_core::{
+    Admission, BuildError, Header, Packet, PolicyInfo, Scheduler, SwitchConfig, Tags, find_policy,
+};
 use bufferlab_units::{BitRate, Time};
 use std::collections::BTreeMap;
 
@@ -202,8 +204,12 @@ impl Arrivals for Timed {
             let TimedPacket { at, port, priority, size, tags, flow } = *packet;
             line.advance(at);
             line.fates.offered_bytes += u64::from(size);
-            let packet =
-                Packet { id: id as u32, size, flow, egress_port: port, priority, tags, ..Packet::default() };
+            let packet = Packet {
+                id: id as u32,
+                header: Header { size, flow, priority, tags, ..Header::default() },
+                egress_port: port,
+                ..Packet::default()
+            };
             if let Admission::Stored { .. } = line.device.handle_arrival(at, &packet) {
                 line.send(at, usize::from(port));
             }
@@ -255,7 +261,7 @@ impl Slotted {
     /// Creates a packet of these arrivals.
     #[must_use]
     pub fn packet(id: u32, port: u16) -> Packet {
-        Packet { id, size: UNIT as u32, egress_port: port, ..Packet::default() }
+        Packet { id, header: Header::new(UNIT as u32), egress_port: port, ..Packet::default() }
     }
 
     /// Largest number of packets that an offline policy can send: an exact search over admissions.

@@ -2,8 +2,8 @@
 //! of constant rate, ports at line rate, exact times.
 
 use bufferlab_core::{
-    Admission, Buffer, BuildError, DropReason, Observer, Packet, ParamValue, Policy, QueueId, Refusal,
-    Switch, SwitchConfig, SwitchEvent, Tags,
+    Admission, Buffer, BuildError, DropReason, Header, Observer, Packet, ParamValue, Policy, QueueId,
+    Refusal, Switch, SwitchConfig, SwitchEvent, Tags,
 };
 use bufferlab_units::{BitRate, Time};
 
@@ -163,7 +163,11 @@ impl OpenLoop {
     fn arrive(&mut self, source: usize) {
         let Source { port, priority, packet, .. } = self.sources[source];
         self.sent[source] += 1;
-        self.offer(&Packet { size: packet, egress_port: port, priority, ..Packet::default() });
+        self.offer(&Packet {
+            header: Header { size: packet, priority, ..Header::default() },
+            egress_port: port,
+            ..Packet::default()
+        });
     }
 
     /// Handles the arrival of a packet now.

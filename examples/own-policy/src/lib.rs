@@ -16,11 +16,11 @@ struct RootShare {
 
 impl Policy for RootShare {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
-        if !buffer.fits(arrival.size) {
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size);
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        if self.threshold(arrival.queue, arrival.tags, buffer).is_some_and(|limit| length > limit) {
+        if self.threshold(arrival.queue, arrival.header.tags, buffer).is_some_and(|limit| length > limit) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)

@@ -1,7 +1,7 @@
 //! The elephant trap of Intelligent Buffer and Dynamic Packet Prioritization: a flow is short until
 //! it has sent a limit of packets or bytes.
 
-use super::{Classifier, ClassifierInfo, existing_queue};
+use super::{Classifier, ClassifierInfo, Unclassified, existing_queue};
 use crate::flows::{FLOW_ENTRIES, FLOW_IDLE, FlowKey, FlowTable, Sent, ShortLimit};
 use crate::tags::Tags;
 use bufferlab_params::{BuildError, ParamInfo, ParamKind, ParamValue, Params};
@@ -74,17 +74,13 @@ impl ElephantTrap {
     }
 
     #[inline]
-    pub(super) fn classify(
-        &mut self,
-        now: Time,
-        key: FlowKey,
-        mapped: u8,
-        tags: Tags,
-        size: u32,
-    ) -> (u8, Tags) {
+    pub(super) fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
+        let &Unclassified { now, header, mapped } = packet;
+        let key = FlowKey::from_header(&header);
         let sent = self.flows.touch(now, key);
         let short = self.limit.holds(*sent);
-        sent.count(size);
+        sent.count(header.size);
+        let tags = header.tags;
         let queue = if short { self.short_queue.unwrap_or(mapped) } else { mapped };
         self.last = Some((key, queue));
         (queue, if short { tags.with(Tags::SMALL) } else { tags.without(Tags::SMALL) })

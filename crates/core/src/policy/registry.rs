@@ -8,8 +8,8 @@
 //!
 //! impl Policy for Half {
 //!     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-//!         let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
-//!         if length > buffer.shared_capacity() / 2 || !buffer.fits(arrival.size) {
+//!         let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size);
+//!         if length > buffer.shared_capacity() / 2 || !buffer.fits(arrival.header.size) {
 //!             return Verdict::Drop(DropReason::OverThreshold);
 //!         }
 //!         Verdict::Admit(Account::Shared)

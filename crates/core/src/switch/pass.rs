@@ -53,7 +53,7 @@ impl<P: Policy> Switch<P> {
             return None;
         }
         let arrival = Self::arrival(&mut self.classifier, &self.buffer, now, packet);
-        if !self.policy.lets_pass(&arrival, &self.buffer) || !self.buffer.fits(arrival.size) {
+        if !self.policy.lets_pass(&arrival, &self.buffer) || !self.buffer.fits(arrival.header.size) {
             return None;
         }
         if self.takes_turns {
@@ -61,8 +61,8 @@ impl<P: Policy> Switch<P> {
         }
         let passages = &mut self.passages[usize::from(arrival.queue.0)];
         passages.packets += 1;
-        passages.bytes += u64::from(arrival.size);
-        passages.largest = passages.largest.max(arrival.size);
+        passages.bytes += u64::from(arrival.header.size);
+        passages.largest = passages.largest.max(arrival.header.size);
         Some(arrival.queue)
     }
 
@@ -78,7 +78,7 @@ impl<P: Policy> Switch<P> {
 mod tests {
     use super::super::{Admission, SwitchConfig, Transmission};
     use super::*;
-    use crate::mark::Ecn;
+    use crate::header::{Ecn, Header};
     use crate::{Counters, Discipline, Dispatched, Group, Scheduler};
     use bufferlab_params::ParamValue;
     use bufferlab_units::{BitRate, RandomStream};
@@ -98,14 +98,12 @@ mod tests {
     }
 
     fn packet(stream: &mut RandomStream) -> Packet {
-        Packet {
-            size: 60 + stream.below(1_500) as u32,
-            ingress_port: stream.below(4) as u16,
-            egress_port: stream.below(4) as u16,
-            priority: stream.below(4) as u8,
-            ecn: [Ecn::Capable, Ecn::NotCapable, Ecn::Marked][stream.below(3) as usize],
-            ..Packet::default()
-        }
+        let size = 60 + stream.below(1_500) as u32;
+        let (ingress_port, egress_port) = (stream.below(4) as u16, stream.below(4) as u16);
+        let priority = stream.below(4) as u8;
+        let ecn = [Ecn::Capable, Ecn::NotCapable, Ecn::Marked][stream.below(3) as usize];
+        let header = Header { size, priority, ecn, ..Header::default() };
+        Packet { id: 0, header, ingress_port, egress_port }
     }
 
     fn counters(switch: &Switch<Dispatched>) -> Vec<Counters> {
@@ -138,7 +136,7 @@ mod tests {
                     match short.pass(now, &packet) {
                         None => assert_eq!(ways, wait(&mut short, now, &packet), "{policy}, step {step}"),
                         Some(queue) => {
-                            let (id, size, marked) = (packet.id, packet.size, false);
+                            let (id, size, marked) = (packet.id, packet.header.size, false);
                             let sent = Transmission { packet: id, size, queue, marked, more: false };
                             let expected = (Admission::Stored { marked }, Some(sent));
                             assert_eq!(ways, expected, "{policy}, step {step}");
@@ -149,7 +147,7 @@ mod tests {
             }
             let paused = stream.below(400);
             if paused < 8 {
-                let (port, priority) = (packet.egress_port, packet.priority);
+                let (port, priority) = (packet.egress_port, packet.header.priority);
                 for switch in [&mut long, &mut short] {
                     switch.handle_pause(port, priority, paused == 0);
                 }

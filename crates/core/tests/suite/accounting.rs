@@ -82,7 +82,12 @@ impl Chip {
     }
 
     fn send(&mut self, from: u16, to: u16, priority: u8) -> bool {
-        let packet = Packet { size: 64, ingress_port: from, egress_port: to, priority, ..Packet::default() };
+        let packet = Packet {
+            header: Header { size: 64, priority, ..Header::default() },
+            ingress_port: from,
+            egress_port: to,
+            ..Packet::default()
+        };
         let admission = self.switch.handle_arrival(Time::ZERO, &packet, &mut self.senders);
         matches!(admission, Admission::Stored { .. })
     }
@@ -291,7 +296,7 @@ fn check_accounts(chip: &Chip, policy: &str, step: u64) {
         let mut minimums = 0;
         for port in 0..PORTS {
             let packets = buffer.packets(buffer.queue_of(port, 0));
-            let bytes: u64 = packets.filter(of_slice).map(|stored| u64::from(stored.size)).sum();
+            let bytes: u64 = packets.filter(of_slice).map(|stored| u64::from(stored.header.size)).sum();
             lossy_pool += bytes.saturating_sub(QUEUE_MINIMUM * CELL);
             minimums += bytes.min(QUEUE_MINIMUM * CELL);
         }
@@ -299,7 +304,7 @@ fn check_accounts(chip: &Chip, policy: &str, step: u64) {
         for ingress in (0..2 * QUEUES).map(|queue| IngressId(slice * 2 * QUEUES + queue)) {
             let bytes = buffer.queue_ids().flat_map(|queue| buffer.packets(queue).collect::<Vec<_>>());
             let bytes: u64 =
-                bytes.filter(|stored| stored.ingress == ingress).map(|s| u64::from(s.size)).sum();
+                bytes.filter(|stored| stored.ingress == ingress).map(|s| u64::from(s.header.size)).sum();
             assert_eq!(bytes, buffer.ingress_bytes(ingress), "{policy}, step {step}");
             let outside = bytes - buffer.ingress_headroom_bytes(ingress);
             let reserve = if ingress.0 % QUEUES == 1 { MINIMUM * CELL } else { 0 };

@@ -120,7 +120,7 @@ impl Bench {
     fn arrive(&mut self, source: usize) {
         let port = self.sources[source].port;
         self.sent[source] += 1;
-        let packet = Packet { size: MTU as u32, egress_port: port, ..Packet::default() };
+        let packet = Packet { header: Header::new(MTU as u32), egress_port: port, ..Packet::default() };
         let queue = self.switch.queue_of(&packet);
         let index = usize::from(port);
         match self.switch.handle_arrival(self.now, &packet, &mut ()) {

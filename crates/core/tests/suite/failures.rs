@@ -37,7 +37,7 @@ fn answering(answer: fn(&Arrival) -> Verdict) -> Switch<Scripted> {
 /// Three packets of 1000 B for queue 2, one per nanosecond.
 fn offer(switch: &mut Switch<Scripted>) -> [Admission; 3] {
     [1, 2, 3].map(|at| {
-        let packet = Packet { id: at, size: 1_000, egress_port: 1, ..Packet::default() };
+        let packet = Packet { id: at, header: Header::new(1_000), egress_port: 1, ..Packet::default() };
         switch.handle_arrival(Time::from_ns(u64::from(at)), &packet, &mut ())
     })
 }

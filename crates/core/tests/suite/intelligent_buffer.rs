@@ -39,7 +39,8 @@ fn overload(afd: &'static str, seed: u64) -> (Counts, f64) {
                 18 => 2,
                 _ => continue,
             };
-            let packet = Packet { size: MTU, flow, ..Packet::default() };
+            let packet =
+                Packet { header: Header { size: MTU, flow, ..Header::default() }, ..Packet::default() };
             let stored = switch.handle_arrival(now, &packet, &mut ()) == Admission::Stored { marked: false };
             if slot > 42_000 {
                 counts[flow as usize][0] += 1;
@@ -108,7 +109,11 @@ fn the_share_of_early_drops_is_the_excess_over_the_fair_share() {
             switch.handle_timeout(due, &mut ());
         }
         for _ in 0..40 {
-            let admission = switch.handle_arrival(now, &Packet { size: MTU, ..Packet::default() }, &mut ());
+            let admission = switch.handle_arrival(
+                now,
+                &Packet { header: Header::new(MTU), ..Packet::default() },
+                &mut (),
+            );
             if interval > 0 {
                 early += u64::from(admission == Admission::dropped(DropReason::Early));
                 total += 1;

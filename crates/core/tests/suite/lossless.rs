@@ -113,7 +113,12 @@ impl Load {
 }
 
 fn packet(from: u16, to: u16, priority: u8) -> Packet {
-    Packet { size: MTU as u32, ingress_port: from, egress_port: to, priority, ..Packet::default() }
+    Packet {
+        header: Header { size: MTU as u32, priority, ..Header::default() },
+        ingress_port: from,
+        egress_port: to,
+        ..Packet::default()
+    }
 }
 
 fn loads() -> impl Iterator<Item = Load> {
@@ -339,7 +344,7 @@ fn a_filtered_length_within_the_limit_is_a_length_within_the_limit_plus_a_gradie
             let queue = QueueId(0);
             let limit = switch.policy().limit(0, 0, switch.buffer()) as f64;
             let before = switch.policy().filtered_lossy(queue);
-            let packet = Packet { size: 64 + stream.below(1_400) as u32, ..packet(0, 0, 0) };
+            let packet = Packet { header: Header::new(64 + stream.below(1_400) as u32), ..Packet::default() };
             let admission = switch.handle_arrival(Time(step), &packet, &mut ());
             if admission == Admission::dropped(DropReason::BufferFull) {
                 continue;
@@ -398,8 +403,10 @@ fn ingress_and_egress_accounts_agree_on_random_traffic_and_obedient_senders_lose
                     let (from, priority) = (draw(u64::from(PORTS)) as u16, draw(2) as u8);
                     let tags = if draw(4) == 0 { Tags::UNSCHEDULED } else { Tags::NONE };
                     let size = 64 + draw(MTU - 63) as u32;
-                    let packet =
-                        Packet { size, tags, ..packet(from, draw(u64::from(PORTS)) as u16, priority) };
+                    let packet = Packet {
+                        header: Header { size, tags, priority, ..Header::default() },
+                        ..packet(from, draw(u64::from(PORTS)) as u16, priority)
+                    };
                     if !senders.paused[usize::from(from * 2 + u16::from(priority))] {
                         let _ = switch.handle_arrival(now, &packet, &mut senders);
                     }
@@ -632,13 +639,9 @@ fn behind_a_stale_pool(policy: &str, packets: u32) -> Vec<Admission> {
     let mut switch = config.build(policy, &params).expect("it fits");
     let packet = |id, priority| Packet {
         id,
-        size: MTU as u32,
-        flow: id,
+        header: Header { flow: id, priority, ..Header::new(MTU as u32) },
         ingress_port: 0,
         egress_port: 1,
-        priority,
-        tags: Tags::NONE,
-        ecn: Ecn::NotCapable,
     };
     for id in 0..40 {
         let _ = switch.handle_arrival(Time::ZERO, &packet(id, 0), &mut ());

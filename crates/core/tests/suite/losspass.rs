@@ -26,7 +26,7 @@ impl Observer for Evicted {
         if let SwitchEvent::Evicted { stored, reason, .. } = *event {
             assert_eq!(reason, DropReason::PushedOut);
             self.packets += 1;
-            self.bytes += u64::from(stored.size);
+            self.bytes += u64::from(stored.header.size);
         }
     }
 }
@@ -57,7 +57,12 @@ fn drive(params: &[(String, ParamValue)], packets: u32, mut check: impl FnMut(&E
         let (egress_port, priority) = (stream.below(4) as u16, u8::from(stream.below(8) > 2));
         // Mostly full-sized packets, and every size down to 64 B.
         let size = if stream.below(3) == 0 { 64 + stream.below(1_437) as u32 } else { 1_500 };
-        let packet = Packet { id, size, egress_port, priority, ..Packet::default() };
+        let packet = Packet {
+            id,
+            header: Header { size, priority, ..Header::default() },
+            egress_port,
+            ..Packet::default()
+        };
         let own = |switch: &Switch<Box<dyn Policy>>, p| {
             switch.buffer().queue_bytes(switch.buffer().queue_of(egress_port, p))
         };
@@ -108,8 +113,8 @@ fn one_eviction_is_always_enough_and_makes_the_port_no_fuller() {
             }
             evictions += 1;
             assert_eq!(event.evicted.packets, 1);
-            assert_eq!(event.packet.priority, 0, "only small flows evict");
-            assert!(event.evicted.bytes >= u64::from(event.packet.size));
+            assert_eq!(event.packet.header.priority, 0, "only small flows evict");
+            assert!(event.evicted.bytes >= u64::from(event.packet.header.size));
             assert_eq!(event.admission, Admission::Stored { marked: false });
             assert!(event.port_bytes_after <= event.small + event.large);
         });
@@ -149,9 +154,10 @@ fn line_4_as_printed_never_evicts_but_in_a_tie() {
     let params = [static_port(), vec![set("printed_line_4", ParamValue::Flag(true))]].concat();
     let (mut full, mut evictions) = (0, 0);
     drive(&params, 500_000, |event| {
-        let size = u64::from(event.packet.size);
-        let is_full =
-            event.packet.priority == 0 && event.large > 0 && event.small + event.large + size > event.limit;
+        let size = u64::from(event.packet.header.size);
+        let is_full = event.packet.header.priority == 0
+            && event.large > 0
+            && event.small + event.large + size > event.limit;
         full += u64::from(is_full);
         if event.evicted.packets > 0 {
             evictions += 1;

@@ -47,9 +47,12 @@ impl Figure {
             for &(queue, rate) in self.load.iter().filter(|(queue, _)| queue / queues_per_port == port) {
                 for _ in 0..rate {
                     let packet = Packet {
-                        size: GRAIN,
+                        header: Header {
+                            size: GRAIN,
+                            priority: (queue % queues_per_port) as u8,
+                            ..Header::default()
+                        },
                         egress_port: port,
-                        priority: (queue % queues_per_port) as u8,
                         ..Packet::default()
                     };
                     if let Admission::Refused(_) = self.switch.handle_arrival(self.now, &packet, &mut ()) {

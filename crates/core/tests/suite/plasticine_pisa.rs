@@ -77,7 +77,11 @@ fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
                 if !on[usize::from(queue.0)] || stream.below(3) == 0 {
                     continue;
                 }
-                let packet = Packet { size: MTU, egress_port: port, priority, ..Packet::default() };
+                let packet = Packet {
+                    header: Header { size: MTU, priority, ..Header::default() },
+                    egress_port: port,
+                    ..Packet::default()
+                };
                 let buffer = switch.buffer();
                 let (length, free) = (buffer.queue_bytes(queue), buffer.shared_free());
                 let (congested, active) = counts(buffer, queue);
@@ -129,7 +133,11 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
             // Up to three arrivals per packet time and port, enough to fill the buffer at times.
             for _ in 0..stream.below(4) {
                 let priority = stream.below(QUEUES as u64) as u8;
-                let packet = Packet { size: MTU, egress_port: port, priority, ..Packet::default() };
+                let packet = Packet {
+                    header: Header { size: MTU, priority, ..Header::default() },
+                    egress_port: port,
+                    ..Packet::default()
+                };
                 // Routing: the entries of the arrival.
                 let queue = switch.buffer().queue_of(port, priority);
                 let found = registers(&switch, queue);
@@ -156,7 +164,8 @@ fn a_verdict_follows_from_one_entry_of_four_register_arrays_and_two_tables() {
 /// traffic, as a multiple of the current shifted threshold.
 fn burst(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = switch(pass, egress_length);
-    let packet = Packet { size: MTU, priority: 1, ..Packet::default() };
+    let packet =
+        Packet { header: Header { size: MTU, priority: 1, ..Header::default() }, ..Packet::default() };
     for slot in 1..10_000 {
         let now = Time(slot * SLOT.0);
         advance(&mut switch, now);

@@ -1,7 +1,7 @@
 //! Tests that buffer profiles give each queue their values, with a SONiC configuration.
 
 use bufferlab_core::{
-    Admission, Buffer, BufferProfile, BuildError, Direction, DropReason, IngressId, Observer, Packet,
+    Admission, Buffer, BufferProfile, BuildError, Direction, DropReason, Header, IngressId, Observer, Packet,
     ParamValue, Policy, QueueId, Refusal, Switch, SwitchConfig, SwitchEvent, ThresholdRule,
 };
 use bufferlab_units::{BitRate, Time};
@@ -82,7 +82,12 @@ fn build(
 }
 
 fn packet(from: u16, to: u16, priority: u8) -> Packet {
-    Packet { size: CELLED as u32, ingress_port: from, egress_port: to, priority, ..Packet::default() }
+    Packet {
+        header: Header { size: CELLED as u32, priority, ..Header::default() },
+        ingress_port: from,
+        egress_port: to,
+        ..Packet::default()
+    }
 }
 
 /// Number of packets stored until the first pause, and from then until the first loss; and the

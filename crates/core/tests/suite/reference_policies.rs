@@ -37,7 +37,7 @@ fn harmonic_keeps_all_its_inequalities_and_refuses_only_what_breaks_one() {
             let mut with_packet = lengths(&switch);
             with_packet[usize::from(port)] += u64::from(size);
             let allowed = is_harmonic(&with_packet, capacity, limit == "sum");
-            let packet = Packet { id, size, egress_port: port, ..Packet::default() };
+            let packet = Packet { id, header: Header::new(size), egress_port: port, ..Packet::default() };
             let admission = switch.handle_arrival(Time::ZERO, &packet, &mut ());
             let is_stored = matches!(admission, Admission::Stored { .. });
             assert_eq!(is_stored, allowed, "{limit}: {with_packet:?} of {capacity}: {admission:?}");
@@ -71,7 +71,12 @@ fn longest_queue_drop_takes_from_a_longest_queue_and_from_no_other() {
         let (mut evicted, mut refused) = (0, 0);
         for id in 0..50_000 {
             let (egress_port, priority) = (stream.below(5) as u16, stream.below(3) as u8);
-            let packet = Packet { id, size: 1_000, egress_port, priority, ..Packet::default() };
+            let packet = Packet {
+                id,
+                header: Header { size: 1_000, priority, ..Header::default() },
+                egress_port,
+                ..Packet::default()
+            };
             let own = switch.queue_of(&packet);
             let mut lengths: Vec<u64> =
                 switch.buffer().queue_ids().map(|queue| switch.buffer().queue_bytes(queue)).collect();

@@ -29,7 +29,11 @@ struct Bench {
 
 impl Bench {
     fn arrive(&mut self, queue: u8, size: u32) {
-        let packet = Packet { id: self.next_id, size, priority: queue, ..Packet::default() };
+        let packet = Packet {
+            id: self.next_id,
+            header: Header { size, priority: queue, ..Header::default() },
+            ..Packet::default()
+        };
         self.next_id += 1;
         self.now += Time::from_ns(1);
         let admission = self.switch.handle_arrival(self.now, &packet, &mut ());
@@ -275,7 +279,11 @@ fn round_robin_reports_the_empty_queues_that_it_passes_but_no_paused_ones() {
     let visits = Arc::new(Mutex::new(Vec::new()));
     let mut switch = Switch::new(&config, Visits(Arc::clone(&visits)));
     for priority in [1, 1, 3, 2] {
-        let packet = Packet { size: MTU, egress_port: 1, priority, ..Packet::default() };
+        let packet = Packet {
+            header: Header { size: MTU, priority, ..Header::default() },
+            egress_port: 1,
+            ..Packet::default()
+        };
         let _ = switch.handle_arrival(Time::ZERO, &packet, &mut ());
     }
     switch.handle_pause(1, 2, true);

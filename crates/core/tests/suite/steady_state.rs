@@ -96,8 +96,11 @@ impl Overload {
                 for _ in 0..2 {
                     let priority = *turn as u8;
                     *turn = (*turn + 1) % self.congested[port];
-                    let packet =
-                        Packet { size: MTU as u32, egress_port: port as u16, priority, ..Packet::default() };
+                    let packet = Packet {
+                        header: Header { size: MTU as u32, priority, ..Header::default() },
+                        egress_port: port as u16,
+                        ..Packet::default()
+                    };
                     let _ = switch.handle_arrival(now, &packet, &mut ());
                 }
             }

@@ -21,7 +21,7 @@ struct Panicking {
 
 impl Policy for Panicking {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        assert!(buffer.fits(arrival.size), "the buffer of the test is large");
+        assert!(buffer.fits(arrival.header.size), "the buffer of the test is large");
         Verdict::Admit(Account::Shared)
     }
 

@@ -8,7 +8,7 @@ use super::verdict::{Verdict, parse_end};
 use super::view::{Arrival, Buffer, Departure, lend};
 use crate::own::{Trouble, nonsense};
 use bufferlab_core::{
-    self as core, Classifier, Classify, DropReason, End, Hooks, IngressId, PauseDemand, Policy,
+    self as core, Classifier, Classify, DropReason, End, Header, Hooks, IngressId, PauseDemand, Policy,
     PolicyFailure, QueueId, Tags, Unclassified,
 };
 use bufferlab_units::Time;
@@ -292,7 +292,8 @@ struct PythonClassifier {
 
 impl Classify for PythonClassifier {
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
-        let Unclassified { now, flow, priority, size, tags, mapped } = *packet;
+        let Unclassified { now, header, mapped } = *packet;
+        let Header { size, flow, tags, priority, .. } = header;
         if self.state.has_failed() {
             return (mapped, tags);
         }

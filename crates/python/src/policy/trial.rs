@@ -1,7 +1,7 @@
 //! Trials of a policy: verdicts and cost per decision at a switch with random load.
 
 use super::{find, given};
-use bufferlab_core::{Admission, Packet, Refusal, SwitchConfig, Tags};
+use bufferlab_core::{Admission, Header, Packet, Refusal, SwitchConfig, Tags};
 use bufferlab_units::{BitRate, RandomStream, Time};
 use cpu_time::ThreadTime;
 use pyo3::prelude::*;
@@ -47,16 +47,12 @@ pub(crate) fn run_trial<'py>(
         // Half of the packets go to two of the ports, so thresholds are reached at these ports
         // only.
         let ports = if stream.below(2) == 0 { 2 } else { PORTS as u64 };
-        let packet = Packet {
-            id: number as u32,
-            size: 64 + stream.below(1_437) as u32,
-            flow: stream.below(64) as u32,
-            ingress_port: stream.below(PORTS as u64) as u16,
-            egress_port: stream.below(ports) as u16,
-            priority: stream.below(QUEUES as u64) as u8,
-            tags: if stream.below(8) == 0 { Tags::UNSCHEDULED } else { Tags::NONE },
-            ..Packet::default()
-        };
+        let (size, flow) = (64 + stream.below(1_437) as u32, stream.below(64) as u32);
+        let (ingress_port, egress_port) = (stream.below(PORTS as u64) as u16, stream.below(ports) as u16);
+        let priority = stream.below(QUEUES as u64) as u8;
+        let tags = if stream.below(8) == 0 { Tags::UNSCHEDULED } else { Tags::NONE };
+        let header = Header { size, flow, tags, priority, ..Header::default() };
+        let packet = Packet { id: number as u32, header, ingress_port, egress_port };
         verdicts.push(match switch.handle_arrival(now, &packet, &mut ()) {
             Admission::Stored { .. } => 0,
             Admission::Refused(Refusal { reason, .. }) => 1 + reason as u8,

@@ -54,13 +54,13 @@ impl Arrival {
     /// Buffer that the packet would occupy (bytes).
     #[getter]
     fn size(&self) -> u32 {
-        self.0.size
+        self.0.header.size
     }
 
     /// Number of the flow, constant over the life of the flow.
     #[getter]
     fn flow(&self) -> u32 {
-        self.0.flow
+        self.0.header.flow
     }
 
     /// Ingress queue that is charged: arrival port * queues per port + priority.
@@ -79,41 +79,42 @@ impl Arrival {
     /// Whether the packet was sent in the first round trip of its flow, before any feedback.
     #[getter]
     fn unscheduled(&self) -> bool {
-        self.0.tags.contains(Tags::UNSCHEDULED)
+        self.0.header.tags.contains(Tags::UNSCHEDULED)
     }
 
     /// Whether the packet is of a short flow, or of the first bytes of any flow.
     #[getter]
     fn small(&self) -> bool {
-        self.0.tags.contains(Tags::SMALL)
+        self.0.header.tags.contains(Tags::SMALL)
     }
 
     /// Whether the packet carries no data (ACK, handshake).
     #[getter]
     fn control(&self) -> bool {
-        self.0.tags.contains(Tags::CONTROL)
+        self.0.header.tags.contains(Tags::CONTROL)
     }
 
     /// Whether the packet is a retransmission.
     #[getter]
     fn retransmission(&self) -> bool {
-        self.0.tags.contains(Tags::RETRANSMISSION)
+        self.0.header.tags.contains(Tags::RETRANSMISSION)
     }
 
     /// Whether the packet is of a lossless class.
     #[getter]
     fn lossless(&self) -> bool {
-        self.0.tags.contains(Tags::LOSSLESS)
+        self.0.header.tags.contains(Tags::LOSSLESS)
     }
 
     /// Names of the tags of the packet.
     #[getter]
     fn tags(&self) -> Vec<&'static str> {
-        self.0.tags.names().collect()
+        self.0.header.tags.names().collect()
     }
 
     fn __repr__(&self) -> String {
-        let core::Arrival { now, queue, port, priority, size, .. } = self.0;
+        let core::Arrival { now, header, queue, port, priority, .. } = self.0;
+        let size = header.size;
         format!("Arrival({size} B for queue {}, port {port}, priority {priority}, at {now})", queue.0)
     }
 }
@@ -155,13 +156,13 @@ impl Departure {
     /// Released buffer (bytes).
     #[getter]
     fn size(&self) -> u32 {
-        self.0.size
+        self.0.header.size
     }
 
     /// Number of the flow.
     #[getter]
     fn flow(&self) -> u32 {
-        self.0.flow
+        self.0.header.flow
     }
 
     /// Ingress queue that was charged.
@@ -177,7 +178,8 @@ impl Departure {
     }
 
     fn __repr__(&self) -> String {
-        let core::Departure { now, queue, port, priority, size, .. } = self.0;
+        let core::Departure { now, header, queue, port, priority, .. } = self.0;
+        let size = header.size;
         format!("Departure({size} B from queue {}, port {port}, priority {priority}, at {now})", queue.0)
     }
 }

@@ -129,7 +129,7 @@ impl Simulation {
 
     /// Class of a live packet.
     pub(super) fn class_of(&self, packet: PacketId) -> u16 {
-        self.hosts.flow(self.world.packets()[packet].flow).spec.class
+        self.hosts.flow(self.world.packets()[packet].flow()).spec.class
     }
 
     /// Explains an event, if the run requests explanations.
@@ -150,7 +150,7 @@ impl Simulation {
 
     /// Frees a packet that is lost.
     pub(super) fn lose(&mut self, id: PacketId) {
-        let source = self.hosts.source(self.world.packets()[id].flow.slot());
+        let source = self.hosts.source(self.world.packets()[id].flow().slot());
         self.at_host(source, |hosts, uplink| hosts.handle_loss(uplink, id));
     }
 }

@@ -50,7 +50,7 @@ impl Simulation {
             return Ok(());
         }
         if let Some(pfc) = &self.pfc
-            && pfc.is_held(node.first_link.at_port(egress), ports.packet(packet).priority)
+            && pfc.is_held(node.first_link.at_port(egress), ports.packet(packet).header.priority)
         {
             return self.settle_and_forward(switch, (port, egress), packet, true);
         }
@@ -87,7 +87,7 @@ impl Simulation {
         let node = &mut self.switches[switch];
         let Some(sent) = node.send(&mut self.world.ports(node.first_link), port) else { return Ok(()) };
         if self.records.measures_delays() {
-            let class = self.hosts.flow(self.world.packets()[sent.packet].flow).spec.class;
+            let class = self.hosts.flow(self.world.packets()[sent.packet].flow()).spec.class;
             self.records.note_delay(node, sent, class);
         }
         // A pause frame follows the packet if it takes the same link.
@@ -106,7 +106,8 @@ impl Simulation {
     #[cold]
     fn look_for_cycle_through(&mut self, switch: SwitchId, ports: (u16, u16), packet: PacketId) {
         let node = &self.switches[switch];
-        let (link, priority) = (node.first_link.at_port(ports.1), self.world.packets()[packet].priority);
+        let (link, priority) =
+            (node.first_link.at_port(ports.1), self.world.packets()[packet].header.priority);
         let Some(pfc) = self.pfc.as_mut().filter(|pfc| pfc.is_held(link, priority)) else { return };
         let sight = Sight { now: self.world.now(), links: self.world.links(), switches: &self.switches };
         pfc.look_for_cycle_through(sight, node, ports, priority);

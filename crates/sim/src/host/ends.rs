@@ -7,32 +7,35 @@
 
 use super::Hosts;
 use super::flow::FlowSender;
-use super::send::control_flags;
+use super::send::path_flags;
 use crate::ids::{FlowSlot, PacketId};
 use crate::world::Uplink;
-use crate::world::packet::{Kind, Packet};
+use crate::world::packet::{Flags, Kind, Packet};
+use bufferlab_core::Header;
 use bufferlab_transport::Ack;
 
 impl Hosts {
     /// Handles a SYN, or a bare ACK of the connection, at the receiver.
     pub(super) fn receive_syn(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
-        if packet.sack_count & Packet::ENDS != 0 {
+        if packet.flags.has(Flags::ENDS) {
             uplink.remove(id);
-            return self.leave_network(uplink, packet.flow.slot());
+            return self.leave_network(uplink, packet.flow().slot());
         }
-        let flow = &self.flows.receivers[packet.flow.slot()];
+        let flow = &self.flows.receivers[packet.flow().slot()];
         let answer = uplink.packet_mut(id);
-        answer.flags = control_flags(Kind::SynAck, &self.transports[flow.transport], flow.explicit_path);
+        let (transport, header) = (&self.transports[flow.transport], packet.header);
+        answer.header = Header { size: header.size, flow: header.flow, ..transport.ack };
+        answer.flags = path_flags(Kind::SynAck, flow.explicit_path);
         answer.path = flow.path;
         answer.dst = flow.src;
-        self.enqueue(uplink.host(), packet.flow, true, id);
+        self.enqueue(uplink.host(), packet.flow(), true, id);
         self.kick(uplink);
     }
 
     /// Handles a SYN-ACK or a FIN at the sender.
     pub(super) fn receive_syn_ack(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
-        let slot = packet.flow.slot();
-        if packet.sack_count & Packet::ENDS != 0 {
+        let slot = packet.flow().slot();
+        if packet.flags.has(Flags::ENDS) {
             return self.receive_fin(uplink, slot, id, packet);
         }
         if self.transports[self.flows.senders[slot].transport].full_connection {
@@ -54,19 +57,17 @@ impl Hosts {
         let transport = &self.transports[flow.transport];
         let fin = Packet {
             sent: ack.echo,
-            flow: self.flows.senders[slot].handle,
+            header: Header { flow: self.flows.senders[slot].handle.0, ..transport.ack },
             seq: ack.cumulative,
             sack_first: 0,
             path: flow.path,
-            wire: transport.ack,
-            sack_count: Packet::ENDS,
+            sack_count: 0,
             dst: flow.src,
-            flags: control_flags(Kind::SynAck, transport, flow.explicit_path),
-            priority: transport.control_priority,
+            flags: path_flags(Kind::SynAck, flow.explicit_path).with(Flags::ENDS),
         };
         let id = uplink.create(fin);
         self.enter_network(uplink, slot);
-        self.enqueue(uplink.host(), fin.flow, true, id);
+        self.enqueue(uplink.host(), fin.flow(), true, id);
         self.kick(uplink);
     }
 
@@ -90,13 +91,11 @@ impl Hosts {
         let flow = &self.flows.senders[slot];
         let transport = &self.transports[flow.transport];
         let packet = uplink.packet_mut(id);
-        packet.sack_count = Packet::ENDS;
-        packet.wire = transport.ack;
-        packet.flags = control_flags(Kind::Syn, transport, flow.explicit_path);
-        packet.priority = transport.control_priority;
+        let handle = packet.flow();
+        packet.header = Header { flow: handle.0, ..transport.ack };
+        packet.flags = path_flags(Kind::Syn, flow.explicit_path).with(Flags::ENDS);
         packet.path = flow.path;
         packet.dst = flow.dst;
-        let handle = packet.flow;
         self.enqueue(uplink.host(), handle, false, id);
         self.kick(uplink);
     }

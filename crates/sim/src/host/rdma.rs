@@ -2,16 +2,17 @@
 
 use super::Hosts;
 use super::flow::{FlowReceiver, FlowSender};
-use super::send::control_flags;
+use super::send::path_flags;
 use crate::ids::{FlowSlot, PacketId};
 use crate::world::Uplink;
 use crate::world::packet::{Flags, Kind, Packet};
+use bufferlab_core::{Ecn, Header};
 use bufferlab_transport::rdma::RdmaAck;
 use bufferlab_units::Time;
 
 /// Bytes by which a congestion notification is longer than an ACK: it has 16 reserved bytes instead
 /// of the 4 of the acknowledgement header.
-const NOTIFICATION_EXTRA_BYTES: u16 = 12;
+const NOTIFICATION_EXTRA_BYTES: u32 = 12;
 
 impl Hosts {
     /// Handles an arriving segment of a message.
@@ -23,7 +24,7 @@ impl Hosts {
         let FlowReceiver::Rdma(responder) = &mut flow.receiver else {
             unreachable!("only queue pairs come here")
         };
-        let marked = packet.flags.has(Flags::MARKED);
+        let marked = packet.header.ecn == Ecn::Marked;
         let was_complete = responder.is_complete();
         let response = responder.handle_data(&transport.tcp.rdma, now, packet.seq, packet.sent, marked);
         let waits = responder.deadline() != Time::MAX;
@@ -74,19 +75,18 @@ impl Hosts {
         uplink: &mut Uplink<'_>,
         slot: FlowSlot,
         id: PacketId,
-        (kind, extra_bytes): (u16, u16),
+        (kind, extra_bytes): (u16, u32),
         notified: bool,
     ) {
         let flow = &self.flows.receivers[slot];
         let transport = &self.transports[flow.transport];
         let packet = uplink.packet_mut(id);
         packet.sack_count = kind;
-        packet.wire = transport.ack + extra_bytes;
-        packet.flags = control_flags(Kind::Ack, transport, flow.explicit_path).with_if(notified, Flags::ECHO);
-        packet.priority = transport.control_priority;
+        let (handle, size) = (packet.flow(), transport.ack.size + extra_bytes);
+        packet.header = Header { size, flow: handle.0, ..transport.ack };
+        packet.flags = path_flags(Kind::Ack, flow.explicit_path).with_if(notified, Flags::ECHO);
         packet.path = flow.path;
         packet.dst = flow.src;
-        let handle = packet.flow;
         match &mut self.cards[uplink.host()].shared {
             Some(shared) => shared.express.push_back(id),
             None => self.enqueue(uplink.host(), handle, true, id),
@@ -136,7 +136,7 @@ impl Hosts {
         let is_paused = |priority: u8| paused >> priority & 1 != 0;
         let shared = card.shared.as_mut()?;
         if let Some(&id) = shared.express.front()
-            && !is_paused(uplink.packet(id).priority)
+            && !is_paused(uplink.packet(id).header.priority)
         {
             return shared.express.pop_front();
         }

@@ -1,17 +1,18 @@
 //! Arrival of packets at a host: data turns into ACKs, and ACKs release more data.
 
 use super::flow::{FlowReceiver, FlowSender};
-use super::send::control_flags;
+use super::send::path_flags;
 use super::{Effect, Hosts};
 use crate::ids::{FlowSlot, PacketId};
 use crate::world::Uplink;
 use crate::world::packet::{Flags, Kind, Packet};
+use bufferlab_core::{Ecn, Header};
 use bufferlab_transport::Ack;
 use bufferlab_transport::rdma::RdmaAck;
 use bufferlab_units::Time;
 
 /// Bytes of a SACK option with one block: 2 bytes of padding, kind, length, two edges.
-const SACK_OPTION_BYTES: u16 = 12;
+const SACK_OPTION_BYTES: u32 = 12;
 
 /// ACK that a receiver's timer has released.
 enum DelayedAck {
@@ -35,10 +36,10 @@ impl Hosts {
 
     #[inline]
     fn receive_data(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
-        let (slot, now) = (packet.flow.slot(), uplink.now());
+        let (slot, now) = (packet.flow().slot(), uplink.now());
         let flow = &mut self.flows.receivers[slot];
         let transport = &self.transports[flow.transport];
-        let marked = packet.flags.has(Flags::MARKED);
+        let marked = packet.header.ecn == Ecn::Marked;
         flow.marked_packets += u64::from(marked);
         let receiver = match &mut flow.receiver {
             FlowReceiver::Tcp(receiver) => receiver,
@@ -79,7 +80,7 @@ impl Hosts {
 
     #[inline]
     fn receive_ack(&mut self, uplink: &mut Uplink<'_>, id: PacketId, packet: &Packet) {
-        let slot = packet.flow.slot();
+        let slot = packet.flow().slot();
         let flow = &mut self.flows.senders[slot];
         let FlowSender::Tcp(sender) = &mut flow.sender else {
             return self.receive_rdma_ack(uplink, slot, id);
@@ -121,13 +122,12 @@ impl Hosts {
         packet.seq = ack.cumulative;
         packet.sack_first = ack.sack.1 - u32::from(count);
         packet.sack_count = count;
-        packet.wire = transport.ack + if count > 0 { SACK_OPTION_BYTES } else { 0 };
-        packet.flags =
-            control_flags(Kind::Ack, transport, flow.explicit_path).with_if(ack.marked, Flags::ECHO);
-        packet.priority = transport.control_priority;
+        let handle = packet.flow();
+        let size = transport.ack.size + if count > 0 { SACK_OPTION_BYTES } else { 0 };
+        packet.header = Header { size, flow: handle.0, ..transport.ack };
+        packet.flags = path_flags(Kind::Ack, flow.explicit_path).with_if(ack.marked, Flags::ECHO);
         packet.path = flow.path;
         packet.dst = flow.src;
-        let handle = packet.flow;
         if transport.reports_to_acks {
             uplink.go_on_reporting(id, transport.telemetry);
         }
@@ -150,15 +150,13 @@ impl Hosts {
         let Some(ack) = due else { return self.arm_receiver(uplink, slot) };
         let template = Packet {
             sent: Time::ZERO,
-            flow: self.flows.senders[slot].handle,
+            header: Header { flow: self.flows.senders[slot].handle.0, ..Header::default() },
             seq: 0,
             sack_first: 0,
             path: 0,
-            wire: 0,
             sack_count: 0,
             dst: flow.src,
             flags: Flags::default(),
-            priority: 0,
         };
         let id = uplink.create(template);
         self.enter_network(uplink, slot);

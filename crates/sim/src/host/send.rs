@@ -7,13 +7,14 @@ use super::{Hosts, PACKETS_MAX};
 use crate::ids::{FlowSlot, PacketId};
 use crate::world::Uplink;
 use crate::world::packet::{Flags, Kind, Packet};
+use bufferlab_core::{Header, Tags};
 use bufferlab_scenario::{NicQueueing, TelemetryScope};
 use bufferlab_transport::Segment;
 use bufferlab_units::Time;
 
 /// Bytes by which a SYN is longer than a pure ACK: the maximum segment size option (frame of 58 B
 /// in the public ns-3 code).
-const SYN_EXTRA_BYTES: u16 = 4;
+const SYN_EXTRA_BYTES: u32 = 4;
 
 impl Hosts {
     /// Makes the flow ready if it has something to send, and updates its timers.
@@ -177,7 +178,7 @@ impl Hosts {
             if flow.sender.wants_to_send(&transport.tcp, uplink.now()) {
                 card.make_ready(&mut self.flows, slot);
             }
-            if !card.is_paused(uplink.packet(packet).priority) {
+            if !card.is_paused(uplink.packet(packet).header.priority) {
                 return Some(packet);
             }
             self.enqueue(uplink.host(), handle, false, packet);
@@ -207,61 +208,52 @@ fn data_packet(
     sent_before: u64,
     now: Time,
 ) -> Packet {
-    let (wire, kind, tiny) = if segment.syn {
-        (transport.ack + SYN_EXTRA_BYTES, Kind::Syn, true)
+    let (header, flags) = if segment.syn {
+        let size = transport.ack.size + SYN_EXTRA_BYTES;
+        (Header { size, flow: flow.handle.0, ..transport.ack }, path_flags(Kind::Syn, flow.explicit_path))
     } else {
-        let last = segment.seq + 1 == flow.total;
-        let payload = if last { flow.last_payload } else { transport.segment };
-        (frame_bytes(payload, transport), Kind::Data, payload <= transport.control_max_payload)
-    };
-    // Counts the first bytes of a flow as sent, including retransmissions, as hosts of the public
-    // ns-3 code do.
-    let bytes_before = sent_before * u64::from(transport.segment);
-    let flags = if segment.syn {
-        control_flags(kind, transport, flow.explicit_path)
-    } else {
-        Flags::of_kind(kind)
-            .with_if(transport.ecn_capable, Flags::ECN_CAPABLE)
-            .with_if(flow.explicit_path, Flags::EXPLICIT_PATH)
-            .with_if(bytes_before < transport.unscheduled_bytes, Flags::UNSCHEDULED)
-            .with_if(segment.retransmission, Flags::RETRANSMISSION)
-    };
-    let mut notes = 0;
-    if transport.wants_telemetry && !segment.syn {
-        notes |= Packet::WANTS_TELEMETRY;
-        if transport.telemetry == TelemetryScope::Queue {
-            notes |= Packet::OF_ITS_QUEUE;
+        let mut flags = path_flags(Kind::Data, flow.explicit_path);
+        if transport.wants_telemetry {
+            let is_of_queue = transport.telemetry == TelemetryScope::Queue;
+            flags = flags.with(Flags::WANTS_TELEMETRY).with_if(is_of_queue, Flags::OF_ITS_QUEUE);
         }
-    }
-    if bytes_before < transport.small_bytes && !segment.syn {
-        notes |= Packet::SMALL;
-    }
-    let passed = transport.pias_thresholds.iter().take_while(|&&threshold| bytes_before >= threshold).count();
-    let passed = u8::try_from(passed).expect("a port has at most 32 queues");
+        (data_header(flow, transport, segment, sent_before), flags)
+    };
     Packet {
         sent: now,
-        flow: flow.handle,
+        header,
         seq: segment.seq,
         sack_first: 0,
         path: flow.path,
-        wire,
-        sack_count: notes,
+        sack_count: 0,
         dst: flow.dst,
         flags,
-        priority: if tiny { transport.control_priority } else { flow.priority + passed },
     }
 }
 
-/// Bytes on the wire of a segment with this payload.
 #[inline]
-fn frame_bytes(payload: u32, transport: &Transport) -> u16 {
-    u16::try_from(payload).expect("the scenario's limit on segments was checked") + transport.header
+fn data_header(flow: &SenderSlot, transport: &Transport, segment: Segment, sent_before: u64) -> Header {
+    let is_last = segment.seq + 1 == flow.total;
+    let payload = if is_last { flow.last_payload } else { transport.segment };
+    // Counts the first bytes of a flow as sent, including retransmissions, as hosts of the public
+    // ns-3 code do.
+    let bytes_before = sent_before * u64::from(transport.segment);
+    let passed = transport.pias_thresholds.iter().take_while(|&&threshold| bytes_before >= threshold).count();
+    let passed = u8::try_from(passed).expect("a port has at most 32 queues");
+    let is_tiny = payload <= transport.control_max_payload;
+    Header {
+        size: payload + transport.header_bytes,
+        flow: flow.handle.0,
+        tags: Tags::NONE
+            .with_if(bytes_before < transport.unscheduled_bytes, Tags::UNSCHEDULED)
+            .with_if(segment.retransmission, Tags::RETRANSMISSION)
+            .with_if(bytes_before < transport.small_bytes, Tags::SMALL),
+        priority: if is_tiny { transport.ack.priority } else { flow.priority + passed },
+        ..transport.data
+    }
 }
 
 #[inline]
-pub(super) fn control_flags(kind: Kind, transport: &Transport, explicit_path: bool) -> Flags {
-    Flags::of_kind(kind)
-        .with_if(transport.ecn_capable, Flags::ECN_CAPABLE)
-        .with_if(transport.control_unscheduled, Flags::UNSCHEDULED)
-        .with_if(explicit_path, Flags::EXPLICIT_PATH)
+pub(super) const fn path_flags(kind: Kind, is_explicit: bool) -> Flags {
+    Flags::of_kind(kind).with_if(is_explicit, Flags::EXPLICIT_PATH)
 }

@@ -1,5 +1,6 @@
 //! A transport as hosts use it.
 
+use bufferlab_core::Header;
 use bufferlab_scenario::{PersistentSpec, TelemetryScope};
 use bufferlab_transport::{ConfiguredControl, Spacing, TcpConfig, UNRESPONSIVE};
 use bufferlab_units::Time;
@@ -49,17 +50,18 @@ pub(crate) struct Transport {
     /// Whether flows send all packets that open and close a connection, not only SYN and SYN-ACK.
     pub(crate) full_connection: bool,
     pub(crate) segment: u32,
-    pub(crate) header: u16,
-    pub(crate) ack: u16,
+    /// Bytes of a segment on the wire beyond its payload.
+    pub(crate) header_bytes: u32,
+    /// Header of data, without size, flow, marks and priority.
+    pub(crate) data: Header,
+    /// Header of an ACK, without flow.
+    pub(crate) ack: Header,
     pub(crate) unscheduled_bytes: u64,
-    pub(crate) control_unscheduled: bool,
-    pub(crate) ecn_capable: bool,
     /// Priorities of data; each flow draws one of them.
     pub(crate) data_priorities: Vec<u8>,
     /// Bytes sent after which the flow's data moves to the next queue (PIAS).
     pub(crate) pias_thresholds: Vec<u64>,
     pub(crate) small_bytes: u64,
-    pub(crate) control_priority: u8,
     pub(crate) control_max_payload: u32,
     /// Whether a flow is complete when its sender learns of it, not when its receiver has the last
     /// byte.

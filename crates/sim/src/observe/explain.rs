@@ -131,12 +131,12 @@ impl Explainer {
             return;
         }
         let packet = &view.world.packets()[sighting.seen.packet];
-        let tags = packet.tags();
+        let tags = packet.header.tags;
         // A marked packet is already stored; the rule compared the length before it.
         let size_bytes = u64::from(sighting.seen.size);
         let own = if sighting.event == ExplainedEvent::Mark { size_bytes } else { 0 };
         let inputs = inputs(slice, queue, sighting.ingress);
-        let info = view.hosts.flow(packet.flow);
+        let info = view.hosts.flow(packet.flow());
         let opinions = node.opinions(sighting.seen.queue);
         self.found.push(Explanation {
             time_ns: view.world.now().as_ns(),
@@ -264,13 +264,13 @@ fn holders(view: View<'_>, classes: &[String], slice: &Slice) -> Vec<Holder> {
     for queue in buffer.queue_ids() {
         let (port, priority) = slice.port_and_priority(queue);
         for stored in buffer.packets(queue) {
-            let info = view.hosts.flow(FlowHandle(stored.flow));
+            let info = view.hosts.flow(FlowHandle(stored.header.flow));
             let class = classes[usize::from(info.spec.class)].clone();
             let flow = info.number.to_string();
             let names = [port.to_string(), format!("{port}.{priority}"), class, flow];
             for (share, name) in shares.iter_mut().zip(names) {
                 let entry = share.entry(name).or_default();
-                entry.0 += u64::from(stored.size);
+                entry.0 += u64::from(stored.header.size);
                 entry.1 += 1;
             }
         }

@@ -41,7 +41,7 @@ pub(crate) fn row(view: View<'_>, switch: SwitchId, logged: &Logged) -> PacketRo
     }
     if let Some(id) = logged.packet {
         let packet = &view.world.packets()[id];
-        let info = view.hosts.flow(packet.flow);
+        let info = view.hosts.flow(packet.flow());
         row.port = Some(port);
         row.class = Some(info.spec.class);
         row.flow_id = Some(info.number);

@@ -80,7 +80,7 @@ impl SwitchRecord {
             // A packet that bypassed the queue was alone in it.
             record.max = record.max.max(u64::from(core.largest_passed(queue)));
             for stored in buffer.packets(queue) {
-                record.note_stay(stored.size, end - stored.enqueued_at);
+                record.note_stay(stored.header.size, end - stored.enqueued_at);
             }
         }
     }
@@ -94,7 +94,7 @@ impl SwitchRecord {
     /// Records that a packet was stored in the memory at `place`.
     #[inline(always)] // The compiler can so drop a `place` of all zeros.
     fn rise(&mut self, place: Place, arrival: &Arrival, buffer: &Buffer) {
-        let (now, size) = (arrival.now.0, u64::from(arrival.size));
+        let (now, size) = (arrival.now.0, u64::from(arrival.header.size));
         self.total.hold(now, place.elsewhere_bytes + buffer.occupancy() - size);
         self.ports[usize::from(place.first_port + arrival.port)]
             .hold(now, buffer.port_bytes(arrival.port) - size);
@@ -141,14 +141,14 @@ struct Leaving {
 impl From<&Departure> for Leaving {
     #[inline]
     fn from(departure: &Departure) -> Self {
-        let &Departure { now, queue, port, size, enqueued_at, .. } = departure;
-        Self { now, queue, port, size, stay: now - enqueued_at }
+        let &Departure { now, enqueued_at, header, queue, port, .. } = departure;
+        Self { now, queue, port, size: header.size, stay: now - enqueued_at }
     }
 }
 
 /// Effect of the removal of `stored` from `queue`.
 fn evicted(queue: QueueId, stored: &Stored, reason: DropReason, buffer: &Buffer) -> Evicted {
-    let (packet, size) = (PacketId(stored.packet), stored.size);
+    let (packet, size) = (PacketId(stored.packet), stored.header.size);
     let (ingress_port, _) = buffer.port_and_priority(QueueId(stored.ingress.0));
     Evicted { queue, packet, size, reason, ingress_port }
 }

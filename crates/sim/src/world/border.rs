@@ -4,8 +4,8 @@ use super::World;
 use crate::ids::{LinkId, PacketId, Table};
 use crate::parts::{Crossing, PartOf};
 use crate::world::calendar::Kind;
-use crate::world::packet::Flags;
 use crate::world::telemetry::Reports;
+use bufferlab_core::Ecn;
 use bufferlab_units::Time;
 
 /// Packets for other parts.
@@ -46,7 +46,7 @@ impl World {
     pub(super) fn transmit_across(&mut self, id: LinkId, packet: PacketId, more: bool) {
         let meta = self.packets[packet];
         let link = &mut self.links[id];
-        let (arrival, next) = link.start(self.now, meta.wire, meta.flags.has(Flags::MARKED));
+        let (arrival, next) = link.start(self.now, meta.header.size, meta.header.ecn == Ecn::Marked);
         link.waiting = more;
         self.packet_hops += 1;
         let border = self.border.as_mut().expect("only links of a border cross it");

@@ -18,7 +18,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Totals of one packet of `wire` bytes.
-    pub(super) fn of(wire: u16, marked: bool) -> Self {
+    pub(super) fn of(wire: u32, marked: bool) -> Self {
         Self { packets: 1, bytes: u64::from(wire), marked: u64::from(marked) }
     }
 }

@@ -1,9 +1,10 @@
 //! Links: one direction of a cable, with exact serialization and a pipe of packets in flight.
 
 use super::device::{DeviceQueue, Pending};
-use super::packet::{Flags, Packet, Slab};
+use super::packet::Slab;
 use super::pipe::Pipe;
 use crate::ids::{HostId, PacketId, SwitchId};
+use bufferlab_core::{Ecn, Header};
 use bufferlab_units::{BitRate, Serializer, Time};
 
 /// End of a link, packed for the hot path.
@@ -167,24 +168,24 @@ impl Link {
     /// arrival without the delay, and the time at which the next packet may be handed over.
     #[cold]
     #[inline(never)]
-    fn start_specially(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
+    fn start_specially(&mut self, now: Time, wire: u32, marked: bool) -> (Time, Time) {
         let start = now.max(self.busy_until);
-        self.busy_until = start + self.serializer.time(u32::from(wire));
+        self.busy_until = start + self.serializer.time(wire);
         let Some(special) = &mut self.special else { return (self.busy_until, self.busy_until) };
         let arrived = match special.header_bytes {
             None => self.busy_until,
-            Some(header) => start + self.serializer.time(u32::from(wire).min(header)),
+            Some(header) => start + self.serializer.time(wire.min(header)),
         };
         let Some(device) = &mut special.device else { return (arrived, self.busy_until) };
         device.push(now, start, Pending::of(wire, marked));
         (arrived, device.next_place(now))
     }
 
-    /// Puts a packet of `wire` bytes on the link, which is idle or whose device has room.
+    /// Puts a packet on the link, which is idle or whose device has room.
     #[inline(always)] // Inlined where packets are sent.
     pub(crate) fn transmit(&mut self, now: Time, packets: &mut Slab, packet: PacketId) -> Started {
-        let Packet { wire, flags, .. } = packets[packet];
-        let (arrival, next) = self.start(now, wire, flags.has(Flags::MARKED));
+        let Header { size, ecn, .. } = packets[packet].header;
+        let (arrival, next) = self.start(now, size, ecn == Ecn::Marked);
         let alone = self.pipe.push_back(packets, arrival, packet);
         Started { arrival, alone, next }
     }
@@ -192,12 +193,12 @@ impl Link {
     /// Starts a transmission without the pipe. Returns the arrival, and the time at which the next
     /// packet may be handed over.
     #[inline(always)] // Inlined where packets are sent.
-    pub(crate) fn start(&mut self, now: Time, wire: u16, marked: bool) -> (Time, Time) {
+    pub(crate) fn start(&mut self, now: Time, wire: u32, marked: bool) -> (Time, Time) {
         let (arrived, next) = if self.is_special {
             self.start_specially(now, wire, marked)
         } else {
             debug_assert!(now >= self.busy_until, "a link sends one packet at a time");
-            self.busy_until = now + self.serializer.time(u32::from(wire));
+            self.busy_until = now + self.serializer.time(wire);
             (self.busy_until, self.busy_until)
         };
         let arrival = arrived + self.delay;

@@ -1,7 +1,8 @@
-//! Live packets, in a slab with a free list: 32 bytes each, plus their links in the list of a pipe.
+//! Live packets, in a slab with a free list: a cache line each, with their links in the list of a
+//! pipe.
 
 use crate::ids::{FlowHandle, HostId, PacketId, Table};
-use bufferlab_core::Tags;
+use bufferlab_core::Header;
 use bufferlab_units::Time;
 
 /// Kind of a packet.
@@ -13,20 +14,23 @@ pub(crate) enum Kind {
     SynAck,
 }
 
-/// Flag bits of a packet: two bits of kind, then marks.
+/// Kind and flags of a packet, for hosts and the network. Switches and policies read
+/// [`Header::tags`] instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags(pub(crate) u8);
 
 impl Flags {
-    pub(crate) const ECN_CAPABLE: Self = Self(1 << 2);
-    /// Mark of congestion experienced (ECN).
-    pub(crate) const MARKED: Self = Self(1 << 3);
     /// Flag of an ACK that echoes a mark.
-    pub(crate) const ECHO: Self = Self(1 << 4);
+    pub(crate) const ECHO: Self = Self(1 << 2);
     /// `path` contains explicit choices, one byte per branching switch, the next one lowest.
-    pub(crate) const EXPLICIT_PATH: Self = Self(1 << 5);
-    pub(crate) const UNSCHEDULED: Self = Self(1 << 6);
-    pub(crate) const RETRANSMISSION: Self = Self(1 << 7);
+    pub(crate) const EXPLICIT_PATH: Self = Self(1 << 3);
+    /// Flag of data: switches must add telemetry.
+    pub(crate) const WANTS_TELEMETRY: Self = Self(1 << 4);
+    /// Flag of data with [`Self::WANTS_TELEMETRY`]: report the packet's own queue, not all queues
+    /// of its port.
+    pub(crate) const OF_ITS_QUEUE: Self = Self(1 << 5);
+    /// Flag of a SYN: a bare ACK of the connection that gets no answer. Flag of a SYN-ACK: a FIN.
+    pub(crate) const ENDS: Self = Self(1 << 6);
 
     pub(crate) const fn of_kind(kind: Kind) -> Self {
         Self(match kind {
@@ -53,29 +57,13 @@ impl Flags {
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, other: Self) {
-        self.0 |= other.0;
+    pub(crate) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 
     #[inline]
     pub(crate) const fn with_if(self, condition: bool, other: Self) -> Self {
-        if condition { Self(self.0 | other.0) } else { self }
-    }
-
-    /// Marks that policies may see, except those in notes.
-    #[inline]
-    const fn tags(self) -> Tags {
-        let mut tags = 0;
-        if self.0 & Self::UNSCHEDULED.0 != 0 {
-            tags |= Tags::UNSCHEDULED.0;
-        }
-        if self.0 & Self::RETRANSMISSION.0 != 0 {
-            tags |= Tags::RETRANSMISSION.0;
-        }
-        if self.0 & 3 != 0 {
-            tags |= Tags::CONTROL.0;
-        }
-        Tags(tags)
+        if condition { self.with(other) } else { self }
     }
 }
 
@@ -84,54 +72,33 @@ impl Flags {
 pub(crate) struct Packet {
     /// Send time of the data; an ACK echoes it.
     pub(crate) sent: Time,
-    pub(crate) flow: FlowHandle,
+    /// Header; its size is the bytes on the wire.
+    pub(crate) header: Header,
     /// Data: segment. ACK: cumulative acknowledgement.
     pub(crate) seq: u32,
     /// ACK: first segment of the SACK block.
     pub(crate) sack_first: u32,
     /// Entropy for multipath, or explicit path choices.
     pub(crate) path: u32,
-    /// Bytes on the wire.
-    pub(crate) wire: u16,
-    /// ACK: segments in the SACK block, and for a queue pair the kind of ACK. Data: notes, flags
-    /// for which `flags` has no room.
+    /// ACK: segments in the SACK block, and for a queue pair the kind of ACK.
     pub(crate) sack_count: u16,
     /// Destination host.
     pub(crate) dst: HostId,
     pub(crate) flags: Flags,
-    pub(crate) priority: u8,
 }
 
 impl Packet {
-    /// Note on data: switches must add telemetry.
-    pub(crate) const WANTS_TELEMETRY: u16 = 1;
-    /// Note on data with `WANTS_TELEMETRY`: report the packet's own queue, not all queues
-    /// of its port.
-    pub(crate) const OF_ITS_QUEUE: u16 = 1 << 2;
-    /// Note on data: the packet belongs to the first bytes of its flow.
-    pub(crate) const SMALL: u16 = 1 << 1;
-
-    /// Flag of a queue pair's ACK: negative acknowledgement.
+    /// Flag of a queue pair's ACK in `sack_count`: negative acknowledgement.
     pub(crate) const NEGATIVE: u16 = 1 << 15;
-    /// Flag of a queue pair's ACK: congestion notification, not an acknowledgement.
+    /// Flag of a queue pair's ACK in `sack_count`: congestion notification, not an acknowledgement.
     pub(crate) const NOTIFICATION: u16 = 1 << 14;
     /// The longest SACK block of a queue pair (segments).
     pub(crate) const MOST_SACKED: u16 = (1 << 14) - 1;
 
-    /// Flag of a SYN: a bare ACK of the connection that gets no answer. Flag of a SYN-ACK: a FIN.
-    pub(crate) const ENDS: u16 = 1;
-
-    /// Whether this is data with the given note.
+    /// Flow of the packet.
     #[inline]
-    pub(crate) const fn has_note(&self, note: u16) -> bool {
-        self.sack_count & note != 0 && matches!(self.flags.kind(), Kind::Data)
-    }
-
-    /// Marks that policies may see.
-    #[inline]
-    pub(crate) const fn tags(&self) -> Tags {
-        let tags = self.flags.tags();
-        if self.has_note(Self::SMALL) { tags.with(Tags::SMALL) } else { tags }
+    pub(crate) const fn flow(&self) -> FlowHandle {
+        FlowHandle(self.header.flow)
     }
 }
 

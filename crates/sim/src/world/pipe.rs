@@ -76,22 +76,23 @@ impl Pipe {
 mod tests {
     use super::super::packet::{Flags, Packet};
     use super::*;
-    use crate::ids::{FlowHandle, HostId};
+    use crate::ids::HostId;
+    use bufferlab_core::Header;
     use bufferlab_units::RandomStream;
     use std::collections::VecDeque;
 
-    const PACKET: Packet = Packet {
-        sent: Time::ZERO,
-        flow: FlowHandle(0),
-        seq: 0,
-        sack_first: 0,
-        path: 0,
-        wire: 0,
-        sack_count: 0,
-        dst: HostId(0),
-        flags: Flags(0),
-        priority: 0,
-    };
+    fn packet() -> Packet {
+        Packet {
+            sent: Time::ZERO,
+            header: Header::default(),
+            seq: 0,
+            sack_first: 0,
+            path: 0,
+            sack_count: 0,
+            dst: HostId(0),
+            flags: Flags(0),
+        }
+    }
 
     #[test]
     fn a_pipe_does_what_a_queue_of_the_standard_library_does() {
@@ -112,7 +113,7 @@ mod tests {
                     queue.truncate(1);
                 }
                 step if (step < 28) == fills => {
-                    let packet = slab.insert(PACKET);
+                    let packet = slab.insert(packet());
                     let alone = pipe.push_back(&mut slab, Time(number), packet);
                     queue.push_back((Time(number), packet));
                     assert_eq!(alone, queue.len() == 1);

@@ -47,7 +47,7 @@ struct BySize;
 
 impl Classify for BySize {
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
-        ((packet.size > 1_000).into(), packet.tags)
+        ((packet.header.size > 1_000).into(), packet.header.tags)
     }
 }
 

@@ -110,7 +110,7 @@ fn a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is() {
         // All packets except those that have left the NIC since then.
         assert!((4_190_000..=4_194_304).contains(&full.packets), "{}", full.packets);
         let said = error.to_string();
-        assert!(said.starts_with("host h0 had 41") && said.contains("151 MB of memory"), "{said}");
+        assert!(said.starts_with("host h0 had 41") && said.contains("286 MB of memory"), "{said}");
     }
     // Packets that are created only when they are sent take no memory.
     let rows = try_run(&lab("fair").flows(flows()), false).expect("it runs");

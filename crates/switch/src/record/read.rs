@@ -1,8 +1,6 @@
 //! Reads a record, complete or not.
 
-use super::{COLUMNS, COMPLETE, Fate, PROGRESS_FILE, RECORD_FILE, Recorded};
-use crate::driver::Incoming;
-use bufferlab_core::{DropReason, Ecn, PacketEvent, Refusal};
+use super::{COMPLETE, PROGRESS_FILE, RECORD_FILE, Recorded, row};
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 
@@ -78,17 +76,17 @@ fn read_rows(path: &Path, content: &[u8], names: &[String]) -> Result<Vec<Record
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(content);
     let (mut rows, mut record) = (Vec::new(), csv::StringRecord::new());
     let path = path.to_owned();
-    if reader.headers().map_err(broken)?.iter().ne(COLUMNS.split(',')) {
+    if reader.headers().map_err(broken)?.iter().ne(row::COLUMNS) {
         let found = reader.headers().map_err(broken)?.iter().collect::<Vec<_>>().join(",");
         let expected = "the columns of a record";
         return Err(RecordError::Cell { path, line: 1, column: "time_ps", found, expected });
     }
     while reader.read_record(&mut record).map_err(broken)? {
         let line = record.position().map_or(0, csv::Position::line);
-        let row = parse(&record, names).map_err(|(column, expected)| RecordError::Cell {
+        let row = row::parse(&record, names).map_err(|(column, expected)| RecordError::Cell {
             path: path.clone(),
             line,
-            column: COLUMN_NAMES[column],
+            column: row::COLUMNS[column],
             found: record.get(column).unwrap_or_default().to_owned(),
             expected,
         })?;
@@ -128,60 +126,4 @@ fn no_mark(path: &Path, index: usize, line: &str) -> RecordError {
         found: line.to_owned(),
         expected: "packets,settled_ps,state",
     }
-}
-
-const COLUMN_NAMES: [&str; 12] = [
-    "time_ps",
-    "src",
-    "dst",
-    "size_bytes",
-    "priority",
-    "flow",
-    "ecn",
-    "queue",
-    "fate",
-    "reason",
-    "marked",
-    "at_ps",
-];
-
-/// Parses a row. An error has the column and its expected content.
-fn parse(record: &csv::StringRecord, names: &[String]) -> Result<Recorded, (usize, &'static str)> {
-    fn number<T: std::str::FromStr>(
-        record: &csv::StringRecord,
-        column: usize,
-    ) -> Result<T, (usize, &'static str)> {
-        record[column].parse().map_err(|_| (column, "a whole number"))
-    }
-    let port = |column: usize| {
-        let found = names.iter().position(|name| *name == record[column]);
-        found.map(|index| index as u16).ok_or((column, "the interface of a port of switch.toml"))
-    };
-    let incoming = Incoming {
-        at: Time(number(record, 0)?),
-        ingress: port(1)?,
-        egress: port(2)?,
-        wire: number(record, 3)?,
-        priority: number(record, 4)?,
-        flow: number(record, 5)?,
-        ecn: match &record[6] {
-            "no" => Ecn::NotCapable,
-            "capable" => Ecn::Capable,
-            "marked" => Ecn::Marked,
-            _ => return Err((6, "no, capable or marked")),
-        },
-    };
-    let reason = || {
-        let known = DropReason::ALL.iter().find(|reason| reason.name() == &record[9]);
-        known.copied().ok_or((9, "the reason of a loss"))
-    };
-    let fate = match &record[8] {
-        "sent" => Fate::Sent { at: Time(number(record, 11)?), marked: number::<u8>(record, 10)? == 1 },
-        word => match PacketEvent::find(word) {
-            Some(outcome) if outcome.is_refusal() => Fate::Refused(Refusal { outcome, reason: reason()? }),
-            Some(PacketEvent::Evicted) => Fate::Evicted { at: Time(number(record, 11)?), reason: reason()? },
-            _ => return Err((8, "sent, dropped or evicted")),
-        },
-    };
-    Ok(Recorded { incoming, queue: number(record, 7)?, fate })
 }

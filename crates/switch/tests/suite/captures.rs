@@ -108,7 +108,7 @@ fn captures_hold_the_frames_of_the_record_with_their_times_marks_and_reasons() {
                 expected.push((EPOCH_NS + at.as_ns(), 1, comment));
             }
             if let (Fate::Sent { at, marked }, true, false) = (row.fate, egress == port, is_unsent(row)) {
-                let ends = EPOCH_NS + (at + rate.serialization(row.incoming.wire.into())).as_ns();
+                let ends = EPOCH_NS + (at + rate.serialization(row.incoming.header.size.into())).as_ns();
                 let comment = if marked {
                     format!("marked on arrival at queue p{port}.{queue};")
                 } else {

@@ -1,6 +1,6 @@
 //! Synthetic arrivals: overload, bursts and pauses, with packets of all sizes.
 
-use bufferlab_core::Ecn;
+use bufferlab_core::{Ecn, Header};
 use bufferlab_switch::{Incoming, SwitchFile};
 use bufferlab_units::{RandomStream, Time};
 
@@ -37,12 +37,15 @@ pub fn synthetic(file: &SwitchFile, count: usize, seed: u64) -> Vec<Incoming> {
             // Whole nanoseconds, like the kernel's time stamps; the driver makes equal times
             // distinct.
             at: Time::from_ns(at_ns as u64),
+            header: Header {
+                size: frame as u32 + file.forwarding.overhead_bytes,
+                priority: (flow % queues) as u8,
+                flow: flow as u32,
+                ecn: [Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked][random.below(4) as usize],
+                ..Header::default()
+            },
             ingress: ingress as u16,
             egress: egress as u16,
-            wire: frame as u32 + file.forwarding.overhead_bytes,
-            priority: (flow % queues) as u8,
-            flow: flow as u32,
-            ecn: [Ecn::NotCapable, Ecn::Capable, Ecn::Capable, Ecn::Marked][random.below(4) as usize],
         });
     }
     arrivals

@@ -1,7 +1,7 @@
 //! Conversion of a record into a scenario, and its simulation.
 
 use super::compare::{Answers, Comparison};
-use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, QueueId, Refusal, find_policy};
+use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, Header, QueueId, Refusal, find_policy};
 use bufferlab_metrics::{DropRow, FlowRow, RunSink};
 use bufferlab_params::Params;
 use bufferlab_scenario::{Scenario, TieOrder, Workload, WorkloadSpec};
@@ -103,8 +103,9 @@ pub fn verify_until(file: &SwitchFile, rows: &[Recorded], until: Time) -> Result
     Simulation::new(&scenario)?.run(&mut Sink { answers: &mut answers }, &mut |_| {})?;
     let expected = |row: &Recorded, departure: Time| {
         let rate = file.ports[usize::from(row.incoming.egress)].rate;
-        let arrival =
-            departure + rate.serialization(u64::from(row.incoming.wire)) + scenario.topology.links[0].delay;
+        let arrival = departure
+            + rate.serialization(u64::from(row.incoming.header.size))
+            + scenario.topology.links[0].delay;
         (arrival - start_of(row, scenario.topology.links[0].delay)).as_ns()
     };
     comparison.check_answers(&answers, expected);
@@ -141,15 +142,13 @@ fn classified(file: &SwitchFile, rows: &[Recorded]) -> Result<Vec<u8>, BuildErro
     (spec.ecn, spec.hardware) = (None, bufferlab_scenario::HardwareSpec::default());
     let mut core = core_of(&scenario)?;
     let queue = |(id, row): (u32, &Recorded)| {
-        let Incoming { at, ingress, egress, wire, priority, flow, .. } = row.incoming;
+        let Incoming { at, header, ingress, egress } = row.incoming;
+        let size = header.size - scenario.switches[0].uncharged_bytes;
         let packet = bufferlab_core::Packet {
             id,
-            size: wire - scenario.switches[0].uncharged_bytes,
-            flow,
+            header: Header { size, ..header },
             ingress_port: ingress,
             egress_port: egress,
-            priority,
-            ..bufferlab_core::Packet::default()
         };
         let _ = core.handle_arrival(at, &packet, &mut ());
         core.buffer().port_and_priority(core.queue_of(&packet)).1
@@ -159,7 +158,7 @@ fn classified(file: &SwitchFile, rows: &[Recorded]) -> Result<Vec<u8>, BuildErro
 
 /// Time at which the host sends the packet so that it arrives at the recorded time.
 fn start_of(row: &Recorded, delay: Time) -> Time {
-    row.incoming.at - UPLINK.serialization(u64::from(row.incoming.wire)) - delay
+    row.incoming.at - UPLINK.serialization(u64::from(row.incoming.header.size)) - delay
 }
 
 /// Network of the record: hosts with links so fast that packets reach the switch at the recorded
@@ -176,10 +175,10 @@ fn scenario_of(file: &SwitchFile, rows: &[Recorded]) -> Scenario {
     let last = rows.last().map_or(Time::ZERO, |row| row.incoming.at);
     scenario.duration = last + Time::from_ns(1);
     let slowest = file.ports.iter().map(|port| port.rate).min().unwrap_or(BitRate::gbps(1));
-    let bytes: u64 = rows.iter().map(|row| u64::from(row.incoming.wire)).sum();
+    let bytes: u64 = rows.iter().map(|row| u64::from(row.incoming.header.size)).sum();
     scenario.drain = slowest.serialization(bytes) + Time::from_ms(1);
     let packets = |is_capable: bool| {
-        let chosen = rows.iter().filter(|row| (row.incoming.ecn == Ecn::Capable) == is_capable);
+        let chosen = rows.iter().filter(|row| (row.incoming.header.ecn == Ecn::Capable) == is_capable);
         Packets(chosen.map(|row| (row.queue, flow_of(row, delay))).collect())
     };
     // A packet that arrived with a mark is never marked again, like one that is not ECN-capable.
@@ -204,7 +203,7 @@ fn flow_of(row: &Recorded, delay: Time) -> FlowSpec {
         start: start_of(row, delay),
         src: row.incoming.ingress.into(),
         dst: row.incoming.egress.into(),
-        size: row.incoming.wire.into(),
+        size: row.incoming.header.size.into(),
         class: 0,
         query: FlowSpec::NO_QUERY,
         open: None,

@@ -236,7 +236,9 @@ impl Report {
 pub(crate) fn place(outcome: &mut Outcome, rows: &[Recorded], epoch_ns: u64, interval: Option<Time>) {
     for measured in &outcome.measured {
         let flow = &mut outcome.flows[measured.flow];
-        let is_first = |row: &&Recorded| row.incoming.flow == flow.hash && row.incoming.wire > COOKIE_FRAME;
+        let is_first = |row: &&Recorded| {
+            row.incoming.header.flow == flow.hash && row.incoming.header.size > COOKIE_FRAME
+        };
         if let Some(first) = rows.iter().find(is_first) {
             let at_ns = first.incoming.at.as_ns() + epoch_ns;
             flow.started = Time::from_ns(at_ns.saturating_sub(outcome.began_ns));

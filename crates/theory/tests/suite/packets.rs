@@ -1,7 +1,9 @@
 //! One burst beside old queues, simulated twice: packet by packet through the real switch, and as a
 //! liquid.
 
-use bufferlab_core::{Admission, DropReason, Packet, ParamValue, Policy, Refusal, Switch, SwitchConfig};
+use bufferlab_core::{
+    Admission, DropReason, Header, Packet, ParamValue, Policy, Refusal, Switch, SwitchConfig,
+};
 use bufferlab_theory::fluid::{
     Counted, DrainRate, EnhancedLimits, Fluid, Law, Refresh, Shape, Source, TrafficAwareLimits,
 };
@@ -164,7 +166,11 @@ impl Cell {
             } else {
                 let Stream { port, priority, .. } = streams[stream];
                 sent[stream] += 1;
-                let packet = Packet { size: MTU as u32, egress_port: port, priority, ..Packet::default() };
+                let packet = Packet {
+                    header: Header { size: MTU as u32, priority, ..Header::default() },
+                    egress_port: port,
+                    ..Packet::default()
+                };
                 let queue = switch.queue_of(&packet);
                 if let Admission::Refused(Refusal { reason, .. }) =
                     switch.handle_arrival(next, &packet, &mut ())

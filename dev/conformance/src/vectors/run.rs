@@ -3,7 +3,7 @@
 use super::file::{Case, Event, Step};
 use super::read::Mismatch;
 use crate::device::Device;
-use bufferlab_core::{Admission, Ecn, Packet, QueueId, Refusal, Tags};
+use bufferlab_core::{Admission, Ecn, Header, Packet, QueueId, Refusal, Tags};
 use bufferlab_units::Time;
 
 /// Tolerance of probes, which are floats but mostly whole numbers.
@@ -134,18 +134,18 @@ impl Runner<'_> {
 
     fn arrive(&mut self, queue: u16, size: u32, tags: Tags, flow: u32, ecn: Option<Ecn>) -> &'static str {
         let queues_per_port = self.case.config.queues_per_port as u16;
+        let from_marker = if self.case.config.marker.is_some() { Ecn::Capable } else { Ecn::NotCapable };
         let packet = Packet {
             id: self.next_id,
-            size,
+            header: Header {
+                size,
+                flow,
+                tags,
+                priority: (queue % queues_per_port) as u8,
+                ecn: ecn.unwrap_or(from_marker),
+                ..Header::default()
+            },
             egress_port: queue / queues_per_port,
-            priority: (queue % queues_per_port) as u8,
-            tags,
-            flow,
-            ecn: ecn.unwrap_or(if self.case.config.marker.is_some() {
-                Ecn::Capable
-            } else {
-                Ecn::NotCapable
-            }),
             ..Packet::default()
         };
         self.next_id += 1;

@@ -56,7 +56,7 @@ struct EvictsFromEmptyQueues;
 
 impl Policy for EvictsFromEmptyQueues {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if buffer.fits(arrival.size) {
+        if buffer.fits(arrival.header.size) {
             return Verdict::Admit(Account::Shared);
         }
         Verdict::Evict { victim: arrival.queue, end: End::Tail }
@@ -81,13 +81,13 @@ impl Policy for Evicts {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let victim = buffer.queue_ids().find(|&queue| buffer.queue_packets(queue) > 0);
         match victim {
-            Some(victim) if !buffer.fits(arrival.size) && self.evicted < self.patience => {
+            Some(victim) if !buffer.fits(arrival.header.size) && self.evicted < self.patience => {
                 self.evicted += 1;
                 return Verdict::Evict { victim, end: End::Tail };
             }
             _ => self.evicted = 0,
         }
-        if buffer.fits(arrival.size) {
+        if buffer.fits(arrival.header.size) {
             Verdict::Admit(Account::Shared)
         } else {
             Verdict::Drop(DropReason::BufferFull)
@@ -112,7 +112,7 @@ struct Moody;
 
 impl Policy for Moody {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if buffer.fits(arrival.size) && !ASKED.fetch_add(1, Ordering::Relaxed).is_multiple_of(7) {
+        if buffer.fits(arrival.header.size) && !ASKED.fetch_add(1, Ordering::Relaxed).is_multiple_of(7) {
             Verdict::Admit(Account::Shared)
         } else {
             Verdict::Drop(DropReason::BufferFull)
@@ -154,7 +154,7 @@ fn spoiled(spoil: Spoil) -> Subject {
 impl Policy for Spoiled<DynamicThreshold> {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         if self.spoil == Spoil::PanicsOnLargePackets {
-            assert!(u64::from(arrival.size) <= buffer.capacity(), "no such packet");
+            assert!(u64::from(arrival.header.size) <= buffer.capacity(), "no such packet");
         }
         if self.spoil == Spoil::BackwardTimer && buffer.occupancy() > buffer.capacity() / 3 {
             self.deadline = self.deadline.min(arrival.now + Time::from_ns(5));

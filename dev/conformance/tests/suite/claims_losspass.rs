@@ -5,7 +5,7 @@ use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_findings};
 use bufferlab_conformance::open_loop::{OpenLoop, Source};
 use bufferlab_core::{
-    Admission, Buffer, Ecn, Marker, Observer, Packet, ParamValue, Policy, QueueId, Scheduler, Switch,
+    Admission, Buffer, Ecn, Header, Marker, Observer, Packet, ParamValue, Policy, QueueId, Scheduler, Switch,
     SwitchConfig, SwitchEvent,
 };
 use bufferlab_units::{BitRate, RandomStream, Time};
@@ -45,7 +45,7 @@ fn bench(policy: &str, params: &[(&'static str, ParamValue)], buffer: u64, ports
 }
 
 fn packet(priority: u8, size: u32) -> Packet {
-    Packet { size, priority, ..Packet::default() }
+    Packet { header: Header { size, priority, ..Header::default() }, ..Packet::default() }
 }
 
 /// Offers `count` packets at one time to a port that sends nothing, and returns the number stored.
@@ -102,7 +102,12 @@ fn drive(params: &[(&'static str, ParamValue)], packets: u32, mut check: impl Fn
         let now = Time::from_ns(u64::from(id));
         let (egress_port, priority) = (stream.below(4) as u16, u8::from(stream.below(8) > 2));
         let size = if stream.below(3) == 0 { 64 + stream.below(1_437) as u32 } else { MTU };
-        let packet = Packet { id, size, egress_port, priority, ..Packet::default() };
+        let packet = Packet {
+            id,
+            header: Header { size, priority, ..Header::default() },
+            egress_port,
+            ..Packet::default()
+        };
         let (small, large) = (bytes(&switch, 2 * egress_port), bytes(&switch, 2 * egress_port + 1));
         let mut evictions = Evictions::default();
         let admission = switch.handle_arrival(now, &packet, &mut evictions);
@@ -255,9 +260,7 @@ fn synchronised_dctcp(flows: usize, mark_above: u64, rtt: usize) -> u64 {
             while flow.in_flight < flow.window as u64 {
                 let packet = Packet {
                     id: sent_packets.len() as u32,
-                    size: MTU,
-                    flow: number as u32,
-                    ecn: Ecn::Capable,
+                    header: Header { size: MTU, flow: number as u32, ecn: Ecn::Capable, ..Header::default() },
                     ..Packet::default()
                 };
                 let admission = switch.handle_arrival(Time(slot), &packet, &mut ());

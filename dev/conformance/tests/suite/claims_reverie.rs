@@ -4,8 +4,8 @@
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_findings};
 use bufferlab_core::{
-    Account, Admission, Buffer, BufferProfile, Direction, IngressId, Observer, Packet, ParamValue, Policy,
-    QueueId, Switch, SwitchConfig, SwitchEvent, Tags, ThresholdRule,
+    Account, Admission, Buffer, BufferProfile, Direction, Header, IngressId, Observer, Packet, ParamValue,
+    Policy, QueueId, Switch, SwitchConfig, SwitchEvent, Tags, ThresholdRule,
 };
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ impl Observer for Books {
                 self.headroom_before = buffer.used(Account::Headroom);
             }
             SwitchEvent::Stored { arrival, .. } => {
-                let size = u64::from(arrival.size);
+                let size = u64::from(arrival.header.size);
                 self.ingress[usize::from(arrival.ingress.0)] += size;
                 self.egress[usize::from(arrival.queue.0)] += size;
                 if !self.is_lossless[usize::from(arrival.ingress.0)] {
@@ -58,7 +58,7 @@ impl Observer for Books {
                 }
             }
             SwitchEvent::Departed(departure) => {
-                let (size, ingress) = (u64::from(departure.size), usize::from(departure.ingress.0));
+                let (size, ingress) = (u64::from(departure.header.size), usize::from(departure.ingress.0));
                 self.ingress[ingress] -= size;
                 self.egress[usize::from(departure.queue.0)] -= size;
                 if !self.is_lossless[ingress] {
@@ -146,8 +146,12 @@ fn fuzz_with(
             let priority = stream.below(2) as u8;
             let tags = if stream.below(4) == 0 { Tags::UNSCHEDULED } else { Tags::NONE };
             let size = 64 + stream.below(MTU - 63) as u32;
-            let packet =
-                Packet { size, tags, ingress_port: from, egress_port: to, priority, ..Packet::default() };
+            let packet = Packet {
+                header: Header { size, tags, priority, ..Header::default() },
+                ingress_port: from,
+                egress_port: to,
+                ..Packet::default()
+            };
             if !silent[usize::from(from * 2 + u16::from(priority))] {
                 match (switch.handle_arrival(now, &packet, books), loses_nothing(from, priority)) {
                     (Admission::Stored { .. }, _) => found.stored += 1,

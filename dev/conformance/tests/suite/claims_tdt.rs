@@ -7,7 +7,7 @@ use crate::support::circuit;
 use bufferlab_conformance::claims;
 use bufferlab_conformance::claims::{Finding, assert_findings};
 use bufferlab_conformance::open_loop::{First, Loss, OpenLoop, Source};
-use bufferlab_core::{Admission, DropReason, Packet, ParamValue, QueueId, SwitchConfig, Tags};
+use bufferlab_core::{Admission, DropReason, Header, Packet, ParamValue, QueueId, SwitchConfig, Tags};
 use bufferlab_units::{BitRate, RandomStream, Time};
 
 const MTU: u32 = 1_500;
@@ -132,7 +132,7 @@ fn us(seconds: f64) -> String {
 
 /// Offers packets to `port` without time passing, and returns the number stored.
 fn pour(bench: &mut OpenLoop, port: u16, packets: u64) -> u64 {
-    let packet = Packet { size: MTU, egress_port: port, ..Packet::default() };
+    let packet = Packet { header: Header::new(MTU), egress_port: port, ..Packet::default() };
     let stored = (0..packets).filter(|_| {
         let stored = bench.switch.handle_arrival(Time::ZERO, &packet, &mut ());
         matches!(stored, Admission::Stored { .. })
@@ -395,7 +395,7 @@ claims! {
             let verdicts: Vec<bool> = (0..200_000).map(|_| {
                 now += Time::from_ns(1 + stream.below(1_000) * stretch);
                 let port = stream.below(4) as u16;
-                let packet = Packet { size: MTU, egress_port: port, ..Packet::default() };
+                let packet = Packet { header: Header::new(MTU), egress_port: port, ..Packet::default() };
                 if stream.below(10) < 4 {
                     return bench.switch.poll_transmit(now, port, &mut ()).is_some();
                 }

@@ -46,7 +46,7 @@ struct Blind;
 
 impl Classify for Blind {
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags) {
-        (packet.mapped, packet.tags)
+        (packet.mapped, packet.header.tags)
     }
 }
 

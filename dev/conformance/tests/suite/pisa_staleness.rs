@@ -4,7 +4,7 @@
 //! `cargo xtask generate conformance` redraws `docs/concepts/figures/plasticine-pisa-staleness.svg`
 //! and the table of `docs/reference/policies/plasticine-pisa.md`.
 
-use bufferlab_core::{Packet, ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags};
+use bufferlab_core::{Header, Packet, ParamValue, Policy, QueueId, Switch, SwitchConfig, Tags};
 use bufferlab_pages::{assert_all, check_block, check_file};
 use bufferlab_units::{BitRate, RandomStream, Time};
 use std::fmt::Write;
@@ -96,7 +96,11 @@ fn open_loop(
                 }
                 if on[usize::from(queue.0)] && stream.below(3) > 0 {
                     look(switch, queue);
-                    let packet = Packet { size: MTU, egress_port: port, priority, ..Packet::default() };
+                    let packet = Packet {
+                        header: Header { size: MTU, priority, ..Header::default() },
+                        egress_port: port,
+                        ..Packet::default()
+                    };
                     let _ = switch.handle_arrival(now, &packet, &mut ());
                 }
             }
@@ -136,7 +140,8 @@ fn threshold_error(pass: Time, egress_length: &'static str) -> Error {
 /// drop. Plasticine stores B/3.
 fn absorbed_kb(pass: Time, egress_length: &'static str) -> f64 {
     let mut switch = pipeline(pass, egress_length);
-    let packet = Packet { size: MTU, priority: 1, ..Packet::default() };
+    let packet =
+        Packet { header: Header { size: MTU, priority: 1, ..Header::default() }, ..Packet::default() };
     for slot in 1..10_000 {
         let now = Time(slot * SLOT.0);
         advance(&mut switch, now);

@@ -11,7 +11,7 @@ struct Careless;
 
 impl Policy for Careless {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if buffer.fits(arrival.size) || arrival.queue == QueueId(1) {
+        if buffer.fits(arrival.header.size) || arrival.queue == QueueId(1) {
             return Verdict::Admit(Account::Shared);
         }
         Verdict::Drop(DropReason::BufferFull)

@@ -66,21 +66,21 @@ impl Bound {
     #[must_use]
     pub fn buffer(arrival: &Arrival, buffer: &Buffer) -> Self {
         let (held, limit) = (buffer.pool_occupancy(), buffer.shared_capacity());
-        Self { place: BoundPlace::Buffer, held, size: arrival.size.into(), limit }
+        Self { place: BoundPlace::Buffer, held, size: arrival.header.size.into(), limit }
     }
 
     /// Bound of the packet's queue with the limit `limit`.
     #[must_use]
     pub fn queue(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Self {
         let held = buffer.shared_queue_bytes(arrival.queue);
-        Self { place: BoundPlace::Queue(arrival.queue), held, size: arrival.size.into(), limit }
+        Self { place: BoundPlace::Queue(arrival.queue), held, size: arrival.header.size.into(), limit }
     }
 
     /// Bound of the packet's egress port with the limit `limit`.
     #[must_use]
     pub fn port(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Self {
         let held = buffer.shared_port_bytes(arrival.port);
-        Self { place: BoundPlace::Port(arrival.port), held, size: arrival.size.into(), limit }
+        Self { place: BoundPlace::Port(arrival.port), held, size: arrival.header.size.into(), limit }
     }
 
     /// Bound of most schemes: the pool, or the queue with its `threshold`. `None` for other

@@ -1,7 +1,7 @@
 //! Packets as policies see them.
 
 use crate::buffer::{IngressId, QueueId};
-use crate::tags::Tags;
+use crate::header::Header;
 use bufferlab_units::Time;
 
 /// A packet that asks for space, after classification.
@@ -9,22 +9,20 @@ use bufferlab_units::Time;
 pub struct Arrival {
     /// Time of arrival.
     pub now: Time,
+    /// Header of the packet, with the classifier's marks. Its size is the bytes that the packet
+    /// would occupy.
+    pub header: Header,
+    /// Packets evicted for this arrival so far: the policy is called again after each eviction.
+    pub evictions: u32,
     /// Egress queue of the packet.
     pub queue: QueueId,
     /// Egress port of `queue`.
     pub port: u16,
-    /// Priority (queue within the port, 0 is the first).
-    pub priority: u8,
-    /// Marks set by hosts and classifiers.
-    pub tags: Tags,
-    /// Bytes that the packet would occupy.
-    pub size: u32,
-    /// Flow of the packet, constant over the flow's life.
-    pub flow: u32,
     /// The ingress queue (arrival port × priority) to which the packet is charged.
     pub ingress: IngressId,
-    /// Packets evicted for this arrival so far: the policy is called again after each eviction.
-    pub evictions: u32,
+    /// Queue within the port (0 is the first). The classifier chose it; `header.priority` is the
+    /// priority from which it did.
+    pub priority: u8,
 }
 
 /// A packet that leaves its queue for transmission.
@@ -32,18 +30,16 @@ pub struct Arrival {
 pub struct Departure {
     /// Time at which the transmission starts.
     pub now: Time,
+    /// Time of admission.
+    pub enqueued_at: Time,
+    /// Header of the packet, as it was stored. Its size is the bytes that the packet occupied.
+    pub header: Header,
     /// Queue that the packet leaves.
     pub queue: QueueId,
     /// Egress port of `queue`.
     pub port: u16,
-    /// Priority (queue within the port).
-    pub priority: u8,
-    /// Bytes released.
-    pub size: u32,
-    /// Flow of the packet.
-    pub flow: u32,
     /// Ingress queue to which the packet was charged.
     pub ingress: IngressId,
-    /// Time of admission.
-    pub enqueued_at: Time,
+    /// Queue within the port.
+    pub priority: u8,
 }

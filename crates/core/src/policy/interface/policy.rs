@@ -110,7 +110,7 @@ pub trait Policy: fmt::Debug + Send + Any {
     /// prediction). Override this if the scheme compares anything other than the pool, or its queue
     /// with [`Self::threshold`]. Never called in the hot path.
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
-        Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer)
+        Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.header.tags, buffer), buffer)
     }
 
     /// An error inside the policy, returned once: it makes every later verdict meaningless. A

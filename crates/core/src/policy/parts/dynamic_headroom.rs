@@ -97,7 +97,7 @@ impl DynamicHeadroom {
         room: bool,
         buffer: &Buffer,
     ) -> Verdict {
-        let (port, size) = (self.port(arrival.ingress), u64::from(arrival.size));
+        let (port, size) = (self.port(arrival.ingress), u64::from(arrival.header.size));
         let (shared, insured) = self.held(port, buffer);
         if !room || shared + size > self.port_limit(port, limit) {
             self.port_paused[port] = true;
@@ -109,7 +109,7 @@ impl DynamicHeadroom {
         if insured + size > self.headroom[port] {
             return Verdict::Drop(DropReason::HeadroomFull);
         }
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         Verdict::Admit(Account::Headroom)
@@ -122,7 +122,7 @@ impl DynamicHeadroom {
         }
         let port = self.port(arrival.ingress);
         let (_, held) = self.held(port, buffer);
-        let (size, limit) = (u64::from(arrival.size), self.headroom[port]);
+        let (size, limit) = (u64::from(arrival.header.size), self.headroom[port]);
         Bound { place: BoundPlace::PortHeadroom(port as u16), held, size, limit }.if_binding()
     }
 

@@ -339,10 +339,10 @@ impl Lossless {
         let pool = self.pools[self.slice_of(arrival.ingress)];
         let gate = &mut self.gates[usize::from(arrival.ingress.0)];
         let held = buffer.ingress_headroom_bytes(arrival.ingress);
-        let size = u64::from(arrival.size);
+        let size = u64::from(arrival.header.size);
         let refused = if held + size > gate.headroom || with_it.used + size > pool {
             DropReason::HeadroomFull
-        } else if !buffer.fits(arrival.size) {
+        } else if !buffer.fits(arrival.header.size) {
             DropReason::BufferFull
         } else {
             gate.pause(size, with_it);
@@ -356,10 +356,10 @@ impl Lossless {
     #[cold]
     pub(crate) fn pause_refused(&mut self, arrival: &Arrival, with_it: Standing, buffer: &Buffer) {
         let gate = &mut self.gates[usize::from(arrival.ingress.0)];
-        gate.pause(u64::from(arrival.size), with_it);
+        gate.pause(u64::from(arrival.header.size), with_it);
         if self.pause_with != PauseWith::Headroom {
             gate.must_pause = true;
-            gate.refused = if buffer.ingress_bytes(arrival.ingress) == 0 { arrival.size } else { 0 };
+            gate.refused = if buffer.ingress_bytes(arrival.ingress) == 0 { arrival.header.size } else { 0 };
         }
     }
 
@@ -399,7 +399,7 @@ impl Lossless {
         if reason != DropReason::HeadroomFull {
             return Bound::usual(arrival, reason, None, buffer);
         }
-        let (size, ingress) = (u64::from(arrival.size), arrival.ingress);
+        let (size, ingress) = (u64::from(arrival.header.size), arrival.ingress);
         let (held, limit) =
             (buffer.ingress_headroom_bytes(ingress), self.gates[usize::from(ingress.0)].headroom);
         let own = Bound { place: BoundPlace::Headroom(ingress), held, size, limit };

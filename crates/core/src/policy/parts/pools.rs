@@ -169,7 +169,7 @@ impl Pools {
     /// and egress queue beyond those, with the arrival.
     #[inline]
     fn needs_lossy(&self, arrival: &Arrival, buffer: &Buffer) -> Needs {
-        let size = u64::from(arrival.size);
+        let size = u64::from(arrival.header.size);
         let (ingress, queue) = (usize::from(arrival.ingress.0), usize::from(arrival.queue.0));
         let slice = self.slice_of(arrival.ingress);
         let at_ingress =
@@ -191,7 +191,7 @@ impl Pools {
         let needs = self.needs_lossy(arrival, buffer);
         if needs.ingress > self.ingress_room(slice, buffer)
             || needs.egress > self.lossy_free(slice)
-            || !buffer.fits(arrival.size)
+            || !buffer.fits(arrival.header.size)
         {
             return Verdict::Drop(DropReason::BufferFull);
         }
@@ -223,7 +223,7 @@ impl Pools {
             |place, limit: u64, free: u64, needed| Bound { place, held: limit - free, size: needed, limit };
         // Bytes before the packet: the length with it, less the part of it that needs the pool.
         let queue = |place, with: u64, limit| {
-            let size = u64::from(arrival.size).min(with);
+            let size = u64::from(arrival.header.size).min(with);
             Bound { place, held: with - size, size, limit }
         };
         let sizes = self.sizes[slice];
@@ -319,7 +319,7 @@ impl Pools {
     fn fits_egress(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         let slice = self.slice_of(arrival.ingress);
         let free = self.sizes[slice].lossless_egress.saturating_sub(self.sums[slice].lossless);
-        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size);
         length <= self.lossless_egress_limits[usize::from(arrival.queue.0)].of(free)
     }
 
@@ -327,11 +327,11 @@ impl Pools {
     /// there is room for them.
     #[inline]
     fn needs(&self, arrival: &Arrival, buffer: &Buffer) -> (u64, bool) {
-        let size = u64::from(arrival.size);
+        let size = u64::from(arrival.header.size);
         let length = lossless::outside_headroom(arrival.ingress, buffer) + size;
         let beyond = length.saturating_sub(self.reserved[usize::from(arrival.ingress.0)]);
         let room = self.ingress_room(self.slice_of(arrival.ingress), buffer);
-        (beyond, size.min(beyond) <= room && buffer.fits(arrival.size))
+        (beyond, size.min(beyond) <= room && buffer.fits(arrival.header.size))
     }
 
     /// Demand on the sender behind `ingress`, whose queue may use `limit` bytes of the pool.
@@ -351,7 +351,7 @@ impl Pools {
     /// their present values.
     #[inline]
     pub(crate) fn lets_lossy_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
-        let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.size));
+        let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.header.size));
         let at_ingress = buffer.ingress_bytes(arrival.ingress) + size;
         // Counts the packet in full, although reserves and minimums may cover a part of it. If that
         // part decides, the packet waits and is decided exactly.
@@ -359,7 +359,7 @@ impl Pools {
             && size <= limit
             && size <= self.lossy_free(slice)
             && size <= self.ingress_room(slice, buffer)
-            && buffer.fits(arrival.size)
+            && buffer.fits(arrival.header.size)
             && at_ingress
                 <= self.lossy_ingress[usize::from(arrival.ingress.0)].of(self.ingress_free(slice, buffer))
     }

@@ -13,10 +13,10 @@ pub(crate) fn rest_of_port(limit: u64, queue: QueueId, buffer: &Buffer) -> u64 {
 /// and the packet fits into the pool.
 #[inline]
 pub(crate) fn within_port_limit(arrival: &Arrival, limit: u64, buffer: &Buffer) -> Verdict {
-    if !buffer.fits(arrival.size) {
+    if !buffer.fits(arrival.header.size) {
         return Verdict::Drop(DropReason::BufferFull);
     }
-    if buffer.shared_port_bytes(arrival.port) + u64::from(arrival.size) > limit {
+    if buffer.shared_port_bytes(arrival.port) + u64::from(arrival.header.size) > limit {
         return Verdict::Drop(DropReason::OverPortLimit);
     }
     Verdict::Admit(Account::Shared)

@@ -83,7 +83,7 @@ impl VirtualLqd {
     /// Records an arrival. Returns whether Longest Queue Drop would refuse it, because its own
     /// queue is the longest in a full buffer.
     pub(crate) fn arrive(&mut self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        let size = u64::from(arrival.size);
+        let size = u64::from(arrival.header.size);
         if size > self.capacity {
             return true;
         }
@@ -109,7 +109,7 @@ impl VirtualLqd {
         let rest = match self.idle {
             Idle::Zero if buffer.queue_packets(departure.queue) == 0 => 0,
             Idle::Drain | Idle::Zero | Idle::Keep => {
-                self.bytes(departure.queue).saturating_sub(u64::from(departure.size))
+                self.bytes(departure.queue).saturating_sub(u64::from(departure.header.size))
             }
         };
         self.set(departure.queue, rest);

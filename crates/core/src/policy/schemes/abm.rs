@@ -153,10 +153,10 @@ impl Policy for Abm {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let bytes = buffer.shared_queue_bytes(arrival.queue);
         self.tracker.arrived(arrival.queue, bytes);
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let size = u64::from(arrival.size);
+        let size = u64::from(arrival.header.size);
         if self.headroom_per_port > 0
             && buffer.port_reserved_bytes(arrival.port) + size <= self.headroom_per_port
         {
@@ -166,7 +166,7 @@ impl Policy for Abm {
         if !self.pool.has_room(size, buffer) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let weight = self.tracker.weight(arrival.queue, arrival.tags.contains(Tags::UNSCHEDULED));
+        let weight = self.tracker.weight(arrival.queue, arrival.header.tags.contains(Tags::UNSCHEDULED));
         if bytes + size > weight.of(remaining) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
@@ -179,7 +179,7 @@ impl Policy for Abm {
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, _: &Buffer) {
-        self.tracker.sent(departure.queue, departure.size);
+        self.tracker.sent(departure.queue, departure.header.size);
     }
 
     fn on_empty_visit(&mut self, _: Time, queue: QueueId) {
@@ -201,8 +201,8 @@ impl Policy for Abm {
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         let usual =
-            Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer);
-        usual.or_else(|| self.pool.bound(arrival.size.into(), buffer).if_binding())
+            Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.header.tags, buffer), buffer);
+        usual.or_else(|| self.pool.bound(arrival.header.size.into(), buffer).if_binding())
     }
 
     fn probe(&self, queue: QueueId, _: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

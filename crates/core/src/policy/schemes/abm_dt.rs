@@ -131,11 +131,11 @@ impl Policy for AbmOnDt {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let bytes = buffer.shared_queue_bytes(arrival.queue);
         self.tracker.arrived(arrival.queue, bytes);
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let limit = self.weight(arrival.queue, arrival.tags).of(buffer.shared_free());
-        if bytes + u64::from(arrival.size) > limit {
+        let limit = self.weight(arrival.queue, arrival.header.tags).of(buffer.shared_free());
+        if bytes + u64::from(arrival.header.size) > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
@@ -147,7 +147,7 @@ impl Policy for AbmOnDt {
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, _: &Buffer) {
-        self.tracker.sent(departure.queue, departure.size);
+        self.tracker.sent(departure.queue, departure.header.size);
     }
 
     fn next_timeout(&self) -> Option<Time> {

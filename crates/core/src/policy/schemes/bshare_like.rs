@@ -145,10 +145,10 @@ impl Policy for BshareLike {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let bytes = buffer.shared_queue_bytes(arrival.queue);
         self.queues[usize::from(arrival.queue.0)].waited |= bytes > 0;
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        if bytes + u64::from(arrival.size) > self.limit_of(arrival.queue, buffer) {
+        if bytes + u64::from(arrival.header.size) > self.limit_of(arrival.queue, buffer) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
@@ -160,7 +160,7 @@ impl Policy for BshareLike {
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, _: &Buffer) {
-        self.queues[usize::from(departure.queue.0)].sent += u64::from(departure.size);
+        self.queues[usize::from(departure.queue.0)].sent += u64::from(departure.header.size);
     }
 
     fn next_timeout(&self) -> Option<Time> {

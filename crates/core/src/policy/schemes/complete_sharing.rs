@@ -29,7 +29,7 @@ pub struct CompleteSharing;
 impl Policy for CompleteSharing {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if buffer.fits(arrival.size) {
+        if buffer.fits(arrival.header.size) {
             Verdict::Admit(Account::Shared)
         } else {
             Verdict::Drop(DropReason::BufferFull)
@@ -41,7 +41,7 @@ impl Policy for CompleteSharing {
     }
 
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        buffer.fits(arrival.size)
+        buffer.fits(arrival.header.size)
     }
 
     fn threshold(&self, _: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {

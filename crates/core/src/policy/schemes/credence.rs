@@ -133,14 +133,14 @@ impl Policy for Credence {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let is_refused_by_lqd = self.thresholds.arrive(arrival, buffer);
         let prediction = self.predict(is_refused_by_lqd);
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         // True if the longest queue is shorter than B/N.
         if self.lengths.bytes(self.lengths.longest()) * self.queues < buffer.shared_capacity() {
             return Verdict::Admit(Account::Shared);
         }
-        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size);
         if length > self.thresholds.bytes(arrival.queue) {
             return Verdict::Drop(DropReason::OverThreshold);
         }

@@ -67,14 +67,14 @@ impl DynamicThreshold {
     /// Whether q + len ≤ α·(B − Q), where q is `length`.
     #[inline(always)] // On the hot path.
     fn is_within(&self, arrival: &Arrival, length: u64, buffer: &Buffer) -> bool {
-        length + u64::from(arrival.size) <= self.alpha(arrival.priority).of(buffer.shared_free())
+        length + u64::from(arrival.header.size) <= self.alpha(arrival.priority).of(buffer.shared_free())
     }
 }
 
 impl Policy for DynamicThreshold {
     #[inline(always)] // Called from one place on the hot path.
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         if !self.is_within(arrival, buffer.shared_queue_bytes(arrival.queue), buffer) {
@@ -90,7 +90,7 @@ impl Policy for DynamicThreshold {
     #[inline(always)] // On the hot path.
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         // A bypassing packet finds its queue empty.
-        buffer.fits(arrival.size) && self.is_within(arrival, 0, buffer)
+        buffer.fits(arrival.header.size) && self.is_within(arrival, 0, buffer)
     }
 
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {

@@ -86,11 +86,11 @@ impl FlowAwareBuffer {
 impl Policy for FlowAwareBuffer {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let limit = self.limit(arrival.priority, arrival.tags, buffer);
-        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
+        let limit = self.limit(arrival.priority, arrival.header.tags, buffer);
+        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size) > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)

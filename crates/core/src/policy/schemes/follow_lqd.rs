@@ -49,10 +49,10 @@ impl Policy for FollowLqd {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let _ = self.thresholds.arrive(arrival, buffer);
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size);
         if length > self.thresholds.bytes(arrival.queue) {
             return Verdict::Drop(DropReason::OverThreshold);
         }

@@ -131,10 +131,10 @@ impl Harmonic {
 impl Policy for Harmonic {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size);
         if length > self.limit_of(arrival.queue, buffer) {
             return Verdict::Drop(DropReason::OverThreshold);
         }

@@ -361,18 +361,18 @@ impl IntelligentBuffer {
     #[inline]
     fn count(&mut self, arrival: &Arrival) -> (bool, u64) {
         let interval = self.intervals[usize::from(arrival.port)];
-        let flow = self.flows.touch(arrival.now, FlowKey::new(arrival.flow, arrival.tags));
-        let first = self.prioritizes && arrival.tags.contains(Tags::SMALL);
+        let flow = self.flows.touch(arrival.now, FlowKey::from_header(&arrival.header));
+        let first = self.prioritizes && arrival.header.tags.contains(Tags::SMALL);
         let mouse = first || (self.elephant_bytes > 0 && flow.sent < self.elephant_bytes);
-        flow.sent += u64::from(arrival.size);
-        flow.arrivals.count(interval, arrival.size);
+        flow.sent += u64::from(arrival.header.size);
+        flow.arrivals.count(interval, arrival.header.size);
         let arrivals = match self.afd {
             Afd::PerFlow => flow.arrivals,
             _ => {
                 let queue = &mut self.queues[usize::from(arrival.queue.0)];
                 // The artifact does not count packets of the fast lane.
                 if !first {
-                    queue.arrivals.count(interval, arrival.size);
+                    queue.arrivals.count(interval, arrival.header.size);
                 }
                 queue.arrivals
             }
@@ -417,10 +417,10 @@ impl Policy for IntelligentBuffer {
             self.begin_interval(arrival.now, arrival.port, buffer);
         }
         let (mouse, arrived) = self.count(arrival);
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let size = u64::from(arrival.size);
+        let size = u64::from(arrival.header.size);
         let within_threshold =
             buffer.shared_queue_bytes(arrival.queue) + size <= self.limit(arrival.priority, buffer);
         if !within_threshold || !self.pool.has_room(size, buffer) {
@@ -469,10 +469,10 @@ impl Policy for IntelligentBuffer {
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         let usual =
-            Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.tags, buffer), buffer);
+            Bound::usual(arrival, reason, self.threshold(arrival.queue, arrival.header.tags, buffer), buffer);
         usual.or_else(|| {
             let is_full = reason == DropReason::BufferFull;
-            self.pool.bound(arrival.size.into(), buffer).if_binding().filter(|_| is_full)
+            self.pool.bound(arrival.header.size.into(), buffer).if_binding().filter(|_| is_full)
         })
     }
 

@@ -120,11 +120,11 @@ impl L2bmLike {
 impl Policy for L2bmLike {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let limit = self.queues[usize::from(arrival.queue.0)].factor.of(buffer.shared_free());
-        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > limit {
+        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size) > limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)

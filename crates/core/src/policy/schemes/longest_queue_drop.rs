@@ -50,7 +50,7 @@ impl LongestQueueDrop {
 
     #[cold]
     fn make_room(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let size = u64::from(arrival.size);
+        let size = u64::from(arrival.header.size);
         if size > buffer.shared_capacity() {
             return Verdict::Drop(DropReason::BufferFull);
         }
@@ -71,7 +71,7 @@ impl LongestQueueDrop {
 impl Policy for LongestQueueDrop {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if buffer.fits(arrival.size) {
+        if buffer.fits(arrival.header.size) {
             Verdict::Admit(Account::Shared)
         } else {
             self.make_room(arrival, buffer)

@@ -291,7 +291,7 @@ impl LossPass {
     fn victim<'b>(&self, queue: QueueId, buffer: &'b Buffer) -> Option<&'b Stored> {
         // E-LP-3: an empty queue has no tail.
         let victim = buffer.peek(queue, self.victim_end)?;
-        (!self.by_tag || !victim.tags.contains(Tags::SMALL)).then_some(victim)
+        (!self.by_tag || !victim.header.tags.contains(Tags::SMALL)).then_some(victim)
     }
 
     /// Makes room for a small `arrival` at a full port buffer: lines 3 to 6.
@@ -299,8 +299,8 @@ impl LossPass {
     fn make_room(&mut self, arrival: &Arrival, limit: u64, full: DropReason, buffer: &Buffer) -> Verdict {
         let Some(queue) = self.large_queue(arrival.port, buffer) else { return Verdict::Drop(full) };
         let Some(victim) = self.victim(queue, buffer) else { return Verdict::Drop(full) };
-        let enough = arrival.size <= victim.size;
-        let grown = self.small_bytes(arrival.port, buffer) + u64::from(arrival.size);
+        let enough = arrival.header.size <= victim.header.size;
+        let grown = self.small_bytes(arrival.port, buffer) + u64::from(arrival.header.size);
         let allowed = limit.saturating_sub(self.large_reserve);
         let counters = &mut self.ports[usize::from(arrival.port)];
         if !enough {
@@ -328,8 +328,8 @@ impl Policy for LossPass {
             return Verdict::Admit(Account::Shared);
         }
         let limit = self.port_limit(buffer);
-        let size = u64::from(arrival.size);
-        let small = self.is_small(arrival.priority, arrival.tags);
+        let size = u64::from(arrival.header.size);
+        let small = self.is_small(arrival.priority, arrival.header.tags);
         if small && self.reserve_is_hard {
             let allowed = limit.saturating_sub(self.large_reserve);
             if self.small_bytes(arrival.port, buffer) + size > allowed {
@@ -337,7 +337,7 @@ impl Policy for LossPass {
                 return Verdict::Drop(DropReason::OverThreshold);
             }
         }
-        let full = if !buffer.fits(arrival.size) {
+        let full = if !buffer.fits(arrival.header.size) {
             DropReason::BufferFull
         } else if buffer.shared_port_bytes(arrival.port) + size > limit {
             DropReason::OverPortLimit
@@ -367,7 +367,7 @@ impl Policy for LossPass {
         }
         let (held, limit) =
             (self.small_bytes(arrival.port, buffer), limit.saturating_sub(self.large_reserve));
-        Bound { place: BoundPlace::SmallFlows(arrival.port), held, size: arrival.size.into(), limit }
+        Bound { place: BoundPlace::SmallFlows(arrival.port), held, size: arrival.header.size.into(), limit }
             .if_binding()
     }
 

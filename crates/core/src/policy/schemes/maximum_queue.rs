@@ -59,10 +59,10 @@ struct MaximumQueue {
 impl Policy for MaximumQueue {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size) > self.limit {
+        if buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size) > self.limit {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)

@@ -207,10 +207,10 @@ impl Occamy {
 impl Policy for Occamy {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.size);
+        let length = buffer.shared_queue_bytes(arrival.queue) + u64::from(arrival.header.size);
         if length > self.threshold_of(arrival.priority, buffer) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
@@ -226,14 +226,14 @@ impl Policy for Occamy {
         self.suspicious = true;
         if self.charge_writes {
             self.refill(arrival.now);
-            self.spend(arrival.size);
+            self.spend(arrival.header.size);
         }
     }
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, _: &Buffer) {
         self.refill(departure.now);
-        self.spend(departure.size);
+        self.spend(departure.header.size);
     }
 
     #[inline]
@@ -255,7 +255,7 @@ impl Policy for Occamy {
             (self.suspicious, self.retry) = (false, None);
             return None;
         };
-        let head = buffer.peek(queue, End::Head).map_or(0, |stored| stored.size);
+        let head = buffer.peek(queue, End::Head).map_or(0, |stored| stored.header.size);
         self.spend(head);
         self.expelled[usize::from(queue.0)] += 1;
         self.next = (queue.0 + 1) % self.queues;

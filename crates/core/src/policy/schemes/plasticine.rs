@@ -231,11 +231,11 @@ impl Policy for Plasticine {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         let bytes = buffer.shared_queue_bytes(arrival.queue);
         self.tracker.arrived(arrival.queue, bytes);
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
-        let weight = self.tracker.weight(arrival.queue, self.is_favoured(arrival.tags));
-        if bytes + u64::from(arrival.size) > weight.of(buffer.shared_free()) {
+        let weight = self.tracker.weight(arrival.queue, self.is_favoured(arrival.header.tags));
+        if bytes + u64::from(arrival.header.size) > weight.of(buffer.shared_free()) {
             return Verdict::Drop(DropReason::OverThreshold);
         }
         Verdict::Admit(Account::Shared)
@@ -247,7 +247,7 @@ impl Policy for Plasticine {
 
     #[inline]
     fn on_dequeue(&mut self, departure: &Departure, _: &Buffer) {
-        self.tracker.sent(departure.queue, departure.size);
+        self.tracker.sent(departure.queue, departure.header.size);
     }
 
     fn next_timeout(&self) -> Option<Time> {

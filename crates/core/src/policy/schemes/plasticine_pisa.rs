@@ -303,7 +303,7 @@ impl Policy for PlasticinePisa {
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
         // The traffic manager behind the ingress pipeline has no threshold, only the size of its
         // memory.
-        if !buffer.fits(arrival.size) {
+        if !buffer.fits(arrival.header.size) {
             return Verdict::Drop(DropReason::BufferFull);
         }
         let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
@@ -321,7 +321,7 @@ impl Policy for PlasticinePisa {
 
     #[inline]
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
-        let met = buffer.shared_queue_bytes(arrival.queue).saturating_sub(u64::from(arrival.size));
+        let met = buffer.shared_queue_bytes(arrival.queue).saturating_sub(u64::from(arrival.header.size));
         self.met[usize::from(arrival.queue.0)].push_back(met);
     }
 
@@ -359,7 +359,8 @@ impl Policy for PlasticinePisa {
         let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
         let held = self.lengths[usize::from(arrival.queue.0)];
         // "Higher than": at the limit there is not room for a single byte.
-        Bound { place: BoundPlace::Queue(arrival.queue), held, size: arrival.size.into(), limit }.if_binding()
+        Bound { place: BoundPlace::Queue(arrival.queue), held, size: arrival.header.size.into(), limit }
+            .if_binding()
     }
 
     fn probe(&self, queue: QueueId, buffer: &Buffer, sink: &mut dyn FnMut(&'static str, f64)) {

@@ -506,17 +506,19 @@ impl Reverie {
 impl Policy for Reverie {
     #[inline]
     fn admit(&mut self, arrival: &Arrival, buffer: &Buffer) -> Verdict {
-        let size = u64::from(arrival.size);
+        let size = u64::from(arrival.header.size);
         let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
         self.follow(place, arrival.now);
         let is_lossless = self.lossless.is_lossless(arrival.ingress);
         let slice = self.lossless.slice_of(arrival.ingress);
-        let (weight, free) =
-            (self.weight_of(slice, arrival.priority, is_lossless, arrival.tags), self.free(slice, buffer));
+        let (weight, free) = (
+            self.weight_of(slice, arrival.priority, is_lossless, arrival.header.tags),
+            self.free(slice, buffer),
+        );
         let within = self.is_within(place, size, is_lossless, (weight, free));
         let has_pool = is_lossless && self.rules.lossless_skips_pool;
         let has_pool = has_pool || self.held(slice, buffer) + size <= self.pools[slice];
-        let fits = has_pool && buffer.fits(arrival.size);
+        let fits = has_pool && buffer.fits(arrival.header.size);
         if is_lossless {
             if within && fits && self.lossless.uses_pool(arrival.ingress, buffer) {
                 return Verdict::Admit(Account::Shared);
@@ -599,7 +601,7 @@ impl Policy for Reverie {
     }
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
-        let size = u64::from(arrival.size);
+        let size = u64::from(arrival.header.size);
         let slice = self.lossless.slice_of(arrival.ingress);
         match reason {
             DropReason::BufferFull => {
@@ -609,7 +611,7 @@ impl Policy for Reverie {
             }
             DropReason::OverThreshold => {
                 let (place, _) = self.place(arrival.queue, arrival.ingress, buffer);
-                let limit = self.limit_of(slice, arrival.priority, false, arrival.tags, buffer);
+                let limit = self.limit_of(slice, arrival.priority, false, arrival.header.tags, buffer);
                 let held = self.filters[place].length.div_ceil(1 << 32);
                 let size = if self.rules.size_counts { size } else { 0 };
                 Bound { place: BoundPlace::FilteredQueue(arrival.queue), held, size, limit }.if_binding()

@@ -192,15 +192,15 @@ impl Policy for SonicAbm {
             let mut length = counted_length(&self.pools, self.at_once, arrival.ingress, buffer);
             if self.at_once {
                 // The artifact tests congestion after counting the packet.
-                length += u64::from(arrival.size);
+                length += u64::from(arrival.header.size);
             }
             self.ingress[slice].arrived(QueueId(arrival.ingress.0), length);
-            let limit = self.pause_threshold(arrival.ingress, arrival.tags, buffer);
+            let limit = self.pause_threshold(arrival.ingress, arrival.header.tags, buffer);
             self.pools.admit_lossless(arrival, limit, buffer)
         } else {
             let length = self.pools.lossy_length(slice, arrival.queue, buffer);
             self.egress[slice].arrived(arrival.queue, length);
-            let limit = self.drop_threshold(slice, arrival.queue, arrival.tags);
+            let limit = self.drop_threshold(slice, arrival.queue, arrival.header.tags);
             self.pools.admit_lossy(arrival, limit, buffer)
         }
     }
@@ -213,7 +213,7 @@ impl Policy for SonicAbm {
     fn on_enqueue(&mut self, arrival: &Arrival, buffer: &Buffer) {
         self.pools.recount(arrival.queue, arrival.ingress, buffer);
         if self.pools.lossless.may_reach(arrival.ingress) {
-            let limit = self.pause_threshold(arrival.ingress, arrival.tags, buffer);
+            let limit = self.pause_threshold(arrival.ingress, arrival.header.tags, buffer);
             self.pools.pause_if_reached(arrival.ingress, limit, buffer);
         }
     }
@@ -223,9 +223,9 @@ impl Policy for SonicAbm {
         self.pools.recount(departure.queue, departure.ingress, buffer);
         let slice = self.pools.slice_of(departure.ingress);
         if self.pools.lossless.is_lossless(departure.ingress) {
-            self.ingress[slice].sent(QueueId(departure.ingress.0), departure.size);
+            self.ingress[slice].sent(QueueId(departure.ingress.0), departure.header.size);
         } else {
-            self.egress[slice].sent(departure.queue, departure.size);
+            self.egress[slice].sent(departure.queue, departure.header.size);
         }
     }
 
@@ -284,7 +284,7 @@ impl Policy for SonicAbm {
 
     fn bound(&self, arrival: &Arrival, reason: DropReason, buffer: &Buffer) -> Option<Bound> {
         let slice = self.pools.slice_of(arrival.ingress);
-        let limit = self.drop_threshold(slice, arrival.queue, arrival.tags);
+        let limit = self.drop_threshold(slice, arrival.queue, arrival.header.tags);
         self.pools.bound(arrival, reason, limit, buffer)
     }
 

@@ -203,7 +203,7 @@ impl Policy for SonicDt {
     #[inline]
     fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         if self.pools.lossless.is_lossless(arrival.ingress) {
-            let limit = self.pause_threshold_with(arrival.ingress, u64::from(arrival.size), buffer);
+            let limit = self.pause_threshold_with(arrival.ingress, u64::from(arrival.header.size), buffer);
             self.pools.lets_lossless_pass(arrival, limit, buffer)
         } else {
             let limit = self.drop_threshold(arrival.queue, arrival.ingress);

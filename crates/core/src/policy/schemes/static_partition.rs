@@ -63,7 +63,7 @@ impl Policy for StaticPartition {
             Part::Queue => (buffer.shared_queue_bytes(arrival.queue), DropReason::OverThreshold),
             Part::Port => (buffer.shared_port_bytes(arrival.port), DropReason::OverPortLimit),
         };
-        if used + u64::from(arrival.size) <= self.limit {
+        if used + u64::from(arrival.header.size) <= self.limit {
             Verdict::Admit(Account::Shared)
         } else {
             Verdict::Drop(reason)

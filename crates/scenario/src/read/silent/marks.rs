@@ -6,7 +6,8 @@ use super::idle::{data_mask, priorities, priorities_are_unknown, used};
 use super::switches::key_at;
 use crate::model::SwitchSpec;
 use bufferlab_core::{
-    Admission, Ecn, MARKING_RULES, POLICIES, Packet, Policy, Profile, Scheduler, Switch, SwitchConfig, Tags,
+    Admission, Ecn, Header, MARKING_RULES, POLICIES, Packet, Policy, Profile, Scheduler, Switch,
+    SwitchConfig, Tags,
 };
 use bufferlab_units::{BitRate, Time};
 
@@ -162,13 +163,15 @@ impl Trial {
     fn arrive(&mut self, egress: u16) -> bool {
         let packet = Packet {
             id: self.sent,
-            size: self.size,
-            flow: self.sent % 64,
+            header: Header {
+                flow: self.sent % 64,
+                tags: self.tags,
+                priority: self.priority,
+                ecn: Ecn::Capable,
+                ..Header::new(self.size)
+            },
             ingress_port: (egress + 1 + self.sent as u16 % (self.ports - 1)) % self.ports,
             egress_port: egress,
-            priority: self.priority,
-            tags: self.tags,
-            ecn: Ecn::Capable,
         };
         self.sent += 1;
         match self.core.handle_arrival(self.now, &packet, &mut ()) {

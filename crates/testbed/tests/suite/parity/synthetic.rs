@@ -1,6 +1,7 @@
 //! Synthetic arrivals under every policy that does not follow flows.
 
-use bufferlab_core::policies;
+use bufferlab_core::{Header, policies};
+use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use bufferlab_switch::{SwitchFile, load_text};
 use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use std::path::Path;
@@ -75,7 +76,10 @@ fn a_classifier_that_follows_flows_is_compared_too() {
     );
     let arrivals: Vec<_> = synthetic(&file, 20_000, 3)
         .into_iter()
-        .map(|arrival| bufferlab_switch::Incoming { priority: 1, ..arrival })
+        .map(|arrival| bufferlab_switch::Incoming {
+            header: Header { priority: 1, ..arrival.header },
+            ..arrival
+        })
         .collect();
     let rows = drive(&file, &arrivals).expect("the policy fits the switch");
     assert!(rows.iter().any(|row| row.queue == 0) && rows.iter().any(|row| row.queue == 1));
