@@ -1,8 +1,8 @@
 //! The header of a packet: the fields that hosts set and that switches, policies and records read.
 //!
 //! [`crate::Packet`], [`crate::Arrival`], [`crate::Stored`], [`crate::Departure`],
-//! [`crate::Markable`] and [`crate::Unclassified`] contain it, and so do the packets of the
-//! simulator and of the switch for real frames. All of them pass it on as a whole, so only code
+//! [`crate::Markable`] and [`crate::Unclassified`] contain a header. The packets of the simulator
+//! and of the switch for real frames do so, too. All of them pass it on as a whole, so only code
 //! that sets or reads a new field has to name it.
 
 use crate::tags::Tags;
