@@ -1,7 +1,6 @@
 //! Synthetic arrivals under every policy that does not follow flows.
 
 use bufferlab_core::{Header, policies};
-use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use bufferlab_switch::{SwitchFile, load_text};
 use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use std::path::Path;
