@@ -20,6 +20,7 @@
 mod args;
 mod check;
 mod error;
+mod examples;
 mod execute;
 mod explain;
 mod figure;
