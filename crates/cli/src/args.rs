@@ -44,7 +44,7 @@ pub(crate) struct Args {
     pub(crate) memory_limit: Option<u64>,
 }
 
-/// When messages have colours.
+/// Choices for the colours of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Colour {
     Auto,
@@ -390,7 +390,7 @@ impl ScenarioArgs {
     }
 }
 
-/// How runs are executed.
+/// Options of executing runs.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
     /// Number of seeds: the scenario's and the ones that follow it
@@ -404,8 +404,8 @@ pub(crate) struct ExecutionArgs {
     /// Execute this many runs in parallel [default: the number of cores]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) jobs: Option<NonZero<usize>>,
-    /// Use this many threads per run: racks are split among them, and the tables do not depend on
-    /// it [default: cores that no other run needs, from 64 hosts on]
+    /// Use this many threads per run; the tables are the same. Racks are split among the threads
+    /// [default: cores that no other run needs, from 64 hosts on]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: Option<NonZero<usize>>,
     /// Check packet conservation and the ledger after every event, not only at the end (slow)
@@ -453,8 +453,8 @@ pub(crate) struct CompareArgs {
     /// run]
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Add seeds (5, 10, 20, 40 …) until half of every interval of the difference to the baseline
-    /// is at most this part of the baseline's mean. --seeds limits their number [default: 160]
+    /// Add seeds (5, 10, 20, 40 …) until every interval's half is at most this part of the
+    /// baseline's mean. --seeds limits their number [default: 160]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) until_interval: Option<f64>,
     /// Apply --until-interval to this metric, as `compare --json` names it [default: the first that
@@ -775,7 +775,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, default_value = "5", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
     pub(crate) runs: NonZero<u32>,
-    /// Use this many threads per run: racks are split among them, and results do not depend on it
+    /// Use this many threads per run; the results are the same. Racks are split among the threads
     #[arg(long, default_value = "1", value_name = "N")]
     #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<usize>>)]
     pub(crate) threads: NonZero<usize>,

@@ -415,7 +415,7 @@ mod tests {
         words
     }
 
-    /// What is wrong with the examples of a command, if anything is.
+    /// Mistakes in the examples of a command.
     fn mistakes(name: &str, help: &str) -> Vec<String> {
         let mut mistakes = Vec::new();
         let lines = lines(help);

@@ -23,14 +23,14 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let ending = variant.map_or(String::new(), |variant| format!("-{}", variant.folder())) + seeds;
     let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
-    // The folder of a single run is replaced as a whole, which only one can do at a time; several
-    // are claimed together.
+    // A single run claims its folder when it replaces it; several runs claim their common folder
+    // here.
     let single = args.execution.seeds.get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
     let mut plan = plan_run(&load, args.execution.seeds, to).map_err(error::plan)?;
-    // Whoever repeats a single run wants to see it run.
+    // A single run is never reused: users repeat it to see it run.
     let finished = if single { 0 } else { go_on(&mut plan, &args.execution) };
     carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
 }
@@ -56,9 +56,9 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
 }
 
-/// Takes out the runs that are there already, and says how many.
+/// Removes finished runs from the plan, and returns their number.
 pub(crate) fn go_on(plan: &mut Plan, how: &ExecutionArgs) -> usize {
-    // Only a run checks its invariants.
+    // Invariants are checked during a run only.
     let finished = if how.verify { 0 } else { plan.go_on() };
     if finished > 0 {
         inform(&format!("{} there already", counted(finished)));
@@ -66,7 +66,7 @@ pub(crate) fn go_on(plan: &mut Plan, how: &ExecutionArgs) -> usize {
     finished
 }
 
-/// `compare --until-interval`: more and more seeds, until the intervals are narrow.
+/// `compare --until-interval`: adds seeds until the intervals are narrow.
 fn compare_until(
     args: &CompareArgs,
     first: &Loaded,
@@ -112,7 +112,7 @@ fn in_words(look: &Look) -> String {
     format!("{} seeds: {} against the baseline: {}", look.seeds, look.metric, changes.join(", "))
 }
 
-/// Readers of the report must know how many seeds there are, and why.
+/// Caveat for readers of the report: the number of seeds, and the rule that chose it.
 fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     let looks: Vec<String> = stopping.looks().iter().map(u32::to_string).collect();
     let wanted = 100.0 * stopping.half_width;
@@ -120,8 +120,8 @@ fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     RunCaveat {
         id: "seeds-by-interval".to_owned(),
         message: format!(
-            "Seeds were added until half of the interval was at most {wanted} % of the baseline's mean, which {end}: {}. These intervals hold together with 95 % over all looks \
-             (at {} seeds); those below are of 95 % each and do not know of the looks.",
+            "Seeds were added until half of the interval was at most {wanted} % of the baseline's mean, which {end}: {}. Together these intervals have 95 % over all looks (at {} seeds). \
+             Those below have 95 % each and ignore the looks.",
             in_words(look),
             looks.join(", ")
         ),
@@ -129,12 +129,12 @@ fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     }
 }
 
-/// So many runs, with their verb.
+/// A number of runs with its verb: "2 runs are".
 pub(crate) fn counted(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 
-/// Does what is planned beside what is `finished`, and reports it.
+/// Executes the planned runs, and reports them with the `finished` ones.
 fn carry_out(
     scenario: &Path,
     out: &Path,
@@ -147,7 +147,7 @@ fn carry_out(
     failed(plan, &failures)
 }
 
-/// Shows why variants cannot run, before the others do.
+/// Shows why variants cannot run, before the other variants run.
 pub(crate) fn say_what_is_refused(plan: &Plan) {
     for (label, why) in &plan.failed {
         let report = error::plan_part(why).wrap_err(format!("\"{label}\" cannot run; the others do"));
@@ -155,7 +155,7 @@ pub(crate) fn say_what_is_refused(plan: &Plan) {
     }
 }
 
-/// Names what has no result, of a comparison whose other runs are complete.
+/// The error that names runs without a result, if the other runs of a comparison are complete.
 pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
     let refused = plan.failed.iter().map(|(label, why)| format!("{label}: {why}"));
     let all: Vec<String> = refused.chain(failures.iter().cloned()).collect();
@@ -163,12 +163,12 @@ pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
         return Ok(());
     }
     let help =
-        "the others are complete; mend the cause and repeat the command: only what is missing will run";
+        "the other runs are complete; fix the cause and repeat the command, which runs only the missing ones";
     Err(miette!(help = help, "without a result:\n{}", all.join("\n")))
 }
 
-/// Does what is planned, without a report; answers which runs have failed, and why. One alone fails
-/// the command.
+/// Executes the planned runs without a report, and returns the failed runs with their causes. A
+/// failure without any other result fails the command.
 pub(crate) fn do_all(
     scenario: &Path,
     out: &Path,
@@ -253,7 +253,7 @@ fn without_beginning(report: Report, as_json: bool) -> miette::Result<()> {
     print(&steady.text())
 }
 
-/// The folder of the results: what the user says, or `results/`, the scenario's name and `ending`.
+/// The folder of the results: `--out`, or `results/`, the scenario's name and `ending`.
 pub(crate) fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> PathBuf {
     let default = || Path::new("results").join(format!("{}{ending}", scenario.name));
     args.out.clone().unwrap_or_else(default)
@@ -264,12 +264,13 @@ pub(crate) fn load(args: &ScenarioArgs) -> miette::Result<Loaded> {
     load_as(args, None)
 }
 
-/// The same, then as a variant.
+/// Loads the scenario with the overrides of the command line, then with a variant.
 pub(crate) fn load_as(args: &ScenarioArgs, variant: Option<&Variant>) -> miette::Result<Loaded> {
     Ok(loader(args)?(variant, &[])?)
 }
 
-/// The same as the planners take it: overrides of the command line, a variant, then more overrides.
+/// A loader as the planners take it. It applies the overrides of the command line, a variant, then
+/// more overrides.
 pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     let text = if args.is_stdin() { Some(standard_input()?) } else { None };
     Ok(Box::new(move |variant, then| {
@@ -278,7 +279,7 @@ pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     }))
 }
 
-/// Standard input as a whole, which can be read only once.
+/// All of standard input. It can be read once, so its text is kept.
 fn standard_input() -> miette::Result<&'static str> {
     static TEXT: OnceLock<String> = OnceLock::new();
     if let Some(text) = TEXT.get() {
@@ -291,14 +292,14 @@ fn standard_input() -> miette::Result<&'static str> {
     Ok(TEXT.get_or_init(|| text))
 }
 
-/// Shows what to check before trusting the numbers.
+/// Shows the warnings of a scenario.
 pub(crate) fn warn(loaded: &Loaded) {
     for warning in &loaded.warnings {
         say_report(&miette::Report::new(warning.clone()));
     }
 }
 
-/// The same of variants, as far as the scenario itself does not give cause: once each.
+/// Shows each warning of the variants once, except for warnings of the scenario itself.
 fn warn_of_variants(first: &Loaded, plan: &Plan) {
     let mut said: Vec<_> = first.warnings.iter().map(ToString::to_string).collect();
     for job in plan.jobs.iter().filter(|job| job.loaded.variant.is_some()) {
@@ -311,7 +312,7 @@ fn warn_of_variants(first: &Loaded, plan: &Plan) {
     }
 }
 
-/// Does all jobs, several at a time, until Ctrl-C; returns the outcome of each, in their order.
+/// Executes all jobs, several at a time, until Ctrl-C; returns the outcome of each, in their order.
 pub(crate) fn execute_each(
     scenario: &Path,
     jobs: &[Job],
@@ -327,7 +328,7 @@ pub(crate) fn execute_each(
     Ok(results.map_err(of)?.into_iter().map(|result| result.map(|_| ()).map_err(of)).collect())
 }
 
-/// Somebody who asks for several threads per run hears of runs that get one.
+/// Explains why runs get one thread although `--threads` asks for several.
 fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
     if args.threads.is_none_or(|threads| threads.get() == 1) {
         return;
@@ -357,11 +358,11 @@ fn finish(out: &Path, order: &[String], as_json: bool) -> miette::Result<()> {
     Ok(())
 }
 
-/// Removes what killed commands have left in a folder of results, and says so.
+/// Removes leftovers of killed commands from a folder of results, and reports their number.
 pub(crate) fn clear_away(out: &Path) {
     match remove_leftovers(out) {
         0 => {}
-        1 => inform("1 unfinished run of a command that was killed is cleared away"),
-        runs => inform(&format!("{runs} unfinished runs of commands that were killed are cleared away")),
+        1 => inform("removed 1 unfinished run of a killed command"),
+        runs => inform(&format!("removed {runs} unfinished runs of killed commands")),
     }
 }

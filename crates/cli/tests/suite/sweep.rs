@@ -1,5 +1,4 @@
-//! Sweeps: a grid that can be interrupted, continued and extended, and that says which of its
-//! points failed.
+//! Tests of sweeps: a grid can be interrupted, resumed and extended, and names its failed points.
 
 use crate::support::{Desk, text};
 use serde_json::Value;
@@ -24,7 +23,7 @@ fn an_interrupted_sweep_ends_with_the_bytes_of_an_uninterrupted_one() {
     let desk = desk();
     desk.succeed(&[&GRID[..], &["--out", "whole"]].concat());
     desk.succeed(&[&GRID[..], &["--out", "broken"]].concat());
-    // As a kill leaves it: runs that are missing, one that was in the making, no summaries.
+    // The state after a kill: missing runs, one partial run, no summaries.
     let broken = desk.path("broken");
     std::fs::remove_dir_all(broken.join("switch.buffer=50-KB/abm")).expect("it was run");
     std::fs::remove_dir_all(broken.join("switch.buffer=100-KB/dt/seed-2")).expect("it was run");
@@ -60,7 +59,7 @@ fn values_policies_and_seeds_can_be_added_but_not_beside_other_files() {
     ];
     let more = desk.output(&wider);
     assert!(text(&more.stderr).contains("1 run is there already"), "{}", text(&more.stderr));
-    // What no sweep has filled belongs to somebody else.
+    // A folder that no sweep has written belongs to the user.
     desk.write("mine/thesis.tex", "hard work");
     let other = desk.output(&["sweep", "tiny.toml", "--vary", "seed=1,2", "--out", "mine"]);
     assert_eq!(other.status.code(), Some(1));
@@ -80,7 +79,7 @@ fn failing_points_are_named_and_the_others_are_complete() {
     });
 }
 
-/// The numbers of the page: what its script reads.
+/// The numbers that the page's script reads.
 fn numbers(page: &str) -> Value {
     let data = page.split_once("<script id=\"explorer-data\" type=\"application/json\">");
     let (data, _) = data.and_then(|(_, rest)| rest.split_once("</script>")).expect("the page holds numbers");
@@ -127,7 +126,7 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
         }
         in_table += 1;
         for at in 0..5 {
-            // This reader of JSON may miss the last bit, a browser's does not.
+            // This JSON parser may round the last bit; a browser's does not.
             let same = match (cell[at].as_f64(), field(at)) {
                 (Some(one), Some(other)) => (one - other).abs() <= f64::EPSILON * other.abs(),
                 (one, other) => one == other,
@@ -137,9 +136,9 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
     }
     assert_eq!(in_page, in_table);
     assert!(in_table > 100, "{in_table}");
-    // Sizes in different units lie where they are.
+    // Sizes in different units have positions in one unit.
     assert_eq!(page["axes"][1]["positions"], serde_json::json!([60.0, 150.0]));
-    // Without JavaScript there are charts, and nothing is fetched from anywhere.
+    // The page has charts without JavaScript, and fetches nothing.
     let html = read("sweep.html");
     assert!(html.contains("<figure class=\"chart\">") && html.contains("hidden></section>"));
     assert!(!html.contains("src=") && !html.contains("<link"));
