@@ -453,8 +453,8 @@ pub(crate) struct CompareArgs {
     /// run]
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Add seeds (5, 10, 20, 40 …) until every interval's half is at most this part of the
-    /// baseline's mean. --seeds limits their number [default: 160]
+    /// Add seeds (5, 10, 20, 40 …) until all intervals of the differences are at most ± this part
+    /// of the baseline's mean. --seeds limits their number [default: 160]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) until_interval: Option<f64>,
     /// Apply --until-interval to this metric, as `compare --json` names it [default: the first that

@@ -260,8 +260,8 @@ Examples:
 
 pub(crate) const SONIC_HEADROOM: &str = "\
 Examples:
-  # Check a table of the chip that its rows name
-  bufferlab sonic headroom SN5640/pg_profile_lookup.ini
+  # Check the table of the switch that its file is named after
+  bufferlab sonic headroom pg_profile_lookup/SN5640.ini
   # Check a table of a named chip
   bufferlab sonic headroom pg_profile_lookup.ini --chip spectrum4";
 

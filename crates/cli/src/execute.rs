@@ -155,7 +155,8 @@ pub(crate) fn say_what_is_refused(plan: &Plan) {
     }
 }
 
-/// The error that names runs without a result, if the other runs of a comparison are complete.
+/// Returns an error that names runs without a result, after the other runs of a comparison are
+/// complete.
 pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
     let refused = plan.failed.iter().map(|(label, why)| format!("{label}: {why}"));
     let all: Vec<String> = refused.chain(failures.iter().cloned()).collect();

@@ -114,7 +114,7 @@ fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &Ending) 
         let at = start.elapsed().as_secs_f64();
         let mut happened = daemon.step(at);
         if ending.requested() {
-            // A wait interrupted by the user is no fault of the switch.
+            // A wait interrupted by a signal is no fault of the switch.
             happened.retain(|event| !matches!(event, Event::Fault { .. }));
         }
         events(&happened, at, args.json)?;

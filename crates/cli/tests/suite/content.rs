@@ -251,7 +251,7 @@ fn into<'a>(command: &[&'a str], more: &[&'a str], out: &'a str) -> Vec<&'a str>
 }
 
 /// Whether all seeds of every label in a folder ran the same scenario on the same inputs by the
-/// same program. The check reads the files, not the program's opinion.
+/// same program. The check does not use the program.
 fn assert_unmixed(desk: &Desk, out: &str) {
     let mut contents: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let files = desk.files(out);
