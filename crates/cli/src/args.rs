@@ -379,10 +379,9 @@ impl ScenarioArgs {
 /// How runs are executed.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
-    /// Number of seeds: the scenario's and the ones that follow it
-    #[arg(long, default_value = "1", value_name = "N")]
-    #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
-    pub(crate) seeds: NonZero<u32>,
+    /// Set the number of seeds: the scenario's and the ones that follow it [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
+    pub(crate) seeds: Option<NonZero<u32>>,
     /// Folder of the results [default: below results/, named after the scenario]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -401,6 +400,13 @@ pub(crate) struct ExecutionArgs {
     pub(crate) json: bool,
 }
 
+impl ExecutionArgs {
+    /// Number of seeds of `run` and of every point of `sweep`.
+    pub(crate) fn seeds(&self) -> NonZero<u32> {
+        self.seeds.unwrap_or(NonZero::<u32>::MIN)
+    }
+}
+
 /// `run`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RunArgs {
@@ -417,8 +423,14 @@ pub(crate) struct RunArgs {
     pub(crate) replace: bool,
 }
 
+/// Number of seeds of `compare`: the fewest whose intervals are usually narrow enough to read.
+const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
+
 /// `compare`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("seeds", |seeds| seeds.help(
+    "Set the number of seeds: the scenario's and the ones that follow it [default: 5]"
+)))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
@@ -459,6 +471,11 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CompareArgs {
+    /// Number of seeds without `--until-interval`.
+    pub(crate) fn seeds(&self) -> NonZero<u32> {
+        self.execution.seeds.unwrap_or(COMPARED_SEEDS)
+    }
+
     /// What is compared, the baseline first.
     pub(crate) fn choices(&self) -> Vec<PolicyChoice> {
         let choices = choices(&self.policies, &self.variants);

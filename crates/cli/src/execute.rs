@@ -19,17 +19,17 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let variant = args.variant.as_ref();
     let first = load_as(&args.scenario, variant)?;
     warn(&first);
-    let seeds = if args.execution.seeds.get() == 1 { "" } else { "-seeds" };
+    let seeds = if args.execution.seeds().get() == 1 { "" } else { "-seeds" };
     let ending = variant.map_or(String::new(), |variant| format!("-{}", variant.folder())) + seeds;
     let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
     // The folder of a single run is replaced as a whole, which only one can do at a time; several
     // are claimed together.
-    let single = args.execution.seeds.get() == 1;
+    let single = args.execution.seeds().get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
-    let mut plan = plan_run(&load, args.execution.seeds, to).map_err(error::plan)?;
+    let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
     // Whoever repeats a single run wants to see it run.
     let finished = if single { 0 } else { go_on(&mut plan, &args.execution) };
     carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
@@ -46,7 +46,7 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     if let Some(half_width) = args.until_interval {
         return compare_until(args, &first, half_width, to);
     }
-    let mut plan = plan_compare(&*load, &args.choices(), args.execution.seeds, to).map_err(error::plan)?;
+    let mut plan = plan_compare(&*load, &args.choices(), args.seeds(), to).map_err(error::plan)?;
     warn_of_variants(&first, &plan);
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
@@ -75,8 +75,8 @@ fn compare_until(
 ) -> miette::Result<()> {
     const MOST: u32 = 160;
     let load = loader(&args.scenario)?;
-    let (asked, out) = (args.execution.seeds.get(), to.out);
-    let most = if asked == 1 { MOST } else { asked };
+    let out = to.out;
+    let most = args.execution.seeds.map_or(MOST, NonZero::get);
     let stopping = Stopping { half_width, most, metric: args.metric.clone() };
     for (number, seeds) in stopping.looks().into_iter().enumerate() {
         let seeds = NonZero::new(seeds).expect("there is at least one");

@@ -130,7 +130,7 @@ fn what_a_killed_command_left_is_in_no_other_commands_way() {
     desk.write("slow.toml", &slow);
     let commands: [&[&str]; 4] = [
         &["run", "slow.toml", "--seeds", "2"],
-        &["compare", "slow.toml", "--variants", "mine: dt(alpha=2)", "cs"],
+        &["compare", "slow.toml", "--seeds", "1", "--variants", "mine: dt(alpha=2)", "cs"],
         &["sweep", "slow.toml", "--vary", "switch.buffer=50 KB,90 KB"],
         &["run", "slow.toml"],
     ];

@@ -68,8 +68,8 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
         text(&output.stderr)
     };
     let longer = "longer: dt + duration=20 ms";
-    assert!(!compare(&["--variants", "dt", longer]).contains("already"));
-    assert!(compare(&["--variants", "dt", longer]).contains("2 runs are there already"));
+    assert!(!compare(&["--seeds", "1", "--variants", "dt", longer]).contains("already"));
+    assert!(compare(&["--seeds", "1", "--variants", "dt", longer]).contains("2 runs are there already"));
     assert!(compare(&["--seeds", "2", "--variants", "dt", longer]).contains("2 runs are there already"));
     // As the baseline, it has no other traffic than itself, and must not say so.
     let manifest = |run: &str| fs::read_to_string(desk.path(run).join("manifest.json")).expect("readable");
@@ -79,7 +79,7 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
     assert!(!manifest("all/longer/seed-1").contains("other-traffic"));
     // Invariants are checked by a run alone; and what another version wrote is not this version's
     // result.
-    assert!(!compare(&["--variants", longer, "dt", "--verify"]).contains("already"));
+    assert!(!compare(&["--seeds", "1", "--variants", longer, "dt", "--verify"]).contains("already"));
     let path = desk.path("all/dt/seed-1/manifest.json");
     let older =
         manifest("all/dt/seed-1").replace("\"bufferlab_version\": \"0.", "\"bufferlab_version\": \"0.0.");

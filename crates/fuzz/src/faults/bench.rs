@@ -90,8 +90,8 @@ pub(super) const TRIALS: &[Trial] = &[
     },
     Trial {
         name: "compare",
-        before: &[&["compare", "tiny.toml", "--policies", "dt", "--jobs", "1", "--out", "out"]],
-        command: &["compare", "tiny.toml", "--policies", "dt,cs", "--jobs", "1", "--out", "out"],
+        before: &[&["compare", "tiny.toml", "--policies", "dt", "--seeds", "1", "--jobs", "1", "--out", "out"]],
+        command: &["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "1", "--jobs", "1", "--out", "out"],
     },
     Trial {
         name: "sweep",
@@ -137,7 +137,7 @@ pub(super) const TRIALS: &[Trial] = &[
     },
     Trial {
         name: "report",
-        before: &[&["compare", "tiny.toml", "--policies", "dt,cs", "--jobs", "1", "--out", "out"]],
+        before: &[&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "1", "--jobs", "1", "--out", "out"]],
         command: &["report", "out", "--figures", "out/figures"],
     },
     Trial {
