@@ -449,6 +449,9 @@ pub(crate) struct CompareArgs {
     /// runs
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Show the folder's earlier runs of the same scenario, too [default: only what is asked for]
+    #[arg(long)]
+    pub(crate) with_earlier: bool,
     /// Add seeds (5, 10, 20, 40 …) until half of every interval of the difference to the baseline
     /// is at most this part of the baseline's mean; --seeds is the largest number [default: 160]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
     // Whoever repeats a single run wants to see it run.
     let finished = if single { 0 } else { go_on(&mut plan, &args.execution) };
-    carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
+    carry_out(args.scenario.file(), &out, (&plan, &[]), finished, &args.execution)
 }
 
 /// `compare`.
@@ -53,7 +53,14 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     }
     say_what_is_refused(&plan);
     let finished = go_on(&mut plan, &args.execution);
-    carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
+    let hidden = take_hidden(args, &mut plan);
+    carry_out(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
+}
+
+/// Removes the earlier runs from the plan that the report leaves out: all of them, unless the user
+/// wants to see them.
+fn take_hidden(args: &CompareArgs, plan: &mut Plan) -> Vec<PathBuf> {
+    if args.with_earlier { Vec::new() } else { std::mem::take(&mut plan.kept) }
 }
 
 /// Takes out the runs that are there already, and says how many.
@@ -86,12 +93,13 @@ fn compare_until(
             say_what_is_refused(&plan);
         }
         let finished = if args.execution.verify && number == 0 { 0 } else { plan.go_on() };
+        let hidden = take_hidden(args, &mut plan);
         let failures = do_all(args.scenario.file(), out, &plan, finished, &args.execution)?;
         if !failures.is_empty() {
-            finish(out, &plan.policies, args.execution.json)?;
+            finish(out, (&plan.policies, &hidden), args.execution.json)?;
             return failed(&plan, &failures);
         }
-        let report = Report::load(out, &plan.policies).map_err(error::report)?;
+        let report = Report::load_without(out, &plan.policies, &hidden).map_err(error::report)?;
         let look = stopping.look(&report.comparison).map_err(|why| miette!("--until-interval: {why}"))?;
         inform(&in_words(&look));
         if look.is_enough || seeds.get() == most {
@@ -99,7 +107,7 @@ fn compare_until(
                 Group::read(out).map_err(error::results)?.unwrap_or_else(|| Group::new(Vec::new()));
             group.caveats.push(chosen_seeds(&stopping, &look));
             group.write(out).map_err(error::results)?;
-            return finish(out, &plan.policies, args.execution.json);
+            return finish(out, (&plan.policies, &hidden), args.execution.json);
         }
     }
     unreachable!("the last look ends it")
@@ -134,16 +142,16 @@ pub(crate) fn counted(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 
-/// Does what is planned beside what is `finished`, and reports it.
+/// Does what is planned beside what is `finished`, and reports it without the `hidden` runs.
 fn carry_out(
     scenario: &Path,
     out: &Path,
-    plan: &Plan,
+    (plan, hidden): (&Plan, &[PathBuf]),
     finished: usize,
     how: &ExecutionArgs,
 ) -> miette::Result<()> {
     let failures = do_all(scenario, out, plan, finished, how)?;
-    finish(out, &plan.policies, how.json)?;
+    finish(out, (&plan.policies, hidden), how.json)?;
     failed(plan, &failures)
 }
 
@@ -346,12 +354,15 @@ fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
     }
 }
 
-/// Writes the report and prints the summary.
-fn finish(out: &Path, order: &[String], as_json: bool) -> miette::Result<()> {
-    let mut report = Report::load(out, order).map_err(error::report)?;
+/// Writes the report without the `hidden` runs, and prints the summary.
+fn finish(out: &Path, (order, hidden): (&[String], &[PathBuf]), as_json: bool) -> miette::Result<()> {
+    let mut report = Report::load_without(out, order, hidden).map_err(error::report)?;
     bufferlab_view::embed(&mut report).map_err(error::results)?;
     let written = report.write().map_err(error::report)?;
     print(&if as_json { report.json().map_err(error::report)? } else { report.text() })?;
+    if let Some(others) = report.others_text() {
+        say(&format!("{others}; --with-earlier shows them"));
+    }
     clear_away(out);
     inform(&format!("results in {}, report in {}", out.display(), written[0].display()));
     Ok(())

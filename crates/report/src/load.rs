@@ -47,6 +47,8 @@ pub struct Report {
     pub caveats: Vec<Caveat>,
     /// HTML of another crate for a single run with recorded packets: the window into the buffer.
     pub window: Option<String>,
+    /// Label and seed of the folder's finished runs that the report leaves out.
+    pub others: Vec<(String, u64)>,
     /// Whether the folder is itself a run.
     single: bool,
 }
@@ -61,7 +63,16 @@ impl Report {
     /// # Errors
     /// If there is no run, one cannot be read, or runs of different content would share a mean.
     pub fn load(dir: &Path, order: &[String]) -> Result<Self, ReportError> {
-        Self::load_from(dir, order, 0)
+        Self::load_part(dir, order, 0, &[])
+    }
+
+    /// Reads runs as [`Self::load`], except those in the folders `without`; [`Self::others`] lists
+    /// them.
+    ///
+    /// # Errors
+    /// If there is no run, one cannot be read, or runs of different content would share a mean.
+    pub fn load_without(dir: &Path, order: &[String], without: &[PathBuf]) -> Result<Self, ReportError> {
+        Self::load_part(dir, order, 0, without)
     }
 
     /// Reads runs as `Self::load`, without flows and queries that started before `from_ns`, in a
@@ -71,8 +82,19 @@ impl Report {
     /// # Errors
     /// If there is no run, one cannot be read, or runs of different content would share a mean.
     pub fn load_from(dir: &Path, order: &[String], from_ns: u64) -> Result<Self, ReportError> {
+        Self::load_part(dir, order, from_ns, &[])
+    }
+
+    fn load_part(
+        dir: &Path,
+        order: &[String],
+        from_ns: u64,
+        without: &[PathBuf],
+    ) -> Result<Self, ReportError> {
         let single = RunResult::is_complete(dir);
-        let mut found = find_runs(dir).map_err(ReportError::unreadable)?;
+        let found = find_runs(dir).map_err(ReportError::unreadable)?;
+        let is_left_out = |run: &RunResult| without.iter().any(|path| path == run.dir());
+        let (others, mut found): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, run)| is_left_out(run));
         if found.is_empty() {
             let below = find_groups(dir).map_err(ReportError::unreadable)?;
             return Err(ReportError::NoRuns { path: dir.to_path_buf(), below });
@@ -97,18 +119,41 @@ impl Report {
         let pairs: Vec<(&str, &RunSummary)> =
             runs.iter().map(|run| (run.label.as_str(), &run.summary)).collect();
         let comparison = Comparison::of(&pairs);
-        let mut caveats = of_the_group(dir)?;
+        let mut caveats = of_the_group(dir, without)?;
         if from_ns > 0 {
             caveats.push(Caveat::WarmUp { from_ns });
         }
         caveats.extend(caveat::collect(&pairs));
-        Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, window: None, single })
+        let mut others: Vec<_> =
+            others.into_iter().map(|(label, run)| (label, run.manifest().seed)).collect();
+        others.sort();
+        Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, window: None, others, single })
     }
 
     /// The run, if the folder itself is a run.
     #[must_use]
     pub fn single_run(&self) -> Option<&Run> {
         self.runs.first().filter(|_| self.single)
+    }
+
+    /// Number and labels of the runs that the report leaves out, as a sentence without full stop;
+    /// `None` if it shows every run of the folder.
+    #[must_use]
+    pub fn others_text(&self) -> Option<String> {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for (label, _) in &self.others {
+            match counts.last_mut() {
+                Some((known, count)) if known == label => *count += 1,
+                _ => counts.push((label, 1)),
+            }
+        }
+        let names: Vec<String> = counts.iter().map(|(label, count)| format!("{label} ({count})")).collect();
+        let runs = match self.others.len() {
+            0 => return None,
+            1 => "1 other run of this scenario is".to_owned(),
+            runs => format!("{} other runs of this scenario are", crate::format::count(runs as u64)),
+        };
+        Some(format!("{runs} in the folder, and not shown: {}", names.join(", ")))
     }
 
     /// The headline numbers and the caveats as text for a terminal.
@@ -196,8 +241,9 @@ pub fn write(dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
 
 /// Caveats of a group as a whole: planned runs that are missing from the folder, and the caveats
 /// stored with the group.
-fn of_the_group(dir: &Path) -> Result<Vec<Caveat>, ReportError> {
-    let Some(group) = Group::read(dir)? else { return Ok(Vec::new()) };
+fn of_the_group(dir: &Path, without: &[PathBuf]) -> Result<Vec<Caveat>, ReportError> {
+    let Some(mut group) = Group::read(dir)? else { return Ok(Vec::new()) };
+    group.runs.retain(|run| !without.contains(&dir.join(run)));
     let planned = group.runs.len();
     let missing: Vec<_> =
         group.runs.into_iter().filter(|run| !RunResult::is_complete(&dir.join(run))).collect();

@@ -79,7 +79,8 @@ fn the_short_form_means_the_same_and_may_have_blanks() {
 fn earlier_variants_are_shown_and_a_label_keeps_its_meaning() {
     let desk = Desk::with_tiny();
     desk.succeed(&["compare", "tiny.toml", "--variants", "x: dt(alpha=0.25)", "--out", "out"]);
-    let shown = desk.succeed(&["compare", "tiny.toml", "--variants", "dt(alpha=4)", "--out", "out"]);
+    let more = ["--variants", "dt(alpha=4)", "--with-earlier", "--out", "out"];
+    let shown = desk.succeed(&[&["compare", "tiny.toml"], &more[..]].concat());
     assert!(shown.contains("dt(alpha=4) (baseline)  x"), "{shown}");
     let other = desk.output(&["compare", "tiny.toml", "--variants", "x: dt(alpha=1)", "--out", "out"]);
     assert_eq!(other.status.code(), Some(1));
