@@ -163,8 +163,8 @@ impl SweepPlan {
     }
 
     /// Writes a report per point that has results, then [`SWEEP_CSV`], [`SWEEP_JSON`] and
-    /// [`SWEEP_HTML`]. Returns the headline metrics as text and everything as JSON (see
-    /// [`sweep_schema`]).
+    /// [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text, and everything as JSON
+    /// (see [`sweep_schema`]).
     ///
     /// # Errors
     /// If a result cannot be read, or a file cannot be written.
@@ -176,14 +176,14 @@ impl SweepPlan {
             .map_err(ReportError::encode(&out.join(SWEEP_JSON)))?;
         let files = [(SWEEP_CSV, &output::csv(vary, &compared)), (SWEEP_HTML, &page), (SWEEP_JSON, &json)];
         write_sealed(out, &files, None)?;
-        Ok(SweepOutcome { text: output::table(vary, &compared), json })
+        Ok(SweepOutcome { text: output::text(vary, (&compared, &notes)), json })
     }
 }
 
 /// Results of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepOutcome {
-    /// Headline metrics as text, for a terminal.
+    /// Findings, headline metrics and caveats as text, for a terminal.
     pub text: String,
     /// Full results as JSON, for programs.
     pub json: String,

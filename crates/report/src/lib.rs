@@ -58,7 +58,7 @@ pub use curves::{
 pub use error::ReportError;
 pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 pub use export::comparison_schema;
-pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, judgements};
+pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements};
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };
@@ -73,4 +73,4 @@ pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,
 };
 pub use svg::{FigureStyle, HeatMap};
-pub use terminal::{WIDTH_MAX, caveats_text, comparison_text};
+pub use terminal::{WIDTH_MAX, caveats_text, comparison_text, finding_text, noted_text};

@@ -146,6 +146,28 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
 }
 
 #[test]
+fn a_sweep_prints_findings_and_caveats_and_its_page_opens_on_the_ranked_metric() {
+    let desk = desk();
+    let shown = desk.succeed(&[&GRID[..], &["--out", "out"]].concat());
+    let json: Value =
+        serde_json::from_slice(&desk.files("out")["sweep.json"]).expect("the sweep is there as JSON");
+    let first = json["finding"][0]["text"].as_str().expect("a sentence");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&shown).starts_with(&words(first)), "{shown}");
+    let (tables, caveats) = shown.split_once("\nBefore you trust these numbers:\n").expect("caveats");
+    let caveat = json["caveats"][0]["message"].as_str().expect("a caveat");
+    assert!(words(caveats).contains(&words(caveat)), "{shown}");
+    // The first table and the first chart have the metric of the first column of a ranked table.
+    assert!(tables.contains("\n\nincast queries: QCT mean [ms]\n  switch.buffer  dt"), "{shown}");
+    let page = std::fs::read_to_string(desk.path("out/sweep.html")).expect("written");
+    let numbers = numbers(&page);
+    let first = numbers["first"].as_u64().expect("an index") as usize;
+    assert_eq!(numbers["metrics"][first]["id"], "class.incast.qct_mean_ms");
+    let (_, charts) = page.split_once("At a glance").expect("fixed charts");
+    assert!(charts.split_once("</figcaption>").is_some_and(|(first, _)| first.contains("QCT mean")));
+}
+
+#[test]
 fn heat_maps_show_the_means_of_two_keys() {
     let desk = desk();
     let two_axes = ["--vary", "workload.0.request=[\"60 KB\", \"0.15 MB\"]", "--out", "out"];

@@ -3,7 +3,10 @@
 use super::{Point, Vary, page, short};
 use crate::PlanError;
 use bufferlab_report::format::{estimate, number};
-use bufferlab_report::{Caveat, CaveatRecord, Comparison, Report, ReportError, Sentence, grid_finding};
+use bufferlab_report::{
+    Caveat, CaveatRecord, Comparison, Metric, Report, ReportError, Sentence, finding_text, grid_finding,
+    headlines, noted_text,
+};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -189,12 +192,27 @@ pub(super) fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     text
 }
 
+/// Headline metrics of the first point, the one that ranks schemes first.
+pub(super) fn headline_metrics<'a>(compared: &'a [(&Point, Comparison)]) -> Vec<&'a Metric> {
+    let first = compared.first().map(|(_, first)| headlines(first)).unwrap_or_default();
+    first.into_iter().map(|row| &row.metric).collect()
+}
+
+/// Formats findings, headline metrics and caveats as text, in the order of a comparison.
+pub(super) fn text(vary: &[Vary], (compared, notes): (&[(&Point, Comparison)], &Notes)) -> String {
+    let mut text = finding_text(&grid_finding(&page::named(vary, compared)), notes.caveats.len());
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text + &tables(vary, compared) + &noted_text(&notes.caveats)
+}
+
 /// Formats the headline metrics as text: one table per metric, a row per point, a column per
 /// policy.
-pub(super) fn table(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
+fn tables(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     let Some((_, first)) = compared.first() else { return "no point has results\n".to_owned() };
     let mut text = String::new();
-    for metric in first.metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
+    for metric in headline_metrics(compared) {
         let mut rows = vec![vary.iter().map(|vary| short(&vary.key).to_owned()).collect::<Vec<_>>()];
         rows[0].extend(first.policies.iter().cloned());
         for (point, comparison) in compared {
@@ -222,5 +240,6 @@ pub(super) fn table(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String 
         }
         text.push('\n');
     }
+    text.truncate(text.len() - usize::from(text.ends_with("\n\n")));
     text
 }

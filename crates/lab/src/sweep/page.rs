@@ -1,7 +1,7 @@
 //! The page of a sweep: an explorer of all numbers, and fixed charts for readers without
 //! JavaScript.
 
-use super::output::Notes;
+use super::output::{Notes, headline_metrics};
 use super::{Point, Vary, spoken};
 use bufferlab_report::{
     Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Explorer, ExplorerAxis,
@@ -107,7 +107,15 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
         headline: metric.headline,
         log: false,
     };
-    Explorer { axes, schemes, metrics: metrics.iter().map(metric).collect(), cells, marks: Vec::new() }
+    let differs = |cells: &Vec<Vec<Option<ExplorerCell>>>| {
+        let mut means = cells.iter().flatten().flatten().map(|cell| cell.estimate.mean);
+        means.next().is_some_and(|first| means.any(|mean| mean != first))
+    };
+    let at = |metric: &Metric| metrics.iter().position(|known| known.id == metric.id);
+    let mut ranked = headline_metrics(compared).into_iter().filter_map(at);
+    let first = ranked.find(|&at| differs(&cells[at]));
+    let metrics = metrics.iter().map(metric).collect();
+    Explorer { axes, schemes, metrics, first, cells, marks: Vec::new() }
 }
 
 /// Charts over the first key, one per headline metric and combination of the other keys; none if
@@ -117,9 +125,8 @@ fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)
     let Some((over, places)) = axes.first().and_then(|axis| Some((axis, axis.positions.as_ref()?))) else {
         return panels;
     };
-    let metrics = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
     let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[1..]).collect();
-    for metric in metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
+    for metric in headline_metrics(compared) {
         for other in &others {
             let mut lines: Vec<CurveLine> = Vec::new();
             for (point, comparison) in compared.iter().filter(|(point, _)| &point.overrides[1..] == *other) {
@@ -176,9 +183,8 @@ fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = Stri
 fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<HeatMap> {
     let [x, y, ..] = axes else { return Vec::new() };
     let mut maps = Vec::new();
-    let metrics = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
     let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[2..]).collect();
-    for metric in metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
+    for metric in headline_metrics(compared) {
         let cells =
             || compared.iter().filter_map(|(_, found)| found.metric(&metric.id)).flat_map(|row| &row.cells);
         let means = cells().filter_map(|cell| Some(cell.estimate?.mean));
