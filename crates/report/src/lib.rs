@@ -33,6 +33,7 @@ mod figures;
 mod finding;
 pub mod format;
 mod html;
+mod labels;
 mod load;
 mod metric;
 mod page;

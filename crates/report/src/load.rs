@@ -6,11 +6,13 @@ use crate::error::ReportError;
 use crate::samples::RunSamples;
 use crate::steady::{self, SteadyState};
 use crate::summary::{RunSummary, summarise};
-use crate::{export, terminal};
+use crate::{export, labels, terminal};
 use bufferlab_results::{Group, RunResult, check_sealed, find_groups, find_mixture, find_runs, write_sealed};
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Names of the files that [`Report::write`] writes.
 pub const REPORT_FILE: &str = bufferlab_results::REPORT_FILE;
@@ -31,7 +33,7 @@ pub struct Run {
     pub result: RunResult,
     /// Numbers of the run.
     pub summary: RunSummary,
-    pub(crate) samples: RunSamples,
+    pub(crate) samples: Arc<RunSamples>,
 }
 
 /// The runs of a folder, compared.
@@ -49,6 +51,8 @@ pub struct Report {
     pub window: Option<String>,
     /// Label and seed of the folder's finished runs that the report leaves out.
     pub others: Vec<(String, u64)>,
+    /// What short labels leave out, of a report with short labels.
+    pub(crate) common: Vec<String>,
     /// Whether the folder is itself a run.
     single: bool,
 }
@@ -114,7 +118,7 @@ impl Report {
         let mut runs = Vec::with_capacity(found.len());
         for (label, result) in found {
             let (summary, samples) = summarise(&result, from_ns)?;
-            runs.push(Run { label, result, summary, samples });
+            runs.push(Run { label, result, summary, samples: Arc::new(samples) });
         }
         let pairs: Vec<(&str, &RunSummary)> =
             runs.iter().map(|run| (run.label.as_str(), &run.summary)).collect();
@@ -127,13 +131,50 @@ impl Report {
         let mut others: Vec<_> =
             others.into_iter().map(|(label, run)| (label, run.manifest().seed)).collect();
         others.sort();
-        Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, window: None, others, single })
+        Ok(Self {
+            dir: dir.to_path_buf(),
+            comparison,
+            caveats,
+            runs,
+            window: None,
+            others,
+            common: Vec::new(),
+            single,
+        })
     }
 
     /// The run, if the folder itself is a run.
     #[must_use]
     pub fn single_run(&self) -> Option<&Run> {
         self.runs.first().filter(|_| self.single)
+    }
+
+    /// The report as people read it: labels leave out what all variants have in common.
+    pub(crate) fn shown(&self) -> Cow<'_, Self> {
+        let Some(short) = labels::short(&self.comparison.policies) else { return Cow::Borrowed(self) };
+        let mut shown = self.clone();
+        let rename = |label: &mut String| {
+            if let Some(at) = self.comparison.policies.iter().position(|known| known == label) {
+                label.clone_from(&short.labels[at]);
+            }
+        };
+        shown.runs.iter_mut().for_each(|run| rename(&mut run.label));
+        shown.comparison.policies.iter_mut().for_each(rename);
+        shown
+            .comparison
+            .metrics
+            .iter_mut()
+            .flat_map(|row| &mut row.cells)
+            .for_each(|cell| rename(&mut cell.policy));
+        shown.common = short.common;
+        Cow::Owned(shown)
+    }
+
+    /// Labels of the policies on pages and in texts, in the order of the comparison.
+    #[must_use]
+    pub fn shown_labels(&self) -> Vec<String> {
+        labels::short(&self.comparison.policies)
+            .map_or_else(|| self.comparison.policies.clone(), |short| short.labels)
     }
 
     /// Number and labels of the runs that the report leaves out, as a sentence without full stop;
@@ -163,7 +204,12 @@ impl Report {
         for sentence in crate::beside::sentences(self) {
             terminal::wrap(&mut text, "", &sentence);
         }
-        text + &terminal::comparison_text(&self.comparison, &self.caveats)
+        let shown = self.shown();
+        text.push_str(&terminal::comparison_text(&shown.comparison, &self.caveats));
+        if !shown.common.is_empty() {
+            terminal::wrap(&mut text, "", &format!("Common to all: {}.", shown.common.join(", ")));
+        }
+        text
     }
 
     /// Facts of the runs, for a page about several reports: names (seeds, profile, duration,
