@@ -5,6 +5,7 @@ use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_lab::{PolicyChoice, Vary, listed_values};
 use bufferlab_params::Choice;
+use bufferlab_report::FigureStyle;
 use bufferlab_scenario::{Applications, TieOrder, Variant};
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
@@ -732,7 +733,7 @@ pub(crate) enum SchemaOf {
 /// `report`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// A folder that `run` or `compare` has written
+    /// A folder that `run`, `compare` or `sweep` has written
     pub(crate) dir: PathBuf,
     /// Print the results as JSON (`bufferlab schema comparison`) instead of the report's place
     #[arg(long)]
@@ -741,13 +742,21 @@ pub(crate) struct ReportArgs {
     /// (MSER-5) and the results without it, and write nothing
     #[arg(long, conflicts_with = "figures")]
     pub(crate) steady: bool,
-    /// Write the charts of completion times into a folder, too, each as SVG, PNG and CSV
-    #[arg(long, value_name = "FOLDER")]
+    /// Write charts into a folder, too, each as SVG, PDF, PNG and CSV: completion times, or the
+    /// metrics of a sweep over its first key [default folder: figures]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "figures")]
     pub(crate) figures: Option<PathBuf>,
     /// What the figures are for: screens, or a column of a paper (240 points wide, no caption, no
     /// colour)
     #[arg(long, value_enum, default_value = "screen", requires = "figures")]
     pub(crate) style: Style,
+    /// Rename a policy, and in figures of a sweep a key or a metric, several times if need be:
+    /// --label dt="DT"
+    #[arg(long = "label", value_name = "NAME=TEXT", value_parser = parse_label, requires = "figures")]
+    pub(crate) labels: Vec<(String, String)>,
+    /// Draw these metrics of a sweep, named as in sweep.csv [default: the headline metrics]
+    #[arg(long = "metric", value_name = "NAMES", value_delimiter = ',', requires = "figures")]
+    pub(crate) metrics: Vec<String>,
 }
 
 /// `--style` of figures.
@@ -757,6 +766,15 @@ pub(crate) enum Style {
     Screen,
     /// Greys, dashes and markers, no caption, 240 points wide; pictures have 600 dots per inch
     Paper,
+}
+
+impl Style {
+    pub(crate) const fn of_figures(self) -> FigureStyle {
+        match self {
+            Self::Screen => FigureStyle::Screen,
+            Self::Paper => FigureStyle::Paper,
+        }
+    }
 }
 
 /// `verify`.
@@ -849,6 +867,8 @@ enum Mistyped {
     Seed,
     #[error("expected a key, = and a value, such as switch.policy=abm")]
     Override,
+    #[error("expected a name, = and a text, such as dt=\"DT\"")]
+    Label,
     #[error("expected a key, = and values, such as workload.0.load=0.2,0.4")]
     Vary,
     #[error("one of the values is empty")]
@@ -872,6 +892,21 @@ fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
         return Err(Mistyped::EmptyValue);
     }
     Ok(Vary { key, values })
+}
+
+/// A name, which may have parameters in brackets, and a text: `dt(alpha=2)=DT, generous`.
+fn parse_label(text: &str) -> Result<(String, String), Mistyped> {
+    let mut depth = 0_i32;
+    let at = text.char_indices().find(|(_, character)| {
+        depth += i32::from(*character == '(') - i32::from(*character == ')');
+        *character == '=' && depth == 0
+    });
+    let (name, text) = at.map(|(at, _)| (text[..at].trim(), text[at + 1..].trim())).ok_or(Mistyped::Label)?;
+    if name.is_empty() || text.is_empty() {
+        Err(Mistyped::Label)
+    } else {
+        Ok((name.to_owned(), text.to_owned()))
+    }
 }
 
 fn parse_override(text: &str) -> Result<(String, String), Mistyped> {

@@ -1,14 +1,17 @@
 //! `run`, `compare` and `report`: from a scenario to folders of results.
 
-use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs, Style};
+use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
 use crate::progress::Board;
 use crate::{error, inform, interrupt, print, say, say_report};
-use bufferlab_lab::{Destination, Execution, Job, Load, Plan, plan_compare, plan_run};
-use bufferlab_report::{Change, FigureStyle, Look, Report, Stopping, steady_from, steady_text};
+use bufferlab_lab::{
+    Destination, Execution, FigureRequest, Job, Load, Plan, SWEEP_HTML, SweepPlan, plan_compare, plan_run,
+};
+use bufferlab_report::{Change, FIGURE_FILES, Look, Report, Stopping, steady_from, steady_text};
 use bufferlab_results::{Claim, Group, RunCaveat, RunResult, remove_leftovers};
 use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
 use bufferlab_sim::Simulation;
 use miette::miette;
+use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -220,6 +223,13 @@ pub(crate) fn do_all(
 
 /// `report`.
 pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
+    if let Some(sweep) = SweepPlan::reopen(&args.dir).map_err(error::plan)? {
+        return report_sweep(&sweep, args);
+    }
+    if !args.metrics.is_empty() {
+        let help = "the figures of a run or a comparison are completion times: leave out --metric";
+        return Err(miette!(help = help, "{} is no sweep", args.dir.display()));
+    }
     let mut report = Report::load(&args.dir, &[]).map_err(error::report)?;
     if args.steady {
         return without_beginning(report, args.json);
@@ -227,20 +237,56 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     bufferlab_view::embed(&mut report).map_err(error::results)?;
     let written = report.write().map_err(error::report)?;
     if let Some(folder) = &args.figures {
-        let style = match args.style {
-            Style::Screen => FigureStyle::Screen,
-            Style::Paper => FigureStyle::Paper,
-        };
-        let figures = report.write_figures(folder, style).map_err(error::report)?;
-        inform(&match figures.len() / 3 {
-            0 => format!("no figure in {}: no flow outlived its run", folder.display()),
-            count => format!("{count} figures in {}, each as SVG, PNG and CSV", folder.display()),
-        });
+        let names = [report.comparison.policies.clone(), report.shown_labels()].concat();
+        check_labels(&args.labels, &names)?;
+        let figures = report.write_figures(folder, args.style.of_figures(), &args.labels);
+        say_figures(figures.map_err(error::report)?.len(), folder, "no flow outlived its run");
     }
     if args.json {
         return print(&report.json().map_err(error::report)?);
     }
     print(&format!("{}\n", written[0].display()))
+}
+
+/// `report` of a sweep's folder.
+fn report_sweep(sweep: &SweepPlan, args: &ReportArgs) -> miette::Result<()> {
+    if args.steady {
+        let help = "give the folder of one of its points";
+        return Err(miette!(help = help, "{} is a sweep: --steady is of runs", args.dir.display()));
+    }
+    let outcome = sweep.finish().map_err(error::plan)?;
+    if let Some(folder) = &args.figures {
+        let (metrics, labels) = (args.metrics.clone(), args.labels.clone());
+        let wanted = FigureRequest { style: args.style.of_figures(), metrics, labels };
+        let figures = sweep.write_figures(folder, &wanted).map_err(error::plan)?;
+        say_figures(figures.len(), folder, "no metric has two points that differ from zero");
+    }
+    if args.json {
+        return print(&outcome.json);
+    }
+    print(&format!("{}\n", sweep.out().join(SWEEP_HTML).display()))
+}
+
+/// Refuses labels of policies that the results do not have.
+fn check_labels(labels: &[(String, String)], policies: &[String]) -> miette::Result<()> {
+    match labels.iter().find(|(name, _)| !policies.contains(name)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let known: BTreeSet<&str> = policies.iter().map(String::as_str).collect();
+            let known: Vec<&str> = known.into_iter().collect();
+            let help = format!("the policies are {}", known.join(", "));
+            Err(miette!(help = help, "no policy of the results is called \"{name}\""))
+        }
+    }
+}
+
+/// Says where figures are, or why there is none.
+fn say_figures(files: usize, folder: &Path, why_none: &str) {
+    inform(&match files / FIGURE_FILES.len() {
+        0 => format!("no figure in {}: {why_none}", folder.display()),
+        1 => format!("1 figure in {}, as SVG, PDF, PNG and CSV", folder.display()),
+        count => format!("{count} figures in {}, each as SVG, PDF, PNG and CSV", folder.display()),
+    });
 }
 
 /// `report --steady`.

@@ -38,6 +38,7 @@ mod load;
 mod metric;
 mod page;
 mod pauses;
+mod pdf;
 mod picture;
 mod ranking;
 mod samples;
@@ -59,6 +60,7 @@ pub use curves::{
 pub use error::ReportError;
 pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 pub use export::comparison_schema;
+pub use figures::{FIGURE_FILES, Labels, write_curves};
 pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements};
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,

@@ -168,6 +168,45 @@ fn a_sweep_prints_findings_and_caveats_and_its_page_opens_on_the_ranked_metric()
 }
 
 #[test]
+fn figures_of_a_sweep_show_a_metric_over_its_key_with_intervals_and_labels() {
+    let desk = desk();
+    desk.succeed(&[&GRID[..], &["--out", "out"]].concat());
+    let before = desk.files("out");
+    let paper = ["report", "out", "--figures", "--style", "paper"];
+    let labels = ["--label", "dt=Dynamic \"T\"", "--label", "switch.buffer=Buffer size (KB)"];
+    let one = ["--metric", "class.incast.qct_mean_ms", "--label", "class.incast.qct_mean_ms=QCT (ms)"];
+    let page = desk.succeed(&[&paper[..], &labels, &one].concat());
+    assert_eq!(page, "out/sweep.html\n");
+    assert!(desk.files("out") == before, "the pages are the same");
+    let mut names: Vec<_> = desk.files("figures").into_keys().collect();
+    names.sort();
+    let endings = ["csv", "pdf", "png", "svg"];
+    assert_eq!(names, endings.map(|ending| format!("class-incast-qct_mean_ms.{ending}")));
+    let table = text(&desk.files("figures")["class-incast-qct_mean_ms.csv"]);
+    let head = "series,Buffer size (KB),QCT (ms),half of the interval\n\"Dynamic \"\"T\"\"\",50,";
+    assert!(table.starts_with(head) && table.lines().count() == 5, "{table}");
+    assert!(table.lines().skip(1).all(|line| !line.ends_with(',')), "every mean has an interval: {table}");
+    let svg = text(&desk.files("figures")["class-incast-qct_mean_ms.svg"]);
+    assert!(
+        svg.contains("Dynamic") && svg.contains("class=\"whisker\"") && svg.contains("QCT (ms)"),
+        "{svg}"
+    );
+    assert!(desk.files("figures")["class-incast-qct_mean_ms.pdf"].starts_with(b"%PDF-1.4\n"));
+    // All headline metrics, where none is named.
+    desk.succeed(&["report", "out", "--figures", "all"]);
+    assert!(desk.files("all").len() > 8);
+    for mistake in [["--label", "abn=ABM"], ["--metric", "qct"]] {
+        let output = desk.output(&[&paper[..], &mistake].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            text(&output.stderr).contains(mistake[1].trim_end_matches("=ABM")),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
 fn heat_maps_show_the_means_of_two_keys() {
     let desk = desk();
     let two_axes = ["--vary", "workload.0.request=[\"60 KB\", \"0.15 MB\"]", "--out", "out"];

@@ -65,11 +65,13 @@ fn place(mut points: Vec<&str>, all: usize) -> String {
 /// Points with their comparisons.
 type Compared<'a> = Vec<(&'a Point, Comparison)>;
 
-/// Compares the policies at every point that has results, and collects the notes.
+/// Compares the policies at every point that has results, and collects the notes. Writes the report
+/// of every point if asked to.
 pub(super) fn compared<'a>(
     out: &Path,
     points: &'a [Point],
     policies: &[String],
+    write: bool,
 ) -> Result<(Compared<'a>, Notes), PlanError> {
     let mut all = Vec::new();
     for point in points {
@@ -77,7 +79,9 @@ pub(super) fn compared<'a>(
         if dir.is_dir() {
             match Report::load(&dir, policies) {
                 Ok(report) => {
-                    report.write()?;
+                    if write {
+                        report.write()?;
+                    }
                     all.push((point, report));
                 }
                 Err(ReportError::NoRuns { .. }) => {}
