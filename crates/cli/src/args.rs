@@ -5,7 +5,7 @@ use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_lab::{PolicyChoice, Vary, listed_values};
 use bufferlab_params::Choice;
-use bufferlab_report::FigureStyle;
+use bufferlab_report::{FigureStyle, TableFormat};
 use bufferlab_scenario::{Applications, TieOrder, Variant};
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
@@ -732,6 +732,7 @@ pub(crate) enum SchemaOf {
 
 /// `report`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("drawn").args(["figures", "table"]).multiple(true))]
 pub(crate) struct ReportArgs {
     /// A folder that `run`, `compare` or `sweep` has written
     pub(crate) dir: PathBuf,
@@ -750,13 +751,35 @@ pub(crate) struct ReportArgs {
     /// colour)
     #[arg(long, value_enum, default_value = "screen", requires = "figures")]
     pub(crate) style: Style,
+    /// Print the means with their intervals as a table for a document instead of the report's place
+    #[arg(long, value_name = "FORMAT", value_enum, conflicts_with_all = ["json", "steady"])]
+    pub(crate) table: Option<Table>,
     /// Rename a policy, and in figures of a sweep a key or a metric, several times if need be:
     /// --label dt="DT"
-    #[arg(long = "label", value_name = "NAME=TEXT", value_parser = parse_label, requires = "figures")]
+    #[arg(long = "label", value_name = "NAME=TEXT", value_parser = parse_label, requires = "drawn")]
     pub(crate) labels: Vec<(String, String)>,
-    /// Draw these metrics of a sweep, named as in sweep.csv [default: the headline metrics]
-    #[arg(long = "metric", value_name = "NAMES", value_delimiter = ',', requires = "figures")]
+    /// Show these metrics in tables and in figures of a sweep, named as in comparison.csv and
+    /// sweep.csv [default: the headline metrics]
+    #[arg(long = "metric", value_name = "NAMES", value_delimiter = ',', requires = "drawn")]
     pub(crate) metrics: Vec<String>,
+}
+
+/// `--table` of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Table {
+    /// Pipes, as GitHub and pandoc read them
+    Markdown,
+    /// A tabular with the rules of booktabs
+    Latex,
+}
+
+impl Table {
+    pub(crate) const fn format(self) -> TableFormat {
+        match self {
+            Self::Markdown => TableFormat::Markdown,
+            Self::Latex => TableFormat::Latex,
+        }
+    }
 }
 
 /// `--style` of figures.

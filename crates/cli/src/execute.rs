@@ -226,7 +226,7 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     if let Some(sweep) = SweepPlan::reopen(&args.dir).map_err(error::plan)? {
         return report_sweep(&sweep, args);
     }
-    if !args.metrics.is_empty() {
+    if !args.metrics.is_empty() && args.table.is_none() {
         let help = "the figures of a run or a comparison are completion times: leave out --metric";
         return Err(miette!(help = help, "{} is no sweep", args.dir.display()));
     }
@@ -236,11 +236,16 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     }
     bufferlab_view::embed(&mut report).map_err(error::results)?;
     let written = report.write().map_err(error::report)?;
+    let names = [report.comparison.policies.clone(), report.shown_labels()].concat();
+    check_labels(&args.labels, &names)?;
     if let Some(folder) = &args.figures {
-        let names = [report.comparison.policies.clone(), report.shown_labels()].concat();
-        check_labels(&args.labels, &names)?;
         let figures = report.write_figures(folder, args.style.of_figures(), &args.labels);
         say_figures(figures.map_err(error::report)?.len(), folder, "no flow outlived its run");
+    }
+    if let Some(table) = args.table {
+        let text = report.document_table(table.format(), &args.metrics, &args.labels);
+        let help = "the column `metric` of comparison.csv has the names";
+        return print(&text.map_err(|name| miette!(help = help, "there is no metric \"{name}\""))?);
     }
     if args.json {
         return print(&report.json().map_err(error::report)?);
@@ -260,6 +265,10 @@ fn report_sweep(sweep: &SweepPlan, args: &ReportArgs) -> miette::Result<()> {
         let wanted = FigureRequest { style: args.style.of_figures(), metrics, labels };
         let figures = sweep.write_figures(folder, &wanted).map_err(error::plan)?;
         say_figures(figures.len(), folder, "no metric has two points that differ from zero");
+    }
+    if let Some(table) = args.table {
+        let tables = sweep.document_tables(table.format(), &args.metrics, &args.labels);
+        return print(&tables.map_err(error::plan)?);
     }
     if args.json {
         return print(&outcome.json);

@@ -21,7 +21,7 @@ pub const FIGURE_FILES: [&str; 4] = ["svg", "pdf", "png", "csv"];
 pub type Labels = [(String, String)];
 
 /// The text for a name.
-fn labelled<'a>(labels: &'a Labels, name: &'a str) -> &'a str {
+pub(crate) fn labelled<'a>(labels: &'a Labels, name: &'a str) -> &'a str {
     labels.iter().find(|(known, _)| known == name).map_or(name, |(_, text)| text)
 }
 

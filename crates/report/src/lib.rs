@@ -8,7 +8,8 @@
 //!   [`Ranking`]: the best scheme, and the schemes that are not significantly worse.
 //! * [`Caveat`]: reasons to check a result before trusting its numbers; shown before the numbers in
 //!   the report, and after the table on the terminal.
-//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML.
+//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML; tables as Markdown and
+//!   LaTeX ([`TableFormat`]).
 //! * [`CurvesPage`]: charts and tables of other data, a chart also as SVG and PNG ([`curve_svg`],
 //!   [`curve_png`]); with an [`Explorer`] readers draw any metric of a grid over any of its axes.
 //!
@@ -26,6 +27,7 @@ mod bursts;
 mod caveat;
 mod compare;
 mod curves;
+mod document_table;
 mod error;
 mod explorer;
 mod export;
@@ -57,6 +59,7 @@ pub use curves::{
     CurveAxis, CurveLine, CurveMark, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_png,
     curve_svg, curves_page,
 };
+pub use document_table::TableFormat;
 pub use error::ReportError;
 pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 pub use export::comparison_schema;

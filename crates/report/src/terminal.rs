@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Widest line.
 pub const WIDTH_MAX: usize = 110;
 /// Number of policies above which they are listed below each other instead of side by side.
-const POLICIES_SIDE_BY_SIDE: usize = 6;
+pub(crate) const POLICIES_SIDE_BY_SIDE: usize = 6;
 /// Width at which headers of narrow columns in such a table are broken between words.
 const HEADER_WIDTH: usize = 11;
 

@@ -207,6 +207,24 @@ fn figures_of_a_sweep_show_a_metric_over_its_key_with_intervals_and_labels() {
 }
 
 #[test]
+fn tables_for_documents_have_the_means_of_sweeps_and_comparisons() {
+    let desk = desk();
+    desk.succeed(&[&GRID[..], &["--out", "grid"]].concat());
+    let metric = ["--metric", "class.incast.qct_mean_ms"];
+    let table = desk.succeed(&[&["report", "grid", "--table", "markdown"], &metric[..]].concat());
+    let start =
+        "**incast queries: QCT mean [ms]**\n\n| switch.buffer | dt | abm |\n|---|--:|--:|\n| 50 KB | ";
+    assert!(table.starts_with(start) && table.lines().count() == 6, "{table}");
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,abm", "--seeds", "2", "--out", "pair"]);
+    let label = ["--label", "abm=A_BM"];
+    let table = desk.succeed(&[&["report", "pair", "--table", "latex"], &metric[..], &label].concat());
+    let start = "\\begin{tabular}{lrr}\n  \\toprule\n  Metric & dt & A\\_BM \\\\\n  \\midrule\n  incast queries: QCT mean [ms] & ";
+    assert!(table.starts_with(start) && table.contains("$\\pm$"), "{table}");
+    let wrong = desk.output(&["report", "pair", "--table", "latex", "--metric", "qct"]);
+    assert!(text(&wrong.stderr).contains("there is no metric \"qct\""), "{}", text(&wrong.stderr));
+}
+
+#[test]
 fn heat_maps_show_the_means_of_two_keys() {
     let desk = desk();
     let two_axes = ["--vary", "workload.0.request=[\"60 KB\", \"0.15 MB\"]", "--out", "out"];

@@ -1,9 +1,9 @@
-//! Figures of a sweep: a metric over the first key, with a line per scheme.
+//! Figures and tables of a sweep for papers: a metric over the keys, for every scheme.
 
 use super::output::{self, headline_metrics};
-use super::{SweepPlan, page};
+use super::{Point, SweepPlan, page};
 use crate::PlanError;
-use bufferlab_report::{FigureStyle, Metric, write_curves};
+use bufferlab_report::{Comparison, FigureStyle, Metric, TableFormat, write_curves};
 use std::path::{Path, PathBuf};
 
 /// Which figures of a sweep are written, and how.
@@ -18,6 +18,34 @@ pub struct FigureRequest {
 }
 
 impl SweepPlan {
+    /// Tables for a document, one per metric: a row per point, a column per scheme. `metrics` are
+    /// names; if empty, the headline metrics. `labels` rename keys and schemes.
+    ///
+    /// # Errors
+    /// If a metric is unknown, or a result cannot be read.
+    pub fn document_tables(
+        &self,
+        format: TableFormat,
+        metrics: &[String],
+        labels: &[(String, String)],
+    ) -> Result<String, PlanError> {
+        let vary = &self.request.vary;
+        let (compared, _) = output::compared(&self.request.out, &self.points, &self.policies, false)?;
+        let table = |metric: &&Metric| {
+            let mut table = output::table(vary, &compared, metric);
+            let keys = vary.iter().map(|vary| &vary.key);
+            let names = keys.chain(compared.first().map(|(_, first)| &first.policies).into_iter().flatten());
+            for (header, name) in table.header.iter_mut().zip(names) {
+                if let Some((_, text)) = labels.iter().find(|(known, _)| known == name) {
+                    header.clone_from(text);
+                }
+            }
+            let text = table.document(format, vary.len());
+            if format == TableFormat::Markdown { format!("**{}**\n\n{text}", table.title) } else { text }
+        };
+        Ok(requested(metrics, &compared)?.iter().map(table).collect::<Vec<_>>().join("\n"))
+    }
+
     /// Writes the requested figures into `folder` and returns the paths of the files. A figure has
     /// 95 % confidence intervals if its points have several seeds.
     ///
@@ -27,15 +55,7 @@ impl SweepPlan {
     pub fn write_figures(&self, folder: &Path, wanted: &FigureRequest) -> Result<Vec<PathBuf>, PlanError> {
         let vary = &self.request.vary;
         let (compared, _) = output::compared(&self.request.out, &self.points, &self.policies, false)?;
-        let all: Vec<&Metric> = compared
-            .first()
-            .map(|(_, first)| first.metrics.iter().map(|row| &row.metric).collect())
-            .unwrap_or_default();
-        let metrics = if wanted.metrics.is_empty() {
-            headline_metrics(&compared)
-        } else {
-            wanted.metrics.iter().map(|id| find(id, &all)).collect::<Result<_, _>>()?
-        };
+        let (all, metrics) = (all_metrics(&compared), requested(&wanted.metrics, &compared)?);
         let keys: Vec<&str> = vary.iter().map(|vary| vary.key.as_str()).collect();
         let schemes = || compared.iter().flat_map(|(_, comparison)| &comparison.policies);
         for (name, _) in &wanted.labels {
@@ -73,6 +93,24 @@ impl SweepPlan {
         }
         Ok(write_curves(&panels, folder, wanted.style, &wanted.labels)?)
     }
+}
+
+/// Every metric of the first point.
+fn all_metrics<'a>(compared: &'a [(&Point, Comparison)]) -> Vec<&'a Metric> {
+    let first = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
+    first.iter().map(|row| &row.metric).collect()
+}
+
+/// The metrics with these names, or the headline ones.
+fn requested<'a>(
+    names: &[String],
+    compared: &'a [(&Point, Comparison)],
+) -> Result<Vec<&'a Metric>, PlanError> {
+    if names.is_empty() {
+        return Ok(headline_metrics(compared));
+    }
+    let all = all_metrics(compared);
+    names.iter().map(|id| find(id, &all)).collect()
 }
 
 /// The metric with this name.
