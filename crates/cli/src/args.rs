@@ -6,7 +6,7 @@ use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_lab::{PolicyChoice, Vary, listed_values};
 use bufferlab_params::Choice;
 use bufferlab_report::{FigureStyle, TableFormat};
-use bufferlab_scenario::{Applications, TieOrder, Variant};
+use bufferlab_scenario::{Applications, Mistake, TieOrder, Variant, between_commas};
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -170,7 +170,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) capture: Option<PathBuf>,
     /// Bytes of a frame that a capture keeps; 0: all
-    #[arg(long, value_name = "BYTES", default_value_t = bufferlab_switch::SNAPSHOT_BYTES, requires = "capture")]
+    #[arg(long, value_name = "SIZE", value_parser = snapshot_length, default_value_t = bufferlab_switch::SNAPSHOT_BYTES, requires = "capture")]
     pub(crate) snapshot_length: u32,
 }
 
@@ -181,7 +181,7 @@ pub(crate) struct TestbedRunArgs {
     pub(crate) scenario: PathBuf,
     /// Policies to run one after the other, the baseline first; by default the scenario's own,
     /// which keeps its parameters
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', ignore_case = true, value_parser = policy_parser())]
+    #[arg(long, value_name = "NAMES", num_args = 1.., value_delimiter = ',', ignore_case = true, value_parser = policy_parser())]
     pub(crate) policies: Vec<&'static PolicyInfo>,
     /// Repetitions, each with a seed of its own from 1 on; by default one with the scenario's seed
     #[arg(long, value_name = "COUNT")]
@@ -295,6 +295,19 @@ pub(crate) struct SwitchArgs {
     /// `bufferlab schema parity`)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A size with its unit, or a number of bytes.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    match text.parse() {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => bufferlab_scenario::parse_size(text).map_err(|error| error.to_string()),
+    }
+}
+
+fn snapshot_length(text: &str) -> Result<u32, String> {
+    u32::try_from(bytes(text)?).map_err(|_| format!("expected at most {} bytes", u32::MAX))
 }
 
 /// A time with its unit.
@@ -435,15 +448,15 @@ const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Policies to compare, separated by commas, the baseline first; `all`: the scenario's own,
-    /// then every other one that fits [default: dt,cs,abm]
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    /// Compare these policies, the baseline first, as arguments or separated by commas; `all`: the
+    /// scenario's own, then every other one that fits [default: dt,cs,abm]
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyChoice>,
-    /// What else to compare: policies with parameters and other changes, perhaps under a label:
-    /// 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
-    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = Variant::parse)]
-    variants: Vec<Variant>,
+    /// Compare policies with parameters and other changes, too, perhaps under a label, as arguments
+    /// or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
+    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
+    variants: Vec<VariantList>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
     /// Remove runs of another scenario from the folder first; without this they stay, and nothing
@@ -491,8 +504,28 @@ impl CompareArgs {
 }
 
 /// Policies, then variants.
-fn choices(policies: &[PolicyChoice], variants: &[Variant]) -> Vec<PolicyChoice> {
-    policies.iter().cloned().chain(variants.iter().cloned().map(PolicyChoice::One)).collect()
+fn choices(policies: &[PolicyChoice], variants: &[VariantList]) -> Vec<PolicyChoice> {
+    let variants = variants.iter().flat_map(|list| list.0.iter().cloned().map(PolicyChoice::One));
+    policies.iter().cloned().chain(variants).collect()
+}
+
+/// Variants of one argument.
+#[derive(Clone, Debug)]
+struct VariantList(Vec<Variant>);
+
+/// Variants between commas that are in no bracket and no quotes. A text that is a variant as a whole
+/// is one.
+fn variant_list(text: &str) -> Result<VariantList, Mistake> {
+    let parts = between_commas(text).unwrap_or_default();
+    if parts.len() > 1 {
+        let all: Result<Vec<Variant>, Mistake> = parts.iter().map(|part| Variant::parse(part.text)).collect();
+        match (all, Variant::parse(text)) {
+            (Ok(all), _) => return Ok(VariantList(all)),
+            (Err(_), Ok(whole)) => return Ok(VariantList(vec![whole])),
+            (Err(mistake), Err(_)) => return Err(mistake),
+        }
+    }
+    Ok(VariantList(vec![Variant::parse(text)?]))
 }
 
 /// `sweep`.
@@ -504,13 +537,15 @@ pub(crate) struct SweepArgs {
     /// with commas go into a list: --vary 'switch.buffer=["1 MB", "2 MB"]'
     #[arg(long, required = true, value_name = "KEY=VALUES", value_parser = parse_vary)]
     pub(crate) vary: Vec<Vary>,
-    /// Policies, separated by commas, the baseline first [default: the scenario's]
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    /// Compare these policies, the baseline first, as arguments or separated by commas [default: the
+    /// scenario's]
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyChoice>,
-    /// What else to compare at every point: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
-    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = Variant::parse)]
-    variants: Vec<Variant>,
+    /// Compare these at every point, too, as arguments or separated by commas: 'dt(alpha=0.5)' 'big:
+    /// dt + buffer=2 MB'
+    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
+    variants: Vec<VariantList>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
     /// Remove runs of another scenario at the points of this sweep first; without this they stay,
