@@ -6,7 +6,8 @@ use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_lab::{PolicyChoice, Vary, listed_values};
 use bufferlab_params::Choice;
-use bufferlab_scenario::{Applications, TieOrder, Variant};
+use bufferlab_report::{FigureStyle, TableFormat};
+use bufferlab_scenario::{Applications, Mistake, TieOrder, Variant, between_commas};
 use bufferlab_sim::ExplainedEvent;
 use bufferlab_units::Time;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -182,7 +183,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) capture: Option<PathBuf>,
     /// Capture at most this many bytes of each frame; 0 captures all
-    #[arg(long, value_name = "BYTES", default_value_t = bufferlab_switch::SNAPSHOT_BYTES, requires = "capture")]
+    #[arg(long, value_name = "SIZE", value_parser = snapshot_length, default_value_t = bufferlab_switch::SNAPSHOT_BYTES, requires = "capture")]
     pub(crate) snapshot_length: u32,
 }
 
@@ -193,7 +194,7 @@ pub(crate) struct TestbedRunArgs {
     pub(crate) scenario: PathBuf,
     /// Run these policies one after the other, the baseline first [default: the scenario's own
     /// policy, with its parameters]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', ignore_case = true, value_parser = policy_parser())]
+    #[arg(long, value_name = "NAMES", num_args = 1.., value_delimiter = ',', ignore_case = true, value_parser = policy_parser())]
     pub(crate) policies: Vec<&'static PolicyInfo>,
     /// Repeat the run with the seeds from 1 to COUNT [default: once, with the scenario's seed]
     #[arg(long, value_name = "COUNT")]
@@ -308,6 +309,19 @@ pub(crate) struct SwitchArgs {
     pub(crate) json: bool,
 }
 
+/// Reads a size with its unit, or a number of bytes.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    match text.parse() {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => bufferlab_scenario::parse_size(text).map_err(|error| error.to_string()),
+    }
+}
+
+fn snapshot_length(text: &str) -> Result<u32, String> {
+    u32::try_from(bytes(text)?).map_err(|_| format!("expected at most {} bytes", u32::MAX))
+}
+
 /// Reads a time with its unit.
 fn parse_span(text: &str) -> Result<Time, String> {
     bufferlab_scenario::parse_time(text).map_err(|error| error.to_string())
@@ -393,10 +407,9 @@ impl ScenarioArgs {
 /// Options of executing runs.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExecutionArgs {
-    /// Number of seeds: the scenario's and the ones that follow it
-    #[arg(long, default_value = "1", value_name = "N")]
-    #[arg(allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
-    pub(crate) seeds: NonZero<u32>,
+    /// Set the number of seeds: the scenario's and the ones that follow it [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count::<NonZero<u32>>)]
+    pub(crate) seeds: Option<NonZero<u32>>,
     /// Write the results into this folder [default: a folder below results/, named after the
     /// scenario]
     #[arg(long, value_name = "DIR")]
@@ -416,6 +429,13 @@ pub(crate) struct ExecutionArgs {
     pub(crate) json: bool,
 }
 
+impl ExecutionArgs {
+    /// Number of seeds of `run` and of every point of `sweep`.
+    pub(crate) fn seeds(&self) -> NonZero<u32> {
+        self.seeds.unwrap_or(NonZero::<u32>::MIN)
+    }
+}
+
 /// `run`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RunArgs {
@@ -433,26 +453,35 @@ pub(crate) struct RunArgs {
     pub(crate) replace: bool,
 }
 
+/// Number of seeds of `compare`: the fewest whose intervals are usually narrow enough to read.
+const COMPARED_SEEDS: NonZero<u32> = NonZero::new(5).expect("five is not zero");
+
 /// `compare`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(mut_arg("seeds", |seeds| seeds.help(
+    "Set the number of seeds: the scenario's and the ones that follow it [default: 5]"
+)))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
-    /// Compare these policies, separated by commas, the baseline first. `all` selects the
-    /// scenario's own, then every other one that fits [default: dt,cs,abm]
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    /// Compare these policies, the baseline first, as arguments or separated by commas. `all`
+    /// selects the scenario's own, then every other one that fits [default: dt,cs,abm]
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyChoice>,
-    /// Compare policies with parameters and other changes, too, perhaps under a label:
-    /// 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
-    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = Variant::parse)]
-    variants: Vec<Variant>,
+    /// Compare policies with parameters and other changes, too, perhaps under a label, as arguments
+    /// or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
+    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
+    variants: Vec<VariantList>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
     /// Remove runs of a different scenario from the folder first [default: keep them and refuse to
     /// run]
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Show the folder's earlier runs of the same scenario, too [default: only requested runs]
+    #[arg(long)]
+    pub(crate) with_earlier: bool,
     /// Add seeds (5, 10, 20, 40 …) until all intervals of the differences are at most ± this part
     /// of the baseline's mean. --seeds limits their number [default: 160]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -475,6 +504,11 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl CompareArgs {
+    /// Number of seeds without `--until-interval`.
+    pub(crate) fn seeds(&self) -> NonZero<u32> {
+        self.execution.seeds.unwrap_or(COMPARED_SEEDS)
+    }
+
     /// Policies and variants to compare, the baseline first.
     pub(crate) fn choices(&self) -> Vec<PolicyChoice> {
         let choices = choices(&self.policies, &self.variants);
@@ -486,8 +520,28 @@ impl CompareArgs {
 }
 
 /// Policies, followed by variants.
-fn choices(policies: &[PolicyChoice], variants: &[Variant]) -> Vec<PolicyChoice> {
-    policies.iter().cloned().chain(variants.iter().cloned().map(PolicyChoice::One)).collect()
+fn choices(policies: &[PolicyChoice], variants: &[VariantList]) -> Vec<PolicyChoice> {
+    let variants = variants.iter().flat_map(|list| list.0.iter().cloned().map(PolicyChoice::One));
+    policies.iter().cloned().chain(variants).collect()
+}
+
+/// Variants in one argument.
+#[derive(Clone, Debug)]
+struct VariantList(Vec<Variant>);
+
+/// Reads variants between commas outside brackets and quotes. A text that is one variant as a whole
+/// stays one variant.
+fn variant_list(text: &str) -> Result<VariantList, Mistake> {
+    let parts = between_commas(text).unwrap_or_default();
+    if parts.len() > 1 {
+        let all: Result<Vec<Variant>, Mistake> = parts.iter().map(|part| Variant::parse(part.text)).collect();
+        match (all, Variant::parse(text)) {
+            (Ok(all), _) => return Ok(VariantList(all)),
+            (Err(_), Ok(whole)) => return Ok(VariantList(vec![whole])),
+            (Err(mistake), Err(_)) => return Err(mistake),
+        }
+    }
+    Ok(VariantList(vec![Variant::parse(text)?]))
 }
 
 /// `sweep`.
@@ -499,13 +553,15 @@ pub(crate) struct SweepArgs {
     /// values with commas as a list: --vary 'switch.buffer=["1 MB", "2 MB"]'
     #[arg(long, required = true, value_name = "KEY=VALUES", value_parser = parse_vary)]
     pub(crate) vary: Vec<Vary>,
-    /// Compare these policies, separated by commas, the baseline first [default: the scenario's]
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    /// Compare these policies, the baseline first, as arguments or separated by commas [default: the
+    /// scenario's]
+    #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyChoice>,
-    /// Compare these at every point, too: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
-    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = Variant::parse)]
-    variants: Vec<Variant>,
+    /// Compare these at every point, too, as arguments or separated by commas: 'dt(alpha=0.5)' 'big:
+    /// dt + buffer=2 MB'
+    #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
+    variants: Vec<VariantList>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
     /// Remove runs of a different scenario at the points of this sweep first [default: keep them
@@ -727,8 +783,9 @@ pub(crate) enum SchemaOf {
 
 /// `report`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("drawn").args(["figures", "table"]).multiple(true))]
 pub(crate) struct ReportArgs {
-    /// Folder that `run` or `compare` has written
+    /// Folder that `run`, `compare` or `sweep` has written
     pub(crate) dir: PathBuf,
     /// Print the results as JSON (`bufferlab schema comparison`) instead of the report's path
     #[arg(long)]
@@ -737,13 +794,41 @@ pub(crate) struct ReportArgs {
     /// results without it. Write nothing
     #[arg(long, conflicts_with = "figures")]
     pub(crate) steady: bool,
-    /// Write the charts of completion times into this folder, too, each as SVG, PNG and CSV
-    /// [default: no charts]
-    #[arg(long, value_name = "FOLDER")]
+    /// Write charts into a folder, too, each as SVG, PDF, PNG and CSV: completion times, or the
+    /// metrics of a sweep over its first key [default folder: figures]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "figures")]
     pub(crate) figures: Option<PathBuf>,
     /// Choose the style of the figures: for screens, or for a column of a paper
     #[arg(long, value_enum, default_value = "screen", requires = "figures")]
     pub(crate) style: Style,
+    /// Print the means with their intervals as a table for a document instead of the report's path
+    #[arg(long, value_name = "FORMAT", value_enum, conflicts_with_all = ["json", "steady"])]
+    pub(crate) table: Option<Table>,
+    /// Rename a policy, and in figures of a sweep a key or a metric (repeatable): --label dt="DT"
+    #[arg(long = "label", value_name = "NAME=TEXT", value_parser = parse_label, requires = "drawn")]
+    pub(crate) labels: Vec<(String, String)>,
+    /// Show these metrics in tables and in figures of a sweep, named as in comparison.csv and
+    /// sweep.csv [default: the headline metrics]
+    #[arg(long = "metric", value_name = "NAMES", value_delimiter = ',', requires = "drawn")]
+    pub(crate) metrics: Vec<String>,
+}
+
+/// `--table` of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Table {
+    /// Pipes, as GitHub and pandoc read them
+    Markdown,
+    /// A tabular with the rules of booktabs
+    Latex,
+}
+
+impl Table {
+    pub(crate) const fn format(self) -> TableFormat {
+        match self {
+            Self::Markdown => TableFormat::Markdown,
+            Self::Latex => TableFormat::Latex,
+        }
+    }
 }
 
 /// `--style` of figures.
@@ -753,6 +838,15 @@ pub(crate) enum Style {
     Screen,
     /// Greys, dashes and markers, no caption, 240 points wide; pictures have 600 dots per inch
     Paper,
+}
+
+impl Style {
+    pub(crate) const fn of_figures(self) -> FigureStyle {
+        match self {
+            Self::Screen => FigureStyle::Screen,
+            Self::Paper => FigureStyle::Paper,
+        }
+    }
 }
 
 /// `verify`.
@@ -845,6 +939,8 @@ enum Mistyped {
     Seed,
     #[error("expected a key, = and a value, such as switch.policy=abm")]
     Override,
+    #[error("expected a name, = and a text, such as dt=\"DT\"")]
+    Label,
     #[error("expected a key, = and values, such as workload.0.load=0.2,0.4")]
     Vary,
     #[error("one of the values is empty")]
@@ -868,6 +964,21 @@ fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
         return Err(Mistyped::EmptyValue);
     }
     Ok(Vary { key, values })
+}
+
+/// Reads a name, perhaps with parameters in brackets, and a text: `dt(alpha=2)=DT, generous`.
+fn parse_label(text: &str) -> Result<(String, String), Mistyped> {
+    let mut depth = 0_i32;
+    let at = text.char_indices().find(|(_, character)| {
+        depth += i32::from(*character == '(') - i32::from(*character == ')');
+        *character == '=' && depth == 0
+    });
+    let (name, text) = at.map(|(at, _)| (text[..at].trim(), text[at + 1..].trim())).ok_or(Mistyped::Label)?;
+    if name.is_empty() || text.is_empty() {
+        Err(Mistyped::Label)
+    } else {
+        Ok((name.to_owned(), text.to_owned()))
+    }
 }
 
 fn parse_override(text: &str) -> Result<(String, String), Mistyped> {

@@ -5,6 +5,7 @@ use crate::execute::{load_as, warn};
 use crate::{error, print, records};
 use bufferlab_core::{Params, QueueMinimums, ResumeBelow};
 use bufferlab_lab::{RunError, fits, format_memory};
+use bufferlab_report::format::readable;
 use bufferlab_scenario::{
     EcnSpec, HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_parameter, format_rate,
     format_size, format_time,
@@ -24,7 +25,7 @@ pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
     if args.json {
         return records::check(&loaded, simulation.needs_one_thread(&loaded.scenario));
     }
-    if args.resolved { print(&loaded.resolved) } else { print(&summary(&loaded.scenario)) }
+    if args.resolved { print(&loaded.resolved) } else { print(&readable(&summary(&loaded.scenario))) }
 }
 
 fn summary(scenario: &Scenario) -> String {

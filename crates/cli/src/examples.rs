@@ -29,8 +29,8 @@ pub(crate) const COMPARE: &str = "\
 Examples:
   # Compare DT, CS and ABM
   bufferlab compare scenarios/first.toml
-  # Compare two values of alpha with five seeds
-  bufferlab compare scenarios/first.toml --variants dt 'dt(alpha=0.5)' --seeds 5
+  # Compare two values of alpha with ten seeds
+  bufferlab compare scenarios/first.toml --variants dt 'dt(alpha=0.5)' --seeds 10
   # Add seeds until the intervals are narrow
   bufferlab compare scenarios/first.toml --policies dt,abm --until-interval 5%";
 
@@ -67,6 +67,8 @@ Examples:
   bufferlab report results/first-compare
   # Write charts for a paper, too
   bufferlab report results/first-compare --figures figures --style paper
+  # Print a table for a paper
+  bufferlab report results/first-compare --table latex
   # Print the results without the warm-up
   bufferlab report results/first --steady";
 
@@ -156,7 +158,7 @@ Examples:
   # List the calculators
   bufferlab theory list
   # Calculate alphas that absorb a burst
-  bufferlab theory alpha --rate '50 Gb/s' --burst '1 MB'
+  bufferlab theory alpha --burst-rate '50 Gb/s' --burst '1 MB'
   # Replay the largest bursts packet by packet
   bufferlab theory burst-tolerance --verify";
 
@@ -332,7 +334,7 @@ pub(crate) fn of_calculator(info: &CalculatorInfo) -> String {
         let options = given.iter().map(|(name, value)| {
             let blank = value.contains(|c: char| !c.is_alphanumeric() && !"-_./=,".contains(c));
             let value = if blank { format!("'{value}'") } else { (*value).to_owned() };
-            format!(" --{} {value}", name.replace('_', "-"))
+            format!(" --{} {value}", info.option(name))
         });
         format!("  bufferlab theory {}{}", info.name, options.collect::<String>())
     };

@@ -8,6 +8,7 @@ use crate::sonic_args::{Format, LintArgs, SonicCommand, SonicFiles};
 use crate::{print, say};
 use bufferlab_document::files;
 use bufferlab_operator::store::{self, Store, StoreError};
+use bufferlab_report::format::readable;
 use bufferlab_sonic::lint::{self, Options, RULES};
 use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
 use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, diff, explain, nvidia};
@@ -153,7 +154,7 @@ fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
         if as_json {
             all.push(explanation);
         } else {
-            print(&format!("{}{}", headline(&name), explain::text(&explanation)))?;
+            print(&readable(&format!("{}{}", headline(&name), explain::text(&explanation))))?;
         }
     }
     if as_json { json(&all) } else { Ok(()) }
@@ -174,7 +175,7 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
         findings.extend(found);
     }
     print(&match args.format {
-        Format::Text => lint::text(&findings),
+        Format::Text => readable(&lint::text(&findings)),
         Format::Json => lint::json(&findings),
         Format::Sarif => lint::sarif(&findings, env!("CARGO_PKG_VERSION")),
     })?;
@@ -236,7 +237,7 @@ fn differ(
         if as_json {
             all.push(difference);
         } else {
-            print(&format!("{}{}", headline(asic), diff::text(&difference)))?;
+            print(&readable(&format!("{}{}", headline(asic), diff::text(&difference))))?;
         }
     }
     if as_json { json(&all) } else { Ok(()) }
@@ -251,7 +252,7 @@ fn predict(files: &SonicFiles, packet: u64, as_json: bool) -> miette::Result<()>
         if as_json {
             all.push(prediction);
         } else {
-            print(&format!("{}{}", headline(&name), silicon::text(&prediction)))?;
+            print(&readable(&format!("{}{}", headline(&name), silicon::text(&prediction))))?;
         }
     }
     if as_json { json(&all) } else { Ok(()) }
@@ -264,7 +265,7 @@ fn headroom(files: &[PathBuf], name: Option<&str>) -> miette::Result<()> {
         let config = bufferlab_sonic::read(&shown, &bytes).map_err(refused)?;
         warn(&config);
         let table = nvidia::table(&config, &shown, name).map_err(unknown)?;
-        print(&nvidia::text(&table))?;
+        print(&readable(&nvidia::text(&table)))?;
     }
     Ok(())
 }

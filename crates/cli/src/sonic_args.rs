@@ -50,9 +50,8 @@ pub(crate) enum SonicCommand {
     Predict {
         #[command(flatten)]
         files: SonicFiles,
-        /// Set the size of the packets (bytes)
-        #[arg(long, default_value = "64", value_name = "BYTES")]
-        #[arg(value_parser = clap::value_parser!(u64).range(1..=16_384))]
+        /// Set the size of the packets
+        #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
         /// Print the prediction as JSON
         #[arg(long)]
@@ -68,9 +67,8 @@ pub(crate) enum SonicCommand {
     Vectors {
         #[command(flatten)]
         files: SonicFiles,
-        /// Set the size of the packets (bytes)
-        #[arg(long, default_value = "64", value_name = "BYTES")]
-        #[arg(value_parser = clap::value_parser!(u64).range(1..=16_384))]
+        /// Set the size of the packets
+        #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
         /// Choose the output format: `yaml` is that of sonic-mgmt's qos_params
         #[arg(long, value_enum, default_value = "text")]
@@ -86,9 +84,8 @@ pub(crate) enum SonicCommand {
     Probe {
         #[command(flatten)]
         files: SonicFiles,
-        /// Set the size of the packets (bytes)
-        #[arg(long, default_value = "64", value_name = "BYTES")]
-        #[arg(value_parser = clap::value_parser!(u64).range(1..=16_384))]
+        /// Set the size of the packets
+        #[arg(long, default_value = "64 B", value_name = "SIZE", value_parser = packet)]
         packet: u64,
     },
     /// Adapt alphas to congestion, as ABM's control plane does. Read COUNTERS_DB and print changes
@@ -139,8 +136,8 @@ pub(crate) struct LintArgs {
     /// Exit with code 1 for findings of this severity or worse
     #[arg(long, value_enum, default_value = "error")]
     pub(crate) fail_on: FailOn,
-    /// Set the round trip of the network without queues (microseconds)
-    #[arg(long, value_name = "US", default_value = "8")]
+    /// Set the round trip of the network without queues; a number alone is microseconds
+    #[arg(long, value_name = "TIME", default_value = "8 us", value_parser = microseconds)]
     pub(crate) round_trip: f64,
 }
 
@@ -241,6 +238,22 @@ pub(crate) struct TuneArgs {
 fn traffic(text: &str) -> Result<Kind, String> {
     let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
     Kind::of(text).ok_or_else(|| format!("expected one of {}", names.join(", ")))
+}
+
+/// Reads the size of a packet up to 16 KiB, with its unit or in bytes.
+fn packet(text: &str) -> Result<u64, String> {
+    const LARGEST: u64 = 16_384;
+    let bytes = crate::args::bytes(text)?;
+    let fits = (1..=LARGEST).contains(&bytes);
+    fits.then_some(bytes).ok_or_else(|| format!("expected a size from 1 B to {LARGEST} B"))
+}
+
+/// Reads a time with its unit, or a number of microseconds.
+fn microseconds(text: &str) -> Result<f64, String> {
+    match text.trim().parse() {
+        Ok(number) => Ok(number),
+        Err(_) => Ok(seconds(text)? * 1e6),
+    }
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -5,6 +5,7 @@ use crate::execute::load;
 use crate::records::json;
 use crate::{error, inform, print};
 use bufferlab_metrics::{RunSink, RunTotals};
+use bufferlab_report::format::readable;
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
@@ -74,7 +75,7 @@ pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
     let loaded = load(&args.scenario)?;
     say_if_undivided(args, &loaded.scenario, args.scenario.file())?;
     let measured = measure(args, &loaded.scenario)?;
-    if args.json { json(&measured) } else { print(&in_words(&measured)) }
+    if args.json { json(&measured) } else { print(&readable(&in_words(&measured))) }
 }
 
 fn measure(args: &BenchArgs, scenario: &Scenario) -> miette::Result<BenchFile> {

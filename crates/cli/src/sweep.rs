@@ -16,7 +16,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
         scenario_file: args.scenario.file().file_name().unwrap_or_default().to_string_lossy().into_owned(),
         vary: args.vary.clone(),
         policies: args.choices(),
-        seeds: args.execution.seeds,
+        seeds: args.execution.seeds(),
         out: out(&args.execution, &first.scenario, "-sweep"),
         replace: args.replace,
     };

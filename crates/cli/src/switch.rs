@@ -6,6 +6,7 @@ mod summary;
 use crate::args::SwitchArgs;
 use crate::{print, records, say};
 use bufferlab_parity::{Comparison, drive, synthetic, verify_until};
+use bufferlab_report::format::readable;
 use bufferlab_switch::{
     MissingEnd, PROGRESS_FILE, RECORD_FILE, Record, Recorded, SWITCH_FILE, SwitchFile, load, read_record,
 };
@@ -145,7 +146,7 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
     let printed = if args.json {
         records::json(&summary::for_programs(file, &summary))
     } else {
-        print(&summary::in_words(file, &summary))
+        print(&readable(&summary::in_words(file, &summary)))
     };
     let captured = match summary.capture.as_ref().map(|report| report.as_ref().map(watching::captured)) {
         Ok(Some(text)) if args.json => {

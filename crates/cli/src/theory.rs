@@ -54,12 +54,12 @@ fn list() -> miette::Result<()> {
 fn refused(info: &CalculatorInfo, error: &CalculatorError) -> Report {
     let (option, message) = match error {
         CalculatorError::Domain(error) => {
-            let option = option(error.input);
+            let option = option(info, error.input);
             let message = format!("{option} is {}, expected {}", value(info, error), error.valid);
             (option, message)
         }
         CalculatorError::Parameter(error) => {
-            let option = option(&error.name);
+            let option = option(info, &error.name);
             let message = format!("{option}: {}", error.message);
             (option, message)
         }
@@ -71,8 +71,8 @@ fn refused(info: &CalculatorInfo, error: &CalculatorError) -> Report {
     )
 }
 
-fn option(parameter: &str) -> String {
-    format!("--{}", parameter.replace('_', "-"))
+fn option(info: &CalculatorInfo, parameter: &str) -> String {
+    format!("--{}", info.option(parameter))
 }
 
 /// Value of an input in the unit of the command line.

@@ -101,7 +101,7 @@ fn subcommand(info: &'static CalculatorInfo) -> Command {
         .aliases(info.aliases.iter().copied())
         .about(info.summary.trim_end_matches('.'))
         .after_help(examples::of_calculator(info))
-        .args(info.params.iter().map(|param| option(param, info.rules)))
+        .args(info.params.iter().map(|param| option(info, param)))
         .arg(
             Arg::new(VERIFY)
                 .long(VERIFY)
@@ -124,11 +124,15 @@ fn subcommand(info: &'static CalculatorInfo) -> Command {
 }
 
 /// The option of a parameter.
-fn option(param: &'static ParamInfo, rules: &[Rule]) -> Arg {
+fn option(info: &'static CalculatorInfo, param: &'static ParamInfo) -> Arg {
+    let (name, typed) = (info.option(param.name), param.name.replace('_', "-"));
     let option = Arg::new(param.name)
-        .long(param.name.replace('_', "-"))
+        .long(name.clone())
         .help(help(param))
-        .requires_ifs(required_beside(param.name, rules));
+        .requires_ifs(required_beside(param.name, info.rules));
+    // The name of the parameter is accepted unless another option has it.
+    let is_free = info.params.iter().all(|other| info.option(other.name) != typed);
+    let option = if is_free { option.alias(typed) } else { option };
     if param.kind == ParamKind::Flag {
         return option.action(ArgAction::SetTrue);
     }
@@ -225,8 +229,25 @@ fn value_parser(kind: ParamKind) -> ValueParser {
             };
             PossibleValuesParser::new(names).map(parse).into()
         }
+        ParamKind::Measure { unit, .. } => {
+            ValueParser::new(move |text: &str| parse_parameter(kind, without_unit(text, unit)))
+        }
         kind => ValueParser::new(move |text: &str| parse_parameter(kind, text)),
     }
+}
+
+/// The number of a measure, without its optional unit: `40 m`, `50 %`.
+fn without_unit<'a>(text: &'a str, unit: &'a str) -> &'a str {
+    let signs = match unit {
+        "metres" => &["metres", "meters", "m"][..],
+        "percent" => &["percent", "%"],
+        _ => &[],
+    };
+    let ends = signs.iter().copied().chain([unit]);
+    let number = |sign| text.trim().strip_suffix(sign).map(str::trim_end);
+    ends.filter_map(number)
+        .find(|number| number.ends_with(|c: char| c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text)
 }
 
 /// The value given for a parameter; a list may be given in parts.
@@ -318,9 +339,39 @@ mod tests {
         let alone = |typed: &[&str]| parse(typed).expect_err("refused").kind();
         assert_eq!(alone(&["ecn", "--burst", "1 KB"]), ErrorKind::MissingRequiredArgument);
         assert_eq!(alone(&["headroom", "--response-bits", "1"]), ErrorKind::MissingRequiredArgument);
-        assert_eq!(alone(&["alpha", "--rate", "50 Gb/s"]), ErrorKind::MissingRequiredArgument);
-        let both = ["alpha", "--rate", "50 Gb/s", "--burst", "1 KB", "--duration", "1 us"];
+        assert_eq!(alone(&["alpha", "--burst-rate", "50 Gb/s"]), ErrorKind::MissingRequiredArgument);
+        let both = ["alpha", "--burst-rate", "50 Gb/s", "--burst", "1 KB", "--duration", "1 us"];
         assert_eq!(alone(&both), ErrorKind::ArgumentConflict);
+    }
+
+    #[test]
+    fn a_measure_may_have_its_unit() {
+        let cable = |typed: &str| match parse(&["headroom", "--cable", typed]) {
+            Ok(TheoryCommand::Calculate { values, .. }) => {
+                values.into_iter().find(|(name, _)| name == "cable").map(|(_, value)| value)
+            }
+            _ => None,
+        };
+        for typed in ["40", "40 m", "40m", "40 metres"] {
+            assert_eq!(cable(typed), Some(ParamValue::Ratio(40.0)), "{typed}");
+        }
+        assert_eq!(cable("40 s"), None);
+        assert!(parse(&["headroom", "--small-packets", "20 %", "--gearbox-delay", "5 ns"]).is_ok());
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_link_in_every_calculator() {
+        for (typed, name) in [
+            (&["alpha", "--rate", "25 Gb/s", "--burst-rate", "50 Gb/s", "--burst", "1 KB"][..], "port_rate"),
+            (&["burst-tolerance", "--rate", "25 Gb/s"], "port_rate"),
+            (&["burst-tolerance", "--port-rate", "25 Gb/s"], "port_rate"),
+            (&["ecn", "--rate", "25 Gb/s"], "port_rate"),
+            (&["headroom", "--rate", "25 Gb/s"], "rate"),
+        ] {
+            let Ok(TheoryCommand::Calculate { values, .. }) = parse(typed) else { panic!("{typed:?}") };
+            let rate = ParamValue::Rate(bufferlab_units::BitRate(25_000_000_000));
+            assert!(values.contains(&(name.to_owned(), rate)), "{typed:?}: {values:?}");
+        }
     }
 
     #[test]

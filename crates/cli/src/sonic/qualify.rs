@@ -6,6 +6,7 @@ use crate::sonic_args::{SonicFiles, VectorFormat};
 use crate::{inform, print};
 use bufferlab_operator::probe::Executor;
 use bufferlab_operator::{Model, Qualification, Sender, Vectors, vectors};
+use bufferlab_report::format::readable;
 use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::chip_for;
 use miette::miette;
@@ -31,7 +32,7 @@ pub(super) fn vectors(
             write_scenarios(folder, &config, &model, &found)?;
         }
         match format {
-            VectorFormat::Text => print(&format!("{}{}", headline(&name), vectors::text(&found)))?,
+            VectorFormat::Text => print(&readable(&format!("{}{}", headline(&name), vectors::text(&found))))?,
             VectorFormat::Yaml => print(&vectors::yaml(&found))?,
             VectorFormat::Json => all.push(found),
         }

@@ -91,7 +91,7 @@ fn compared(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette
 
 fn run(args: &WhatIfArgs, plan: &WhatIf, mut planned: Plan, path: &Path, out: &Path) -> miette::Result<()> {
     let how = ExecutionArgs {
-        seeds: args.seeds,
+        seeds: Some(args.seeds),
         out: None,
         jobs: args.jobs,
         threads: None,

@@ -19,7 +19,7 @@ fn tree() -> Desk {
     let packets = ["--packets", "--set", "output.explain_losses=2", "--set", "switch.buffer=20 KB"];
     desk.succeed(&[&["run", "listed.toml", "--out", "all/run"], &packets[..]].concat());
     desk.succeed(&["run", "tiny.toml", "--seeds", "2", "--out", "all/seeds"]);
-    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--out", "all/compare"]);
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "1", "--out", "all/compare"]);
     desk.succeed(&["sweep", "tiny.toml", "--vary", "switch.buffer=90 KB,80 KB", "--out", "all/sweep"]);
     let switch = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
     let what_if = ["sonic", "what-if", switch, "--chip", "trident3", "--duration", "20 us", "--seeds", "1"];

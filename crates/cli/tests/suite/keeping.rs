@@ -68,8 +68,8 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
         text(&output.stderr)
     };
     let longer = "longer: dt + duration=20 ms";
-    assert!(!compare(&["--variants", "dt", longer]).contains("already"));
-    assert!(compare(&["--variants", "dt", longer]).contains("2 runs are there already"));
+    assert!(!compare(&["--seeds", "1", "--variants", "dt", longer]).contains("already"));
+    assert!(compare(&["--seeds", "1", "--variants", "dt", longer]).contains("2 runs are there already"));
     assert!(compare(&["--seeds", "2", "--variants", "dt", longer]).contains("2 runs are there already"));
     // As the baseline, the variant has the same traffic as itself, so it must not have the caveat.
     let manifest = |run: &str| fs::read_to_string(desk.path(run).join("manifest.json")).expect("readable");
@@ -78,12 +78,25 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
     assert!(said.contains("2 runs are there already"), "{said}");
     assert!(!manifest("all/longer/seed-1").contains("other-traffic"));
     // Only a run checks invariants, and results of another version are not reused.
-    assert!(!compare(&["--variants", longer, "dt", "--verify"]).contains("already"));
+    assert!(!compare(&["--seeds", "1", "--variants", longer, "dt", "--verify"]).contains("already"));
     let path = desk.path("all/dt/seed-1/manifest.json");
     let older =
         manifest("all/dt/seed-1").replace("\"bufferlab_version\": \"0.", "\"bufferlab_version\": \"0.0.");
     fs::write(path, older).expect("writable");
-    assert!(compare(&["--variants", longer, "dt"]).contains("1 run is there already"));
+    assert!(compare(&["--seeds", "1", "--variants", longer, "dt"]).contains("1 run is there already"));
+}
+
+#[test]
+fn a_comparison_has_five_seeds_unless_told_otherwise() {
+    let desk = Desk::with_tiny();
+    let seeds = |more: &[&str]| {
+        desk.succeed(&[&["compare", "tiny.toml", "--policies", "dt", "--out", "all"], more].concat());
+        let text = fs::read_to_string(desk.path("all/comparison.json")).expect("readable");
+        let comparison: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        comparison["seeds"].as_array().expect("a list").len()
+    };
+    assert_eq!(seeds(&[]), 5);
+    assert_eq!(seeds(&["--replace", "--seeds", "7"]), 7);
 }
 
 #[test]
@@ -134,12 +147,13 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
         "{comparison}"
     );
     assert_eq!(fs::read_dir(desk.path("mine/dt")).expect("readable").count(), 20);
-    // Finished runs are shown, so all of them count at the first look, which is the last one.
+    // Earlier seeds beyond those of a look do not count, so the first look is the last one.
     let whole = desk.files("mine/dt/seed-3");
     let wide = until("100000%");
     let said = text(&wide.stderr).clone();
     assert!(wide.status.success() && said.matches(" seeds: ").count() == 1, "{said}");
     assert!(fs::read_to_string(desk.path("mine/comparison.json")).expect("readable").contains("was reached"));
+    assert!(said.contains("not shown: cs (15), dt (15)"), "{said}");
     assert_eq!(desk.files("mine/dt/seed-3"), whole, "nothing ran again");
     let mistaken =
         desk.output(&["compare", "tiny.toml", "--policies", "dt", "--until-interval", "5%", "--out", "one"]);

@@ -223,6 +223,8 @@ fn an_interrupted_comparison_keeps_what_is_complete_and_goes_on() {
     let args = [
         "compare",
         "tiny.toml",
+        "--seeds",
+        "1",
         "--jobs",
         "1",
         "--out",

@@ -186,8 +186,21 @@ fn runs_of_the_same_scenario_join_a_comparison() {
     let desk = Desk::with_tiny();
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--out", "all"]);
     let shown = desk.terminal(&["compare", "tiny.toml", "--policies", "dt,abm", "--out", "all"]);
-    assert!(shown.contains("earlier runs of this scenario in all are shown too: cs/seed-1\n"), "{shown}");
+    let notice = "5 other runs of this scenario are in the folder, and not shown: cs (5)";
+    assert!(shown.contains(&format!("{notice}; --with-earlier shows them\n")), "{shown}");
+    assert!(shown.contains("dt (baseline)  abm\n"), "{shown}");
+    let page = || std::fs::read_to_string(desk.path("all/report.html")).expect("readable");
+    assert!(page().contains(notice) && page().contains("tiny: dt, abm compared"), "{shown}");
+    let all = ["--policies", "dt,abm", "--out", "all", "--with-earlier"];
+    let shown = desk.terminal(&[&["compare", "tiny.toml"], &all[..]].concat());
     assert!(shown.contains("dt (baseline)") && shown.contains("abm") && shown.contains("cs"), "{shown}");
+    assert!(!shown.contains("not shown") && !page().contains("Also here"), "{shown}");
+    // A report can have fewer seeds than the folder.
+    let fewer = ["--policies", "dt,cs", "--seeds", "2", "--out", "all", "--json"];
+    let shown = desk.succeed(&[&["compare", "tiny.toml"], &fewer[..]].concat());
+    let comparison: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(comparison["seeds"].as_array().map(Vec::len), Some(2));
+    desk.succeed(&["verify", "all"]);
     // With `--replace`, a different scenario replaces the first one.
     let changed = ["--policies", "dt,cs,abm", "--set", "workload.0.fan_in=2", "--out", "all", "--replace"];
     desk.succeed(&[&["compare", "tiny.toml"], &changed[..]].concat());

@@ -145,6 +145,85 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
 }
 
 #[test]
+fn a_sweep_prints_findings_and_caveats_and_its_page_opens_on_the_ranked_metric() {
+    let desk = desk();
+    let shown = desk.succeed(&[&GRID[..], &["--out", "out"]].concat());
+    let json: Value =
+        serde_json::from_slice(&desk.files("out")["sweep.json"]).expect("the sweep is there as JSON");
+    let first = json["finding"][0]["text"].as_str().expect("a sentence");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&shown).starts_with(&words(first)), "{shown}");
+    let (tables, caveats) = shown.split_once("\nBefore you trust these numbers:\n").expect("caveats");
+    let caveat = json["caveats"][0]["message"].as_str().expect("a caveat");
+    assert!(words(caveats).contains(&words(caveat)), "{shown}");
+    // The first table and the first chart have the metric of the first column of a ranked table.
+    assert!(tables.contains("\n\nincast queries: QCT mean [ms]\n  switch.buffer  dt"), "{shown}");
+    let page = std::fs::read_to_string(desk.path("out/sweep.html")).expect("written");
+    let numbers = numbers(&page);
+    let first = numbers["first"].as_u64().expect("an index") as usize;
+    assert_eq!(numbers["metrics"][first]["id"], "class.incast.qct_mean_ms");
+    let (_, charts) = page.split_once("At a glance").expect("fixed charts");
+    assert!(charts.split_once("</figcaption>").is_some_and(|(first, _)| first.contains("QCT mean")));
+}
+
+#[test]
+fn figures_of_a_sweep_show_a_metric_over_its_key_with_intervals_and_labels() {
+    let desk = desk();
+    desk.succeed(&[&GRID[..], &["--out", "out"]].concat());
+    let before = desk.files("out");
+    let paper = ["report", "out", "--figures", "--style", "paper"];
+    let labels = ["--label", "dt=Dynamic \"T\"", "--label", "switch.buffer=Buffer size (KB)"];
+    let one = ["--metric", "class.incast.qct_mean_ms", "--label", "class.incast.qct_mean_ms=QCT (ms)"];
+    let page = desk.succeed(&[&paper[..], &labels, &one].concat());
+    assert_eq!(page, "out/sweep.html\n");
+    assert!(desk.files("out") == before, "the pages are the same");
+    let mut names: Vec<_> = desk.files("figures").into_keys().collect();
+    names.sort();
+    let endings = ["csv", "pdf", "png", "svg"];
+    assert_eq!(names, endings.map(|ending| format!("class-incast-qct_mean_ms.{ending}")));
+    let table = text(&desk.files("figures")["class-incast-qct_mean_ms.csv"]);
+    let head = "series,Buffer size (KB),QCT (ms),half of the interval\n\"Dynamic \"\"T\"\"\",50,";
+    assert!(table.starts_with(head) && table.lines().count() == 5, "{table}");
+    assert!(table.lines().skip(1).all(|line| !line.ends_with(',')), "every mean has an interval: {table}");
+    let svg = text(&desk.files("figures")["class-incast-qct_mean_ms.svg"]);
+    assert!(
+        svg.contains("Dynamic") && svg.contains("class=\"whisker\"") && svg.contains("QCT (ms)"),
+        "{svg}"
+    );
+    assert!(desk.files("figures")["class-incast-qct_mean_ms.pdf"].starts_with(b"%PDF-1.4\n"));
+    // All headline metrics, where none is named.
+    desk.succeed(&["report", "out", "--figures", "all"]);
+    assert!(desk.files("all").len() > 8);
+    for mistake in [["--label", "abn=ABM"], ["--metric", "qct"]] {
+        let output = desk.output(&[&paper[..], &mistake].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            text(&output.stderr).contains(mistake[1].trim_end_matches("=ABM")),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn tables_for_documents_have_the_means_of_sweeps_and_comparisons() {
+    let desk = desk();
+    desk.succeed(&[&GRID[..], &["--out", "grid"]].concat());
+    let metric = ["--metric", "class.incast.qct_mean_ms"];
+    let table = desk.succeed(&[&["report", "grid", "--table", "markdown"], &metric[..]].concat());
+    let start =
+        "**incast queries: QCT mean [ms]**\n\n| switch.buffer | dt | abm |\n|---|--:|--:|\n| 50 KB | ";
+    assert!(table.starts_with(start) && table.lines().count() == 6, "{table}");
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,abm", "--seeds", "2", "--out", "pair"]);
+    let label = ["--label", "abm=A_BM"];
+    let table = desk.succeed(&[&["report", "pair", "--table", "latex"], &metric[..], &label].concat());
+    let start = "\\begin{tabular}{lrr}\n  \\toprule\n  Metric & dt & A\\_BM \\\\\n  \\midrule\n  incast queries: QCT mean [ms] & ";
+    assert!(table.starts_with(start) && table.contains("$\\pm$"), "{table}");
+    let wrong = desk.output(&["report", "pair", "--table", "latex", "--metric", "qct"]);
+    assert!(text(&wrong.stderr).contains("there is no metric \"qct\""), "{}", text(&wrong.stderr));
+}
+
+#[test]
 fn heat_maps_show_the_means_of_two_keys() {
     let desk = desk();
     let two_axes = ["--vary", "workload.0.request=[\"60 KB\", \"0.15 MB\"]", "--out", "out"];

@@ -67,20 +67,29 @@ fn the_short_form_means_the_same_and_may_have_blanks() {
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt,abm", "--out", "a"]);
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt , abm", "--out", "b"]);
     desk.succeed(&["compare", "tiny.toml", "--variants", "dt", "abm", "--out", "c"]);
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt", "abm", "--out", "d"]);
+    desk.succeed(&["compare", "tiny.toml", "--variants", "dt, abm", "--out", "e"]);
     let files = |folder: &str| {
         let mut files = desk.files(folder);
         files.retain(|name, _| !name.ends_with("timing.json"));
         files
     };
     assert!(files("a") == files("b"));
-    assert!(files("a") == files("c"));
+    for other in ["c", "d", "e"] {
+        assert!(files("a") == files(other), "{other}");
+    }
+    // Commas in brackets separate parameters.
+    let list = "x: dt(alpha=0.5),y: abm(alpha=[1, 0.5])";
+    desk.succeed(&["compare", "tiny.toml", "--variants", list, "--seeds", "1", "--out", "f"]);
+    assert!(desk.path("f/x/seed-1").is_dir() && desk.path("f/y/seed-1").is_dir());
 }
 
 #[test]
 fn earlier_variants_are_shown_and_a_label_keeps_its_meaning() {
     let desk = Desk::with_tiny();
     desk.succeed(&["compare", "tiny.toml", "--variants", "x: dt(alpha=0.25)", "--out", "out"]);
-    let shown = desk.succeed(&["compare", "tiny.toml", "--variants", "dt(alpha=4)", "--out", "out"]);
+    let more = ["--variants", "dt(alpha=4)", "--with-earlier", "--out", "out"];
+    let shown = desk.succeed(&[&["compare", "tiny.toml"], &more[..]].concat());
     assert!(shown.contains("dt(alpha=4) (baseline)  x"), "{shown}");
     let other = desk.output(&["compare", "tiny.toml", "--variants", "x: dt(alpha=1)", "--out", "out"]);
     assert_eq!(other.status.code(), Some(1));
