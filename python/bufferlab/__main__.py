@@ -69,9 +69,9 @@ def _add_runs(command: argparse.ArgumentParser) -> None:
     command.add_argument("--verify", action="store_true", help="check every identity after every event (slow)")
 
 
-def _add_several(command: argparse.ArgumentParser) -> None:
+def _add_several(command: argparse.ArgumentParser, seeds: int = 1) -> None:
     _add_runs(command)
-    command.add_argument("--seeds", type=int, default=1, metavar="N", help="number of seeds [default: 1]")
+    command.add_argument("--seeds", type=int, default=seeds, metavar="N", help=f"number of seeds [default: {seeds}]")
     command.add_argument("--jobs", type=int, metavar="N", help="number of runs in parallel [default: the number of cores]")
     command.add_argument("--policies", default="", metavar="NAMES", help="policies to compare before the variants, separated by commas")
     command.add_argument("--variants", nargs="+", default=[], metavar="VARIANT", help=f"variants to compare, the baseline first: {_VARIANT}")
@@ -90,7 +90,7 @@ def _add_run(command: argparse.ArgumentParser) -> None:
 
 def _add_compare(command: argparse.ArgumentParser) -> None:
     _add_scenario(command)
-    _add_several(command)
+    _add_several(command, seeds=5)
     command.add_argument("--replace", action="store_true", help="replace runs of another scenario in the folder")
 
 

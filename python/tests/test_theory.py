@@ -19,11 +19,11 @@ CASES: list[tuple[Callable[[], theory.Derivation], list[str]]] = [
     ),
     (
         lambda: theory.alpha(rate="80 Gb/s", burst="1 MB", others=[0.5, 1.0]),
-        ["alpha", "--rate", "80 Gb/s", "--burst", "1 MB", "--others", "0.5,1"],
+        ["alpha", "--burst-rate", "80 Gb/s", "--burst", "1 MB", "--others", "0.5,1"],
     ),
     (
         lambda: theory.alpha(rate=80e9, duration="50 us", buffer=2_000_000),
-        ["alpha", "--rate", "80 Gb/s", "--duration", "50 us", "--buffer", "2 MB"],
+        ["alpha", "--burst-rate", "80 Gb/s", "--duration", "50 us", "--buffer", "2 MB"],
     ),
     (lambda: theory.shares(buffer="4 MB", alpha=2.0), ["shares", "--buffer", "4 MB", "--alpha", "2"]),
     (lambda: theory.shares(share=0.25), ["shares", "--share", "0.25"]),

@@ -1,10 +1,11 @@
-//! `check`: what would run, without running it.
+//! `check`: prints the plan of a run without running it.
 
 use crate::args::CheckArgs;
 use crate::execute::{load_as, warn};
 use crate::{error, print, records};
 use bufferlab_core::{Params, QueueMinimums, ResumeBelow};
 use bufferlab_lab::{RunError, fits, format_memory};
+use bufferlab_report::format::readable;
 use bufferlab_scenario::{
     EcnSpec, HardwareSpec, InitialWindow, Scenario, SwitchSpec, TransportSpec, format_parameter, format_rate,
     format_size, format_time,
@@ -19,12 +20,12 @@ pub(crate) fn check(args: &CheckArgs) -> miette::Result<()> {
     warn(&loaded);
     let error = |why| error::run(args.scenario.file(), &why);
     fits(&loaded.scenario).map_err(error)?;
-    // Building the network finds what only shows when policies meet switches.
+    // Some mistakes appear only when policies meet switches, so the network is built.
     let simulation = Simulation::new(&loaded.scenario).map_err(|why| error(RunError::Simulation(why)))?;
     if args.json {
         return records::check(&loaded, simulation.needs_one_thread(&loaded.scenario));
     }
-    if args.resolved { print(&loaded.resolved) } else { print(&summary(&loaded.scenario)) }
+    if args.resolved { print(&loaded.resolved) } else { print(&readable(&summary(&loaded.scenario))) }
 }
 
 fn summary(scenario: &Scenario) -> String {
@@ -63,7 +64,7 @@ fn summary(scenario: &Scenario) -> String {
     text
 }
 
-/// What a run takes before its first packet, and what most of it is.
+/// Memory of a run before its first packet, and the largest part of it.
 fn memory_line(scenario: &Scenario) -> String {
     let estimate = MemoryEstimate::new(scenario);
     let most = estimate.parts().first().map_or("", |part| part.what);
@@ -107,7 +108,7 @@ fn transport_line(transport: &TransportSpec) -> String {
     )
 }
 
-/// The priorities of a transport's packets, where switches tell several apart.
+/// Priorities of a transport's packets, if a switch has several queues per port.
 fn priorities(scenario: &Scenario, transport: &TransportSpec) -> String {
     if scenario.switches.iter().all(|switch| switch.queues_per_port == 1) {
         return String::new();
@@ -133,7 +134,7 @@ fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Switches that are alike, in one line.
+/// One line per group of equal switches.
 fn switch_lines(scenario: &Scenario) -> Vec<String> {
     let mut groups: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     let all_rates = scenario.topology.all_port_rates();
@@ -175,7 +176,8 @@ fn switch_lines(scenario: &Scenario) -> Vec<String> {
     groups.iter().map(line).collect()
 }
 
-/// A marking rule with the parameters that were chosen: `ECN step (threshold = 91 KB)`.
+/// A marking rule with the parameters that differ from their defaults: `ECN step (threshold = 91
+/// KB)`.
 fn marking(spec: &EcnSpec) -> String {
     let mut chosen = chosen(&spec.params);
     if let Some(priorities) = &spec.priorities {
@@ -194,7 +196,7 @@ fn in_brackets(list: Vec<String>) -> String {
     if list.is_empty() { String::new() } else { format!(" ({})", list.join(", ")) }
 }
 
-/// The priorities that are paused and not dropped.
+/// The lossless priorities, and the ports on which they are lossless.
 fn lossless(spec: &SwitchSpec) -> String {
     spec.pfc.as_ref().map_or_else(String::new, |pfc| {
         let priorities: Vec<_> = pfc.priorities.iter().map(ToString::to_string).collect();
@@ -204,7 +206,7 @@ fn lossless(spec: &SwitchSpec) -> String {
     })
 }
 
-/// What the switch does otherwise than the ideal one.
+/// The features of real hardware that this switch has.
 fn hardware(spec: &HardwareSpec) -> String {
     let HardwareSpec { slices, cut_through_bytes, device_queue, switch } = spec;
     let accounting = switch.accounting;

@@ -1,4 +1,4 @@
-//! Errors of the libraries as the command line shows them: message and advice.
+//! Errors of the libraries as the command line shows them: a message and a hint.
 
 use bufferlab_lab::{PlanError, RunError};
 use bufferlab_report::ReportError;
@@ -8,7 +8,7 @@ use bufferlab_sim::SimError;
 use miette::{Report, miette};
 use std::path::Path;
 
-/// An experiment is not begun; what is wrong with its scenario is drawn with its place.
+/// Error of a plan; a mistake in a scenario is shown with its place in the file.
 pub(crate) fn plan(error: PlanError) -> Report {
     match error {
         PlanError::Scenario(error) => error.into(),
@@ -19,7 +19,7 @@ pub(crate) fn plan(error: PlanError) -> Report {
     }
 }
 
-/// A plan or a part of it that others still refer to.
+/// Error of a plan that other code still refers to.
 pub(crate) fn plan_part(error: &PlanError) -> Report {
     match error {
         PlanError::Scenario(error) => error.clone().into(),
@@ -30,19 +30,19 @@ pub(crate) fn plan_part(error: &PlanError) -> Report {
     }
 }
 
-/// A folder of results cannot be written.
+/// Error of a folder of results.
 pub(crate) fn results(error: ResultsError) -> Report {
     let hint = error.hint();
     miette!(help = hint, "{error}")
 }
 
-/// A report cannot be made.
+/// Error of a report.
 pub(crate) fn report(error: ReportError) -> Report {
     let hint = error.hint();
     miette!(help = hint, "{error}")
 }
 
-/// A reproduction failed; what is wrong with an experiment is drawn with its place.
+/// Error of a reproduction; a mistake in an experiment is shown with its place in the file.
 pub(crate) fn reproduce(error: ReproduceError) -> Report {
     match error {
         ReproduceError::Experiment(error) => error.into(),
@@ -50,7 +50,7 @@ pub(crate) fn reproduce(error: ReproduceError) -> Report {
     }
 }
 
-/// A run failed.
+/// Error of a run.
 pub(crate) fn run(scenario: &Path, error: &RunError) -> Report {
     match error {
         RunError::Simulation(_) => miette!(help = error.hint(), "{}: {error}", scenario.display()),
@@ -58,7 +58,7 @@ pub(crate) fn run(scenario: &Path, error: &RunError) -> Report {
     }
 }
 
-/// The same, of a simulation that writes no results.
+/// Error of a simulation that writes no results.
 pub(crate) fn simulation(scenario: &Path, error: SimError) -> Report {
     run(scenario, &RunError::Simulation(error))
 }

@@ -1,14 +1,17 @@
 //! `run`, `compare` and `report`: from a scenario to folders of results.
 
-use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs, Style};
+use crate::args::{CompareArgs, ExecutionArgs, ReportArgs, RunArgs, ScenarioArgs};
 use crate::progress::Board;
 use crate::{error, inform, interrupt, print, say, say_report};
-use bufferlab_lab::{Destination, Execution, Job, Load, Plan, plan_compare, plan_run};
-use bufferlab_report::{Change, FigureStyle, Look, Report, Stopping, steady_from, steady_text};
+use bufferlab_lab::{
+    Destination, Execution, FigureRequest, Job, Load, Plan, SWEEP_HTML, SweepPlan, plan_compare, plan_run,
+};
+use bufferlab_report::{Change, FIGURE_FILES, Look, Report, Stopping, steady_from, steady_text};
 use bufferlab_results::{Claim, Group, RunCaveat, RunResult, remove_leftovers};
 use bufferlab_scenario::{Changes, Loaded, Scenario, Variant, load_changed};
 use bufferlab_sim::Simulation;
 use miette::miette;
+use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -19,20 +22,20 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let variant = args.variant.as_ref();
     let first = load_as(&args.scenario, variant)?;
     warn(&first);
-    let seeds = if args.execution.seeds.get() == 1 { "" } else { "-seeds" };
+    let seeds = if args.execution.seeds().get() == 1 { "" } else { "-seeds" };
     let ending = variant.map_or(String::new(), |variant| format!("-{}", variant.folder())) + seeds;
     let out = out(&args.execution, &first.scenario, &ending);
     let to = Destination { out: &out, replace: args.replace };
-    // The folder of a single run is replaced as a whole, which only one can do at a time; several
-    // are claimed together.
-    let single = args.execution.seeds.get() == 1;
+    // A single run claims its folder when it replaces it; several runs claim their common folder
+    // here.
+    let single = args.execution.seeds().get() == 1;
     let _claim = if single { None } else { Some(Claim::folder(&out).map_err(error::results)?) };
     let load = loader(&args.scenario)?;
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
-    let mut plan = plan_run(&load, args.execution.seeds, to).map_err(error::plan)?;
-    // Whoever repeats a single run wants to see it run.
+    let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
+    // A single run is never reused: users repeat it to see it run.
     let finished = if single { 0 } else { go_on(&mut plan, &args.execution) };
-    carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
+    carry_out(args.scenario.file(), &out, (&plan, &[]), finished, &args.execution)
 }
 
 /// `compare`.
@@ -46,19 +49,26 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
     if let Some(half_width) = args.until_interval {
         return compare_until(args, &first, half_width, to);
     }
-    let mut plan = plan_compare(&*load, &args.choices(), args.execution.seeds, to).map_err(error::plan)?;
+    let mut plan = plan_compare(&*load, &args.choices(), args.seeds(), to).map_err(error::plan)?;
     warn_of_variants(&first, &plan);
     for (policy, why) in &plan.left_out {
         say(&format!("left out: {policy}: {why}"));
     }
     say_what_is_refused(&plan);
     let finished = go_on(&mut plan, &args.execution);
-    carry_out(args.scenario.file(), &out, &plan, finished, &args.execution)
+    let hidden = take_hidden(args, &mut plan);
+    carry_out(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
-/// Takes out the runs that are there already, and says how many.
+/// Removes the earlier runs from the plan that the report leaves out: all of them, unless the user
+/// wants to see them.
+fn take_hidden(args: &CompareArgs, plan: &mut Plan) -> Vec<PathBuf> {
+    if args.with_earlier { Vec::new() } else { std::mem::take(&mut plan.kept) }
+}
+
+/// Removes finished runs from the plan, and returns their number.
 pub(crate) fn go_on(plan: &mut Plan, how: &ExecutionArgs) -> usize {
-    // Only a run checks its invariants.
+    // Invariants are checked during a run only.
     let finished = if how.verify { 0 } else { plan.go_on() };
     if finished > 0 {
         inform(&format!("{} there already", counted(finished)));
@@ -66,7 +76,7 @@ pub(crate) fn go_on(plan: &mut Plan, how: &ExecutionArgs) -> usize {
     finished
 }
 
-/// `compare --until-interval`: more and more seeds, until the intervals are narrow.
+/// `compare --until-interval`: adds seeds until the intervals are narrow.
 fn compare_until(
     args: &CompareArgs,
     first: &Loaded,
@@ -75,8 +85,8 @@ fn compare_until(
 ) -> miette::Result<()> {
     const MOST: u32 = 160;
     let load = loader(&args.scenario)?;
-    let (asked, out) = (args.execution.seeds.get(), to.out);
-    let most = if asked == 1 { MOST } else { asked };
+    let out = to.out;
+    let most = args.execution.seeds.map_or(MOST, NonZero::get);
     let stopping = Stopping { half_width, most, metric: args.metric.clone() };
     for (number, seeds) in stopping.looks().into_iter().enumerate() {
         let seeds = NonZero::new(seeds).expect("there is at least one");
@@ -86,12 +96,13 @@ fn compare_until(
             say_what_is_refused(&plan);
         }
         let finished = if args.execution.verify && number == 0 { 0 } else { plan.go_on() };
+        let hidden = take_hidden(args, &mut plan);
         let failures = do_all(args.scenario.file(), out, &plan, finished, &args.execution)?;
         if !failures.is_empty() {
-            finish(out, &plan.policies, args.execution.json)?;
+            finish(out, (&plan.policies, &hidden), args.execution.json)?;
             return failed(&plan, &failures);
         }
-        let report = Report::load(out, &plan.policies).map_err(error::report)?;
+        let report = Report::load_without(out, &plan.policies, &hidden).map_err(error::report)?;
         let look = stopping.look(&report.comparison).map_err(|why| miette!("--until-interval: {why}"))?;
         inform(&in_words(&look));
         if look.is_enough || seeds.get() == most {
@@ -99,7 +110,7 @@ fn compare_until(
                 Group::read(out).map_err(error::results)?.unwrap_or_else(|| Group::new(Vec::new()));
             group.caveats.push(chosen_seeds(&stopping, &look));
             group.write(out).map_err(error::results)?;
-            return finish(out, &plan.policies, args.execution.json);
+            return finish(out, (&plan.policies, &hidden), args.execution.json);
         }
     }
     unreachable!("the last look ends it")
@@ -112,7 +123,7 @@ fn in_words(look: &Look) -> String {
     format!("{} seeds: {} against the baseline: {}", look.seeds, look.metric, changes.join(", "))
 }
 
-/// Readers of the report must know how many seeds there are, and why.
+/// Caveat for readers of the report: the number of seeds, and the rule that chose it.
 fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     let looks: Vec<String> = stopping.looks().iter().map(u32::to_string).collect();
     let wanted = 100.0 * stopping.half_width;
@@ -120,8 +131,8 @@ fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     RunCaveat {
         id: "seeds-by-interval".to_owned(),
         message: format!(
-            "Seeds were added until half of the interval was at most {wanted} % of the baseline's mean, which {end}: {}. These intervals hold together with 95 % over all looks \
-             (at {} seeds); those below are of 95 % each and do not know of the looks.",
+            "Seeds were added until half of the interval was at most {wanted} % of the baseline's mean, which {end}: {}. Together these intervals have 95 % over all looks (at {} seeds). \
+             Those below have 95 % each and ignore the looks.",
             in_words(look),
             looks.join(", ")
         ),
@@ -129,25 +140,26 @@ fn chosen_seeds(stopping: &Stopping, look: &Look) -> RunCaveat {
     }
 }
 
-/// So many runs, with their verb.
+/// A number of runs with its verb: "2 runs are".
 pub(crate) fn counted(runs: usize) -> String {
     if runs == 1 { "1 run is".to_owned() } else { format!("{runs} runs are") }
 }
 
-/// Does what is planned beside what is `finished`, and reports it.
+/// Executes the planned runs, and reports them with the `finished` runs and without the `hidden`
+/// ones.
 fn carry_out(
     scenario: &Path,
     out: &Path,
-    plan: &Plan,
+    (plan, hidden): (&Plan, &[PathBuf]),
     finished: usize,
     how: &ExecutionArgs,
 ) -> miette::Result<()> {
     let failures = do_all(scenario, out, plan, finished, how)?;
-    finish(out, &plan.policies, how.json)?;
+    finish(out, (&plan.policies, hidden), how.json)?;
     failed(plan, &failures)
 }
 
-/// Shows why variants cannot run, before the others do.
+/// Shows why variants cannot run, before the other variants run.
 pub(crate) fn say_what_is_refused(plan: &Plan) {
     for (label, why) in &plan.failed {
         let report = error::plan_part(why).wrap_err(format!("\"{label}\" cannot run; the others do"));
@@ -155,7 +167,8 @@ pub(crate) fn say_what_is_refused(plan: &Plan) {
     }
 }
 
-/// Names what has no result, of a comparison whose other runs are complete.
+/// Returns an error that names runs without a result, after the other runs of a comparison are
+/// complete.
 pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
     let refused = plan.failed.iter().map(|(label, why)| format!("{label}: {why}"));
     let all: Vec<String> = refused.chain(failures.iter().cloned()).collect();
@@ -163,12 +176,12 @@ pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
         return Ok(());
     }
     let help =
-        "the others are complete; mend the cause and repeat the command: only what is missing will run";
+        "the other runs are complete; fix the cause and repeat the command, which runs only the missing ones";
     Err(miette!(help = help, "without a result:\n{}", all.join("\n")))
 }
 
-/// Does what is planned, without a report; answers which runs have failed, and why. One alone fails
-/// the command.
+/// Executes the planned runs without a report, and returns the failed runs with their causes. A
+/// failure without any other result fails the command.
 pub(crate) fn do_all(
     scenario: &Path,
     out: &Path,
@@ -212,27 +225,79 @@ pub(crate) fn do_all(
 
 /// `report`.
 pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
+    if let Some(sweep) = SweepPlan::reopen(&args.dir).map_err(error::plan)? {
+        return report_sweep(&sweep, args);
+    }
+    if !args.metrics.is_empty() && args.table.is_none() {
+        let help = "the figures of a run or a comparison are completion times: leave out --metric";
+        return Err(miette!(help = help, "{} is no sweep", args.dir.display()));
+    }
     let mut report = Report::load(&args.dir, &[]).map_err(error::report)?;
     if args.steady {
         return without_beginning(report, args.json);
     }
     bufferlab_view::embed(&mut report).map_err(error::results)?;
     let written = report.write().map_err(error::report)?;
+    let names = [report.comparison.policies.clone(), report.shown_labels()].concat();
+    check_labels(&args.labels, &names)?;
     if let Some(folder) = &args.figures {
-        let style = match args.style {
-            Style::Screen => FigureStyle::Screen,
-            Style::Paper => FigureStyle::Paper,
-        };
-        let figures = report.write_figures(folder, style).map_err(error::report)?;
-        inform(&match figures.len() / 3 {
-            0 => format!("no figure in {}: no flow outlived its run", folder.display()),
-            count => format!("{count} figures in {}, each as SVG, PNG and CSV", folder.display()),
-        });
+        let figures = report.write_figures(folder, args.style.of_figures(), &args.labels);
+        say_figures(figures.map_err(error::report)?.len(), folder, "no flow outlived its run");
+    }
+    if let Some(table) = args.table {
+        let text = report.document_table(table.format(), &args.metrics, &args.labels);
+        let help = "the column `metric` of comparison.csv has the names";
+        return print(&text.map_err(|name| miette!(help = help, "there is no metric \"{name}\""))?);
     }
     if args.json {
         return print(&report.json().map_err(error::report)?);
     }
     print(&format!("{}\n", written[0].display()))
+}
+
+/// `report` of a sweep's folder.
+fn report_sweep(sweep: &SweepPlan, args: &ReportArgs) -> miette::Result<()> {
+    if args.steady {
+        let help = "give the folder of one of its points";
+        return Err(miette!(help = help, "{} is a sweep: --steady is of runs", args.dir.display()));
+    }
+    let outcome = sweep.finish().map_err(error::plan)?;
+    if let Some(folder) = &args.figures {
+        let (metrics, labels) = (args.metrics.clone(), args.labels.clone());
+        let wanted = FigureRequest { style: args.style.of_figures(), metrics, labels };
+        let figures = sweep.write_figures(folder, &wanted).map_err(error::plan)?;
+        say_figures(figures.len(), folder, "no metric has two points that differ from zero");
+    }
+    if let Some(table) = args.table {
+        let tables = sweep.document_tables(table.format(), &args.metrics, &args.labels);
+        return print(&tables.map_err(error::plan)?);
+    }
+    if args.json {
+        return print(&outcome.json);
+    }
+    print(&format!("{}\n", sweep.out().join(SWEEP_HTML).display()))
+}
+
+/// Refuses labels of policies that the results do not have.
+fn check_labels(labels: &[(String, String)], policies: &[String]) -> miette::Result<()> {
+    match labels.iter().find(|(name, _)| !policies.contains(name)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let known: BTreeSet<&str> = policies.iter().map(String::as_str).collect();
+            let known: Vec<&str> = known.into_iter().collect();
+            let help = format!("the policies are {}", known.join(", "));
+            Err(miette!(help = help, "no policy of the results is called \"{name}\""))
+        }
+    }
+}
+
+/// Says where figures are, or why there is none.
+fn say_figures(files: usize, folder: &Path, why_none: &str) {
+    inform(&match files / FIGURE_FILES.len() {
+        0 => format!("no figure in {}: {why_none}", folder.display()),
+        1 => format!("1 figure in {}, as SVG, PDF, PNG and CSV", folder.display()),
+        count => format!("{count} figures in {}, each as SVG, PDF, PNG and CSV", folder.display()),
+    });
 }
 
 /// `report --steady`.
@@ -253,7 +318,7 @@ fn without_beginning(report: Report, as_json: bool) -> miette::Result<()> {
     print(&steady.text())
 }
 
-/// The folder of the results: what the user says, or `results/`, the scenario's name and `ending`.
+/// The folder of the results: `--out`, or `results/`, the scenario's name and `ending`.
 pub(crate) fn out(args: &ExecutionArgs, scenario: &Scenario, ending: &str) -> PathBuf {
     let default = || Path::new("results").join(format!("{}{ending}", scenario.name));
     args.out.clone().unwrap_or_else(default)
@@ -264,12 +329,13 @@ pub(crate) fn load(args: &ScenarioArgs) -> miette::Result<Loaded> {
     load_as(args, None)
 }
 
-/// The same, then as a variant.
+/// Loads the scenario with the overrides of the command line, then with a variant.
 pub(crate) fn load_as(args: &ScenarioArgs, variant: Option<&Variant>) -> miette::Result<Loaded> {
     Ok(loader(args)?(variant, &[])?)
 }
 
-/// The same as the planners take it: overrides of the command line, a variant, then more overrides.
+/// A loader as the planners take it. It applies the overrides of the command line, a variant, then
+/// more overrides.
 pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     let text = if args.is_stdin() { Some(standard_input()?) } else { None };
     Ok(Box::new(move |variant, then| {
@@ -278,7 +344,7 @@ pub(crate) fn loader(args: &ScenarioArgs) -> miette::Result<Box<Load<'_>>> {
     }))
 }
 
-/// Standard input as a whole, which can be read only once.
+/// All of standard input. It can be read once, so its text is kept.
 fn standard_input() -> miette::Result<&'static str> {
     static TEXT: OnceLock<String> = OnceLock::new();
     if let Some(text) = TEXT.get() {
@@ -291,14 +357,14 @@ fn standard_input() -> miette::Result<&'static str> {
     Ok(TEXT.get_or_init(|| text))
 }
 
-/// Shows what to check before trusting the numbers.
+/// Shows the warnings of a scenario.
 pub(crate) fn warn(loaded: &Loaded) {
     for warning in &loaded.warnings {
         say_report(&miette::Report::new(warning.clone()));
     }
 }
 
-/// The same of variants, as far as the scenario itself does not give cause: once each.
+/// Shows each warning of the variants once, except for warnings of the scenario itself.
 fn warn_of_variants(first: &Loaded, plan: &Plan) {
     let mut said: Vec<_> = first.warnings.iter().map(ToString::to_string).collect();
     for job in plan.jobs.iter().filter(|job| job.loaded.variant.is_some()) {
@@ -311,7 +377,7 @@ fn warn_of_variants(first: &Loaded, plan: &Plan) {
     }
 }
 
-/// Does all jobs, several at a time, until Ctrl-C; returns the outcome of each, in their order.
+/// Executes all jobs, several at a time, until Ctrl-C; returns the outcome of each, in their order.
 pub(crate) fn execute_each(
     scenario: &Path,
     jobs: &[Job],
@@ -327,7 +393,7 @@ pub(crate) fn execute_each(
     Ok(results.map_err(of)?.into_iter().map(|result| result.map(|_| ()).map_err(of)).collect())
 }
 
-/// Somebody who asks for several threads per run hears of runs that get one.
+/// Explains why runs get one thread although `--threads` asks for several.
 fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
     if args.threads.is_none_or(|threads| threads.get() == 1) {
         return;
@@ -346,22 +412,25 @@ fn say_what_needs_one_thread(jobs: &[Job], args: &ExecutionArgs) {
     }
 }
 
-/// Writes the report and prints the summary.
-fn finish(out: &Path, order: &[String], as_json: bool) -> miette::Result<()> {
-    let mut report = Report::load(out, order).map_err(error::report)?;
+/// Writes the report without the `hidden` runs, and prints the summary.
+fn finish(out: &Path, (order, hidden): (&[String], &[PathBuf]), as_json: bool) -> miette::Result<()> {
+    let mut report = Report::load_without(out, order, hidden).map_err(error::report)?;
     bufferlab_view::embed(&mut report).map_err(error::results)?;
     let written = report.write().map_err(error::report)?;
     print(&if as_json { report.json().map_err(error::report)? } else { report.text() })?;
+    if let Some(others) = report.others_text() {
+        say(&format!("{others}; --with-earlier shows them"));
+    }
     clear_away(out);
     inform(&format!("results in {}, report in {}", out.display(), written[0].display()));
     Ok(())
 }
 
-/// Removes what killed commands have left in a folder of results, and says so.
+/// Removes leftovers of killed commands from a folder of results, and reports their number.
 pub(crate) fn clear_away(out: &Path) {
     match remove_leftovers(out) {
         0 => {}
-        1 => inform("1 unfinished run of a command that was killed is cleared away"),
-        runs => inform(&format!("{runs} unfinished runs of commands that were killed are cleared away")),
+        1 => inform("removed 1 unfinished run of a killed command"),
+        runs => inform(&format!("removed {runs} unfinished runs of killed commands")),
     }
 }

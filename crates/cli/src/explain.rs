@@ -1,4 +1,5 @@
-//! `explain`: why a packet was dropped, marked or evicted. Runs the scenario up to the event.
+//! `explain`: explains why a packet was dropped, marked or evicted. Runs the scenario up to the
+//! event.
 
 use crate::args::{ExplainArgs, ScenarioArgs};
 use crate::execute::{load_as, warn};
@@ -40,14 +41,15 @@ pub(crate) fn explain(args: &ExplainArgs) -> miette::Result<()> {
     print(&records.iter().map(explanation_text).collect::<Vec<_>>().join("\n"))
 }
 
-/// The scenario as far as memory is concerned: every policy watches.
+/// The scenario for the estimate of memory, in which every policy has a shadow.
 fn watched(scenario: &Scenario) -> Scenario {
     let mut watched = scenario.clone();
     watched.output.explain_losses = Some(1);
     watched
 }
 
-/// A folder of results is explained by the scenario in it: the same seed brings the same packets.
+/// The scenario of a folder of results, whose seed repeats the same packets; any other scenario as
+/// it is.
 fn scenario_of(args: &ScenarioArgs) -> miette::Result<ScenarioArgs> {
     let inside = args.file().join(SCENARIO_FILE);
     if args.is_stdin() || !inside.is_file() {

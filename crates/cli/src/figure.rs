@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// `theory figure`.
 #[derive(Debug, Args)]
 pub(crate) struct FigureArgs {
-    /// Which one; all of them are listed if none is named
+    /// Figure to compute [default: list all figures]
     #[arg(value_parser = names())]
     name: Option<String>,
     /// Write a page with the charts instead of printing the points

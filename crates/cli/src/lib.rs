@@ -1,11 +1,11 @@
 //! The command line: run an experiment, compare policies, check a scenario, read results.
 //!
-//! stdout carries data, stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the
+//! stdout carries data; stderr carries progress, warnings and errors. Exit codes: 0 done; 1 the
 //! command failed (a bad scenario, a folder that cannot be written, a broken identity); 2 the
-//! command line itself was wrong; 130 it was interrupted (Ctrl-C).
+//! command line is wrong; 130 the command was interrupted (Ctrl-C).
 //!
-//! The program `bufferlab` is nothing but [`main()`]. A program that brings along schemes of its
-//! own registers them and calls it, too; then every command knows them:
+//! The program `bufferlab` only calls [`main()`]. A program with custom schemes registers them
+//! first and then calls [`main()`]; every command knows them:
 //!
 //! ```no_run
 //! # mod own_policy { pub fn register() -> Result<(), std::fmt::Error> { Ok(()) } }
@@ -20,6 +20,7 @@
 mod args;
 mod check;
 mod error;
+mod examples;
 mod execute;
 mod explain;
 mod figure;
@@ -60,12 +61,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
-/// Reads the arguments of this process, does what they say, and answers the exit code.
+/// Reads the arguments of this process, executes the command, and returns the exit code.
 ///
-/// What belongs to the names that they may hold (policies, marking rules, congestion controls,
-/// workloads) is registered before. Call it once, at the end of a program's `main`: it takes over
-/// stdout, stderr and Ctrl-C, and where the arguments are wrong or ask for help it ends the
-/// process.
+/// Register custom entries (policies, marking rules, congestion controls, workloads) before this
+/// call. Call this function once, at the end of a program's `main`. The function takes over stdout,
+/// stderr and Ctrl-C. If the arguments are wrong or ask for help, it ends the process.
 #[must_use]
 pub fn main() -> ExitCode {
     let args = Args::try_parse().unwrap_or_else(|error| refuse(&error));
@@ -75,8 +75,8 @@ pub fn main() -> ExitCode {
         Colour::Never => ColorChoice::Never.write_global(),
         Colour::Auto => {}
     }
-    // The rule of `--help`, too: a terminal that can, unless NO_COLOR, CLICOLOR or TERM=dumb speak
-    // against it.
+    // `--help` follows the same rule: colours on a capable terminal, unless NO_COLOR, CLICOLOR or
+    // TERM=dumb forbids them.
     install_error_style(AutoStream::choice(&io::stderr()) != ColorChoice::Never);
     if bufferlab_scenario::has_own_entries() {
         bufferlab_lab::set_own_code(built());
@@ -93,18 +93,19 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the arguments, or what they ask for, and ends.
+/// Prints the mistake in the arguments, or the help they ask for, and ends the process.
 fn refuse(error: &clap::Error) -> ! {
     let plain = error.render().to_string();
     if matches!(printable(&plain), Cow::Borrowed(_)) {
         error.exit();
     }
-    // An argument that is quoted, such as the name of a file, would steer the terminal.
+    // A quoted argument, such as the name of a file, could steer the terminal.
     say(plain.trim_end());
     std::process::exit(error.exit_code());
 }
 
-/// When this program was built, by its file; without one, now: then nothing is from after that.
+/// Build time of this program, from its file. Without a file, the current time, so that no result
+/// is newer than the program.
 fn built() -> SystemTime {
     let file = std::env::current_exe().and_then(fs::metadata);
     file.and_then(|file| file.modified()).unwrap_or_else(|_| SystemTime::now())
@@ -136,7 +137,7 @@ fn dispatch(args: Args) -> miette::Result<()> {
 }
 
 /// Writes data to stdout: text or JSON, in which nothing of an input steers a terminal. A reader
-/// that has gone (`| head`) is no error.
+/// that has ended (`| head`) is no error.
 fn print(text: &str) -> miette::Result<()> {
     match io::stdout().write_all(printable(text).as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -146,11 +147,11 @@ fn print(text: &str) -> miette::Result<()> {
     }
 }
 
-/// Whether only what is wrong or doubtful is said.
+/// Whether `--quiet` was given.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Writes a line to stderr that nobody needs to act upon: progress, where results are. `--quiet`
-/// leaves it out.
+/// Writes a line to stderr that needs no action: progress, or the place of results. `--quiet` hides
+/// it.
 fn inform(text: &str) {
     if !is_quiet() {
         say(text);
@@ -162,18 +163,18 @@ fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Writes a line to stderr: a warning. It does not matter if it cannot be written.
+/// Writes a line to stderr, such as a warning. A failure to write is ignored.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));
 }
 
-/// Writes an error to stderr as it is drawn, with its colours.
+/// Writes an error to stderr, with its excerpt and its colours.
 fn say_report(report: &miette::Report) {
     let _ = writeln!(io::stderr(), "{}", format!("{report:?}").trim_end());
 }
 
-/// Errors are drawn with their place in the file; without colour or a terminal, in plain characters
-/// of fixed width.
+/// Shows errors with their place in the file. Without colour or a terminal, they are plain
+/// characters of a fixed width.
 fn install_error_style(colour: bool) {
     let style = move || {
         let options = miette::MietteHandlerOpts::new().color(colour).unicode(true);

@@ -3,7 +3,7 @@
 use bufferlab_params::Limit;
 use std::fmt::Write;
 
-/// Every limit, by what input it is about.
+/// Every limit, grouped by kind of input.
 #[must_use]
 pub fn limits() -> [(&'static str, Vec<Limit>); 7] {
     [
@@ -49,27 +49,27 @@ const BEGIN: &str = "\
 
 <!-- generated from the declarations in the crates: cargo xtask generate cli -->
 
-Input that could multiply into more than a machine holds is refused before memory is gone. The error names the limit and
-what asked for more.
+Commands refuse input that could exhaust the memory before they allocate it. The error names the
+limit and the input above it.
 
 ## Memory
 
-`bufferlab check` shows the memory that a run takes before its first packet: queues, routes, tables of flows, lists. The
-estimate is at least what is taken and at most 2.5 times as much. A run is refused when the estimate and 64 MB exceed the
-least of these:
+`bufferlab check` shows the memory that a run takes before its first packet: queues, routes, tables
+of flows, lists. The estimate is between the true size and 2.5 times that size. A run is refused if
+the estimate and 64 MB exceed the least of these:
 
-* what the system has available (`MemAvailable` in `/proc/meminfo`),
-* what the control group of the process has left (cgroup v2),
-* what `ulimit -v` leaves.
+* available memory of the system (`MemAvailable` in `/proc/meminfo`),
+* memory that the control group of the process has left (cgroup v2),
+* address space below `ulimit -v`.
 
-`--memory-limit 64GB` replaces all of them. A run that does not fit fails alone: the others of its command run. Several
-runs at a time, or several threads of one run, become fewer where memory holds fewer.
+`--memory-limit 64GB` replaces all of them. A run that does not fit fails alone; the other runs of
+its command continue. If memory is short, fewer runs, or fewer threads of a run, execute at a time.
 
-The bound is that of the machine because a fixed one would refuse on a server what a laptop cannot run. The fixed limits
-below hold on every machine.
+The bound depends on the machine: a fixed one for a laptop would refuse runs that a server can
+execute. The fixed limits below apply to every machine.
 ";
 
-/// A number with its thousands apart: "10,000".
+/// Writes a number with separators: "10,000".
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

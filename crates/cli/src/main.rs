@@ -1,4 +1,4 @@
-//! `bufferlab`, with what it has built in.
+//! The program `bufferlab`, with the built-in schemes only.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `policy list` and `policy show`: the registry in words.
+//! `policy list` and `policy show`: descriptions of the registered policies.
 
 use crate::print;
 use bufferlab_core::{ParamInfo, PolicyInfo, policies};
@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// The policies for programs. `format_version` grows when a field changes its meaning or goes; new
-/// fields may come without.
+/// JSON of the policies. `format_version` grows when a field changes its meaning or is removed; new
+/// fields may appear without a new version.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab policies")]
 struct PoliciesFile {
@@ -17,41 +17,41 @@ struct PoliciesFile {
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// In the order of `policy list`.
+    /// Policies in the order of `policy list`.
     policies: Vec<PolicyRecord>,
 }
 
 /// A policy.
 #[derive(Serialize, JsonSchema)]
 struct PolicyRecord {
-    /// As scenarios name it.
+    /// Name in scenarios.
     name: &'static str,
-    /// Other names.
+    /// Alternative names.
     aliases: &'static [&'static str],
-    /// In words.
+    /// Full name.
     title: &'static str,
-    /// What it does.
+    /// Behaviour in one sentence.
     summary: &'static str,
-    /// Where it is from.
+    /// Paper or other source.
     source: &'static str,
     /// Work per decision.
     cost: &'static str,
-    /// What can be set.
+    /// Parameters of the policy.
     parameters: Vec<ParameterRecord>,
 }
 
 /// A parameter.
 #[derive(Serialize, JsonSchema)]
 struct ParameterRecord {
-    /// Its key.
+    /// Key in a scenario.
     name: &'static str,
-    /// The values that it takes, in words.
+    /// Accepted values, in words.
     expected: String,
-    /// As a scenario writes it.
+    /// Default in the notation of scenarios.
     default: String,
-    /// The default in profile `artifact`, where it is another one.
+    /// Default in profile `artifact`, if it differs.
     artifact_default: Option<String>,
-    /// What it means.
+    /// Meaning of the parameter.
     meaning: String,
 }
 
@@ -76,7 +76,7 @@ impl PolicyRecord {
     }
 }
 
-/// The schema of what `--json` prints.
+/// Schema of the `--json` output.
 pub(crate) fn schema() -> Schema {
     schema_for!(PoliciesFile)
 }
@@ -111,7 +111,7 @@ pub(crate) fn show(info: &PolicyInfo, as_json: bool) -> miette::Result<()> {
     print(&format!("{}{}", describe(info), in_hardware(&circuits)))
 }
 
-/// The circuits of a policy, with what they cost; nothing, if there are none.
+/// The circuits of a policy with their costs; empty if there are none.
 fn in_hardware(circuits: &[Circuit]) -> String {
     let mut text = String::new();
     for circuit in circuits {

@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 const UNITS: u64 = 10_000;
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// What is known of all runs.
+/// Progress of all runs.
 #[derive(Debug)]
 struct State {
-    /// By run: part done in `UNITS`, and packet-hops.
+    /// For each run: the finished part in `UNITS`, and its packet-hops.
     runs: Vec<(u64, u64)>,
     last_line: Instant,
 }
 
-/// Shown while runs go on.
+/// Progress display of several runs.
 #[derive(Debug)]
 pub(crate) struct Board {
     bar: ProgressBar,
@@ -29,7 +29,7 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// For `runs` runs.
+    /// Creates a display for `runs` runs.
     pub(crate) fn new(runs: usize) -> Self {
         let target =
             if is_quiet() { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(4) };
@@ -61,7 +61,7 @@ impl Board {
         self.bar.set_position(done);
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
@@ -70,8 +70,8 @@ impl Board {
 impl Watcher for Board {
     fn update(&self, index: usize, progress: &Progress) {
         let done = (progress.now.0 as f64 / progress.duration.0.max(1) as f64).min(1.0);
-        // What follows the arrival phase is short as a rule, and its length is unknown: it is the
-        // last percent.
+        // The time after the arrival phase is usually short and its length unknown, so it counts as
+        // the last percent.
         self.set(index, (done * 0.99 * UNITS as f64) as u64, progress.packet_hops);
     }
 
@@ -84,7 +84,7 @@ impl Watcher for Board {
     }
 }
 
-/// A duration in seconds, in words.
+/// Formats a duration in seconds for people.
 pub(crate) fn seconds(value: f64) -> String {
     match value {
         v if v.is_nan() => "?".to_owned(),

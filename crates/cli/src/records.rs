@@ -1,7 +1,7 @@
-//! What commands print for programs: `--json`, and the schemas of it.
+//! JSON output of the commands (`--json`), and its schemas.
 //!
-//! Every file says its `format` and `format_version`, which grows when a field changes its meaning
-//! or goes; new fields may come without.
+//! Every file has a `format` and a `format_version`, which grows when a field changes its meaning
+//! or is removed. New fields may appear without a new version.
 
 use crate::print;
 use bufferlab_results::Inspection;
@@ -12,13 +12,13 @@ use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::path::Path;
 
-/// Prints it with a line end.
+/// Prints JSON with a line end.
 pub(crate) fn json<T: Serialize>(file: &T) -> miette::Result<()> {
     let text = serde_json::to_string_pretty(file).into_diagnostic()?;
     print(&format!("{text}\n"))
 }
 
-/// What `check` finds.
+/// Output of `check`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab check")]
 struct CheckFile {
@@ -32,9 +32,9 @@ struct CheckFile {
     /// `paper` or `artifact`.
     profile: String,
     seed: u64,
-    /// Flows arrive for so long (ps).
+    /// Time in which flows arrive (ps).
     duration_ps: u64,
-    /// Then they have at most so long to finish (ps).
+    /// Longest time that flows then have to finish (ps).
     drain_ps: u64,
     /// The topology's kind.
     topology: String,
@@ -43,11 +43,12 @@ struct CheckFile {
     cables: usize,
     /// Policies of the switches, each once.
     policies: Vec<String>,
-    /// Why a run uses one thread, whatever it is given; absent: it can use several.
+    /// Reason for one thread per run, whatever `--threads` asks for; absent: several threads are
+    /// possible.
     needs_one_thread: Option<String>,
-    /// Memory that a run takes before its first packet, estimated (bytes).
+    /// Estimated memory of a run before its first packet (bytes).
     memory_bytes: u64,
-    /// What is doubtful about the scenario.
+    /// Warnings about the scenario.
     warnings: Vec<String>,
     /// The scenario with every default filled in (TOML).
     resolved: String,
@@ -80,7 +81,7 @@ pub(crate) fn check(loaded: &Loaded, needs_one_thread: Option<&str>) -> miette::
     })
 }
 
-/// What `verify` finds.
+/// Output of `verify`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab verify")]
 struct VerifyFile {
@@ -88,7 +89,7 @@ struct VerifyFile {
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// In the order of the command.
+    /// Folders in the order of the command line.
     folders: Vec<VerifiedFolder>,
 }
 
@@ -96,20 +97,20 @@ struct VerifyFile {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct VerifiedFolder {
     folder: String,
-    /// Runs that were looked at.
+    /// Checked runs.
     runs: usize,
     /// Files with a checksum.
     files: usize,
-    /// Their length together (bytes).
+    /// Total size of the files with a checksum (bytes).
     bytes: u64,
-    /// Folders that were written without checksums: only missing files would be noticed.
+    /// Folders without checksums: only missing files are noticed.
     without_checksums: Vec<String>,
-    /// Manifests, pages and tables without checksum: a change of them would not be noticed.
+    /// Manifests, pages and tables without a checksum: their changes are not noticed.
     unchecked: Vec<String>,
     problems: Vec<Problem>,
 }
 
-/// What is not as it was written.
+/// A difference between a folder and its manifests.
 #[derive(Serialize, JsonSchema)]
 struct Problem {
     folder: String,
@@ -139,7 +140,7 @@ pub(crate) fn verify(folders: Vec<VerifiedFolder>) -> miette::Result<()> {
     json(&VerifyFile { format: "bufferlab-verification", format_version: 1, folders })
 }
 
-/// What a calculator derives.
+/// Output of a calculator.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab theory")]
 struct DerivationFile {
@@ -151,9 +152,9 @@ struct DerivationFile {
     title: String,
     answers: Vec<AnswerRecord>,
     steps: Vec<StepRecord>,
-    /// Values side by side: the heads of the columns, then rows.
+    /// Table of values: column heads, then rows.
     table: Option<TableRecord>,
-    /// Under which conditions the answers hold.
+    /// Conditions of the answers.
     notes: Vec<String>,
 }
 
@@ -161,9 +162,9 @@ struct DerivationFile {
 #[derive(Serialize, JsonSchema)]
 struct AnswerRecord {
     name: String,
-    /// In the base unit (bytes, seconds, bits/s or a plain number); null: unbounded.
+    /// Value in the base unit (bytes, seconds, bits/s or a plain number); null: unbounded.
     value: Option<f64>,
-    /// With its unit.
+    /// Value with its unit.
     text: String,
 }
 
@@ -212,7 +213,7 @@ pub(crate) fn derivation(derivation: &Derivation) -> miette::Result<()> {
     })
 }
 
-/// What a switch of real packets and the simulator say of the same arrivals.
+/// Comparison of a switch of real packets with the simulator on the same arrivals.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch --verify")]
 struct ParityFile {
@@ -222,24 +223,23 @@ struct ParityFile {
     format_version: u32,
     /// Packets of the record.
     packets: usize,
-    /// Packets whose fate was decided before anything of the record is missing: all, unless its end
-    /// is.
+    /// Packets decided before the first gap of the record: all packets, unless the end is missing.
     compared: usize,
     sent: usize,
-    /// Sent with a mark of the switch.
+    /// Packets sent with a mark of the switch.
     marked: usize,
     dropped: usize,
     evicted: usize,
-    /// Answers in which the two differ.
+    /// Answers that differ between switch and simulator.
     differences: usize,
-    /// The first of them.
+    /// First differences.
     first: Vec<DifferenceRecord>,
 }
 
-/// An answer in which the two differ.
+/// An answer that differs between switch and simulator.
 #[derive(Serialize, JsonSchema)]
 struct DifferenceRecord {
-    /// The packet's number in the record, from 0; null: it is about no single packet.
+    /// Number of the packet in the record, from 0; null: the difference concerns no single packet.
     packet: Option<usize>,
     /// `queue`, `verdict`, `mark`, `departure` or `losses`.
     what: String,
@@ -269,7 +269,7 @@ pub(crate) fn parity(comparison: &bufferlab_testbed::parity::Comparison) -> miet
     })
 }
 
-/// What a switch of real packets did.
+/// Summary of a switch of real packets.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch")]
 pub(crate) struct SwitchRunFile {
@@ -280,27 +280,27 @@ pub(crate) struct SwitchRunFile {
     /// The switch's name.
     pub(crate) name: String,
     pub(crate) policy: String,
-    /// How long it ran (ns).
+    /// Duration of the run (ns).
     pub(crate) ran_ns: u64,
-    /// How late frames were handed over.
+    /// Lateness of handed-over frames.
     pub(crate) lateness: LatenessRecord,
     pub(crate) buffer: SwitchBufferRecord,
-    /// Arrivals for times that had been decided already.
+    /// Arrivals at times that were already decided.
     pub(crate) late_arrivals: u64,
-    /// Frames that the system dropped before they were read.
+    /// Frames that the system dropped before the switch read them.
     pub(crate) missed: u64,
-    /// CPU time that a hypervisor gave to others meanwhile, of all cores (ns); null: the kernel
-    /// does not say.
+    /// CPU time that a hypervisor gave to other guests during the run, over all cores (ns); null:
+    /// unknown to the kernel.
     pub(crate) stolen_ns: Option<u64>,
     pub(crate) ports: Vec<SwitchPortRecord>,
     pub(crate) queues: Vec<SwitchQueueRecord>,
     /// Packets that the core lost, by reason.
     pub(crate) losses: std::collections::BTreeMap<String, u64>,
-    /// What to know before trusting the lateness.
+    /// Reasons for doubt about the lateness.
     pub(crate) notes: Vec<String>,
 }
 
-/// Quantiles are the upper ends of bins of an eighth of an octave.
+/// Lateness. Quantiles are the upper ends of bins of an eighth of an octave.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct LatenessRecord {
     pub(crate) frames: u64,
@@ -316,12 +316,12 @@ pub(crate) struct LatenessRecord {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchBufferRecord {
     pub(crate) capacity_bytes: u64,
-    /// The most that was stored at a time.
+    /// Largest occupancy.
     pub(crate) peak_bytes: u64,
 }
 
-/// How long packets that were sent had been stored, from the decision to store them to the first
-/// bit that left. Quantiles as in the lateness.
+/// Time of sent packets in the buffer, from the decision to store them to the first bit that
+/// leaves. Quantiles are the upper ends of bins of an eighth of an octave.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct StayRecord {
     pub(crate) packets: u64,
@@ -336,23 +336,23 @@ pub(crate) struct StayRecord {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchPortRecord {
     pub(crate) interface: String,
-    /// Discarded ones included.
+    /// Received frames, discarded ones included.
     pub(crate) received: u64,
-    /// Without check sequence.
+    /// Bytes without check sequences.
     pub(crate) received_bytes: u64,
     pub(crate) sent: u64,
     pub(crate) sent_bytes: u64,
-    /// Copied to all other ports.
+    /// Frames copied to all other ports.
     pub(crate) flooded: u64,
-    /// Refused by the interface.
+    /// Frames that the interface refused.
     pub(crate) refused: u64,
-    /// Received with a checksum that the sender had left to its card, which the switch has
-    /// finished.
+    /// Frames with an unfinished checksum (left to the sender's card), which the switch finished.
     pub(crate) finished_checksums: u64,
-    /// Whether the interface worked at the end: `up`, `down`, `no carrier` or `removed`; notes have
-    /// the changes.
+    /// State of the interface at the end: `up`, `down`, `no carrier` or `removed`; the notes list
+    /// changes.
     pub(crate) link: String,
-    /// Discarded before the core was asked, by reason; reasons without frames are left out.
+    /// Frames discarded before a decision of the core, by reason; reasons without frames are left
+    /// out.
     pub(crate) discarded: std::collections::BTreeMap<String, u64>,
 }
 
@@ -366,13 +366,13 @@ pub(crate) struct SwitchQueueRecord {
     pub(crate) dropped: u64,
     pub(crate) evicted: u64,
     pub(crate) marked: u64,
-    /// The most that it held at a time (bytes).
+    /// Largest occupancy of the queue (bytes).
     pub(crate) peak_bytes: u64,
-    /// Null: no packet was sent.
+    /// Time in the queue; null: no packet was sent.
     pub(crate) stay: Option<StayRecord>,
 }
 
-/// What this machine has for the testbed.
+/// Findings about this machine.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab testbed check")]
 struct TestbedCheckFile {
@@ -380,19 +380,19 @@ struct TestbedCheckFile {
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// Whether everything is there that is needed.
+    /// Whether this machine has everything that the testbed needs.
     can_run: bool,
     findings: Vec<TestbedFinding>,
 }
 
-/// Something that the testbed needs or can use.
+/// A requirement or an option of the testbed.
 #[derive(Serialize, JsonSchema)]
 struct TestbedFinding {
     what: String,
     is_there: bool,
-    /// Nothing runs without it.
+    /// Whether the testbed cannot run without it.
     is_needed: bool,
-    /// What to do if it is not there.
+    /// Advice if it is missing.
     advice: String,
 }
 
@@ -412,7 +412,7 @@ pub(crate) fn testbed_check(findings: &[bufferlab_testbed::Finding]) -> miette::
     })
 }
 
-/// The schemas of what is here.
+/// Schema of `check --json`.
 pub(crate) fn check_schema() -> Schema {
     schema_for!(CheckFile)
 }

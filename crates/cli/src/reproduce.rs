@@ -1,4 +1,4 @@
-//! `reproduce`: figures and tables of the papers, and the verdicts on their statements.
+//! `reproduce`: figures and tables of the papers, and verdicts on their claims.
 
 use crate::args::ReproduceArgs;
 use crate::error;
@@ -83,7 +83,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         return Ok(());
     }
     let help =
-        "the other runs are complete; mend the cause and repeat the command: only what is missing will run";
+        "the other runs are complete; fix the cause and repeat the command, which runs only the missing ones";
     Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")))
 }
 
@@ -137,7 +137,7 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
     Ok(())
 }
 
-/// The statements that `--why` names, each with its experiment.
+/// The claims that `--why` names, each with its experiment.
 fn asked<'a>(
     names: &[String],
     registry: &'a Registry,
@@ -167,8 +167,7 @@ fn asked<'a>(
     Ok(found)
 }
 
-/// The verdicts of each experiment, every one with what it is about; and how many statements about
-/// the figure tests check.
+/// The verdicts of each experiment with their claims, and the number of claims that tests check.
 fn told(results: &[Results], found: &Conclusion) -> String {
     let mut text = String::new();
     for (result, verdicts) in results.iter().zip(&found.judged) {
@@ -189,7 +188,8 @@ fn told(results: &[Results], found: &Conclusion) -> String {
     text
 }
 
-/// What one core of this machine does with the first experiment's first run, cut short.
+/// Packet-hops per second of one core of this machine, from a shortened run of the first
+/// experiment.
 fn packet_hops_per_second(registry: &Registry) -> miette::Result<f64> {
     let Some(first) = registry.experiments.iter().find_map(Experiment::runs) else { return Ok(f64::NAN) };
     let overrides = [("duration".to_owned(), "30 ms".to_owned())];
@@ -202,8 +202,8 @@ fn packet_hops_per_second(registry: &Registry) -> miette::Result<f64> {
     Ok(totals.packet_hops as f64 / start.elapsed().as_secs_f64())
 }
 
-/// One line per experiment: runs, statements, and how long it takes here by what it took when it
-/// was recorded.
+/// One line per experiment: runs, claims, and the estimated time here, scaled from its recorded
+/// cost.
 fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let cores = if jobs == 0 { cores } else { jobs.min(cores) };
@@ -215,7 +215,7 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
         let (one, runs, profile) = (&plan.experiment, plan.points.len(), plan.profile_name());
         let of = |costs: &[Cost]| {
             let cost = costs.iter().find(|cost| cost.key() == (&one.id, plan.scale.name(), profile))?;
-            // What was run may have had more seeds or fewer.
+            // The recorded number of seeds may differ.
             let packet_hops = cost.packet_hops as f64 / cost.runs.max(1) as f64 * runs as f64;
             Some(seconds(packet_hops / rate / cores as f64))
         };
@@ -237,11 +237,11 @@ fn list(plans: &[Plan], rate: f64, jobs: usize) -> miette::Result<String> {
     Ok(text)
 }
 
-/// The verdicts of these runs, and of the whole ledger.
+/// Counts of the verdicts: of these runs, and of the whole ledger.
 fn counted(found: &Conclusion, results: &[Results]) -> String {
     let ledger = &found.ledger;
     if ledger.rows.is_empty() {
-        return "\nthese experiments make no statements: there is nothing to judge\n".to_owned();
+        return "\nthese experiments have no claims to judge\n".to_owned();
     }
     let mut of_these = [0_usize; Verdict::COUNT];
     for judged in found.judged.iter().flatten() {

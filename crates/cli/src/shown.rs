@@ -1,12 +1,11 @@
-//! An error as a terminal may show it: whatever it quotes from an input, nothing in it steers the
-//! terminal.
+//! Errors without control characters: no text quoted from an input can steer the terminal.
 
 use bufferlab_units::{is_hidden, printable};
 use miette::{Diagnostic, LabeledSpan, MietteHandler, NamedSource, ReportHandler, Severity, SourceCode};
 use std::error::Error;
 use std::fmt;
 
-/// Draws errors as the handler does that it holds, with their hidden characters written out.
+/// Wraps a handler and replaces hidden characters in everything it shows.
 pub(crate) struct Shown(pub(crate) MietteHandler);
 
 impl ReportHandler for Shown {
@@ -15,7 +14,7 @@ impl ReportHandler for Shown {
     }
 }
 
-/// What is drawn of an error, without hidden characters.
+/// A copy of an error without hidden characters.
 struct Copy {
     message: String,
     code: Option<String>,
@@ -26,7 +25,7 @@ struct Copy {
     source: Option<Box<dyn SourceCode>>,
     related: Vec<Copy>,
     cause: Option<Box<Copy>>,
-    /// Whether the cause has advice of its own.
+    /// Whether the cause is a diagnostic itself, with its own help.
     is_diagnostic: bool,
 }
 
@@ -75,10 +74,10 @@ fn relabel(mut label: LabeledSpan) -> LabeledSpan {
     label
 }
 
-/// A source whose hidden characters are replaced by visible ones of the same length: places in it
-/// stay.
+/// A source with each hidden character replaced by visible ones of the same length, so that places
+/// in the source stay valid.
 fn plain(source: &dyn SourceCode, label: &LabeledSpan) -> Option<Box<dyn SourceCode>> {
-    // As many lines around the label as there are.
+    // Read all lines around the label.
     let contents = source.read_span(label.inner(), usize::MAX >> 1, usize::MAX >> 1).ok()?;
     if contents.span().offset() != 0 {
         return None;

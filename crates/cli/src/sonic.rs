@@ -8,6 +8,7 @@ use crate::sonic_args::{Format, LintArgs, SonicCommand, SonicFiles};
 use crate::{print, say};
 use bufferlab_document::files;
 use bufferlab_operator::store::{self, Store, StoreError};
+use bufferlab_report::format::readable;
 use bufferlab_sonic::lint::{self, Options, RULES};
 use bufferlab_sonic::silicon::{self, Chip, PredictError, chip_for};
 use bufferlab_sonic::{BYTES_MAX, Config, Namespaces, Refusal, diff, explain, nvidia};
@@ -35,7 +36,7 @@ pub(crate) fn sonic(command: &SonicCommand) -> miette::Result<()> {
     }
 }
 
-/// Files, and those that lie in folders, in the order of their names.
+/// The given files, and the configuration files of the given folders, in the order of their names.
 fn expand(paths: &[PathBuf]) -> miette::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
@@ -54,7 +55,7 @@ fn expand(paths: &[PathBuf]) -> miette::Result<Vec<PathBuf>> {
         }
         if found.is_empty() {
             let help = "give a folder with config_db.json, or the files themselves";
-            return Err(miette!(help = help, "no .json, .ini or .txt lies in {}", path.display()));
+            return Err(miette!(help = help, "there is no .json, .ini or .txt in {}", path.display()));
         }
         found.sort();
         files.extend(found);
@@ -70,7 +71,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Report {
     )
 }
 
-/// What a file holds. Nothing is read of one that is no configuration by its size or kind.
+/// Content of a file, unless its size or kind rules out a configuration.
 fn content(path: &Path) -> miette::Result<Vec<u8>> {
     files::read_at_most(path, BYTES_MAX as u64).map_err(|error| unreadable(path, &error))
 }
@@ -89,7 +90,7 @@ fn load(files: &SonicFiles) -> miette::Result<Vec<(String, Config)>> {
     load_from(&files.files, files.redis.as_deref())
 }
 
-/// The same of files and, where there is one, the server of a running switch.
+/// Configurations from files and, if an address is given, from the server of a running switch.
 fn load_from(paths: &[PathBuf], redis: Option<&str>) -> miette::Result<Vec<(String, Config)>> {
     load_store(paths, redis.map(Store::new).as_mut())
 }
@@ -110,14 +111,14 @@ fn load_store(paths: &[PathBuf], store: Option<&mut Store>) -> miette::Result<Ve
     namespaces.finish().map_err(refused)
 }
 
-/// Says what was not understood, where no finding does.
+/// Prints the parts of a configuration that were not understood, and the tables that were not read.
 fn warn(config: &Config) {
     for problem in &config.problems {
         say(&format!("warning: {problem}"));
     }
     if !config.others.is_empty() {
         let names: Vec<_> = config.others.keys().map(String::as_str).collect();
-        say(&format!("not read, because they are not about buffers: {}", names.join(", ")));
+        say(&format!("not read, because they do not concern buffers: {}", names.join(", ")));
     }
 }
 
@@ -126,7 +127,7 @@ fn unknown(error: PredictError) -> Report {
     miette!(help = help, "{error}")
 }
 
-/// The chip if it is named or known; an unknown name is an error, an unknown switch is not.
+/// The named or recognised chip. An unknown name is an error, an unrecognised switch is not.
 fn chip(config: &Config, name: Option<&str>) -> miette::Result<Option<&'static Chip>> {
     match (chip_for(config, name), name) {
         (Ok(chip), _) => Ok(Some(chip)),
@@ -140,7 +141,7 @@ fn json<T: Serialize>(value: &T) -> miette::Result<()> {
     print(&format!("{text}\n"))
 }
 
-/// A headline for each chip where there are several.
+/// Heading of a chip; empty if there is only one.
 fn headline(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!("== {name}\n") }
 }
@@ -153,7 +154,7 @@ fn explain_files(files: &SonicFiles, as_json: bool) -> miette::Result<()> {
         if as_json {
             all.push(explanation);
         } else {
-            print(&format!("{}{}", headline(&name), explain::text(&explanation)))?;
+            print(&readable(&format!("{}{}", headline(&name), explain::text(&explanation))))?;
         }
     }
     if as_json { json(&all) } else { Ok(()) }
@@ -174,7 +175,7 @@ fn lint_files(args: &LintArgs) -> miette::Result<()> {
         findings.extend(found);
     }
     print(&match args.format {
-        Format::Text => lint::text(&findings),
+        Format::Text => readable(&lint::text(&findings)),
         Format::Json => lint::json(&findings),
         Format::Sarif => lint::sarif(&findings, env!("CARGO_PKG_VERSION")),
     })?;
@@ -215,11 +216,11 @@ fn differ(
         ([old, new], None) => (side(Some(old), None)?, side(Some(new), None)?),
         ([new], Some(_)) => (side(None, redis)?, side(Some(new), None)?),
         (_, None) => {
-            let help = "give two files or folders, or --redis for what runs and one for what is to come";
+            let help = "give two files or folders, or --redis for the old configuration and one file or folder for the new one";
             return Err(miette!(help = help, "one side is missing"));
         }
         (_, Some(_)) => {
-            let help = "with --redis, what runs is the one side: give the other one only";
+            let help = "with --redis, the running switch is the old side: give only the new one";
             return Err(miette!(help = help, "three sides"));
         }
     };
@@ -236,7 +237,7 @@ fn differ(
         if as_json {
             all.push(difference);
         } else {
-            print(&format!("{}{}", headline(asic), diff::text(&difference)))?;
+            print(&readable(&format!("{}{}", headline(asic), diff::text(&difference))))?;
         }
     }
     if as_json { json(&all) } else { Ok(()) }
@@ -251,7 +252,7 @@ fn predict(files: &SonicFiles, packet: u64, as_json: bool) -> miette::Result<()>
         if as_json {
             all.push(prediction);
         } else {
-            print(&format!("{}{}", headline(&name), silicon::text(&prediction)))?;
+            print(&readable(&format!("{}{}", headline(&name), silicon::text(&prediction))))?;
         }
     }
     if as_json { json(&all) } else { Ok(()) }
@@ -264,7 +265,7 @@ fn headroom(files: &[PathBuf], name: Option<&str>) -> miette::Result<()> {
         let config = bufferlab_sonic::read(&shown, &bytes).map_err(refused)?;
         warn(&config);
         let table = nvidia::table(&config, &shown, name).map_err(unknown)?;
-        print(&nvidia::text(&table))?;
+        print(&readable(&nvidia::text(&table)))?;
     }
     Ok(())
 }

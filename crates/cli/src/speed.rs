@@ -1,10 +1,11 @@
-//! `bench`: how fast the engine is on a scenario, with every metric on and nothing written.
+//! `bench`: measures the engine's speed on a scenario, with every metric on and nothing written.
 
 use crate::args::BenchArgs;
 use crate::execute::load;
 use crate::records::json;
 use crate::{error, inform, print};
 use bufferlab_metrics::{RunSink, RunTotals};
+use bufferlab_report::format::readable;
 use bufferlab_scenario::Scenario;
 use bufferlab_sim::Simulation;
 use cpu_time::ThreadTime;
@@ -13,13 +14,13 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// Takes rows and forgets them.
+/// A sink that drops all rows.
 #[derive(Debug, Default)]
 pub(crate) struct Forget;
 
 impl RunSink for Forget {}
 
-/// Whether several threads make a difference.
+/// Prints why the run uses one thread although `--threads` asks for more.
 fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miette::Result<()> {
     if args.threads.get() > 1 {
         let simulation = Simulation::new(scenario).map_err(|e| error::simulation(path, e))?;
@@ -30,7 +31,7 @@ fn say_if_undivided(args: &BenchArgs, scenario: &Scenario, path: &Path) -> miett
     Ok(())
 }
 
-/// What `bench` measures.
+/// Output of `bench`.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab bench")]
 struct BenchFile {
@@ -42,25 +43,25 @@ struct BenchFile {
     name: String,
     hosts: usize,
     flows: u64,
-    /// How long the network was simulated (ns).
+    /// Simulated time (ns).
     simulated_ns: u64,
     packet_hops: u64,
     events: u64,
-    /// Packets that were alive at the same time, at most.
+    /// Largest number of packets alive at the same time.
     peak_packets: u64,
-    /// Flows that were alive at the same time, at most.
+    /// Largest number of flows alive at the same time.
     peak_flows: u64,
-    /// Threads that were asked for.
+    /// Requested threads.
     threads: usize,
-    /// `cpu`: time of the one thread; `wall`: the clock, with several threads.
+    /// `cpu`: CPU time of the one thread; `wall`: elapsed time, with several threads.
     clock: &'static str,
-    /// Of every repetition, the fastest first (s).
+    /// Time of every repetition, the fastest first (s).
     seconds: Vec<f64>,
-    /// The median repetition (1/s).
+    /// Speed of the median repetition (1/s).
     packet_hops_per_second: f64,
-    /// To build the network, the median (s).
+    /// Median time to build the network (s).
     built_seconds: f64,
-    /// The most memory that the process has had (MB); null where the system does not say.
+    /// Largest memory of the process (MB); null: unknown to the system.
     peak_resident_mb: Option<u64>,
 }
 
@@ -74,7 +75,7 @@ pub(crate) fn bench(args: &BenchArgs) -> miette::Result<()> {
     let loaded = load(&args.scenario)?;
     say_if_undivided(args, &loaded.scenario, args.scenario.file())?;
     let measured = measure(args, &loaded.scenario)?;
-    if args.json { json(&measured) } else { print(&in_words(&measured)) }
+    if args.json { json(&measured) } else { print(&readable(&in_words(&measured))) }
 }
 
 fn measure(args: &BenchArgs, scenario: &Scenario) -> miette::Result<BenchFile> {
@@ -89,7 +90,7 @@ fn measure(args: &BenchArgs, scenario: &Scenario) -> miette::Result<BenchFile> {
         let (start, wall) = (ThreadTime::now(), Instant::now());
         let ran = simulation.run_on(args.threads, scenario, &mut Forget, &mut |_| true);
         totals = ran.map_err(|e| error::simulation(path, e))?;
-        // The time of one thread says nothing of several.
+        // With several threads, CPU time of one thread means nothing.
         let elapsed = if is_one { start.elapsed() } else { wall.elapsed() };
         seconds.push(elapsed.as_secs_f64());
     }
@@ -142,7 +143,7 @@ fn in_words(measured: &BenchFile) -> String {
     )
 }
 
-/// The most memory that this process has had (MB), where the system says so.
+/// Largest memory of this process (MB), if the system reports it.
 fn peak_resident_mb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

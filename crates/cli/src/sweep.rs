@@ -1,5 +1,5 @@
-//! `sweep`: a grid over keys of a scenario, for several policies and seeds. What is there already
-//! is not run again.
+//! `sweep`: runs a grid over keys of a scenario, for several policies and seeds. Finished runs are
+//! reused.
 
 use crate::args::SweepArgs;
 use crate::execute::{clear_away, counted, execute_each, load, loader, out, warn};
@@ -16,7 +16,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
         scenario_file: args.scenario.file().file_name().unwrap_or_default().to_string_lossy().into_owned(),
         vary: args.vary.clone(),
         policies: args.choices(),
-        seeds: args.execution.seeds,
+        seeds: args.execution.seeds(),
         out: out(&args.execution, &first.scenario, "-sweep"),
         replace: args.replace,
     };
@@ -45,8 +45,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     if failed.is_empty() {
         return Ok(());
     }
-    let help =
-        "the other points are complete; mend the cause and repeat the command: only what is missing will run";
+    let help = "the other points are complete; fix the cause and repeat the command, which runs only the missing ones";
     Err(miette!(
         help = help,
         "{} failed:\n{}",

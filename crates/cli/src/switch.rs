@@ -1,10 +1,11 @@
-//! `switch`: forwards real packets, or compares what such a switch did with the simulator.
+//! `switch`: forwards real packets, or compares a recorded run with the simulator.
 
 #[cfg(target_os = "linux")]
 mod summary;
 
 use crate::args::SwitchArgs;
 use crate::{print, records, say};
+use bufferlab_report::format::readable;
 use bufferlab_switch::{
     MissingEnd, PROGRESS_FILE, RECORD_FILE, Record, Recorded, SWITCH_FILE, SwitchFile, load, read_record,
 };
@@ -43,25 +44,25 @@ fn verify_record(folder: &Path, as_json: bool) -> miette::Result<()> {
     let Record { rows, missing } = record;
     let Some(missing) = missing else {
         if rows.is_empty() {
-            return Err(miette!("{} holds no packets", path.display()));
+            return Err(miette!("{} has no packets", path.display()));
         }
         return show(&compare(&file, &rows, Time::MAX)?, as_json);
     };
     let what = without_end(&path, rows.len(), missing);
     if !rows.iter().any(|row| row.decided() < missing.settled) {
         let help = format!(
-            "{PROGRESS_FILE} beside it says up to which moment no packet is missing; nothing of this record is from before that"
+            "{PROGRESS_FILE} beside it has the time before which no packet is missing; all of this record is later"
         );
         return Err(miette!(help = help, "{what}: nothing of it can be compared"));
     }
     say(&format!(
-        "{what}; compared is what was decided before {:.6} s, up to where nothing is missing",
+        "{what}; only decisions before {:.6} s are compared, because no packet is missing until then",
         missing.settled.as_secs_f64()
     ));
     show(&compare(&file, &rows, missing.settled)?, as_json)
 }
 
-/// What a record without its end has.
+/// Describes a record without its end.
 fn without_end(path: &Path, lines: usize, missing: MissingEnd) -> String {
     let cut = match missing.cut_bytes {
         0 => String::new(),
@@ -124,7 +125,7 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
         keep_awake: args.keep_awake,
         metrics: args.metrics,
         change_user: true,
-        // The live view has the terminal, and shows it.
+        // The live view uses the terminal, and shows these messages itself.
         tell: (!args.watching.live).then_some(say),
         stopping: Stopping { wanted: interrupt::flag(), after: args.duration.unwrap_or(Time::MAX) },
     };
@@ -140,12 +141,12 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
     for note in &summary.notes {
         say(note);
     }
-    // Files first: whoever should read the summary may have gone.
+    // The files are closed first, because the reader of the summary may have ended.
     let closed = summary.pipeline.close();
     let printed = if args.json {
         records::json(&summary::for_programs(file, &summary))
     } else {
-        print(&summary::in_words(file, &summary))
+        print(&readable(&summary::in_words(file, &summary)))
     };
     let captured = match summary.capture.as_ref().map(|report| report.as_ref().map(watching::captured)) {
         Ok(Some(text)) if args.json => {
@@ -160,7 +161,7 @@ fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
     all_of([printed, closed, captured])
 }
 
-/// Every error of several things that were tried one after the other.
+/// All errors of several steps, each of which was tried.
 #[cfg(target_os = "linux")]
 fn all_of<const N: usize>(tried: [miette::Result<()>; N]) -> miette::Result<()> {
     let mut errors: Vec<_> = tried.into_iter().filter_map(Result::err).collect();
@@ -171,7 +172,7 @@ fn all_of<const N: usize>(tried: [miette::Result<()>; N]) -> miette::Result<()> 
     }
 }
 
-/// What helps where something would be replaced.
+/// Hint for files that would be overwritten.
 #[cfg(target_os = "linux")]
 const REPLACE: &str = "choose another folder, or add --replace";
 
@@ -179,7 +180,7 @@ const REPLACE: &str = "choose another folder, or add --replace";
 fn record(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<Option<bufferlab_switch::RecordWriter>> {
     let Some(folder) = &args.record else { return Ok(None) };
     if folder.join(RECORD_FILE).exists() && !args.replace {
-        return Err(miette!(help = REPLACE, "{} holds a record already", folder.display()));
+        return Err(miette!(help = REPLACE, "{} has a record already", folder.display()));
     }
     let record = bufferlab_switch::RecordWriter::create(folder, file.names(), &file.text);
     record.map(Some).map_err(|error| miette!("cannot write {}: {error}", folder.display()))

@@ -48,7 +48,7 @@ fn show_check(as_json: bool) -> miette::Result<()> {
     demand()
 }
 
-/// Refuses to go on where something is missing that nothing runs without.
+/// Returns an error if this machine lacks anything that the testbed needs.
 fn demand() -> miette::Result<()> {
     let missing: Vec<_> = check().into_iter().filter(|one| one.is_needed && !one.is_there).collect();
     if missing.is_empty() {
@@ -56,10 +56,11 @@ fn demand() -> miette::Result<()> {
     }
     let names: Vec<_> = missing.iter().map(|one| one.what).collect();
     let advice: Vec<_> = missing.iter().map(|one| one.advice).collect();
-    Err(miette!(help = advice.join("\n"), "the testbed needs what this machine lacks: {}", names.join(", ")))
+    Err(miette!(help = advice.join("\n"), "this machine lacks what the testbed needs: {}", names.join(", ")))
 }
 
-/// What the demonstration compares: the port buffer of LossPass's testbed under both.
+/// The policies of the demonstration: the port buffer of LossPass's testbed under DT and under
+/// LossPass.
 const DEMO_POLICIES: [(&str, &str); 2] = [
     ("dt", "{ name = \"dt\", alpha = 8.0 }"),
     ("losspass", "{ name = \"losspass\", port_limit = \"static\", port_buffer = \"128 KB\" }"),
@@ -77,7 +78,7 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
     }
 }
 
-/// Names of folders, and what runs in each.
+/// The runs: name of the folder, and scenario.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     let own = own_policy(args)?;
     let names: Vec<String> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
@@ -92,7 +93,8 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     let seeds: Vec<Option<u64>> =
         args.seeds.map_or_else(|| vec![None], |count| (1..=u64::from(count.get())).map(Some).collect());
     let mut variants = Vec::new();
-    // All policies of a seed before the next one: what else the machine does meets all of them.
+    // The policies alternate within a seed, so that disturbances of this machine affect all of
+    // them.
     for seed in seeds {
         for name in &names {
             variants.push((name.clone(), load_as(args, &own, name, seed)?));
@@ -101,18 +103,18 @@ fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     Ok(variants)
 }
 
-/// What the command line changes, besides policy and seed.
+/// Overrides of the command line, except policy and seed.
 fn changes(args: &TestbedRunArgs) -> Vec<(String, String)> {
     let applications = args.applications.iter().map(|who| ("host.applications".to_owned(), who.clone()));
     args.overrides.iter().cloned().chain(applications).collect()
 }
 
-/// The policy of the scenario itself.
+/// Policy of the scenario file.
 fn own_policy(args: &TestbedRunArgs) -> Result<String, LoadError> {
     Ok(load(&args.scenario, &changes(args))?.scenario.switches[0].policy.clone())
 }
 
-/// The scenario under a policy, which keeps the scenario's parameters if it is the scenario's own.
+/// The scenario under a policy. The scenario's own policy keeps its parameters.
 fn load_as(args: &TestbedRunArgs, own: &str, policy: &str, seed: Option<u64>) -> Result<Loaded, LoadError> {
     let demo = DEMO_POLICIES.iter().find(|(name, _)| *name == policy);
     let value = match demo.filter(|_| args.policies.is_empty() && is_demo(&args.scenario)) {
@@ -152,8 +154,8 @@ mod real {
         miette!("{error}")
     }
 
-    /// Goes on inside of the sandbox, where requests to end are heard from now on; outside, this
-    /// does not return unless it fails.
+    /// Continues inside the sandbox, where requests to end are then heard. Outside of it, this
+    /// function returns only on failure.
     pub(super) fn inside() -> miette::Result<()> {
         let cannot = |error| miette!("cannot start the testbed: {error}");
         match sandbox::place() {
@@ -172,7 +174,7 @@ mod real {
     }
 
     pub(super) fn run(args: &TestbedRunArgs) -> miette::Result<()> {
-        // Mistakes are shown before anything is built.
+        // Mistakes are reported before any setup.
         watching::check(&args.watching)?;
         let variants = variants(args)?;
         let default = || Path::new("results").join(format!("{}-real", variants[0].1.scenario.name));
@@ -221,11 +223,11 @@ mod real {
         print(&format!("\n{}\n", written[0].display()))
     }
 
-    /// What the runs of the simulator are called behind the name of a policy.
+    /// Ending of the folders of simulated runs, after the name of a policy.
     const SIMULATED: &str = "-simulated";
 
-    /// Makes the folder ready: earlier runs of other content there are refused, or removed on
-    /// demand.
+    /// Prepares the folder. Earlier runs with other content are an error, or are removed with
+    /// `--replace`.
     fn prepare(args: &TestbedRunArgs, out: &Path, plans: &[(String, Plan)]) -> miette::Result<()> {
         let endings: &[&str] = if args.only_real { &[""] } else { &["", SIMULATED] };
         let job = |(name, plan): &(String, Plan), ending: &str| {
@@ -242,7 +244,7 @@ mod real {
         prepare_group(to, &jobs, &known).map(drop).map_err(error::plan)
     }
 
-    /// Where the captures of a run go.
+    /// Folder for the captures of a run.
     fn captures(args: &WatchArgs, name: &str, plan: &Plan) -> Option<PathBuf> {
         let seed = format!("seed-{}", plan.scenario().seed);
         args.capture.as_ref().map(|folder| folder.join(name).join(seed))
@@ -252,7 +254,7 @@ mod real {
         folder.map(|folder| watching::capture(args, folder, &plan.switch)).transpose()
     }
 
-    /// How good a run was; on stderr where stdout is for programs.
+    /// Reports the quality of a run; on stderr if stdout carries JSON.
     fn describe(name: &str, run: &RealRun, as_json: bool) -> miette::Result<()> {
         for note in &run.notes {
             say(note);
@@ -281,7 +283,7 @@ mod real {
     pub(super) fn up(args: &TestbedUpArgs) -> miette::Result<()> {
         watching::check(&args.watching)?;
         if args.watching.live && args.command.is_empty() {
-            let help = "name a command that sends: `bufferlab testbed up demo --live -- sh traffic.sh`; its output follows when it has ended";
+            let help = "name a command that sends: `bufferlab testbed up demo --live -- sh traffic.sh`; its output follows at its end";
             return Err(miette!(help = help, "--live and a shell cannot share a terminal"));
         }
         let plan = plan(load(&args.scenario, &args.overrides)?)?;
@@ -293,7 +295,7 @@ mod real {
         let words = if args.command.is_empty() { vec![shell()] } else { args.command.clone() };
         let hosts: Vec<_> = plan.scenario().topology.hosts.clone();
         inform(&format!(
-            "hosts {} stand, 10.77.0.1 and up; `bufferlab testbed shell {}` in another terminal opens a shell at one; all of it goes with `{}`",
+            "hosts {} are ready, from 10.77.0.1; `bufferlab testbed shell {}` in another terminal opens a shell on one; the testbed ends with `{}`",
             shell::in_words(&hosts),
             hosts[0],
             words.join(" ")
@@ -307,7 +309,7 @@ mod real {
         });
         let (ended, summary) = held.map_err(failed)?;
         if let Ok(output) = &ended {
-            // What the user's own command says is as it is.
+            // The output of the user's command is passed on unchanged.
             let _ = std::io::stdout().write_all(&output.stdout);
             let _ = std::io::stderr().write_all(&output.stderr);
         }
@@ -321,8 +323,8 @@ mod real {
         }
     }
 
-    /// Runs a command: with this terminal, or apart from it, and then with what it wrote to its
-    /// standard output and error.
+    /// Runs a command with this terminal, or without it and with its standard output and error
+    /// captured.
     fn command(words: &[String], has_terminal: bool) -> std::io::Result<Output> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_remove(sandbox::PLACE);
@@ -340,17 +342,17 @@ mod real {
         })
     }
 
-    /// Everything that comes out of a pipe, if there is one.
+    /// Reads everything from a pipe, if there is one.
     fn content(pipe: Option<impl Read>) -> Vec<u8> {
         let mut all = Vec::new();
         if let Some(mut pipe) = pipe {
-            // What came before an error is shown.
+            // Output before an error is shown.
             let _ = pipe.read_to_end(&mut all);
         }
         all
     }
 
-    /// Waits until `child` ends, or ends it when that is asked for.
+    /// Waits until `child` ends, and kills it after a request to end.
     fn wait(child: &mut Child) -> std::io::Result<ExitStatus> {
         const LOOK: Duration = Duration::from_millis(50);
         loop {

@@ -1,4 +1,4 @@
-//! `theory`: calculators that print their derivation.
+//! `theory`: runs calculators and prints their derivations.
 
 use crate::theory_args::TheoryCommand;
 use crate::{print, records};
@@ -9,7 +9,7 @@ use bufferlab_theory::calculators::{
 use bufferlab_theory::forms::DomainError;
 use miette::{Report, miette};
 
-/// Runs a calculator and prints what it derives.
+/// Runs a command of `theory`.
 pub(crate) fn theory(command: &TheoryCommand) -> miette::Result<()> {
     match command {
         TheoryCommand::Calculate { info, values, verify, json } => {
@@ -25,7 +25,7 @@ pub(crate) fn theory(command: &TheoryCommand) -> miette::Result<()> {
     }
 }
 
-/// `--verify`: what packets say about the answer.
+/// `--verify`: compares the answer with a packet-by-packet replay.
 fn verify(info: &'static CalculatorInfo, values: &[(String, ParamValue)]) -> miette::Result<()> {
     let found = bufferlab_replay::verify(info, values).map_err(|error| refused(info, &error))?;
     print(&format!("\n{found}"))?;
@@ -35,8 +35,8 @@ fn verify(info: &'static CalculatorInfo, values: &[(String, ParamValue)]) -> mie
     let differing: Vec<_> =
         found.checks().filter(|check| !check.holds()).map(|check| &*check.quantity).collect();
     Err(miette!(
-        help = "the bound below the table says what discretisation explains; what is beyond it is a mistake of the calculator, of its replay or of \
-                the policy",
+        help = "the bound below the table is the difference that discretisation explains; a larger one is a mistake of the calculator, of its replay or \
+                of the policy",
         "stated and measured differ: {}",
         differing.join(", ")
     ))
@@ -50,16 +50,16 @@ fn list() -> miette::Result<()> {
     print(&lines.collect::<String>())
 }
 
-/// Why there is no answer, with the parameter as it is typed.
+/// The error of a calculator, with the parameter in the notation of the command line.
 fn refused(info: &CalculatorInfo, error: &CalculatorError) -> Report {
     let (option, message) = match error {
         CalculatorError::Domain(error) => {
-            let option = option(error.input);
+            let option = option(info, error.input);
             let message = format!("{option} is {}, expected {}", value(info, error), error.valid);
             (option, message)
         }
         CalculatorError::Parameter(error) => {
-            let option = option(&error.name);
+            let option = option(info, &error.name);
             let message = format!("{option}: {}", error.message);
             (option, message)
         }
@@ -71,11 +71,11 @@ fn refused(info: &CalculatorInfo, error: &CalculatorError) -> Report {
     )
 }
 
-fn option(parameter: &str) -> String {
-    format!("--{}", parameter.replace('_', "-"))
+fn option(info: &CalculatorInfo, parameter: &str) -> String {
+    format!("--{}", info.option(parameter))
 }
 
-/// The value of an input in the unit in which one types it.
+/// Value of an input in the unit of the command line.
 fn value(info: &CalculatorInfo, error: &DomainError) -> String {
     match info.param(error.input).map(|param| param.kind) {
         Some(ParamKind::Bytes { .. }) => bytes(error.value),

@@ -1,6 +1,7 @@
-//! What can be typed after `bufferlab theory`: a subcommand for every calculator of the registry,
-//! with an option for each of its parameters.
+//! The command line of `theory`: a subcommand for every calculator of the registry, with an option
+//! for each of its parameters.
 
+use crate::examples;
 use crate::figure::FigureArgs;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue, Word};
 use bufferlab_scenario::{format_parameter, parse_parameter};
@@ -12,15 +13,15 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMa
 /// `theory`.
 #[derive(Debug)]
 pub(crate) enum TheoryCommand {
-    /// A calculator with the values that were typed.
+    /// A calculator and the values of its parameters.
     Calculate {
         /// The calculator.
         info: &'static CalculatorInfo,
-        /// The values.
+        /// Parameters that are not defaults.
         values: Vec<(String, ParamValue)>,
-        /// Its answer is replayed by packets, too.
+        /// Whether to replay the answer packet by packet.
         verify: bool,
-        /// It is printed for programs.
+        /// Whether to print JSON.
         json: bool,
     },
     /// `list`.
@@ -29,13 +30,13 @@ pub(crate) enum TheoryCommand {
     Figure(FigureArgs),
 }
 
-/// The commands beside the calculators.
+/// Names of the commands that are no calculators.
 const LIST: &str = "list";
 const FIGURE: &str = "figure";
-/// The option that every calculator has beside its parameters.
+/// Option of every calculator: the replay of its answer.
 const VERIFY: &str = "verify";
 
-/// Option of every calculator: its derivation for programs.
+/// Option of every calculator: the derivation as JSON.
 const JSON: &str = "json";
 
 impl FromArgMatches for TheoryCommand {
@@ -70,10 +71,13 @@ impl FromArgMatches for TheoryCommand {
 
 impl Subcommand for TheoryCommand {
     fn augment_subcommands(command: Command) -> Command {
-        let list = Command::new(LIST).about("One line per calculator");
-        let figure = FigureArgs::augment_args(Command::new(FIGURE)).about(
-            "An analytical figure of a paper, computed anew: its points as CSV, or a page with its charts",
-        );
+        let list =
+            Command::new(LIST).about("List all calculators, one line each").after_help(examples::THEORY_LIST);
+        let figure = FigureArgs::augment_args(Command::new(FIGURE))
+            .about(
+                "Compute an analytical figure of a paper: print its points as CSV, or write a page of charts",
+            )
+            .after_help(examples::THEORY_FIGURE);
         let calculators = CALCULATORS.all().into_iter().map(subcommand);
         command
             .subcommand_required(true)
@@ -96,12 +100,13 @@ fn subcommand(info: &'static CalculatorInfo) -> Command {
     let command = Command::new(info.name)
         .aliases(info.aliases.iter().copied())
         .about(info.summary.trim_end_matches('.'))
-        .args(info.params.iter().map(|param| option(param, info.rules)))
+        .after_help(examples::of_calculator(info))
+        .args(info.params.iter().map(|param| option(info, param)))
         .arg(
             Arg::new(VERIFY)
                 .long(VERIFY)
                 .action(ArgAction::SetTrue)
-                .help("Replay the answer packet by packet and fail where it differs"),
+                .help("Replay the answer packet by packet, and fail if it differs"),
         )
         .arg(
             Arg::new(JSON)
@@ -119,11 +124,15 @@ fn subcommand(info: &'static CalculatorInfo) -> Command {
 }
 
 /// The option of a parameter.
-fn option(param: &'static ParamInfo, rules: &[Rule]) -> Arg {
+fn option(info: &'static CalculatorInfo, param: &'static ParamInfo) -> Arg {
+    let (name, typed) = (info.option(param.name), param.name.replace('_', "-"));
     let option = Arg::new(param.name)
-        .long(param.name.replace('_', "-"))
+        .long(name.clone())
         .help(help(param))
-        .requires_ifs(required_beside(param.name, rules));
+        .requires_ifs(required_beside(param.name, info.rules));
+    // The name of the parameter is accepted unless another option has it.
+    let is_free = info.params.iter().all(|other| info.option(other.name) != typed);
+    let option = if is_free { option.alias(typed) } else { option };
     if param.kind == ParamKind::Flag {
         return option.action(ArgAction::SetTrue);
     }
@@ -140,7 +149,7 @@ fn option(param: &'static ParamInfo, rules: &[Rule]) -> Arg {
         .required(matches!(param.default, ParamValue::Required(_)))
 }
 
-/// The options that must stand beside that of the parameter `name`.
+/// The options that the option of the parameter `name` requires.
 fn required_beside(
     name: &'static str,
     rules: &[Rule],
@@ -155,7 +164,7 @@ fn required_beside(
     others.map(|other| (clap::builder::ArgPredicate::IsPresent, other)).collect::<Vec<_>>().into_iter()
 }
 
-/// One line: what it is and its default, written as one would type it.
+/// Help of a parameter's option in one line: the meaning, and the default as one types it.
 fn help(param: &ParamInfo) -> String {
     let doc = param.doc.trim_end_matches('.');
     let commas = if matches!(param.kind, ParamKind::List(_)) { ", separated by commas" } else { "" };
@@ -170,8 +179,8 @@ fn help(param: &ParamInfo) -> String {
     format!("{doc}{commas}{default}")
 }
 
-/// What stands for the value in the help: its dimension or unit, else the last word of the
-/// parameter's name.
+/// Placeholder of a value in the help: its dimension or unit, else the last word of the parameter's
+/// name.
 fn value_name(param: &ParamInfo) -> String {
     let unit = match param.kind {
         ParamKind::Bytes { .. } => "size",
@@ -220,11 +229,28 @@ fn value_parser(kind: ParamKind) -> ValueParser {
             };
             PossibleValuesParser::new(names).map(parse).into()
         }
+        ParamKind::Measure { unit, .. } => {
+            ValueParser::new(move |text: &str| parse_parameter(kind, without_unit(text, unit)))
+        }
         kind => ValueParser::new(move |text: &str| parse_parameter(kind, text)),
     }
 }
 
-/// The value that was typed for a parameter; a list may be given in parts.
+/// The number of a measure, without its optional unit: `40 m`, `50 %`.
+fn without_unit<'a>(text: &'a str, unit: &'a str) -> &'a str {
+    let signs = match unit {
+        "metres" => &["metres", "meters", "m"][..],
+        "percent" => &["percent", "%"],
+        _ => &[],
+    };
+    let ends = signs.iter().copied().chain([unit]);
+    let number = |sign| text.trim().strip_suffix(sign).map(str::trim_end);
+    ends.filter_map(number)
+        .find(|number| number.ends_with(|c: char| c.is_ascii_digit() || c == '.'))
+        .unwrap_or(text)
+}
+
+/// The value given for a parameter; a list may be given in parts.
 fn typed(param: &ParamInfo, matches: &ArgMatches) -> Option<ParamValue> {
     if param.kind == ParamKind::Flag {
         return matches.get_flag(param.name).then_some(ParamValue::Flag(true));
@@ -247,7 +273,7 @@ mod tests {
     use bufferlab_theory::calculators::{Derivation, bytes};
     use clap::Parser;
 
-    /// A calculator as another crate would write it.
+    /// A calculator as another crate declares it.
     static PARTS: CalculatorInfo = CalculatorInfo {
         name: "toy-parts",
         aliases: &["parts"],
@@ -281,7 +307,7 @@ mod tests {
     };
 
     fn parse(typed: &[&str]) -> Result<TheoryCommand, Error> {
-        // Registered once; a second time says that the name is taken.
+        // A second registration fails because the name is taken.
         let _ = CALCULATORS.register(PARTS);
         let typed = [&["bufferlab", "theory"], typed].concat();
         match args::Args::try_parse_from(typed)?.command {
@@ -313,9 +339,39 @@ mod tests {
         let alone = |typed: &[&str]| parse(typed).expect_err("refused").kind();
         assert_eq!(alone(&["ecn", "--burst", "1 KB"]), ErrorKind::MissingRequiredArgument);
         assert_eq!(alone(&["headroom", "--response-bits", "1"]), ErrorKind::MissingRequiredArgument);
-        assert_eq!(alone(&["alpha", "--rate", "50 Gb/s"]), ErrorKind::MissingRequiredArgument);
-        let both = ["alpha", "--rate", "50 Gb/s", "--burst", "1 KB", "--duration", "1 us"];
+        assert_eq!(alone(&["alpha", "--burst-rate", "50 Gb/s"]), ErrorKind::MissingRequiredArgument);
+        let both = ["alpha", "--burst-rate", "50 Gb/s", "--burst", "1 KB", "--duration", "1 us"];
         assert_eq!(alone(&both), ErrorKind::ArgumentConflict);
+    }
+
+    #[test]
+    fn a_measure_may_have_its_unit() {
+        let cable = |typed: &str| match parse(&["headroom", "--cable", typed]) {
+            Ok(TheoryCommand::Calculate { values, .. }) => {
+                values.into_iter().find(|(name, _)| name == "cable").map(|(_, value)| value)
+            }
+            _ => None,
+        };
+        for typed in ["40", "40 m", "40m", "40 metres"] {
+            assert_eq!(cable(typed), Some(ParamValue::Ratio(40.0)), "{typed}");
+        }
+        assert_eq!(cable("40 s"), None);
+        assert!(parse(&["headroom", "--small-packets", "20 %", "--gearbox-delay", "5 ns"]).is_ok());
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_link_in_every_calculator() {
+        for (typed, name) in [
+            (&["alpha", "--rate", "25 Gb/s", "--burst-rate", "50 Gb/s", "--burst", "1 KB"][..], "port_rate"),
+            (&["burst-tolerance", "--rate", "25 Gb/s"], "port_rate"),
+            (&["burst-tolerance", "--port-rate", "25 Gb/s"], "port_rate"),
+            (&["ecn", "--rate", "25 Gb/s"], "port_rate"),
+            (&["headroom", "--rate", "25 Gb/s"], "rate"),
+        ] {
+            let Ok(TheoryCommand::Calculate { values, .. }) = parse(typed) else { panic!("{typed:?}") };
+            let rate = ParamValue::Rate(bufferlab_units::BitRate(25_000_000_000));
+            assert!(values.contains(&(name.to_owned(), rate)), "{typed:?}: {values:?}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `verify`: are results what was written?
+//! `verify`: checks results against their manifests.
 
 use crate::args::VerifyArgs;
 use crate::records::{self, VerifiedFolder};
@@ -17,7 +17,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
         if found.runs == 0 && found.problems.is_empty() {
             return Err(miette::miette!(
                 help = "give the folder of a run, a comparison or a sweep, or one above them",
-                "no result of a run lies in {}",
+                "there is no result of a run in {}",
                 dir.display()
             ));
         }
@@ -31,15 +31,12 @@ pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
             let others =
                 if more.is_empty() { String::new() } else { format!(" and {} other files", more.len()) };
             say(&format!(
-                "{}{others} have no checksum: a change would not be noticed; an earlier version wrote them, or a command was killed",
+                "{}{others} have no checksum, so a change is not noticed: an earlier version wrote them, or a command was killed",
                 first.display()
             ));
         }
         for old in &found.without_checksums {
-            say(&format!(
-                "{} was written without checksums: only missing files would be noticed",
-                old.display()
-            ));
+            say(&format!("{} was written without checksums: only missing files are noticed", old.display()));
         }
     }
     if args.json {
@@ -53,13 +50,10 @@ pub(crate) fn verify(args: &VerifyArgs) -> miette::Result<()> {
 }
 
 fn failure(what: &str) -> miette::Report {
-    miette::miette!(
-        help = "repeat the command that wrote the results: what is as it was written stays",
-        "{what}"
-    )
+    miette::miette!(help = "repeat the command that wrote the results: intact runs stay", "{what}")
 }
 
-/// A line per problem, then how much was looked at.
+/// One line per problem, then the number of checked runs and files.
 fn in_words(dir: &Path, found: &Inspection) -> String {
     let mut text = String::new();
     for (folder, problem) in &found.problems {

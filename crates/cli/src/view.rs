@@ -1,4 +1,4 @@
-//! `view` and `play`: pages on this machine, and what `view` writes into files.
+//! `view` and `play`: serves pages on this machine, and writes the files of `view`.
 
 use crate::args::{PlayArgs, TraceFormat, ViewArgs};
 use crate::{inform, print};

@@ -1,4 +1,4 @@
-//! What is seen of a switch of real packets while it runs: the live view, and captures.
+//! The live view and the captures of a running switch of real packets.
 
 use crate::args::WatchArgs;
 use crate::live::{PortTitle, Quit, Title, check_terminal, show};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Refuses a live view where there is no terminal.
+/// Returns an error if a live view is requested without a terminal.
 pub(crate) fn check(args: &WatchArgs) -> miette::Result<()> {
     if !args.live {
         return Ok(());
@@ -20,7 +20,7 @@ pub(crate) fn check(args: &WatchArgs) -> miette::Result<()> {
     check_terminal().map_err(|why| miette!(help = help, "--live needs a terminal: {why}"))
 }
 
-/// The view of the ports of `file`, if it is wanted. `text`: what is watched.
+/// Title of the live view over the ports of `file`, if `--live` is set. `text` names the run.
 pub(crate) fn title(args: &WatchArgs, file: &SwitchFile, text: String, quit: Quit) -> Option<Title> {
     let port =
         |port: &bufferlab_switch::PortSpec| PortTitle { name: port.interface.clone(), rate: port.rate };
@@ -32,7 +32,7 @@ pub(crate) fn title(args: &WatchArgs, file: &SwitchFile, text: String, quit: Qui
     })
 }
 
-/// Ends the view even if the work panics.
+/// Guard that ends the view, even if the work panics.
 struct Ended<'a>(&'a AtomicBool);
 
 impl Drop for Ended<'_> {
@@ -41,14 +41,14 @@ impl Drop for Ended<'_> {
     }
 }
 
-/// Does `work` and shows meanwhile what it leaves in the watch that it is given.
+/// Runs `work`, and shows the state that it leaves in its watch.
 pub(crate) fn with_view<T>(title: Option<Title>, work: impl FnOnce(Option<Arc<Watch>>) -> T) -> T {
     let Some(title) = title else { return work(None) };
     let (watch, ended) = (Arc::new(Watch::default()), AtomicBool::new(false));
     std::thread::scope(|scope| {
         interrupt::listen_to_services();
         let view = scope.spawn(|| {
-            // The thread that forwards may have real-time priority already.
+            // The calling thread may have real-time priority, which its threads inherit.
             bufferlab_switch::take_usual_priority();
             show(&watch, title, &ended, interrupt::flag())
         });
@@ -57,34 +57,34 @@ pub(crate) fn with_view<T>(title: Option<Title>, work: impl FnOnce(Option<Arc<Wa
         drop(end);
         match view.join() {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => say(&format!("the live view has ended early: {error}")),
+            Ok(Err(error)) => say(&format!("the live view ended early: {error}")),
             Err(panic) => std::panic::resume_unwind(panic),
         }
         done
     })
 }
 
-/// Refuses captures where there are some already.
+/// Returns an error if the folder has captures already.
 pub(crate) fn check_captures(folder: &Path, file: &SwitchFile, hint: &str) -> miette::Result<()> {
     if CaptureWriter::is_in(folder, file) {
-        return Err(miette!(help = hint.to_owned(), "{} holds captures already", folder.display()));
+        return Err(miette!(help = hint.to_owned(), "{} has captures already", folder.display()));
     }
     Ok(())
 }
 
-/// Begins captures in `folder`.
+/// Creates the captures in `folder`.
 pub(crate) fn capture(args: &WatchArgs, folder: &Path, file: &SwitchFile) -> miette::Result<CaptureWriter> {
     CaptureWriter::create(folder, file, args.snapshot_length)
         .map_err(|error| miette!("cannot write captures into {}: {error}", folder.display()))
 }
 
-/// What captures hold.
+/// Describes finished captures.
 pub(crate) fn captured(report: &CaptureReport) -> String {
     let folder = report.files.first().and_then(|file| file.parent()).unwrap_or(Path::new("."));
     let left_out = match report.left_out {
         0 => String::new(),
         count => format!(
-            "; {count} frames were left out, because the disk did not follow (fewer bytes of each: --snapshot-length)"
+            "; {count} frames were left out, because the disk was too slow (--snapshot-length captures fewer bytes of each)"
         ),
     };
     format!(

@@ -1,6 +1,6 @@
 //! Explanations as text for a terminal.
 
-use bufferlab_report::format::number;
+use bufferlab_report::format::{number, readable};
 use bufferlab_results::ExplanationRecord;
 use bufferlab_scenario::format_time;
 use bufferlab_units::Time;
@@ -10,6 +10,11 @@ use std::fmt::Write;
 /// buffer, and the decisions of other policies.
 #[must_use]
 pub fn explanation_text(e: &ExplanationRecord) -> String {
+    readable(&exact_text(e))
+}
+
+/// The text with amounts as the tables have them.
+fn exact_text(e: &ExplanationRecord) -> String {
     let mut text = String::new();
     let share = |bytes: u64| 100.0 * bytes as f64 / e.buffer_bytes as f64;
     let mut line = |head: &str, body: String| {

@@ -48,7 +48,8 @@ pub use memory::{MemoryBudget, TooMuchMemory, fits, format_memory, memory_budget
 pub use panic::{Panicked, caught};
 pub use plan::{Destination, Load, LoadNamed, Plan, plan_compare, plan_run, prepare_group};
 pub use sweep::{
-    SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary, sweep_schema,
+    FigureRequest, SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary,
+    sweep_schema,
 };
 
 /// Git commit of the program's sources, if known.

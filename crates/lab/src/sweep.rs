@@ -1,9 +1,12 @@
 //! Sweeps: a grid over keys of a scenario, with several policies and seeds. Finished runs are
 //! reused.
 
+mod figures;
 mod output;
 mod page;
+mod reopen;
 
+pub use figures::FigureRequest;
 pub use output::sweep_schema;
 
 use crate::choice::{PolicyChoice, chosen, other_traffic, own_policy, refuse_twins};
@@ -16,7 +19,7 @@ use bufferlab_report::ReportError;
 use bufferlab_results::{SWEEP_FILE, write_sealed};
 use bufferlab_scenario::{LoadError, Scenario, Variant};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::num::NonZero;
@@ -30,7 +33,7 @@ pub const SWEEP_JSON: &str = "sweep.json";
 pub const SWEEP_HTML: &str = "sweep.html";
 
 /// A key of the scenario and its values in the sweep.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Vary {
     /// Dotted key, as for an override.
     pub key: String,
@@ -163,27 +166,27 @@ impl SweepPlan {
     }
 
     /// Writes a report per point that has results, then [`SWEEP_CSV`], [`SWEEP_JSON`] and
-    /// [`SWEEP_HTML`]. Returns the headline metrics as text and everything as JSON (see
-    /// [`sweep_schema`]).
+    /// [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text, and everything as JSON
+    /// (see [`sweep_schema`]).
     ///
     /// # Errors
     /// If a result cannot be read, or a file cannot be written.
     pub fn finish(&self) -> Result<SweepOutcome, PlanError> {
         let Self { request: SweepRequest { out, vary, .. }, points, policies, .. } = self;
-        let (compared, notes) = output::compared(out, points, policies)?;
+        let (compared, notes) = output::compared(out, points, policies, true)?;
         let page = page::page((&self.name, &self.request.scenario_file), vary, &compared, &notes);
         let json = output::json(&self.name, vary, (&compared, &notes))
             .map_err(ReportError::encode(&out.join(SWEEP_JSON)))?;
         let files = [(SWEEP_CSV, &output::csv(vary, &compared)), (SWEEP_HTML, &page), (SWEEP_JSON, &json)];
         write_sealed(out, &files, None)?;
-        Ok(SweepOutcome { text: output::table(vary, &compared), json })
+        Ok(SweepOutcome { text: output::text(vary, (&compared, &notes)), json })
     }
 }
 
 /// Results of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepOutcome {
-    /// Headline metrics as text, for a terminal.
+    /// Findings, headline metrics and caveats as text, for a terminal.
     pub text: String,
     /// Full results as JSON, for programs.
     pub json: String,

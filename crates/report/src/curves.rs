@@ -213,6 +213,11 @@ pub fn curve_png(panel: &CurvePanel) -> Result<Vec<u8>, ReportError> {
     crate::picture::png(&curve_svg(panel), &panel.title)
 }
 
+/// A panel as a drawing, with the entries of its legend.
+pub(crate) fn drawing(panel: &CurvePanel) -> (Chart, Vec<svg::Entry>) {
+    (chart(panel), legend_entries(panel))
+}
+
 fn mark(panel: &CurvePanel) -> Mark {
     if panel.markers { Mark::Points } else { Mark::Line }
 }

@@ -76,7 +76,7 @@ impl ReportError {
         match self {
             Self::Results(error) => error.hint(),
             Self::NoRuns { below, .. } if !below.is_empty() => {
-                "a report and its figures are of one of them: give its folder; the charts of a sweep over its keys are in its sweep.html"
+                "a report and its figures are of one of them, or of a complete sweep: give its folder"
             }
             Self::NoRuns { .. } => {
                 "give the folder of a run (it has a manifest.json) or of a comparison (POLICY/seed-N/)"

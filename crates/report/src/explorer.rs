@@ -19,6 +19,8 @@ pub struct Explorer {
     pub schemes: Vec<String>,
     /// Measured metrics.
     pub metrics: Vec<ExplorerMetric>,
+    /// Index of the metric that is drawn first; `None`: the first headline one whose values differ.
+    pub first: Option<usize>,
     /// Cells by metric, scheme and place. Places are in the order of the axes, the last one
     /// fastest.
     pub cells: Vec<Vec<Vec<Option<ExplorerCell>>>>,

@@ -1,10 +1,11 @@
-//! Charts of a report as separate files, for papers and slides.
+//! Charts as separate files, for papers and slides.
 
+use crate::curves::{self, CurvePanel};
 use crate::error::ReportError;
 use crate::html::{charts, parts};
 use crate::load::Report;
-use crate::picture;
-use crate::svg::{Chart, FigureStyle};
+use crate::svg::{Chart, Entry, FigureStyle};
+use crate::{pdf, picture};
 use bufferlab_results::write_whole;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,39 +14,107 @@ use std::path::{Path, PathBuf};
 /// print.
 const PRINT: f32 = 6.25;
 
+/// Endings of the files of a figure.
+pub const FIGURE_FILES: [&str; 4] = ["svg", "pdf", "png", "csv"];
+
+/// Names in figures instead of those of the results: pairs of name and text.
+pub type Labels = [(String, String)];
+
+/// The text for a name.
+pub(crate) fn labelled<'a>(labels: &'a Labels, name: &'a str) -> &'a str {
+    labels.iter().find(|(known, _)| known == name).map_or(name, |(_, text)| text)
+}
+
 impl Report {
-    /// Writes the charts of completion times into `folder`, each as SVG, PNG and CSV: percentiles
+    /// Writes the charts of completion times into `folder`, each as [`FIGURE_FILES`]: percentiles
     /// of the slowdown by flow size, distributions of the slowdown and of the completion times of
-    /// queries. Returns the paths of the written files.
+    /// queries. `labels` rename policies. Returns the paths of the written files.
     ///
     /// # Errors
     /// If a chart cannot be drawn, or a file cannot be written.
-    pub fn write_figures(&self, folder: &Path, style: FigureStyle) -> Result<Vec<PathBuf>, ReportError> {
+    pub fn write_figures(
+        &self,
+        folder: &Path,
+        style: FigureStyle,
+        labels: &Labels,
+    ) -> Result<Vec<PathBuf>, ReportError> {
         fs::create_dir_all(folder).map_err(ReportError::io("create", folder))?;
-        let drawn = parts::drawn(self);
+        let shown = self.shown();
+        let drawn = parts::drawn(&shown);
+        let (short, whole) = (&shown.comparison.policies, &self.comparison.policies);
+        // A label may be given for the short or for the whole name.
+        let label = |name: &str| {
+            let at = short.iter().position(|known| known == name);
+            let whole = at.map_or(name, |at| whole[at].as_str());
+            let text = labelled(labels, whole);
+            if text == whole { labelled(labels, name) } else { text }.to_owned()
+        };
         let mut written = Vec::new();
-        for (name, mark, chart) in charts::figures(self) {
-            let entries = drawn.iter().map(|one| (one.class.clone(), mark, one.policy.to_owned()));
+        for (name, mark, mut chart) in charts::figures(&shown) {
+            chart.series.iter_mut().for_each(|series| series.name = label(&series.name));
+            let entries = drawn.iter().map(|one| (one.class.clone(), mark, label(one.policy)));
             // A single line needs no legend.
             let legend: Vec<_> = if drawn.len() > 1 { entries.collect() } else { Vec::new() };
             let has_weak = chart.series.iter().flat_map(|series| &series.points).any(|point| point.weak);
             let note = if has_weak { "Hollow: fewer samples than the percentile needs." } else { "" };
-            let svg = chart.file_in(style, &legend, note);
-            let png = match style {
-                FigureStyle::Screen => picture::png(&svg, &chart.title)?,
-                FigureStyle::Paper => picture::png_scaled(&svg, &chart.title, PRINT)?,
-            };
-            let name = in_a_name(&name);
-            for (ending, bytes) in
-                [("svg", svg.into_bytes()), ("png", png), ("csv", csv(&chart).into_bytes())]
-            {
-                let path = folder.join(format!("{name}.{ending}"));
-                write_whole(&path, bytes).map_err(ReportError::io("write", &path))?;
-                written.push(path);
-            }
+            written.extend(write_figure(&chart, (&legend, note), style, &folder.join(in_a_name(&name)))?);
         }
         Ok(written)
     }
+}
+
+/// Writes charts with their names into `folder`, each as [`FIGURE_FILES`]. `labels` rename lines and
+/// titles of axes. Returns the paths of the written files.
+///
+/// # Errors
+/// If a chart cannot be drawn, or a file cannot be written.
+pub fn write_curves(
+    panels: &[(String, CurvePanel)],
+    folder: &Path,
+    style: FigureStyle,
+    labels: &Labels,
+) -> Result<Vec<PathBuf>, ReportError> {
+    fs::create_dir_all(folder).map_err(ReportError::io("create", folder))?;
+    let mut written = Vec::new();
+    for (name, panel) in panels {
+        let mut panel = panel.clone();
+        let rename = |text: &mut String| *text = labelled(labels, text).to_owned();
+        panel.lines.iter_mut().for_each(|line| rename(&mut line.name));
+        panel.marks.iter_mut().for_each(|mark| rename(&mut mark.line));
+        rename(&mut panel.x.title);
+        rename(&mut panel.y.title);
+        let (chart, mut legend) = curves::drawing(&panel);
+        if panel.lines.len() + panel.marks.len() < 2 {
+            legend.clear();
+        }
+        let path = folder.join(in_a_name(name));
+        written.extend(write_figure(&chart, (&legend, &panel.note), style, &path)?);
+    }
+    Ok(written)
+}
+
+/// Writes a chart as files of a name, which gets their endings.
+fn write_figure(
+    chart: &Chart,
+    (legend, note): (&[Entry], &str),
+    style: FigureStyle,
+    name: &Path,
+) -> Result<Vec<PathBuf>, ReportError> {
+    let svg = chart.file_in(style, legend, note);
+    let png = match style {
+        FigureStyle::Screen => picture::png(&svg, &chart.title)?,
+        FigureStyle::Paper => picture::png_scaled(&svg, &chart.title, PRINT)?,
+    };
+    let pdf = pdf::pdf(&svg, &chart.title)?;
+    let contents = [svg.into_bytes(), pdf, png, csv(chart).into_bytes()];
+    let write = |(ending, bytes): (&str, Vec<u8>)| {
+        let mut path = name.as_os_str().to_owned();
+        path.push(format!(".{ending}"));
+        let path = PathBuf::from(path);
+        write_whole(&path, bytes).map_err(ReportError::io("write", &path))?;
+        Ok(path)
+    };
+    FIGURE_FILES.into_iter().zip(contents).map(write).collect()
 }
 
 fn csv(chart: &Chart) -> String {

@@ -143,6 +143,16 @@ pub(crate) fn judged(comparison: &Comparison) -> Vec<&MetricComparison> {
     found.into_iter().map(|(_, row)| row).collect()
 }
 
+/// The headline metrics, the one that ranks schemes first.
+#[must_use]
+pub fn headlines(comparison: &Comparison) -> Vec<&MetricComparison> {
+    let mut rows: Vec<&MetricComparison> =
+        comparison.metrics.iter().filter(|row| row.metric.headline).collect();
+    // The sort is stable: metrics that are not judged follow in their order.
+    rows.sort_by_key(|row| importance(&row.metric).unwrap_or(u8::MAX));
+    rows
+}
+
 /// Rank of a metric among the judged ones; `None` if it is not judged.
 fn importance(metric: &Metric) -> Option<u8> {
     metric.importance().filter(|_| metric.headline && metric.better != Better::Neither)

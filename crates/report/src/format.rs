@@ -124,9 +124,106 @@ pub fn leading_number(text: &str) -> Option<f64> {
     text[..end].parse().ok()
 }
 
+/// Fewest digits of a number without a unit that gets commas: shorter ones may be names of standards.
+const DIGITS: usize = 5;
+/// Things that are counted, whose numbers get commas from four digits on.
+const THINGS: [&str; 9] =
+    ["bursts", "cells", "events", "flows", "frames", "operations", "packet-hops", "packets", "queries"];
+
+/// A text for people with readable amounts: `160500 B` becomes `160.5 KB`, `1053866 B` becomes
+/// `1,053,866 B`, `100000 Mb/s` becomes `100 Gb/s`, and `12345 packets` becomes `12,345 packets`.
+/// Every amount stays exact, and a column that ends with it keeps its place. Text in quotes, names
+/// and numbers with other signs around them stay as they are.
+#[must_use]
+pub fn readable(text: &str) -> String {
+    text.split_inclusive('\n').map(readable_line).collect()
+}
+
+fn readable_line(line: &str) -> String {
+    let mut out = String::with_capacity(line.len() + 8);
+    let (mut rest, mut quoted) = (line, false);
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let before = &rest[..at];
+        quoted ^= before.matches('"').count() % 2 == 1;
+        out.push_str(before);
+        let digits = rest[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - at);
+        let (number, behind) = rest[at..].split_at(digits);
+        let is_alone = out.chars().next_back().is_none_or(|c| " (+-−~".contains(c));
+        let amount = if is_alone && !quoted { amount(number, behind) } else { None };
+        match amount {
+            Some((shown, unit)) => {
+                push_aligned(&mut out, &shown, digits + unit);
+                rest = &behind[unit..];
+            }
+            None => {
+                out.push_str(number);
+                rest = behind;
+            }
+        }
+    }
+    out + rest
+}
+
+/// The readable form of a number, and the length of the unit behind it that the form contains.
+fn amount(number: &str, behind: &str) -> Option<(String, usize)> {
+    let value: u64 = number.parse().ok()?;
+    let is_unit = |unit: &str| {
+        behind
+            .strip_prefix(unit)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/'))
+    };
+    if is_unit(" B") && value >= 2_000 {
+        let exact = bufferlab_units::quantity::format_size(value);
+        let decimals = exact.split_once('.').map_or(0, |(_, rest)| rest.find(' ').unwrap_or(0));
+        return Some((if decimals <= 3 { exact } else { format!("{} B", count(value)) }, " B".len()));
+    }
+    if is_unit(" Mb/s") && value >= 1_000 && value.is_multiple_of(1_000) {
+        return Some((format!("{} Gb/s", count(value / 1_000)), " Mb/s".len()));
+    }
+    let is_counted = behind.trim_start_matches(' ').starts_with(|c: char| c.is_alphabetic())
+        && behind.starts_with(' ')
+        || behind.trim_end().is_empty()
+        || behind.starts_with(')')
+        || behind.starts_with(", ");
+    let noun = behind.trim_start().split(|c: char| !c.is_alphabetic() && c != '-').next().unwrap_or("");
+    let digits = if behind.starts_with(' ') && THINGS.contains(&noun) { 4 } else { DIGITS };
+    (number.len() >= digits && !number.starts_with('0') && is_counted).then(|| (count(value), 0))
+}
+
+/// Appends a text in place of one of `length` characters. Blanks before it give or take the
+/// difference if it is aligned with its right end.
+fn push_aligned(out: &mut String, shown: &str, length: usize) {
+    let blanks = out.len() - out.trim_end_matches(' ').len();
+    if blanks >= 2 {
+        let width = blanks + length;
+        out.truncate(out.len() - blanks);
+        let wanted = width.saturating_sub(shown.chars().count()).max(1);
+        out.push_str(&" ".repeat(wanted));
+    }
+    out.push_str(shown);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_in_texts_are_exact_and_readable() {
+        for (text, wanted) in [
+            ("queue 159000 B + packet 1500 B = 160500 B", "queue 159 KB + packet 1500 B = 160.5 KB"),
+            ("limit 160299 B, 1053866 B alone", "limit 160.299 KB, 1,053,866 B alone"),
+            ("  shared        3156992 B   9.4 %", "  shared      3,156,992 B   9.4 %"),
+            ("headroom      90112 B  of 2", "headroom   90.112 KB  of 2"),
+            ("at 100000 Mb/s over 5 m", "at 100 Gb/s over 5 m"),
+            ("1659814 operations, 7739 cells", "1,659,814 operations, 7,739 cells"),
+            ("suggestion: \"xoff\": \"158476\" or more", "suggestion: \"xoff\": \"158476\" or more"),
+            ("pg_lossless_100000_5m (#25395)", "pg_lossless_100000_5m (#25395)"),
+            ("12.345678 s, 0.000001 to 1.234567 MB", "12.345678 s, 0.000001 to 1.234567 MB"),
+            ("margin +36223 B", "margin +36.223 KB"),
+        ] {
+            assert_eq!(readable(text), wanted);
+        }
+    }
 
     #[test]
     fn numbers_have_three_significant_digits() {

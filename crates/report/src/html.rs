@@ -28,7 +28,7 @@ impl Report {
     /// # Errors
     /// If a table that only charts need cannot be read.
     pub fn html(&self) -> Result<String, ReportError> {
-        page(self)
+        page(&self.shown())
     }
 }
 
@@ -226,7 +226,20 @@ fn what(report: &Report) -> Markup {
                     @if number == 0 && report.comparison.policies.len() > 1 { ", the baseline" }
                 }
             }
+            @if !report.common.is_empty() {
+                dt { "Common to all" }
+                dd {
+                    @for (number, part) in report.common.iter().enumerate() {
+                        @if number > 0 { ", " }
+                        code { (part) }
+                    }
+                }
+            }
             @for (name, what) in facts(report) { dt { (name) } dd { (what) } }
+            @if let Some(others) = report.others_text() {
+                dt { "Also here" }
+                dd { (others) ". " code { "compare --with-earlier" } " shows them." }
+            }
         }
       }
     }

@@ -8,7 +8,8 @@
 //!   [`Ranking`]: the best scheme, and the schemes that are not significantly worse.
 //! * [`Caveat`]: reasons to check a result before trusting its numbers; shown before the numbers in
 //!   the report, and after the table on the terminal.
-//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML.
+//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML; tables as Markdown and
+//!   LaTeX ([`TableFormat`]).
 //! * [`CurvesPage`]: charts and tables of other data, a chart also as SVG and PNG ([`curve_svg`],
 //!   [`curve_png`]); with an [`Explorer`] readers draw any metric of a grid over any of its axes.
 //!
@@ -26,6 +27,7 @@ mod bursts;
 mod caveat;
 mod compare;
 mod curves;
+mod document_table;
 mod error;
 mod explorer;
 mod export;
@@ -33,10 +35,12 @@ mod figures;
 mod finding;
 pub mod format;
 mod html;
+mod labels;
 mod load;
 mod metric;
 mod page;
 mod pauses;
+mod pdf;
 mod picture;
 mod ranking;
 mod samples;
@@ -55,10 +59,12 @@ pub use curves::{
     CurveAxis, CurveLine, CurveMark, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_png,
     curve_svg, curves_page,
 };
+pub use document_table::TableFormat;
 pub use error::ReportError;
 pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerMetric, positions};
 pub use export::comparison_schema;
-pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, judgements};
+pub use figures::{FIGURE_FILES, Labels, write_curves};
+pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements};
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };
@@ -73,4 +79,4 @@ pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,
 };
 pub use svg::{FigureStyle, HeatMap};
-pub use terminal::{WIDTH_MAX, caveats_text, comparison_text};
+pub use terminal::{WIDTH_MAX, caveats_text, comparison_text, finding_text, noted_text};

@@ -6,11 +6,13 @@ use crate::error::ReportError;
 use crate::samples::RunSamples;
 use crate::steady::{self, SteadyState};
 use crate::summary::{RunSummary, summarise};
-use crate::{export, terminal};
+use crate::{export, labels, terminal};
 use bufferlab_results::{Group, RunResult, check_sealed, find_groups, find_mixture, find_runs, write_sealed};
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Names of the files that [`Report::write`] writes.
 pub const REPORT_FILE: &str = bufferlab_results::REPORT_FILE;
@@ -31,7 +33,7 @@ pub struct Run {
     pub result: RunResult,
     /// Numbers of the run.
     pub summary: RunSummary,
-    pub(crate) samples: RunSamples,
+    pub(crate) samples: Arc<RunSamples>,
 }
 
 /// The runs of a folder, compared.
@@ -47,6 +49,10 @@ pub struct Report {
     pub caveats: Vec<Caveat>,
     /// HTML of another crate for a single run with recorded packets: the window into the buffer.
     pub window: Option<String>,
+    /// Label and seed of the folder's finished runs that the report leaves out.
+    pub others: Vec<(String, u64)>,
+    /// What short labels leave out, of a report with short labels.
+    pub(crate) common: Vec<String>,
     /// Whether the folder is itself a run.
     single: bool,
 }
@@ -61,7 +67,16 @@ impl Report {
     /// # Errors
     /// If there is no run, one cannot be read, or runs of different content would share a mean.
     pub fn load(dir: &Path, order: &[String]) -> Result<Self, ReportError> {
-        Self::load_from(dir, order, 0)
+        Self::load_part(dir, order, 0, &[])
+    }
+
+    /// Reads runs as [`Self::load`], except those in the folders `without`; [`Self::others`] lists
+    /// them.
+    ///
+    /// # Errors
+    /// If there is no run, one cannot be read, or runs of different content would share a mean.
+    pub fn load_without(dir: &Path, order: &[String], without: &[PathBuf]) -> Result<Self, ReportError> {
+        Self::load_part(dir, order, 0, without)
     }
 
     /// Reads runs as `Self::load`, without flows and queries that started before `from_ns`, in a
@@ -71,8 +86,19 @@ impl Report {
     /// # Errors
     /// If there is no run, one cannot be read, or runs of different content would share a mean.
     pub fn load_from(dir: &Path, order: &[String], from_ns: u64) -> Result<Self, ReportError> {
+        Self::load_part(dir, order, from_ns, &[])
+    }
+
+    fn load_part(
+        dir: &Path,
+        order: &[String],
+        from_ns: u64,
+        without: &[PathBuf],
+    ) -> Result<Self, ReportError> {
         let single = RunResult::is_complete(dir);
-        let mut found = find_runs(dir).map_err(ReportError::unreadable)?;
+        let found = find_runs(dir).map_err(ReportError::unreadable)?;
+        let is_left_out = |run: &RunResult| without.iter().any(|path| path == run.dir());
+        let (others, mut found): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, run)| is_left_out(run));
         if found.is_empty() {
             let below = find_groups(dir).map_err(ReportError::unreadable)?;
             return Err(ReportError::NoRuns { path: dir.to_path_buf(), below });
@@ -92,23 +118,83 @@ impl Report {
         let mut runs = Vec::with_capacity(found.len());
         for (label, result) in found {
             let (summary, samples) = summarise(&result, from_ns)?;
-            runs.push(Run { label, result, summary, samples });
+            runs.push(Run { label, result, summary, samples: Arc::new(samples) });
         }
         let pairs: Vec<(&str, &RunSummary)> =
             runs.iter().map(|run| (run.label.as_str(), &run.summary)).collect();
         let comparison = Comparison::of(&pairs);
-        let mut caveats = of_the_group(dir)?;
+        let mut caveats = of_the_group(dir, without)?;
         if from_ns > 0 {
             caveats.push(Caveat::WarmUp { from_ns });
         }
         caveats.extend(caveat::collect(&pairs));
-        Ok(Self { dir: dir.to_path_buf(), comparison, caveats, runs, window: None, single })
+        let mut others: Vec<_> =
+            others.into_iter().map(|(label, run)| (label, run.manifest().seed)).collect();
+        others.sort();
+        Ok(Self {
+            dir: dir.to_path_buf(),
+            comparison,
+            caveats,
+            runs,
+            window: None,
+            others,
+            common: Vec::new(),
+            single,
+        })
     }
 
     /// The run, if the folder itself is a run.
     #[must_use]
     pub fn single_run(&self) -> Option<&Run> {
         self.runs.first().filter(|_| self.single)
+    }
+
+    /// The report as people read it: labels leave out what all variants have in common.
+    pub(crate) fn shown(&self) -> Cow<'_, Self> {
+        let Some(short) = labels::short(&self.comparison.policies) else { return Cow::Borrowed(self) };
+        let mut shown = self.clone();
+        let rename = |label: &mut String| {
+            if let Some(at) = self.comparison.policies.iter().position(|known| known == label) {
+                label.clone_from(&short.labels[at]);
+            }
+        };
+        shown.runs.iter_mut().for_each(|run| rename(&mut run.label));
+        shown.comparison.policies.iter_mut().for_each(rename);
+        shown
+            .comparison
+            .metrics
+            .iter_mut()
+            .flat_map(|row| &mut row.cells)
+            .for_each(|cell| rename(&mut cell.policy));
+        shown.common = short.common;
+        Cow::Owned(shown)
+    }
+
+    /// Labels of the policies on pages and in texts, in the order of the comparison.
+    #[must_use]
+    pub fn shown_labels(&self) -> Vec<String> {
+        labels::short(&self.comparison.policies)
+            .map_or_else(|| self.comparison.policies.clone(), |short| short.labels)
+    }
+
+    /// Number and labels of the runs that the report leaves out, as a sentence without full stop;
+    /// `None` if it shows every run of the folder.
+    #[must_use]
+    pub fn others_text(&self) -> Option<String> {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for (label, _) in &self.others {
+            match counts.last_mut() {
+                Some((known, count)) if known == label => *count += 1,
+                _ => counts.push((label, 1)),
+            }
+        }
+        let names: Vec<String> = counts.iter().map(|(label, count)| format!("{label} ({count})")).collect();
+        let runs = match self.others.len() {
+            0 => return None,
+            1 => "1 other run of this scenario is".to_owned(),
+            runs => format!("{} other runs of this scenario are", crate::format::count(runs as u64)),
+        };
+        Some(format!("{runs} in the folder, and not shown: {}", names.join(", ")))
     }
 
     /// The headline numbers and the caveats as text for a terminal.
@@ -118,7 +204,12 @@ impl Report {
         for sentence in crate::beside::sentences(self) {
             terminal::wrap(&mut text, "", &sentence);
         }
-        text + &terminal::comparison_text(&self.comparison, &self.caveats)
+        let shown = self.shown();
+        text.push_str(&terminal::comparison_text(&shown.comparison, &self.caveats));
+        if !shown.common.is_empty() {
+            terminal::wrap(&mut text, "", &format!("Common to all: {}.", shown.common.join(", ")));
+        }
+        text
     }
 
     /// Facts of the runs, for a page about several reports: names (seeds, profile, duration,
@@ -196,8 +287,9 @@ pub fn write(dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
 
 /// Caveats of a group as a whole: planned runs that are missing from the folder, and the caveats
 /// stored with the group.
-fn of_the_group(dir: &Path) -> Result<Vec<Caveat>, ReportError> {
-    let Some(group) = Group::read(dir)? else { return Ok(Vec::new()) };
+fn of_the_group(dir: &Path, without: &[PathBuf]) -> Result<Vec<Caveat>, ReportError> {
+    let Some(mut group) = Group::read(dir)? else { return Ok(Vec::new()) };
+    group.runs.retain(|run| !without.contains(&dir.join(run)));
     let planned = group.runs.len();
     let missing: Vec<_> =
         group.runs.into_iter().filter(|run| !RunResult::is_complete(&dir.join(run))).collect();

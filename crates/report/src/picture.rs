@@ -21,6 +21,14 @@ static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
     Arc::new(fonts)
 });
 
+/// Reads an SVG file. Errors name it `title`.
+pub(crate) fn tree(svg: &str, title: &str) -> Result<Tree, ReportError> {
+    let options =
+        Options { fontdb: Arc::clone(&FONTS), font_family: FAMILY.to_owned(), ..Options::default() };
+    Tree::from_str(svg, &options)
+        .map_err(|error| ReportError::Picture { title: title.to_owned(), problem: error.to_string() })
+}
+
 /// Renders an SVG file as PNG, two pixels per pixel of the file. Errors name it `title`.
 pub(crate) fn png(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
     png_scaled(svg, title, SCALE)
@@ -29,9 +37,7 @@ pub(crate) fn png(svg: &str, title: &str) -> Result<Vec<u8>, ReportError> {
 /// Renders an SVG file as PNG with `scale` pixels per pixel (1/96 inch) of the file.
 pub(crate) fn png_scaled(svg: &str, title: &str, scale: f32) -> Result<Vec<u8>, ReportError> {
     let failed = |problem: String| ReportError::Picture { title: title.to_owned(), problem };
-    let options =
-        Options { fontdb: Arc::clone(&FONTS), font_family: FAMILY.to_owned(), ..Options::default() };
-    let tree = Tree::from_str(svg, &options).map_err(|error| failed(error.to_string()))?;
+    let tree = tree(svg, title)?;
     let size = tree.size().to_int_size().scale_by(scale);
     let mut pixels = size
         .and_then(|size| Pixmap::new(size.width(), size.height()))

@@ -7,12 +7,14 @@ mod axis;
 mod data;
 mod dots;
 mod heat;
+mod legend;
 mod marker;
 mod timeline;
 
 pub(crate) use axis::Axis;
 pub(crate) use dots::{Dot, dots};
 pub use heat::HeatMap;
+pub(crate) use legend::Entry;
 pub(crate) use marker::sample;
 pub(crate) use timeline::{Timeline, TimelineRow};
 
@@ -264,7 +266,7 @@ impl Chart {
     }
 
     /// The chart as an SVG file in a style. Paper figures have no caption, because the paper has
-    /// one.
+    /// one, and their legend is inside the plot if it fits there.
     pub(crate) fn file_in(
         &self,
         style: FigureStyle,
@@ -272,6 +274,11 @@ impl Chart {
         note: &str,
     ) -> String {
         const LINE: f64 = 18.0;
+        let entries = legend;
+        let inside = if style == FigureStyle::Paper { legend::inside(self, entries) } else { None };
+        let (chart, place) = inside.map_or((None, None), |(chart, place)| (Some(chart), Some(place)));
+        let chart = chart.as_ref().unwrap_or(self);
+        let legend = if place.is_some() { &[] } else { legend };
         let lines = wrapped(note, ((WIDTH - 24.0) / CHARACTER) as usize);
         // Bold letters are wider.
         let caption = match style {
@@ -279,17 +286,31 @@ impl Chart {
             FigureStyle::Paper => Vec::new(),
         };
         let top = 8.0 + caption.len() as f64 * 16.0;
-        let layout = self.layout(&[]);
+        let layout = chart.layout(&[]);
         let chart_height = layout.height;
+        // A text that is wider than the file continues below itself.
+        let legend: Vec<(usize, &legend::Entry, String)> = legend
+            .iter()
+            .flat_map(|entry| {
+                let lines = wrapped(&entry.2, ((WIDTH - 52.0) / CHARACTER) as usize);
+                lines.into_iter().enumerate().map(move |(number, line)| (number, entry, line))
+            })
+            .collect();
         let height = top + chart_height + (legend.len() + lines.len()) as f64 * LINE + 6.0;
         let drawn = html! {
             @for (row, line) in caption.iter().enumerate() {
                 text.caption x="2" y=(coordinate(16.0 + row as f64 * 16.0)) { (line) }
             }
-            g transform=(format!("translate(0 {:.0})", top - 2.0)) { (self.frame(&layout)) (self.lines(&layout)) }
-            @for (row, (class, mark, name)) in legend.iter().enumerate() {
+            g transform=(format!("translate(0 {:.0})", top - 2.0)) {
+                (chart.frame(&layout))
+                @if let Some(place) = &place { (place.markup(entries)) }
+                (chart.lines(&layout))
+            }
+            @for (row, (number, (class, mark, _), name)) in legend.iter().enumerate() {
                 @let y = top + chart_height + row as f64 * LINE;
-                g class=(class) transform=(format!("translate(12 {y:.0})")) { (swatch(class, *mark)) }
+                @if *number == 0 {
+                    g class=(class) transform=(format!("translate(12 {y:.0})")) { (swatch(class, *mark)) }
+                }
                 text x="48" y=(coordinate(y + 10.0)) { (name) }
             }
             @for (row, line) in lines.iter().enumerate() {
@@ -381,7 +402,7 @@ fn along(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64) 
     places
 }
 
-/// Lines of at most `width` characters, broken between words.
+/// Lines of at most `width` characters, broken between words; a longer word has its own line.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,8 +1,8 @@
 //! The comparison as text for a terminal: at most 110 columns, no colours.
 
-use crate::caveat::Caveat;
+use crate::caveat::{Caveat, CaveatRecord};
 use crate::compare::{Cell, Comparison, MetricComparison};
-use crate::finding::finding;
+use crate::finding::{Sentence, finding};
 use crate::format;
 use crate::metric::{Metric, Unit};
 use crate::ranking::{Ranking, Standing};
@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Widest line.
 pub const WIDTH_MAX: usize = 110;
 /// Number of policies above which they are listed below each other instead of side by side.
-const POLICIES_SIDE_BY_SIDE: usize = 6;
+pub(crate) const POLICIES_SIDE_BY_SIDE: usize = 6;
 /// Width at which headers of narrow columns in such a table are broken between words.
 const HEADER_WIDTH: usize = 11;
 
@@ -47,15 +47,7 @@ pub(crate) fn change_text(cell: &Cell) -> String {
 /// then the caveats.
 #[must_use]
 pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
-    let mut out = String::new();
-    for sentence in finding(comparison) {
-        wrap(&mut out, "", &sentence.text);
-    }
-    if !out.is_empty() && !caveats.is_empty() {
-        let reasons =
-            if caveats.len() == 1 { "One reason".to_owned() } else { format!("{} reasons", caveats.len()) };
-        wrap(&mut out, "", &format!("{reasons} to doubt these numbers: see the end."));
-    }
+    let mut out = finding_text(&finding(comparison), caveats.len());
     ranked(&mut out, comparison);
     if !out.is_empty() {
         out.push('\n');
@@ -66,6 +58,20 @@ pub fn comparison_text(comparison: &Comparison, caveats: &[Caveat]) -> String {
         side_by_side(&mut out, comparison);
     }
     out.push_str(&caveats_text(caveats));
+    out
+}
+
+/// Findings in lines, and how many caveats follow the numbers; empty without findings.
+#[must_use]
+pub fn finding_text(finding: &[Sentence], caveats: usize) -> String {
+    let mut out = String::new();
+    for sentence in finding {
+        wrap(&mut out, "", &sentence.text);
+    }
+    if !out.is_empty() && caveats > 0 {
+        let reasons = if caveats == 1 { "One reason".to_owned() } else { format!("{caveats} reasons") };
+        wrap(&mut out, "", &format!("{reasons} to doubt these numbers: see the end."));
+    }
     out
 }
 
@@ -246,12 +252,20 @@ fn broken(text: &str) -> Vec<String> {
 /// Caveats as a list; empty if there are none.
 #[must_use]
 pub fn caveats_text(caveats: &[Caveat]) -> String {
+    noted_text(&caveats.iter().map(|caveat| (caveat.record(), String::new())).collect::<Vec<_>>())
+}
+
+/// Caveats as a list, each with the points that it concerns, unless it concerns all; empty if there
+/// are none.
+#[must_use]
+pub fn noted_text(noted: &[(CaveatRecord, String)]) -> String {
     let mut out = String::new();
-    if !caveats.is_empty() {
+    if !noted.is_empty() {
         out.push_str("\nBefore you trust these numbers:\n");
     }
-    for caveat in caveats {
-        wrap(&mut out, "  - ", &format!("{} {}", caveat.message(), caveat.advice()));
+    for (caveat, place) in noted {
+        let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+        wrap(&mut out, "  - ", &format!("{place}{} {}", caveat.message, caveat.advice));
     }
     out
 }

@@ -68,5 +68,5 @@ pub(crate) fn explorer(estimates: &Estimates) -> Option<Explorer> {
     let marks = marks.collect();
     let schemes = runs.variants.iter().map(|variant| variant.name.clone()).collect();
     let metrics = metrics.into_iter().map(|(_, metric)| metric).collect();
-    Some(Explorer { axes, schemes, metrics, cells, marks })
+    Some(Explorer { axes, schemes, metrics, first: None, cells, marks })
 }

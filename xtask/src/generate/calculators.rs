@@ -184,13 +184,12 @@ fn section(info: &CalculatorInfo) -> String {
         let values = if param.kind == ParamKind::Flag { String::new() } else { param.expected() };
         // The default is an example.
         let values = values.split(" such as ").next().unwrap_or_default();
-        let option = param.name.replace('_', "-");
+        let option = info.option(param.name);
         let _ = writeln!(text, "| `--{option}` | {} | {default} | {} |", cell(param.doc), cell(values));
     }
     for example in info.examples {
         let quoted = |text: &str| if text.contains(' ') { format!("\"{text}\"") } else { text.to_owned() };
-        let options =
-            example.iter().map(|(name, text)| format!(" --{} {}", name.replace('_', "-"), quoted(text)));
+        let options = example.iter().map(|(name, text)| format!(" --{} {}", info.option(name), quoted(text)));
         let options: String = options.collect();
         let printed = derivation(info, example);
         let _ = write!(text, "\n```text\n$ bufferlab theory {}{options}\n{printed}```\n", info.name);
@@ -212,7 +211,7 @@ mod tests {
                 reference.split("## ").find(|section| section.starts_with(&format!("{}\n", info.name)));
             let section = section.expect("a section");
             for param in info.params {
-                let option = format!("| `--{}` | ", param.name.replace('_', "-"));
+                let option = format!("| `--{}` | ", info.option(param.name));
                 assert!(section.contains(&option), "{} {}", info.name, param.name);
             }
         }

@@ -1,4 +1,4 @@
-//! `sonic vectors` and `sonic probe`: qualification against the simulated chip.
+//! `sonic vectors` and `sonic probe`: qualification with the simulated chip.
 
 use super::what_if::{one, wrong};
 use super::{headline, json, load, unknown, warn};
@@ -6,13 +6,14 @@ use crate::sonic_args::{SonicFiles, VectorFormat};
 use crate::{inform, print};
 use bufferlab_operator::probe::Executor;
 use bufferlab_operator::{Model, Qualification, Sender, Vectors, vectors};
+use bufferlab_report::format::readable;
 use bufferlab_sonic::Config;
 use bufferlab_sonic::silicon::chip_for;
 use miette::miette;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-/// Requests are not longer than this (bytes).
+/// Largest length of a request (bytes).
 const LINE_MAX: u64 = 65_536;
 
 pub(super) fn vectors(
@@ -31,7 +32,7 @@ pub(super) fn vectors(
             write_scenarios(folder, &config, &model, &found)?;
         }
         match format {
-            VectorFormat::Text => print(&format!("{}{}", headline(&name), vectors::text(&found)))?,
+            VectorFormat::Text => print(&readable(&format!("{}{}", headline(&name), vectors::text(&found))))?,
             VectorFormat::Yaml => print(&vectors::yaml(&found))?,
             VectorFormat::Json => all.push(found),
         }
@@ -39,7 +40,7 @@ pub(super) fn vectors(
     if matches!(format, VectorFormat::Json) { json(&all) } else { Ok(()) }
 }
 
-/// Two runs for every profile, as files of scenarios.
+/// Writes two scenario files for every profile: one for pauses, one for losses.
 fn write_scenarios(folder: &Path, config: &Config, model: &Model, found: &Vectors) -> miette::Result<()> {
     let failed = |path: &Path, error: io::Error| {
         miette!(help = "give a folder that can be written", "cannot write {}: {error}", path.display())
@@ -49,7 +50,8 @@ fn write_scenarios(folder: &Path, config: &Config, model: &Model, found: &Vector
         for (sender, what) in [(Sender::Obeys, "pause"), (Sender::Ignores, "loss")] {
             let made =
                 Qualification::new(config, model, vector, found.packet_bytes, sender).map_err(wrong)?;
-            // Names of profiles are keys of a database: what a file's name cannot have is left out.
+            // Names of profiles are keys of a database; characters that file names cannot have are
+            // left out.
             let name: String =
                 vector.profile.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
             let path = folder.join(format!("{name}-{}-{what}.toml", vector.ports[0]));

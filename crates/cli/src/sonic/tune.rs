@@ -1,4 +1,4 @@
-//! `sonic tune`: the loop around the tuner, with a clock and an end.
+//! `sonic tune`: runs the tuner in a loop, with a clock, until a signal or an error.
 
 mod ending;
 
@@ -13,13 +13,13 @@ use miette::miette;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// A signal is noticed within this time.
+/// Longest time until a signal is noticed.
 const NAP: Duration = Duration::from_millis(100);
-/// So long it is tried to put everything back.
+/// Longest time to try restoring all values.
 const BACK: Duration = Duration::from_secs(10);
 
 pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
-    // Before anything is changed: from here on, no signal leaves a change behind.
+    // Signals are caught before the first change, so that none of them leaves a change behind.
     let ending = Ending::listen().map_err(|error| {
         miette!(help = "start it where signals can be caught", "cannot listen for signals: {error}")
     })?;
@@ -48,7 +48,7 @@ pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
     let start = Instant::now();
     let watched = watch(args, &mut daemon, start, &ending);
     let failed = daemon.must_end();
-    // Whatever ended the loop, what was configured comes back.
+    // Any end of the loop restores the configured values.
     let reverted = put_back(&mut daemon, &ending);
     let said = events(&reverted, start.elapsed().as_secs_f64(), args.json);
     if !daemon.is_restored() {
@@ -56,7 +56,7 @@ pub(super) fn tune(args: &TuneArgs) -> miette::Result<()> {
     }
     watched.and(said)?;
     if failed {
-        let help = "see what it said; everything is as it was configured";
+        let help = "see the faults above; all values are restored";
         return Err(miette!(help = help, "{} faults in a row: tuning has ended", args.faults));
     }
     Ok(())
@@ -73,11 +73,11 @@ fn introduce(daemon: &Daemon, apply: bool) {
             tracked.members.len()
         ));
     }
-    inform(if apply { "Ctrl-C puts back what was configured" } else { "a dry run: --apply writes" });
+    inform(if apply { "Ctrl-C restores the configured values" } else { "a dry run: --apply writes" });
 }
 
-/// Puts everything back: several times, because a server that restarts answers again after a
-/// moment.
+/// Restores all values. Several attempts are needed because a restarting server takes a moment to
+/// answer again.
 fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<Event> {
     let again = ending.next_press();
     daemon.interrupt_by(Some(again.clone()));
@@ -86,13 +86,13 @@ fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<Event> {
     loop {
         let events = daemon.revert();
         let is_over = daemon.is_restored() || start.elapsed() >= BACK || again.load(Ordering::Relaxed);
-        // A fault that passes is nothing to be told.
+        // A temporary fault is not reported.
         all.extend(events.into_iter().filter(|event| is_over || !matches!(event, Event::Fault { .. })));
         if is_over {
             return all;
         }
         if !std::mem::replace(&mut is_told, true) {
-            say("not everything is put back yet; Ctrl-C gives it up and leaves the journal");
+            say("not all values are restored yet; Ctrl-C stops restoring and leaves the journal");
         }
         std::thread::sleep(NAP * 5);
     }
@@ -100,13 +100,13 @@ fn put_back(daemon: &mut Daemon, ending: &Ending) -> Vec<Event> {
 
 fn not_restored(journal: &std::path::Path) -> miette::Report {
     let help = format!(
-        "{} says what was configured: the next start with --apply and this journal puts it back, or set the values by hand",
+        "{} has the configured values: the next start with --apply and this journal restores them, or set them by hand",
         journal.display()
     );
-    miette!(help = help, "not everything was put back as it was configured")
+    miette!(help = help, "not all values were restored")
 }
 
-/// Intervals until somebody or something ends them.
+/// Runs intervals until a signal, a limit or too many faults end the loop.
 fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &Ending) -> miette::Result<()> {
     let interval = Duration::from_secs_f64(args.interval.max(0.001));
     let mut round: u64 = 0;
@@ -114,7 +114,7 @@ fn watch(args: &TuneArgs, daemon: &mut Daemon, start: Instant, ending: &Ending) 
         let at = start.elapsed().as_secs_f64();
         let mut happened = daemon.step(at);
         if ending.requested() {
-            // That we did not wait for an answer is no fault of the switch.
+            // A wait interrupted by a signal is no fault of the switch.
             happened.retain(|event| !matches!(event, Event::Fault { .. }));
         }
         events(&happened, at, args.json)?;
@@ -131,7 +131,7 @@ fn events(events: &[Event], at: f64, json: bool) -> miette::Result<()> {
     events.iter().try_for_each(|event| report(event, at, json))
 }
 
-/// A line for each event.
+/// Prints one line per event.
 fn report(event: &Event, at: f64, json: bool) -> miette::Result<()> {
     if json {
         let line = serde_json::json!({ "at_s": (at * 1e3).round() / 1e3, "what": event });
@@ -147,7 +147,7 @@ fn report(event: &Event, at: f64, json: bool) -> miette::Result<()> {
         }
         Event::Reverted { profile, to } => format!("{profile}: dynamic_th {to} again, as configured"),
         Event::LeftAlone { profile, found } => {
-            format!("{profile}: left alone, because somebody else has set dynamic_th to \"{found}\"")
+            format!("{profile}: left alone, because another program has set dynamic_th to \"{found}\"")
         }
         Event::Fault { message, in_a_row } => format!("fault {in_a_row}: {message}"),
     };

@@ -1,4 +1,4 @@
-//! `sonic what-if`: a configuration as a scenario, compared with other settings.
+//! `sonic what-if`: turns a configuration into a scenario, and compares it with other settings.
 
 use super::{load_from, unknown, warn};
 use crate::args::ExecutionArgs;
@@ -16,7 +16,7 @@ use bufferlab_sonic::silicon::chip_for;
 use miette::miette;
 use std::path::{Path, PathBuf};
 
-/// The folder of the runs beside it.
+/// Folder of the runs, beside the scenario.
 const RUNS: &str = "compare";
 
 pub(super) fn wrong(error: OperatorError) -> miette::Report {
@@ -24,7 +24,7 @@ pub(super) fn wrong(error: OperatorError) -> miette::Report {
     miette!(help = help, "{error}")
 }
 
-/// The configuration of the only chip, and its model.
+/// The configuration and the model of the only chip.
 pub(super) fn one(
     paths: &[PathBuf],
     redis: Option<&str>,
@@ -66,7 +66,7 @@ pub(super) fn what_if(args: &WhatIfArgs) -> miette::Result<()> {
     let plan = WhatIf::new("what-if", (&config, &model), against, &traffic).map_err(wrong)?;
     let out = args.out.clone().unwrap_or_else(|| Path::new("results").join("sonic-what-if"));
     let path = out.join(SCENARIO_NAME);
-    // Nothing is written before all of it is known to be allowed.
+    // All checks precede the first write.
     check_scenario(&out, &plan.scenario, args.replace).map_err(wrong)?;
     let _claim = Claim::folder(&out).map_err(error::results)?;
     let planned = if args.only_write { None } else { Some(compared(args, &plan, &path, &out.join(RUNS))?) };
@@ -91,7 +91,7 @@ fn compared(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette
 
 fn run(args: &WhatIfArgs, plan: &WhatIf, mut planned: Plan, path: &Path, out: &Path) -> miette::Result<()> {
     let how = ExecutionArgs {
-        seeds: args.seeds,
+        seeds: Some(args.seeds),
         out: None,
         jobs: args.jobs,
         threads: None,

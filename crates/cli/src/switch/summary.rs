@@ -1,4 +1,4 @@
-//! What a switch of real packets has done, for people and for programs.
+//! Summary of a switch of real packets, as text and as JSON.
 
 use crate::live::{bytes, span};
 use crate::records;
@@ -7,7 +7,7 @@ use bufferlab_switch::{Discard, Durations, INCONCLUSIVE_LATENESS_NS, Summary, Sw
 use bufferlab_units::Time;
 use std::fmt::Write as _;
 
-/// The document of `--json`.
+/// The JSON of a summary.
 pub(super) fn for_programs(file: &SwitchFile, summary: &Summary) -> records::SwitchRunFile {
     let lateness = &summary.lateness;
     let ports = file.ports.iter().zip(&summary.tallies).map(|(port, tallies)| {
@@ -74,7 +74,7 @@ pub(super) fn for_programs(file: &SwitchFile, summary: &Summary) -> records::Swi
     }
 }
 
-/// The text of the same.
+/// The text of a summary.
 pub(super) fn in_words(file: &SwitchFile, summary: &Summary) -> String {
     let mut text = String::new();
     // Writing into a string cannot fail.
@@ -125,8 +125,8 @@ pub(super) fn in_words(file: &SwitchFile, summary: &Summary) -> String {
     text
 }
 
-/// Counters of the core, by queue, with the names of the simulator's table `queues`; the most that
-/// the queue held, and how long packets that were sent had been stored.
+/// Counters of the core by queue, named as in the simulator's table `queues`, with the largest
+/// occupancy and the times that sent packets were stored.
 fn queues(file: &SwitchFile, summary: &Summary, text: &mut String) {
     let core = summary.pipeline.driver().core();
     text.push_str(
@@ -156,7 +156,7 @@ fn queues(file: &SwitchFile, summary: &Summary, text: &mut String) {
     }
 }
 
-/// Quantiles of durations, as a person reads them.
+/// Quantiles of durations, for people.
 fn in_quantiles(durations: &Durations, of: &str) -> String {
     let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|q| span(durations.quantile(q)));
     let largest = span(durations.largest());
@@ -175,7 +175,7 @@ fn durations(durations: &Durations) -> Option<records::StayRecord> {
     })
 }
 
-/// Whether frames were handed over too late for the run to say much about queues.
+/// Whether frames were too late for any statement about queues.
 fn is_inconclusive(lateness: &Durations) -> bool {
     lateness.quantile(0.999) > INCONCLUSIVE_LATENESS_NS
 }

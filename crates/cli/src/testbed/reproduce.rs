@@ -1,7 +1,7 @@
 //! `testbed reproduce`: the papers' experiments with real packets.
 //!
-//! Each run is done with real hosts and in the simulator, from the same scenario. The numbers of
-//! every run are kept as soon as it is done, so a command that was stopped goes on where it was.
+//! Each run happens with real hosts and in the simulator, from the same scenario. The numbers of
+//! each run are stored immediately, so an interrupted command resumes.
 
 use super::real::{failed, inside, plan};
 use crate::args::TestbedReproduceArgs;
@@ -21,9 +21,9 @@ use std::fmt::Write;
 use std::num::NonZero;
 use std::path::Path;
 
-/// How often a run is tried whose switch was late.
+/// Attempts at a run whose switch was late.
 const TRIES: u32 = 3;
-/// What hosts, switch and tables of a run take beside its duration (s).
+/// Time to build and remove hosts, switch and tables, in addition to a run's duration (s).
 const AROUND_S: f64 = 2.5;
 
 /// `testbed reproduce`.
@@ -40,13 +40,13 @@ pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
     let selected = registry.select(&args.names).map_err(error::reproduce)?;
     let plans = Plan::all(selected, ScaleName::Quick, seeds, None).map_err(error::reproduce)?;
     let real = args.out.join("real");
-    // What an earlier command left with a late switch is tried again.
+    // Runs of an earlier command with a late switch are repeated.
     let late = |numbers: &Numbers| {
         numbers.metrics.get(real_keys::LATENESS_P999_US).is_some_and(|us| *us > MOST_LATENESS_US)
     };
     Cache::of(&real).and_then(|cache| cache.forget(late)).map_err(error::reproduce)?;
     let mut todo = missing(&plans, &real).map_err(error::reproduce)?;
-    // Mistakes are shown before anything is built.
+    // Mistakes are reported before any setup.
     for one in &todo {
         let _ = plan(one.job.loaded.clone())?;
     }
@@ -55,8 +55,8 @@ pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
     }
     let _claim = Claim::folder(&args.out).map_err(error::results)?;
     interrupt::listen();
-    // Everything of a seed before the next one: what else the machine does meets all that is
-    // compared.
+    // All runs of a seed are neighbours, so that disturbances of this machine affect everything
+    // that is compared.
     todo.sort_by_key(|one| one.job.loaded.scenario.seed);
     let failures = run_all(&todo, &real)?;
     let results = gather(plans.clone(), &real, failures).map_err(error::reproduce)?;
@@ -67,7 +67,7 @@ pub(super) fn reproduce(args: &TestbedReproduceArgs) -> miette::Result<()> {
     conclude(args, results, simulated)
 }
 
-/// Does all runs with real hosts, and answers why some have no numbers.
+/// Executes all runs with real hosts, and returns the causes of failed runs.
 fn run_all(todo: &[Missing], folder: &Path) -> miette::Result<BTreeMap<String, String>> {
     let cache = Cache::of(folder).map_err(error::reproduce)?;
     let (mut failures, mut left) = (BTreeMap::new(), todo.iter().map(duration).sum::<f64>());
@@ -100,7 +100,7 @@ fn duration(one: &Missing) -> f64 {
     one.job.loaded.scenario.duration.as_secs_f64() + AROUND_S
 }
 
-/// A run with real hosts. If the switch was late it is done again, and the last try counts.
+/// Executes a run with real hosts, and repeats it if the switch was late. The last attempt counts.
 fn run_one(one: &Missing) -> miette::Result<Numbers> {
     let plan = plan(one.job.loaded.clone())?;
     let mut tries = 0;
@@ -112,7 +112,7 @@ fn run_one(one: &Missing) -> miette::Result<Numbers> {
         if late <= MOST_LATENESS_US || tries == TRIES {
             break done;
         }
-        inform(&format!("the switch was late (p99.9 {late:.0} us): once more"));
+        inform(&format!("the switch was late (p99.9 {late:.0} us): the run is repeated"));
     };
     let finished = Finished { packet_hops: done.packet_hops, cpu_seconds: 0.0 };
     let mut numbers = one.wanted.take(&one.job, finished).map_err(|why| miette!("{why}"))?;
@@ -122,7 +122,7 @@ fn run_one(one: &Missing) -> miette::Result<Numbers> {
     Ok(numbers)
 }
 
-/// How good the run was.
+/// Quality of the run.
 fn quality(done: &RealRun) -> impl Iterator<Item = (String, f64)> {
     let us = |ns: u64| ns as f64 / 1e3;
     let parity = done.parity.as_ref();
@@ -167,11 +167,11 @@ fn conclude(
         return Ok(());
     }
     let help =
-        "the other runs are complete; mend the cause and repeat the command: only what is missing will run";
+        "the other runs are complete; fix the cause and repeat the command, which runs only the missing ones";
     Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")))
 }
 
-/// One line per experiment: runs, statements, and how long it takes.
+/// One line per experiment: runs, claims and duration.
 fn list(registry: &Registry, seeds: Option<u32>) -> miette::Result<()> {
     let plans = Plan::all(&registry.experiments, ScaleName::Quick, seeds, None).map_err(error::reproduce)?;
     let width = plans.iter().map(|plan| plan.experiment.id.len()).max().unwrap_or(0);

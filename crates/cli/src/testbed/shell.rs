@@ -1,4 +1,4 @@
-//! `testbed shell`: at a host of a testbed that stands, from another terminal.
+//! `testbed shell`: opens a shell on a host of a running testbed, from another terminal.
 
 use crate::args::TestbedShellArgs;
 use crate::inform;
@@ -23,7 +23,7 @@ pub(super) fn shell(args: &TestbedShellArgs) -> miette::Result<()> {
     Err(miette!("cannot start `nsenter`: {}", testbed.enter(&args.host, &words)))
 }
 
-/// The testbed `wanted`, or the only one.
+/// The testbed with ID `wanted`, or the only one.
 fn choose(standing: &[Standing], wanted: Option<i32>) -> miette::Result<&Standing> {
     let list = || {
         let one = |testbed: &Standing| {
@@ -34,9 +34,9 @@ fn choose(standing: &[Standing], wanted: Option<i32>) -> miette::Result<&Standin
     };
     match (standing, wanted) {
         ([], _) => {
-            let help = "`bufferlab testbed up SCENARIO` builds one, and `-- sleep infinity` leaves it standing; \
-                        a testbed of root is seen by root alone";
-            Err(miette!(help = help, "no testbed stands"))
+            let help = "`bufferlab testbed up SCENARIO` builds one, and `-- sleep infinity` keeps it running; \
+                        only root sees the testbeds of root";
+            Err(miette!(help = help, "no testbed is running"))
         }
         (all, Some(id)) => all
             .iter()
@@ -45,12 +45,12 @@ fn choose(standing: &[Standing], wanted: Option<i32>) -> miette::Result<&Standin
         ([one], None) => Ok(one),
         (all, None) => {
             let help = format!("choose one with `--testbed {}`; there are: {}", all[0].id, list());
-            Err(miette!(help = help, "{} testbeds stand", all.len()))
+            Err(miette!(help = help, "{} testbeds are running", all.len()))
         }
     }
 }
 
-/// Names in a row: h0 to h7 where they count up, or each of them.
+/// A list of names: "h0 to h7" if they are consecutive, else each of them.
 pub(super) fn in_words(hosts: &[String]) -> String {
     let counts_up = hosts.iter().enumerate().all(|(index, name)| *name == format!("h{index}"));
     match hosts {

@@ -1,8 +1,8 @@
-//! Every command that adds to a folder of results, repeated there with other content: never a mixed
-//! mean.
+//! Repeats every command that adds to a folder of results there with other content. The result is
+//! never a mixed mean.
 //!
-//! A matrix: commands by changes by kills. A new command is covered by a row in [`COMMANDS`], a new
-//! kind of content by a row in [`CHANGES`].
+//! The test is a matrix of commands, changes and kills. Cover a new command by a row in
+//! [`COMMANDS`], and a new kind of content by a row in [`CHANGES`].
 
 use crate::kill::{assert_same, timeless};
 use crate::support::{Desk, text};
@@ -104,12 +104,12 @@ fn desk() -> Desk {
 
 /// A command that adds to a folder of results.
 struct Command {
-    /// All of it.
+    /// The command with all seeds, policies or points.
     all: &'static [&'static str],
-    /// The command with fewer seeds, policies or points: runs of a fuller one would stay beside
-    /// them.
+    /// The command with fewer seeds, policies or points, which could mix with runs of the fuller
+    /// one.
     fewer: &'static [&'static str],
-    /// Whether it keeps runs under their content, so that nothing is ever in the way.
+    /// Whether the command stores runs by their content, so that nothing is ever in the way.
     by_content: bool,
 }
 
@@ -178,17 +178,17 @@ impl Command {
     }
 }
 
-/// What changes between two commands.
+/// Difference between two commands.
 enum Change {
     /// An argument.
     Argument(&'static [&'static str]),
-    /// A file: what is replaced by what.
+    /// File, old text and new text.
     File(&'static str, &'static str, &'static str),
-    /// The program that made the earlier runs.
+    /// Version of the program of the earlier runs.
     Version,
 }
 
-/// A change, and words of the message that refuses it.
+/// Changes, each with words of the message that refuses it.
 const CHANGES: [(Change, &str); 9] = [
     (Change::Argument(&["--set", "duration=3 ms"]), "`duration` was \"2 ms\" and is \"3 ms\""),
     (Change::Argument(&["--load", "0.3"]), "`workload."),
@@ -202,14 +202,14 @@ const CHANGES: [(Change, &str); 9] = [
 ];
 
 impl Change {
-    /// Whether it changes the content of what a command runs.
+    /// Whether the change affects the content of a command's runs.
     fn concerns(&self, command: &Command) -> bool {
         match self {
             Self::Argument(["--load", _]) => command.is_what_if(),
             Self::Argument(_) => command.takes_keys(),
             Self::File("switch/buffers.json", ..) => command.is_what_if(),
             Self::File(..) => !command.is_what_if(),
-            // A single run is made again as a whole, and the fingerprint of a reproduction has the
+            // A single run is repeated as a whole, and the fingerprint of a reproduction has the
             // version.
             Self::Version => {
                 command.takes_keys() && !command.all.contains(&"--seeds") || command.all.contains(&"--seeds")
@@ -217,7 +217,7 @@ impl Change {
         }
     }
 
-    /// Makes it; answers what is added to the command line.
+    /// Makes the change, and returns the additions to the command line.
     fn make(&self, desk: &Desk, out: &str) -> &'static [&'static str] {
         match self {
             Self::Argument(more) => return more,
@@ -236,7 +236,7 @@ impl Change {
                     let older = format!("{before}\"bufferlab_version\": \"0.0.9\"{after}");
                     fs::write(&path, older).expect("writable");
                 }
-                // As that version would have left it.
+                // The folder as that version leaves it.
                 for name in desk.files(out).keys().filter(|name| name.ends_with("SHA256SUMS")) {
                     fs::remove_file(desk.path(&format!("{out}/{name}"))).expect("removable");
                 }
@@ -250,8 +250,8 @@ fn into<'a>(command: &[&'a str], more: &[&'a str], out: &'a str) -> Vec<&'a str>
     [command, more, &["--out", out]].concat()
 }
 
-/// Whether the seeds of every label below a folder ran the same scenario on the same inputs by the
-/// same program. It does not ask the program.
+/// Whether all seeds of every label in a folder ran the same scenario on the same inputs by the
+/// same program. The check does not use the program.
 fn assert_unmixed(desk: &Desk, out: &str) {
     let mut contents: BTreeMap<String, (String, Vec<String>)> = BTreeMap::new();
     let files = desk.files(out);
@@ -281,8 +281,8 @@ fn assert_unmixed(desk: &Desk, out: &str) {
     }
 }
 
-/// Repeats a command in its folder after a change: it is refused and changes nothing, or its
-/// results are those of a fresh folder. With `--replace` they always are.
+/// Repeats a command in its folder after a change. Either the command is refused and changes
+/// nothing, or its results equal those of a fresh folder. With `--replace` they always do.
 fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let desk = desk();
     desk.succeed(&into(command.all, &[], "out"));
@@ -292,7 +292,7 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let output = desk.output(&again);
     desk.succeed(&into(command.fewer, more, "fresh"));
     let what = again.join(" ");
-    // One line, wherever a message was wrapped.
+    // Joins wrapped lines of the message.
     let said = text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ");
     let is_single = command.fewer == ["run", "mixed.toml"];
     if command.by_content || matches!(change, Change::Version) && is_single {
@@ -317,16 +317,16 @@ fn repeat(command: &Command, (change, words): &(Change, &str)) {
     assert_as_fresh(&desk, command);
 }
 
-/// Whether the folder has what the second command leaves in a fresh one.
+/// Asserts that the folder has the same files as a fresh folder after the second command.
 fn assert_as_fresh(desk: &Desk, command: &Command) {
     let (fresh, mut out) = (timeless(desk, "fresh"), timeless(desk, "out"));
     if command.all[0] == "sweep" {
-        // Points of the first sweep that the second one does not have stay: they share no mean with
-        // it.
+        // Points that only the first sweep has stay, because they share no mean with the second
+        // one.
         out.retain(|name, _| !name.starts_with("switch.uncharged_bytes=18-B/"));
     }
     if command.is_what_if() {
-        // Another seed of a policy that the change does not concern stays, and is shown, too.
+        // A seed of a policy that the change does not affect stays, and is shown.
         let is_run = |name: &String| name.contains("/seed-");
         out.retain(|name, _| fresh.contains_key(name) && is_run(name));
         assert_same(&fresh.into_iter().filter(|(name, _)| is_run(name)).collect(), &out);
@@ -371,7 +371,8 @@ fn no_command_mixes_contents_wherever_it_is_killed() {
         let change = CHANGES.iter().find(|(change, _)| change.concerns(command)).map(|(change, _)| change);
         for round in 0..6_u64 {
             let desk = desk();
-            // The first command, then the second one while it replaces, at early and late moments.
+            // The first command, then the second one, killed at early and late moments of its
+            // replacement.
             kill_after(&desk, &into(command.all, &[], "out"), 15 + round * 53 % 120);
             let more = change.map_or(&[][..], |change| change.make(&desk, "out"));
             let again = into(command.fewer, more, "out");
@@ -398,7 +399,7 @@ fn no_command_mixes_contents_wherever_it_is_killed() {
     }
 }
 
-/// The files of a sweep that mixed durations, as versions that did not compare contents left it.
+/// The files of a sweep that mixes durations, as written by versions that did not compare contents.
 fn mixed_sweep() -> Desk {
     let desk = desk();
     let sweep = |more: &[&'static str]| {
@@ -430,7 +431,7 @@ fn readers_of_a_mixed_folder_say_so_and_print_no_mean() {
         assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
         assert!(said.contains(words) && !said.contains("Mean over"), "{args:?}: {said}");
     }
-    // The sweep does not go on there unless it is told to, and its pages stay as they were.
+    // The sweep does not resume there without `--replace`, and its pages stay unchanged.
     let sweep = ["sweep", "mixed.toml", "--vary", "switch.buffer=90 KB", "--policies", "dt", "--out", "mix"];
     for seeds in ["1", "2", "3"] {
         let output = desk.output(&[&sweep[..], &["--seeds", seeds, "--json"]].concat());

@@ -1,4 +1,5 @@
-//! One changed bit anywhere in a tree of results: `verify` sees it, and no page is drawn from it.
+//! Checks that `verify` finds one changed bit anywhere in a tree of results, and that no page is
+//! drawn from it.
 
 use crate::support::{Desk, TINY};
 use bufferlab_report::Report;
@@ -6,11 +7,11 @@ use bufferlab_results::inspect;
 use std::fs;
 use std::path::Path;
 
-/// Positions of a file that are tried.
+/// Number of positions to try in a file.
 const POSITIONS: usize = 8;
 
-/// A tree with everything that commands leave: a run with input file, packets, explanations and
-/// report, seeds, a comparison, a sweep and a what-if.
+/// A tree with all kinds of results: a run with input file, packets, explanations and report,
+/// seeds, a comparison, a sweep and a what-if.
 fn tree() -> Desk {
     let desk = Desk::with_tiny();
     desk.write("flows.csv", "src,dst,size_bytes,start_ns\nh0,h1,30000,0\nh2,h1,30000,1000\n");
@@ -18,7 +19,7 @@ fn tree() -> Desk {
     let packets = ["--packets", "--set", "output.explain_losses=2", "--set", "switch.buffer=20 KB"];
     desk.succeed(&[&["run", "listed.toml", "--out", "all/run"], &packets[..]].concat());
     desk.succeed(&["run", "tiny.toml", "--seeds", "2", "--out", "all/seeds"]);
-    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--out", "all/compare"]);
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "1", "--out", "all/compare"]);
     desk.succeed(&["sweep", "tiny.toml", "--vary", "switch.buffer=90 KB,80 KB", "--out", "all/sweep"]);
     let switch = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
     let what_if = ["sonic", "what-if", switch, "--chip", "trident3", "--duration", "20 us", "--seeds", "1"];
@@ -26,7 +27,7 @@ fn tree() -> Desk {
     desk
 }
 
-/// The bits of a file that are tried: the first and the last one, and others in between.
+/// The bits of a file to try: the first and the last one, and others between them.
 fn bits(length: usize) -> impl Iterator<Item = usize> {
     let bits = 8 * length;
     // A prime step visits every bit of a byte.
@@ -45,7 +46,7 @@ fn verify_sees_every_flipped_bit_and_every_missing_file() {
     assert_eq!((found.problems.as_slice(), found.unchecked.as_slice()), (&[][..], &[][..]));
     let mut tried = 0;
     for (name, content) in desk.files("all") {
-        // What is above concerns a file, too: the pages of a comparison stand for its runs.
+        // Files of a parent folder protect a file, too: the pages of a comparison cover its runs.
         let top = all.join(name.split('/').next().expect("it is in a folder"));
         let path = all.join(&name);
         for bit in bits(content.len()) {
@@ -56,7 +57,7 @@ fn verify_sees_every_flipped_bit_and_every_missing_file() {
             tried += 1;
         }
         fs::remove_file(&path).expect("removable");
-        // Nobody but itself knows of a time, and without checksums a folder is one of an earlier
+        // No checksum covers the time, and without checksums a folder looks like one of an earlier
         // version.
         let is_told = !name.ends_with("timing.json") && !name.ends_with("SHA256SUMS");
         let is_only_manifest = name == "run/manifest.json";
@@ -75,7 +76,7 @@ fn no_report_is_drawn_from_a_flipped_file() {
         let pages = || -> Option<(String, String)> {
             let report = Report::load(&dir, &[]).ok()?;
             let text = (report.text(), report.json().ok()?);
-            // Writing draws the page, which reads more.
+            // Writing the page reads more files.
             report.write().ok()?;
             Some(text)
         };
@@ -84,7 +85,7 @@ fn no_report_is_drawn_from_a_flipped_file() {
         let page = page_of();
         let sums = fs::read(dir.join("SHA256SUMS")).expect("written");
         for (name, content) in desk.files(folder) {
-            // Pages are written anew, and nothing is read of them but the order of a comparison.
+            // Pages are written again, and only the order of a comparison is read from them.
             if name.ends_with("report.html") || ["comparison.csv", "comparison.parquet"].contains(&&*name) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! What a user is told of deadlocks and storms.
+//! Messages to users about deadlocks and storms.
 
 use crate::support::Desk;
 

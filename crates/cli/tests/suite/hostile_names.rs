@@ -1,13 +1,12 @@
-//! Names in files of others: does any command let them steer the terminal or the page that shows
-//! them?
+//! Checks that no name in a foreign file can steer the terminal or a page.
 
 use crate::support::{Desk, TINY};
 use std::fs;
 use std::path::Path;
 
 const SWITCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
-/// Clears a screen, retitles a terminal, and turns what follows: as JSON has it, and as a CSV file
-/// does.
+/// Characters that clear a screen, retitle a terminal, and reverse the text after them: as JSON
+/// writes them, and as a CSV file does.
 const JSON: &str = r"\u001b[2J\u001b]0;pwn\u0007\u009b31m\u202e\u2066\u061c";
 const RAW: &str = "\u{1b}[2J\u{1b}]0;pwn\u{7}\u{9b}31m\u{202e}\u{2066}\u{61c}";
 
@@ -15,7 +14,8 @@ fn is_hidden(character: char) -> bool {
     bufferlab_units::is_hidden(character) && character != '\n' && character != '\t'
 }
 
-/// Nothing that a command says has a hidden character; whether it quoted the name nevertheless.
+/// Asserts that the output of a command has no hidden character; returns whether it quoted the
+/// name.
 fn check(desk: &Desk, args: &[&str]) -> bool {
     let output = desk.output(args);
     let mut is_quoted = false;
@@ -30,7 +30,7 @@ fn check(desk: &Desk, args: &[&str]) -> bool {
     is_quoted
 }
 
-/// Nothing that a command wrote for a browser has one.
+/// Asserts that the pages of a command have no hidden character; returns their number.
 fn check_pages(folder: &Path) -> usize {
     let mut pages = 0;
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -80,7 +80,7 @@ fn names_of_a_configuration_steer_nothing() {
         }
         check(&desk, &["sonic", "explain", "switch", "--chip", RAW]);
     }
-    // Otherwise nothing was tested.
+    // Without any quoted name, the test is empty.
     assert!([0, 2, 5, 10].iter().all(|number| quoted[*number] > 0), "{quoted:?}");
 }
 
@@ -99,7 +99,7 @@ const NAMES: [&str; 8] = [
 #[test]
 fn files_and_lists_steer_nothing() {
     let desk = Desk::with_tiny();
-    // A class of a flow list: refused, as a name in a scenario is.
+    // A class in a flow list, which is refused like a name in a scenario.
     let (workload, _) = TINY.split_once("[[workload]]").expect("a workload");
     let scenario = format!("{workload}[[workload]]\nkind = \"flow_list\"\nfile = \"flows.csv\"\n");
     desk.write("list.toml", &scenario);

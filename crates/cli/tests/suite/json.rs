@@ -1,18 +1,17 @@
-//! Does what commands print with `--json` keep to the schema that the program publishes, and say
-//! the same as the files?
+//! Checks that the output of `--json` follows the published schemas and agrees with the files.
 
 use crate::support::{Desk, text};
 use serde_json::Value;
 use std::fs;
 
-/// What a command prints, checked against a published schema.
+/// Output of a command, checked against a published schema.
 fn printed(desk: &Desk, command: &[&str], schema: &str) -> Value {
     let output = desk.output(command);
     assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
     by_schema(desk, &output.stdout, schema)
 }
 
-/// What has been printed, checked against a published schema.
+/// Given output, checked against a published schema.
 pub(crate) fn by_schema(desk: &Desk, printed: &[u8], schema: &str) -> Value {
     let value: Value = serde_json::from_slice(printed)
         .unwrap_or_else(|error| panic!("{schema}: {error}: {}", text(printed)));
@@ -24,7 +23,7 @@ pub(crate) fn by_schema(desk: &Desk, printed: &[u8], schema: &str) -> Value {
         validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(value["format_version"], version);
-    // A schema that takes anything would be none.
+    // A schema that accepts anything checks nothing.
     assert!(!validator.is_valid(&Value::Array(Vec::new())));
     value
 }
@@ -135,7 +134,7 @@ rate = "1 Gb/s"
     assert_eq!((compared["packets"].as_u64(), compared["differences"].as_u64()), (Some(3000), Some(0)));
     let lost = ["dropped", "evicted", "sent"].map(|what| compared[what].as_u64().expect("a number"));
     assert!(lost[0] > 0 && lost.iter().sum::<u64>() == 3000, "{compared:#}");
-    // Whether or not the testbed can run here.
+    // The document is valid even if the testbed cannot run here.
     let checked = desk.output(&["testbed", "check", "--json"]);
     let found = by_schema(&desk, &checked.stdout, "testbed-check");
     assert_eq!(found["can_run"], checked.status.success(), "{found:#}");

@@ -1,4 +1,4 @@
-//! What is kept: results of another scenario, and the knowledge of what was written.
+//! Checks what commands keep: results of another scenario, and checksums of written files.
 
 use crate::support::{Desk, text};
 use std::fs;
@@ -8,7 +8,7 @@ fn a_run_does_not_replace_the_results_of_another_scenario_unless_told_to() {
     let desk = Desk::with_tiny();
     desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
     let first = desk.files("mine");
-    // The same scenario may be run again.
+    // The same scenario can run again.
     desk.succeed(&["run", "tiny.toml", "--out", "mine"]);
     let other = ["run", "tiny.toml", "--set", "switch.policy=cs", "--out", "mine"];
     let output = desk.output(&other);
@@ -52,7 +52,7 @@ fn verify_says_what_is_damaged_or_missing_and_so_does_the_report() {
         insta::assert_snapshot!("verify_finds_damage", desk.terminal(&["verify", "mine"]));
         insta::assert_snapshot!("a_report_of_damaged_tables", desk.terminal(&["report", "mine"]));
     });
-    // The command that made the folder mends it, and leaves alone what is whole.
+    // The command that made the folder repairs it, and leaves intact files alone.
     let whole = desk.files("mine/dt/seed-2");
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--seeds", "2", "--out", "mine"]);
     desk.succeed(&["verify", "mine"]);
@@ -68,23 +68,35 @@ fn a_comparison_runs_only_what_is_missing_or_was_made_for_another_baseline() {
         text(&output.stderr)
     };
     let longer = "longer: dt + duration=20 ms";
-    assert!(!compare(&["--variants", "dt", longer]).contains("already"));
-    assert!(compare(&["--variants", "dt", longer]).contains("2 runs are there already"));
+    assert!(!compare(&["--seeds", "1", "--variants", "dt", longer]).contains("already"));
+    assert!(compare(&["--seeds", "1", "--variants", "dt", longer]).contains("2 runs are there already"));
     assert!(compare(&["--seeds", "2", "--variants", "dt", longer]).contains("2 runs are there already"));
-    // As the baseline, it has no other traffic than itself, and must not say so.
+    // As the baseline, the variant has the same traffic as itself, so it must not have the caveat.
     let manifest = |run: &str| fs::read_to_string(desk.path(run).join("manifest.json")).expect("readable");
     assert!(manifest("all/longer/seed-1").contains("other-traffic"));
     let said = compare(&["--seeds", "2", "--variants", longer, "dt"]);
     assert!(said.contains("2 runs are there already"), "{said}");
     assert!(!manifest("all/longer/seed-1").contains("other-traffic"));
-    // Invariants are checked by a run alone; and what another version wrote is not this version's
-    // result.
-    assert!(!compare(&["--variants", longer, "dt", "--verify"]).contains("already"));
+    // Only a run checks invariants, and results of another version are not reused.
+    assert!(!compare(&["--seeds", "1", "--variants", longer, "dt", "--verify"]).contains("already"));
     let path = desk.path("all/dt/seed-1/manifest.json");
     let older =
         manifest("all/dt/seed-1").replace("\"bufferlab_version\": \"0.", "\"bufferlab_version\": \"0.0.");
     fs::write(path, older).expect("writable");
-    assert!(compare(&["--variants", longer, "dt"]).contains("1 run is there already"));
+    assert!(compare(&["--seeds", "1", "--variants", longer, "dt"]).contains("1 run is there already"));
+}
+
+#[test]
+fn a_comparison_has_five_seeds_unless_told_otherwise() {
+    let desk = Desk::with_tiny();
+    let seeds = |more: &[&str]| {
+        desk.succeed(&[&["compare", "tiny.toml", "--policies", "dt", "--out", "all"], more].concat());
+        let text = fs::read_to_string(desk.path("all/comparison.json")).expect("readable");
+        let comparison: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        comparison["seeds"].as_array().expect("a list").len()
+    };
+    assert_eq!(seeds(&[]), 5);
+    assert_eq!(seeds(&["--replace", "--seeds", "7"]), 7);
 }
 
 #[test]
@@ -102,7 +114,7 @@ fn a_run_with_several_seeds_runs_only_those_that_are_missing() {
     fs::write(desk.path("all/seed-2/flows.parquet"), "other bytes").expect("writable");
     assert!(run(&["--seeds", "3"]).contains("2 runs are there already"), "what is damaged runs again");
     desk.succeed(&["verify", "all"]);
-    // Invariants are checked by a run alone.
+    // Only a run checks invariants.
     assert!(!run(&["--seeds", "3", "--verify"]).contains("already"));
 }
 
@@ -123,7 +135,7 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
             "mine",
         ])
     };
-    // Nothing of random traffic is known to a millionth: all seeds are needed.
+    // No result of random traffic is known to a millionth, so all seeds are needed.
     let strict = until("0.0001%");
     let said = text(&strict.stderr).clone();
     assert!(strict.status.success(), "{said}");
@@ -135,12 +147,13 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_report_says_so() {
         "{comparison}"
     );
     assert_eq!(fs::read_dir(desk.path("mine/dt")).expect("readable").count(), 20);
-    // Runs that are there are shown, so all of them count at the first look, which is the last one.
+    // Earlier seeds beyond those of a look do not count, so the first look is the last one.
     let whole = desk.files("mine/dt/seed-3");
     let wide = until("100000%");
     let said = text(&wide.stderr).clone();
     assert!(wide.status.success() && said.matches(" seeds: ").count() == 1, "{said}");
     assert!(fs::read_to_string(desk.path("mine/comparison.json")).expect("readable").contains("was reached"));
+    assert!(said.contains("not shown: cs (15), dt (15)"), "{said}");
     assert_eq!(desk.files("mine/dt/seed-3"), whole, "nothing ran again");
     let mistaken =
         desk.output(&["compare", "tiny.toml", "--policies", "dt", "--until-interval", "5%", "--out", "one"]);

@@ -1,5 +1,5 @@
-//! A run that is killed or interrupted leaves nothing that looks like a result, harms no earlier
-//! result, and can be started again; two at once do not disturb each other.
+//! Checks that a killed or interrupted run leaves nothing that looks like a result, harms no
+//! earlier result, and can start again. Two commands at once do not disturb each other.
 
 use crate::support::{Desk, TINY, text};
 use std::collections::BTreeMap;
@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Starts a run that takes minutes, and waits until it is writing into the hidden folder `partial`.
+/// Starts a run of several minutes, and waits until the run writes into the hidden folder
+/// `partial`.
 fn start_and_wait(desk: &Desk, args: &[&str], partial: &str) -> Child {
     let mut command = desk.command(args);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -32,7 +33,7 @@ fn start_and_wait(desk: &Desk, args: &[&str], partial: &str) -> Child {
     child
 }
 
-/// Kills it then.
+/// Kills a run while it writes into `partial`.
 fn kill_in_the_middle(desk: &Desk, args: &[&str], partial: &str) {
     let mut child = start_and_wait(desk, args, partial);
     child.kill().expect("it can be killed");
@@ -74,7 +75,7 @@ fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt", "--out", "all"]);
     let before = desk.files("all/dt");
     let policies = ["--policies", "cs", "--out", "all"];
-    // Another duration would be another scenario: the flows of this one go on for long instead.
+    // A longer duration is a different scenario, so this run is slow and has another folder.
     desk.write("long.toml", &TINY.replace("\"10 ms\"", "\"1000 s\""));
     let args = [&["compare", "long.toml"], &policies[..]].concat();
     assert!(!desk.output(&args).status.success(), "a longer run is not compared with a shorter one");
@@ -86,13 +87,13 @@ fn a_killed_comparison_keeps_its_finished_runs_and_can_be_completed() {
     assert_eq!(desk.files("all/dt"), before);
 }
 
-/// Starts a command again and again and kills it, each time somewhat later, until it has been
-/// killed `times` times; then lets it end.
+/// Starts a command and kills it, each time a little later, until it was killed `times` times. Then
+/// lets it finish.
 fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
     for round in 0..times {
         let mut child =
             desk.command(args).stderr(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
-        // Early and late moments in turn. Where it is ready before, there was nothing to kill.
+        // Early and late moments alternate. A command that finishes first needs no kill.
         std::thread::sleep(Duration::from_millis(u64::from(round * 37 % 90)));
         drop(child.kill());
         child.wait().expect("it ends");
@@ -100,7 +101,7 @@ fn kill_again_and_again(desk: &Desk, args: &[&str], times: u32) {
     desk.succeed(args);
 }
 
-/// The files of a folder but those that say how long something took.
+/// The files of a folder, except those with elapsed times.
 pub(crate) fn timeless(desk: &Desk, folder: &str) -> BTreeMap<String, Vec<u8>> {
     let mut files = desk.files(folder);
     files.retain(|name, _| !name.ends_with("timing.json") && !name.starts_with("runs/"));
@@ -167,7 +168,7 @@ metric = "qct"
     assert!(desk.path("killed/study/buffers/figure.html").is_file());
 }
 
-/// Presses Ctrl-C then; answers what the command said on stderr.
+/// Presses Ctrl-C while the run writes into `partial`; returns its messages on stderr.
 #[cfg(unix)]
 fn interrupt_in_the_middle(desk: &Desk, args: &[&str], partial: &str) -> String {
     let child = start_and_wait(desk, args, partial);
@@ -175,7 +176,7 @@ fn interrupt_in_the_middle(desk: &Desk, args: &[&str], partial: &str) -> String 
     assert!(kill.expect("there is kill").success());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    // Wherever a long line is broken.
+    // Joins wrapped lines.
     text(&output.stderr).replace("\n  │ ", " ").replace("\n        ", " ")
 }
 
@@ -191,7 +192,7 @@ fn an_interrupted_run_clears_away_what_it_had_begun_and_says_what_is_kept() {
     desk.succeed(&["run", "tiny.toml", "--out", "out/first"]);
     let before = desk.files("out");
     let said = interrupt_in_the_middle(&desk, &[&args[..], &["--replace"]].concat(), "out/.first.partial");
-    assert!(said.contains("the earlier result in out/first is as it was"), "{said}");
+    assert!(said.contains("the earlier result in out/first is unchanged"), "{said}");
     assert_eq!(desk.files("out"), before);
 }
 
@@ -207,7 +208,7 @@ fn an_interrupted_sweep_keeps_what_is_complete_and_goes_on() {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let said = interrupt_in_the_middle(&desk, &args, "grid/duration=1000-s/dt/.seed-1.partial");
     assert!(said.contains("interrupted: 1 of 2 runs is complete and stays in grid"), "{said}");
-    assert!(said.contains("what is complete is not run again"), "{said}");
+    assert!(said.contains("complete runs are not repeated"), "{said}");
     assert!(!desk.path("grid/.lock").exists());
     assert!(!desk.path("grid/duration=1000-s/dt/.seed-1.partial").exists());
     let again = sweep("\"20 ms\"");
@@ -222,6 +223,8 @@ fn an_interrupted_comparison_keeps_what_is_complete_and_goes_on() {
     let args = [
         "compare",
         "tiny.toml",
+        "--seeds",
+        "1",
         "--jobs",
         "1",
         "--out",
@@ -232,7 +235,7 @@ fn an_interrupted_comparison_keeps_what_is_complete_and_goes_on() {
     ];
     let said = interrupt_in_the_middle(&desk, &args, "all/long/.seed-1.partial");
     assert!(said.contains("interrupted: 1 of 2 runs is complete and stays in all"), "{said}");
-    assert!(said.contains("what is complete is not run again"), "{said}");
+    assert!(said.contains("complete runs are not repeated"), "{said}");
     let finished = desk.files("all/dt");
     let said = interrupt_in_the_middle(&desk, &args, "all/long/.seed-1.partial");
     assert!(said.contains("1 run is there already"), "{said}");
@@ -260,7 +263,7 @@ fn a_later_command_clears_away_what_killed_ones_left_and_nothing_else() {
     assert!(text(&output.stderr).contains("1 unfinished run"), "{}", text(&output.stderr));
     assert!(!desk.path("all/dt/.seed-1.partial").exists());
     assert!(desk.path("all/dt/.mine.partial/thesis.tex").is_file(), "somebody's folder stays");
-    // Nor is such a folder taken for a run's own.
+    // A run does not take such a folder for its own, either.
     desk.write("own/.first.partial/thesis.tex", "hard work");
     let output = desk.output(&["run", "tiny.toml", "--out", "own/first"]);
     assert_eq!(output.status.code(), Some(1));

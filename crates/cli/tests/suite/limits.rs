@@ -1,4 +1,4 @@
-//! Is every limit on the page, and does each one refuse what is just above it?
+//! Checks that the page has every limit, and that each limit refuses input just above it.
 
 use crate::support::{Desk, text};
 use bufferlab_cli::{limits, limits_page};
@@ -7,11 +7,12 @@ use bufferlab_params::Limit;
 use std::fs::{self, File};
 use std::path::Path;
 
-/// How the case just above a limit is made.
+/// Input just above a limit.
 enum Above {
-    /// A command in a folder with `tiny.toml`, and what its error says.
+    /// A command in a folder with `tiny.toml`, and words of its error.
     Command(Vec<String>, String),
-    /// Too large, or too far from the command line: the test that makes it, by file and name.
+    /// A test elsewhere, by file and name, if the input is too large or too far from the command
+    /// line.
     Test(&'static str, &'static str),
 }
 
@@ -45,7 +46,7 @@ fn list(numbers: std::ops::RangeInclusive<u32>, unit: &str) -> String {
     numbers.map(|number| format!("{number}{unit}")).collect::<Vec<_>>().join(",")
 }
 
-/// The case of a limit; whoever adds a limit adds its case here.
+/// The case of a limit. Add a case for each new limit.
 fn above(limit: Limit) -> Above {
     const VIEW: &str = "crates/view/tests/suite/http.rs";
     const SONIC: &str = "crates/sonic/tests/suite/hostile.rs";
@@ -164,14 +165,14 @@ fn above(limit: Limit) -> Above {
     }
 }
 
-/// A folder with files that are too large.
+/// A folder with files that exceed limits.
 fn desk() -> Desk {
     let desk = Desk::with_tiny();
     let bare = crate::support::TINY.split("[topology]").next().expect("a head").to_owned();
     let rest = &crate::support::TINY[crate::support::TINY.find("[switch]").expect("a switch")..];
     desk.write("bare.toml", &format!("{bare}\n{rest}"));
     desk.write("long.toml", &format!("{}\n# {}", crate::support::TINY, "x".repeat(32_000_000)));
-    // A file of zeros takes no room.
+    // A sparse file of zeros takes no space.
     File::create(desk.path("large.csv")).and_then(|file| file.set_len(1_000_000_001)).expect("a file");
     for number in 0..40 {
         desk.write(&format!("e{number}.toml"), &format!("extends = \"e{}.toml\"\n", number + 1));
@@ -205,9 +206,9 @@ fn the_page_of_limits_is_as_declared() {
     assert_all([check_file("docs/reference/limits.md", &limits_page())]);
 }
 
-/// Constants that bound what input asks for, and are on no page: what they are instead.
+/// Constants that bound something other than input, and are on no page.
 const OTHERS: &[&str] = &[
-    // Of drawings, reports and terminals.
+    // Drawings, reports and terminals.
     "WIDTH_MAX",
     "COLUMNS_MAX",
     "NAME_MAX",
@@ -217,7 +218,7 @@ const OTHERS: &[&str] = &[
     "WORDS_MAX",
     "CORRELATION_MAX",
     "AT_MOST",
-    // Of searches in results and trials of theory.
+    // Searches in results and trials of theory.
     "DEPTH_MAX",
     "PACKETS_MAX",
     "QUEUES_MAX",
@@ -225,7 +226,7 @@ const OTHERS: &[&str] = &[
     "SEQUENCE_MAX",
     "PACKET_MAX",
     "ROWS_MAX",
-    // Of data that a chip, a header or a clock has.
+    // Data of chips, headers and clocks.
     "TIME_LIMIT",
     "MAX_REACH",
     "MAX_LINK",
@@ -244,7 +245,7 @@ const OTHERS: &[&str] = &[
     "BYTES_MAX",
     "KEYS_MAX",
     "LINE_MAX",
-    // Of captures, policies and warnings.
+    // Captures, policies and warnings.
     "PACKET_BYTES_MAX",
     "BLOCK_BYTES_MAX",
     "LABELS_MAX",
@@ -256,24 +257,22 @@ const OTHERS: &[&str] = &[
     "ROUND_TRIPS_MAX",
     "VISITS_MAX",
     "MAX",
-    // Of names that are suggested, messages that are shown, and a share of a pool.
+    // Suggested names, shown messages, and a share of a pool.
     "MISSPELT_MAX",
     "SHOWN_MAX",
     "KEY_MAX",
     "LOSSY_POOL_MAX",
-    // Of a connection to the metrics of a switch.
+    // Connections to the metrics of a switch.
     "CONNECTION_MAX",
 ];
 
-/// A new bound is either declared for the page, or named above.
+/// Every new bound is declared for the page, or named above.
 #[test]
 fn every_constant_that_is_a_bound_is_declared_or_known() {
     let mut unknown = Vec::new();
     let mut declared = String::new();
     let mut sources = Vec::new();
     collect(&root().join("crates"), &mut sources);
-    // The searches of developers take no input of users.
-    sources.retain(|path| !path.starts_with(root().join("dev/fuzz")));
     for path in &sources {
         if path.ends_with("src/limits.rs") {
             declared += &fs::read_to_string(path).expect("readable");

@@ -1,4 +1,5 @@
-//! The command line as its users meet it: what it prints, where, and what it leaves on disk.
+//! Tests of the command line as users meet it: its output, the stream it goes to, and the files on
+//! disk.
 
 mod content;
 mod dctcp;

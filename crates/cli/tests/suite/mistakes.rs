@@ -1,5 +1,5 @@
-//! Typical mistakes as users make them, and the whole terminal that answers: where, what, what was
-//! expected, what to do.
+//! Checks the whole terminal after typical mistakes: the place, the mistake, the expected value,
+//! and the hint.
 
 use crate::support::{Desk, TINY};
 
@@ -11,8 +11,8 @@ fn scenario_with(from: &str, to: &str) -> Desk {
     desk
 }
 
-/// What the user reads: it is on stderr, and the exit code is 1 for a mistake in what was given, 2
-/// for one in what was typed.
+/// Output of a refused command. It is on stderr; the exit code is 1 for a mistake in a file, 2 for
+/// one in the command line.
 fn refused(desk: &Desk, exit_code: i32, args: &[&str]) -> String {
     let output = desk.output(args);
     assert_eq!(output.status.code(), Some(exit_code), "{}", desk.terminal(args));
@@ -20,7 +20,7 @@ fn refused(desk: &Desk, exit_code: i32, args: &[&str]) -> String {
     desk.terminal(args)
 }
 
-/// A mistake in the scenario: the answer names file, line and key, and gives a hint.
+/// Output for a mistake in the scenario, which names file, line and key, and gives a hint.
 fn mistake_in_file(desk: &Desk, key: &str, place: &str) -> String {
     let shown = refused(desk, 1, &["run", "tiny.toml"]);
     assert!(shown.contains(&format!("× {key}: ")), "the key {key} is named:\n{shown}");
@@ -186,10 +186,22 @@ fn runs_of_the_same_scenario_join_a_comparison() {
     let desk = Desk::with_tiny();
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt,cs", "--out", "all"]);
     let shown = desk.terminal(&["compare", "tiny.toml", "--policies", "dt,abm", "--out", "all"]);
-    assert!(shown.contains("earlier runs of this scenario in all are shown too: cs/seed-1\n"), "{shown}");
+    let notice = "5 other runs of this scenario are in the folder, and not shown: cs (5)";
+    assert!(shown.contains(&format!("{notice}; --with-earlier shows them\n")), "{shown}");
+    assert!(shown.contains("dt (baseline)  abm\n"), "{shown}");
+    let page = || std::fs::read_to_string(desk.path("all/report.html")).expect("readable");
+    assert!(page().contains(notice) && page().contains("tiny: dt, abm compared"), "{shown}");
+    let all = ["--policies", "dt,abm", "--out", "all", "--with-earlier"];
+    let shown = desk.terminal(&[&["compare", "tiny.toml"], &all[..]].concat());
     assert!(shown.contains("dt (baseline)") && shown.contains("abm") && shown.contains("cs"), "{shown}");
-    // If every run is made again, another scenario may take the place of the first, for who says
-    // so.
+    assert!(!shown.contains("not shown") && !page().contains("Also here"), "{shown}");
+    // A report can have fewer seeds than the folder.
+    let fewer = ["--policies", "dt,cs", "--seeds", "2", "--out", "all", "--json"];
+    let shown = desk.succeed(&[&["compare", "tiny.toml"], &fewer[..]].concat());
+    let comparison: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(comparison["seeds"].as_array().map(Vec::len), Some(2));
+    desk.succeed(&["verify", "all"]);
+    // With `--replace`, a different scenario replaces the first one.
     let changed = ["--policies", "dt,cs,abm", "--set", "workload.0.fan_in=2", "--out", "all", "--replace"];
     desk.succeed(&[&["compare", "tiny.toml"], &changed[..]].concat());
 }

@@ -1,5 +1,5 @@
-//! iperf3 and memcached carry the workloads of a testbed, where they are installed and this machine
-//! allows namespaces.
+//! Tests that iperf3 and memcached carry the workloads of a testbed, if they are installed and this
+//! machine allows namespaces.
 
 use crate::testbed::allowed;
 use bufferlab_metrics::{FlowRow, ProgressRow, QueryRow, QueueRow};
@@ -10,8 +10,7 @@ use std::process::{Command, Output};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Two servers answer four items of 16 KB at a time beside a flow without an end, in queues of
-/// their own.
+/// Two servers answer four items of 16 KB at a time beside an endless flow, in separate queues.
 const SCENARIO: &str = r#"
 duration = "2500 ms"
 drain = "500 ms"
@@ -77,7 +76,7 @@ fn run(folder: &Path, args: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// Whether both programs are there; if not, says so.
+/// Whether both programs are installed; prints a message if not.
 fn installed(test: &str) -> bool {
     let output = Command::new(PROGRAM).args(["testbed", "check"]).output().expect("the program starts");
     let said = String::from_utf8_lossy(&output.stdout);
@@ -130,11 +129,11 @@ fn iperf3_and_memcached_carry_the_same_scenario_into_the_same_tables() {
         (2.0..3.5).contains(&seconds) && (20.0..94.2).contains(&goodput),
         "{seconds} s at {goodput} Mb/s"
     );
-    // Its own count of bytes is that of the packets at the switch, but for what was under way at
+    // The byte count of iperf3 equals the packets at the switch, except for packets in flight at
     // its end.
     let carried = (long.sent_packets - long.dropped_packets) as f64 * 1_448.0;
     assert!((carried / long.size_bytes as f64 - 1.0).abs() < 0.1, "{carried} B and {} B", long.size_bytes);
-    // memcached answers in the queue of its client's code point, and iperf3 in that of its own.
+    // memcached answers in the queue of its client's code point; iperf3 uses the other queue.
     let queues = result.load::<QueueRow>().expect("a table");
     let port =
         |priority: u8| queues.iter().find(|row| (row.port, row.priority) == (0, priority)).expect("a queue");
@@ -164,7 +163,7 @@ fn what_the_programs_cannot_carry_is_refused_with_the_key() {
         let output = run(folder.path(), &["--set", change]);
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{change}");
-        // Lines of the terminal break anywhere.
+        // The terminal breaks lines anywhere.
         let told = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         assert!(told.contains(key) && told.contains("host.applications = \"own\""), "{change}: {told}");
     }

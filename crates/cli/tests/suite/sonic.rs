@@ -1,5 +1,4 @@
-//! `sonic` as users see it: each command on the small switch, and what happens to files that are
-//! wrong.
+//! Tests of every `sonic` command on the small switch, and of its messages about faulty files.
 
 use crate::support::{Desk, text};
 use std::fs;
@@ -9,7 +8,7 @@ use std::process::Stdio;
 
 const SWITCH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/sonic/switch");
 
-/// A desk with the small switch in `switch/`, and with a changed copy in `changed/`.
+/// A desk with the small switch in `switch/`, and a changed copy in `changed/`.
 fn desk(from: &str, to: &str) -> Desk {
     let desk = Desk::new();
     for entry in fs::read_dir(Path::new(SWITCH)).expect("the example is there") {

@@ -3,7 +3,7 @@
 use crate::support::{Desk, TINY, text};
 use std::path::Path;
 
-/// What must succeed with [`TINY`] on standard input; answers stdout and stderr.
+/// Runs a command that must succeed with [`TINY`] on standard input; returns stdout and stderr.
 fn succeed(desk: &Desk, args: &[&str]) -> (String, String) {
     let output = desk.output_of(args, TINY.as_bytes());
     assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
@@ -43,7 +43,7 @@ fn errors_name_it_and_its_paths_are_those_of_the_folder_one_is_in() {
     let said = text(&wrong.stderr);
     assert_eq!(wrong.status.code(), Some(1));
     assert!(said.contains("<stdin>:24:10") && said.contains("workload.0.fan_in"), "{said}");
-    // It may extend a file, and refer to one.
+    // A scenario on standard input can extend a file, and refer to one.
     let child = b"extends = \"tiny.toml\"\nname = \"child\"\n";
     let output = desk.output_of(&["check", "-"], child);
     assert!(text(&output.stdout).starts_with("child: Queries"), "{}", text(&output.stderr));

@@ -1,4 +1,4 @@
-//! What goes where: data on stdout, everything else on stderr, colours only where they are wanted.
+//! Checks the streams: data on stdout, everything else on stderr, colours only on request.
 
 use crate::support::{Desk, text};
 use std::process::Stdio;
@@ -15,8 +15,7 @@ fn stdout_has_only_data_and_paths_of_a_run_are_told_on_stderr() {
     }
 }
 
-/// 200 KB in four parts of 50 KB; a policy that needs more queues or buffer than there are would be
-/// named.
+/// The buffer is four parts of 50 KB. A policy that needs more queues or more buffer is named.
 #[test]
 fn all_policies_that_fit_are_compared_and_the_others_named_with_the_reason() {
     let desk = Desk::with_tiny();
@@ -94,7 +93,7 @@ fn colours_can_be_forced_and_forbidden_for_errors_of_both_kinds() {
     }
 }
 
-/// A reader that leaves before it has read anything, as `| true`.
+/// Runs a command whose reader ends before it reads anything, as `| true` does.
 fn run_without_readers(desk: &Desk, args: &[&str], stdout: bool, stderr: bool) -> std::process::ExitStatus {
     let closed = || {
         let (reader, writer) = std::io::pipe().expect("a pipe");
@@ -119,7 +118,7 @@ fn a_reader_that_has_gone_is_no_error() {
         }
     }
     assert!(desk.path("results/tiny/report.html").is_file(), "the run was completed");
-    // An error stays an error, and not a panic.
+    // An error stays an error and does not become a panic.
     assert_eq!(run_without_readers(&desk, &["run", "absent.toml"], true, true).code(), Some(1));
 }
 
@@ -134,7 +133,7 @@ fn a_quiet_command_says_only_what_is_wrong_or_doubtful() {
         assert_eq!(text(&output.stderr), "");
     }
     let output = desk.output(&["--quiet", "run", "nosuch.toml"]);
-    assert!(!output.status.success() && text(&output.stderr).contains("nosuch.toml"), "errors are told");
+    assert!(!output.status.success() && text(&output.stderr).contains("nosuch.toml"), "errors are reported");
 }
 
 #[test]
@@ -143,11 +142,11 @@ fn errors_have_colours_where_they_are_asked_for_and_nowhere_else() {
     let escape = |args: &[&str]| text(&desk.output(args).stderr).contains('\u{1b}');
     assert!(escape(&["--color", "always", "run", "nosuch.toml"]));
     assert!(!escape(&["--color", "never", "run", "nosuch.toml"]));
-    // No terminal here.
+    // There is no terminal in a test.
     assert!(!escape(&["run", "nosuch.toml"]));
 }
 
-/// bash itself reads the script, and completes with it what is typed.
+/// bash reads the script and completes a typed line with it.
 #[test]
 fn a_shell_completes_commands_options_and_values() {
     let desk = Desk::new();

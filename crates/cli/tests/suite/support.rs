@@ -1,4 +1,4 @@
-//! What the tests share: a folder to work in, and the terminal as the user sees it.
+//! Helpers of all tests: a working folder, and the terminal as the user sees it.
 
 #![allow(dead_code)] // Every test binary uses its own part.
 
@@ -43,7 +43,7 @@ queries_per_second_per_host = 250.0
 sample_interval = "50 us"
 "#;
 
-/// An empty folder in which commands are typed.
+/// An empty folder to run commands in.
 pub(crate) struct Desk {
     folder: TempDir,
 }
@@ -53,14 +53,14 @@ impl Desk {
         Self { folder: TempDir::new().expect("a temporary folder") }
     }
 
-    /// With [`TINY`] as `tiny.toml`.
+    /// A desk with [`TINY`] as `tiny.toml`.
     pub(crate) fn with_tiny() -> Self {
         let desk = Self::new();
         desk.write("tiny.toml", TINY);
         desk
     }
 
-    /// With a copy of the repository's scenarios.
+    /// A desk with a copy of the repository's scenarios.
     pub(crate) fn with_scenarios() -> Self {
         let desk = Self::new();
         fs::create_dir(desk.path("scenarios")).expect("writable");
@@ -83,7 +83,7 @@ impl Desk {
         fs::write(path, text).expect("writable");
     }
 
-    /// `bufferlab` in this folder, in an environment without any wishes about colours and widths.
+    /// `bufferlab` in this folder, in an environment without settings for colours and widths.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bufferlab"));
         command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
@@ -97,24 +97,24 @@ impl Desk {
         self.command(args).output().expect("bufferlab starts")
     }
 
-    /// The same with a text on standard input.
+    /// Output of a command with a text on standard input.
     pub(crate) fn output_of(&self, args: &[&str], input: &[u8]) -> Output {
         let mut command = self.command(args);
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pipes.spawn().expect("bufferlab starts");
-        // A command that reads nothing has gone before all of it is written.
+        // A command that does not read may end before the whole text is written.
         drop(child.stdin.take().expect("a pipe").write_all(input));
         child.wait_with_output().expect("it ends")
     }
 
-    /// Runs what must succeed; answers stdout.
+    /// Runs a command that must succeed; returns stdout.
     pub(crate) fn succeed(&self, args: &[&str]) -> String {
         let output = self.output(args);
         assert!(output.status.success(), "{}", self.show(args, &output));
         text(&output.stdout)
     }
 
-    /// What was typed and what came of it.
+    /// The command line and its output.
     pub(crate) fn terminal(&self, args: &[&str]) -> String {
         self.show(args, &self.output(args))
     }
@@ -127,7 +127,7 @@ impl Desk {
             "$ bufferlab {}\nexit code {code}\n--- stdout ---\n{stdout}--- stderr ---\n{stderr}",
             typed.join(" ")
         );
-        // Where a long message is wrapped would depend on the length of the temporary path.
+        // The wrapping of a long message depends on the length of the temporary path.
         let shown = shown.replace("\n  │ ", " ");
         let canonical = fs::canonicalize(self.folder.path()).expect("it exists");
         let shown = shown.replace(&canonical.display().to_string(), "[DESK]");
@@ -154,7 +154,7 @@ fn collect(folder: &Path, name: &Path, all: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// As a shell wants it.
+/// An argument in the notation of a shell.
 fn quote(arg: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=,".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) { arg.to_owned() } else { format!("'{arg}'") }

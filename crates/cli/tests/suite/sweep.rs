@@ -1,5 +1,4 @@
-//! Sweeps: a grid that can be interrupted, continued and extended, and that says which of its
-//! points failed.
+//! Tests of sweeps: a grid can be interrupted, resumed and extended, and names its failed points.
 
 use crate::support::{Desk, text};
 use serde_json::Value;
@@ -24,7 +23,7 @@ fn an_interrupted_sweep_ends_with_the_bytes_of_an_uninterrupted_one() {
     let desk = desk();
     desk.succeed(&[&GRID[..], &["--out", "whole"]].concat());
     desk.succeed(&[&GRID[..], &["--out", "broken"]].concat());
-    // As a kill leaves it: runs that are missing, one that was in the making, no summaries.
+    // The state after a kill: missing runs, one partial run, no summaries.
     let broken = desk.path("broken");
     std::fs::remove_dir_all(broken.join("switch.buffer=50-KB/abm")).expect("it was run");
     std::fs::remove_dir_all(broken.join("switch.buffer=100-KB/dt/seed-2")).expect("it was run");
@@ -60,7 +59,7 @@ fn values_policies_and_seeds_can_be_added_but_not_beside_other_files() {
     ];
     let more = desk.output(&wider);
     assert!(text(&more.stderr).contains("1 run is there already"), "{}", text(&more.stderr));
-    // What no sweep has filled belongs to somebody else.
+    // A folder that no sweep has written belongs to the user.
     desk.write("mine/thesis.tex", "hard work");
     let other = desk.output(&["sweep", "tiny.toml", "--vary", "seed=1,2", "--out", "mine"]);
     assert_eq!(other.status.code(), Some(1));
@@ -80,7 +79,7 @@ fn failing_points_are_named_and_the_others_are_complete() {
     });
 }
 
-/// The numbers of the page: what its script reads.
+/// The numbers that the page's script reads.
 fn numbers(page: &str) -> Value {
     let data = page.split_once("<script id=\"explorer-data\" type=\"application/json\">");
     let (data, _) = data.and_then(|(_, rest)| rest.split_once("</script>")).expect("the page holds numbers");
@@ -127,7 +126,7 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
         }
         in_table += 1;
         for at in 0..5 {
-            // This reader of JSON may miss the last bit, a browser's does not.
+            // This JSON parser may round the last bit; a browser's does not.
             let same = match (cell[at].as_f64(), field(at)) {
                 (Some(one), Some(other)) => (one - other).abs() <= f64::EPSILON * other.abs(),
                 (one, other) => one == other,
@@ -137,12 +136,91 @@ fn the_page_holds_every_number_of_the_table_and_no_other() {
     }
     assert_eq!(in_page, in_table);
     assert!(in_table > 100, "{in_table}");
-    // Sizes in different units lie where they are.
+    // Sizes in different units have positions in one unit.
     assert_eq!(page["axes"][1]["positions"], serde_json::json!([60.0, 150.0]));
-    // Without JavaScript there are charts, and nothing is fetched from anywhere.
+    // The page has charts without JavaScript, and fetches nothing.
     let html = read("sweep.html");
     assert!(html.contains("<figure class=\"chart\">") && html.contains("hidden></section>"));
     assert!(!html.contains("src=") && !html.contains("<link"));
+}
+
+#[test]
+fn a_sweep_prints_findings_and_caveats_and_its_page_opens_on_the_ranked_metric() {
+    let desk = desk();
+    let shown = desk.succeed(&[&GRID[..], &["--out", "out"]].concat());
+    let json: Value =
+        serde_json::from_slice(&desk.files("out")["sweep.json"]).expect("the sweep is there as JSON");
+    let first = json["finding"][0]["text"].as_str().expect("a sentence");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&shown).starts_with(&words(first)), "{shown}");
+    let (tables, caveats) = shown.split_once("\nBefore you trust these numbers:\n").expect("caveats");
+    let caveat = json["caveats"][0]["message"].as_str().expect("a caveat");
+    assert!(words(caveats).contains(&words(caveat)), "{shown}");
+    // The first table and the first chart have the metric of the first column of a ranked table.
+    assert!(tables.contains("\n\nincast queries: QCT mean [ms]\n  switch.buffer  dt"), "{shown}");
+    let page = std::fs::read_to_string(desk.path("out/sweep.html")).expect("written");
+    let numbers = numbers(&page);
+    let first = numbers["first"].as_u64().expect("an index") as usize;
+    assert_eq!(numbers["metrics"][first]["id"], "class.incast.qct_mean_ms");
+    let (_, charts) = page.split_once("At a glance").expect("fixed charts");
+    assert!(charts.split_once("</figcaption>").is_some_and(|(first, _)| first.contains("QCT mean")));
+}
+
+#[test]
+fn figures_of_a_sweep_show_a_metric_over_its_key_with_intervals_and_labels() {
+    let desk = desk();
+    desk.succeed(&[&GRID[..], &["--out", "out"]].concat());
+    let before = desk.files("out");
+    let paper = ["report", "out", "--figures", "--style", "paper"];
+    let labels = ["--label", "dt=Dynamic \"T\"", "--label", "switch.buffer=Buffer size (KB)"];
+    let one = ["--metric", "class.incast.qct_mean_ms", "--label", "class.incast.qct_mean_ms=QCT (ms)"];
+    let page = desk.succeed(&[&paper[..], &labels, &one].concat());
+    assert_eq!(page, "out/sweep.html\n");
+    assert!(desk.files("out") == before, "the pages are the same");
+    let mut names: Vec<_> = desk.files("figures").into_keys().collect();
+    names.sort();
+    let endings = ["csv", "pdf", "png", "svg"];
+    assert_eq!(names, endings.map(|ending| format!("class-incast-qct_mean_ms.{ending}")));
+    let table = text(&desk.files("figures")["class-incast-qct_mean_ms.csv"]);
+    let head = "series,Buffer size (KB),QCT (ms),half of the interval\n\"Dynamic \"\"T\"\"\",50,";
+    assert!(table.starts_with(head) && table.lines().count() == 5, "{table}");
+    assert!(table.lines().skip(1).all(|line| !line.ends_with(',')), "every mean has an interval: {table}");
+    let svg = text(&desk.files("figures")["class-incast-qct_mean_ms.svg"]);
+    assert!(
+        svg.contains("Dynamic") && svg.contains("class=\"whisker\"") && svg.contains("QCT (ms)"),
+        "{svg}"
+    );
+    assert!(desk.files("figures")["class-incast-qct_mean_ms.pdf"].starts_with(b"%PDF-1.4\n"));
+    // All headline metrics, where none is named.
+    desk.succeed(&["report", "out", "--figures", "all"]);
+    assert!(desk.files("all").len() > 8);
+    for mistake in [["--label", "abn=ABM"], ["--metric", "qct"]] {
+        let output = desk.output(&[&paper[..], &mistake].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            text(&output.stderr).contains(mistake[1].trim_end_matches("=ABM")),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn tables_for_documents_have_the_means_of_sweeps_and_comparisons() {
+    let desk = desk();
+    desk.succeed(&[&GRID[..], &["--out", "grid"]].concat());
+    let metric = ["--metric", "class.incast.qct_mean_ms"];
+    let table = desk.succeed(&[&["report", "grid", "--table", "markdown"], &metric[..]].concat());
+    let start =
+        "**incast queries: QCT mean [ms]**\n\n| switch.buffer | dt | abm |\n|---|--:|--:|\n| 50 KB | ";
+    assert!(table.starts_with(start) && table.lines().count() == 6, "{table}");
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt,abm", "--seeds", "2", "--out", "pair"]);
+    let label = ["--label", "abm=A_BM"];
+    let table = desk.succeed(&[&["report", "pair", "--table", "latex"], &metric[..], &label].concat());
+    let start = "\\begin{tabular}{lrr}\n  \\toprule\n  Metric & dt & A\\_BM \\\\\n  \\midrule\n  incast queries: QCT mean [ms] & ";
+    assert!(table.starts_with(start) && table.contains("$\\pm$"), "{table}");
+    let wrong = desk.output(&["report", "pair", "--table", "latex", "--metric", "qct"]);
+    assert!(text(&wrong.stderr).contains("there is no metric \"qct\""), "{}", text(&wrong.stderr));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The switch of real packets as a process: how it ends, what it leaves, what it may, and what it
-//! notices.
+//! Tests of the switch of real packets as a process: its end, its files, its rights, and its
+//! warnings.
 
 use crate::switch_bench::{Bench, is_root, verify};
 use crate::testbed::allowed;
@@ -57,7 +57,7 @@ fn the_record_of_a_killed_switch_is_read_up_to_its_last_mark() {
         return;
     }
     let mut bench = Bench::start(ETHS, "", WRITING);
-    // At once: there is a header and nothing else.
+    // At the start the file has only a header.
     assert!(
         std::fs::read_to_string(bench.path("record/packets.csv")).expect("a file").starts_with("time_ps,")
     );
@@ -70,7 +70,7 @@ fn the_record_of_a_killed_switch_is_read_up_to_its_last_mark() {
     let (is_same, printed, told) = bench.verify("record");
     assert!(is_same && printed.contains("0 differences"), "{printed}{told}");
     assert!(told.contains("is missing (the switch was killed, or the disk was full)"), "{told}");
-    // "300 of them compared: 0 differences", unless all of them are.
+    // The line is "300 of them compared: 0 differences", unless all of them are compared.
     let line = if printed.contains("compared") { printed.lines().nth(1) } else { printed.lines().next() };
     let compared: usize = line.and_then(|line| line.split(' ').next()?.parse().ok()).expect("a count");
     assert!(compared >= 300, "what came before the last mark is compared: {printed}");
@@ -97,7 +97,7 @@ fn a_full_disk_is_told_of_the_record_and_of_the_captures() {
         let status = bench.wait();
         let told = bench.told();
         assert_eq!(status.code(), Some(1), "{args}: {told}");
-        // Long lines are wrapped.
+        // Joins wrapped lines.
         let told = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
         for (part, other) in expected.iter().zip(["cannot write the record", "cannot write the captures"]) {
             assert!(told.contains(part), "{args}: {told}");
@@ -107,7 +107,7 @@ fn a_full_disk_is_told_of_the_record_and_of_the_captures() {
     }
 }
 
-/// A bridge discards frames that are for others, as the address filter of a card does.
+/// A bridge discards frames for other addresses, as the address filter of a card does.
 #[test]
 fn ports_with_an_address_filter_forward_for_the_hosts_behind_them() {
     if !allowed("ports with an address filter") {
@@ -122,7 +122,7 @@ fn ports_with_an_address_filter_forward_for_the_hosts_behind_them() {
     });
     let before = bench.counter("h1", "Icmp", "InDestUnreachs");
     bench.send(4);
-    // Each datagram is answered: nobody listens.
+    // Each datagram is answered, because no process listens.
     bench.until("4 of 4 answers", || bench.counter("h1", "Icmp", "InDestUnreachs") == before + 4);
     bench.signal("KILL");
     bench.wait();
@@ -142,7 +142,7 @@ fn no_thread_of_a_running_switch_has_rights() {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", bench.id())).expect("a list of threads").flatten();
     let statuses: Vec<String> =
         tasks.filter_map(|task| std::fs::read_to_string(task.path().join("status")).ok()).collect();
-    // Forwarding, the captures, the counters and a thread for each core.
+    // The threads: one for forwarding, one for captures, one for counters, and one per core.
     assert!(statuses.len() >= 4, "{}", statuses.len());
     for status in &statuses {
         let fields: BTreeMap<_, _> = status.lines().filter_map(|line| line.split_once(":\t")).collect();
@@ -207,14 +207,14 @@ fn an_interface_that_goes_down_comes_back_or_is_removed_is_noticed() {
     );
 }
 
-/// Hosts behind veth leave checksums to their cards, unless they are told otherwise.
+/// Hosts behind veth leave checksums to their cards by default.
 #[test]
 fn unfinished_checksums_are_finished_and_counted() {
     if !allowed("unfinished checksums") {
         return;
     }
     let mut bench = Bench::start(ETHS, "", "--json");
-    // More at once would not fit into the buffer.
+    // More datagrams at once do not fit into the buffer.
     (0..10).for_each(|_| bench.send(4));
     bench.until("all datagrams are received", || bench.counter("h2", "Udp", "NoPorts") == 40);
     assert_eq!(bench.counter("h2", "Udp", "InCsumErrors"), 0);
@@ -233,11 +233,11 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     let late = |args: &str| {
         let mut bench = Bench::start(ETHS, "", args);
         bench.send(5);
-        // Now the hosts know each other's address.
+        // After this the hosts know each other's address.
         bench.until("the first have passed", || bench.counter("h2", "Udp", "NoPorts") == 5);
         bench.signal("STOP");
         bench.send(5);
-        // Far longer than the delay of the switch.
+        // The pause is far longer than the delay of the switch.
         std::thread::sleep(std::time::Duration::from_millis(100));
         bench.signal("CONT");
         bench.until("all has passed", || bench.counter("h2", "Udp", "NoPorts") == 10);
@@ -247,7 +247,7 @@ fn the_summary_of_a_late_switch_says_inconclusive_and_what_the_queues_held() {
     };
     let text = late("");
     assert!(text.contains("\nINCONCLUSIVE: p99.9 is above 1 ms"), "{text}");
-    // Both were stored at a time: their peak and stay are above zero.
+    // Both packets were stored at a time, so their peak and stay are above zero.
     assert!(text.contains("buffer 20.0 KB, at most "), "{text}");
     assert!(!text.contains(" ns, p99.9"), "figures have units that suit them: {text}");
     let summary: serde_json::Value = serde_json::from_str(&late("--json")).expect("JSON");
@@ -302,7 +302,7 @@ fn a_record_without_its_end_says_how_much_of_it_there_is() {
     let (is_same, printed, told) = write(&cut, Some("1,1500000,running\n2,99"));
     assert!(is_same && printed.contains("1 packets: 1 sent"), "{printed}{told}");
     assert!(told.contains("1 complete lines, and 14 B of a line that is cut"), "{told}");
-    // Without the file of its progress, or before its first mark, nobody knows what is missing.
+    // Without the file of progress, or before its first mark, the missing part is unknown.
     for progress in [None, Some(""), Some("1,1000000,running\n"), Some("7,9000000,running\n")] {
         let (is_same, _, told) = write(&cut, progress);
         assert!(!is_same && told.contains("nothing of it can be compared"), "{progress:?}: {told}");
@@ -311,10 +311,10 @@ fn a_record_without_its_end_says_how_much_of_it_there_is() {
         let (is_same, _, told) = write(empty, Some(""));
         assert!(!is_same && told.contains("0 complete lines"), "{empty:?}: {told}");
     }
-    // As older versions wrote it: a whole record without that file.
+    // Older versions wrote a whole record without that file.
     let (is_same, printed, told) = write(&format!("{header}{row}"), None);
     assert!(is_same && told.is_empty(), "{printed}{told}");
-    // A fault before the end is none of a missing end.
+    // A fault before the end is not a missing end.
     let (is_same, _, told) = write(&format!("{header}{row}2000000,a,b,10\n{row}"), Some(""));
     assert!(!is_same && told.contains("packets.csv"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! A switch of real packets between two hosts, in namespaces that end with it.
+//! A bench with a switch of real packets between two hosts, in namespaces that end with the bench.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -24,18 +24,18 @@ for n in 1 2; do
 done
 ";
 
-/// The switch.
+/// A running switch and its folder.
 pub(crate) struct Bench {
     child: Child,
     pub(crate) folder: TempDir,
 }
 
-/// How long anything of this may take.
+/// Longest wait for any condition.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Bench {
-    /// The switch of `ports` with these arguments, once it forwards. `more`: what is done in its
-    /// network before.
+    /// Starts a switch of `ports` with these arguments, and waits until it forwards. `more` is a
+    /// script that runs in its network first.
     pub(crate) fn start(ports: [&str; 2], more: &str, args: &str) -> Self {
         let bench = Self::begin(ports, more, args);
         bench.until("it forwards", || bench.told().contains("forwards between"));
@@ -54,7 +54,7 @@ impl Bench {
         std::fs::write(folder.path().join("switch.toml"), text).expect("writable");
         let script = format!("{NETWORK}{more}\nexec '{PROGRAM}' switch switch.toml {args}");
         let output = |name| File::create(folder.path().join(name)).expect("writable");
-        // Tests that run under nohup ignore SIGHUP, and what they start would ignore it, too.
+        // Tests under nohup ignore SIGHUP, and so do their child processes.
         let mut unshare = Command::new("env");
         unshare.args(["--default-signal=HUP", "unshare"]);
         if !is_root() {
@@ -78,17 +78,17 @@ impl Bench {
         std::fs::read_to_string(self.path(name)).expect("it is there")
     }
 
-    /// What it wrote to standard error.
+    /// Text that the switch wrote to standard error.
     pub(crate) fn told(&self) -> String {
         self.read("stderr")
     }
 
-    /// What it wrote to standard output.
+    /// Text that the switch wrote to standard output.
     pub(crate) fn printed(&self) -> String {
         self.read("stdout")
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition is true.
     pub(crate) fn until(&self, what: &str, is_so: impl Fn() -> bool) {
         let since = Instant::now();
         while !is_so() {
@@ -107,7 +107,7 @@ impl Bench {
         nsenter.arg("bash").args(["-c", script]).stdin(Stdio::null()).output().expect("it starts")
     }
 
-    /// Runs a script at a host.
+    /// Runs a script on a host.
     pub(crate) fn at(&self, host: &str, script: &str) -> String {
         let quoted = script.replace('\'', "'\\''");
         let output = self.here(&format!("nsenter --net=/run/netns/{host} bash -c '{quoted}'"));
@@ -115,7 +115,7 @@ impl Bench {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Host h1 sends so many datagrams of 1,400 B to h2, where nobody listens.
+    /// Sends a number of datagrams of 1,400 B from h1 to h2, where no process listens.
     pub(crate) fn send(&self, datagrams: usize) {
         let send =
             "x=$(printf %01400d 0); for ((i = 0; i < COUNT; i++)); do echo $x > /dev/udp/10.0.0.2/9; done";
@@ -137,7 +137,7 @@ impl Bench {
         assert!(status.expect("it starts").success());
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the switch.
     pub(crate) fn wait(&mut self) -> ExitStatus {
         let since = Instant::now();
         loop {
@@ -162,14 +162,14 @@ impl Drop for Bench {
     }
 }
 
-/// Whether `switch --verify` succeeds, what it prints and what it says.
+/// Success, stdout and stderr of `switch --verify`.
 pub(crate) fn verify(record: &Path) -> (bool, String, String) {
     let output = Command::new(PROGRAM).args(["switch", "--verify"]).arg(record).output().expect("it starts");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.success(), text(&output.stdout), text(&output.stderr))
 }
 
-/// Whether these tests are root's: then nobody's rights can be taken.
+/// Whether these tests run as root, whose rights cannot be removed.
 pub(crate) fn is_root() -> bool {
     let output = Command::new("id").arg("-u").output().expect("it starts");
     output.stdout == b"0\n"

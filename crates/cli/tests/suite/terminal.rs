@@ -1,4 +1,4 @@
-//! What every command shows: the whole terminal, as snapshots.
+//! Snapshots of the whole terminal for every command.
 
 use crate::support::{Desk, text};
 
@@ -16,7 +16,7 @@ fn help_names_every_command_and_the_first_thing_to_type() {
     shows!(desk, "help", "--help");
     shows!(desk, "run_help", "run", "--help");
     shows!(desk, "compare_help", "compare", "--help");
-    // Without a command, help goes to stderr and the exit code says that nothing was done.
+    // Without a command, help goes to stderr and the exit code reports a wrong command line.
     let bare = desk.output(&[]);
     assert_eq!((bare.status.code(), bare.stdout.len()), (Some(2), 0));
     assert!(text(&bare.stderr).starts_with("A laboratory"));

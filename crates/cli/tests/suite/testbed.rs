@@ -1,4 +1,5 @@
-//! Real packets: the testbed's demonstration and its end, where this machine allows namespaces.
+//! Tests of the testbed with real packets: its demonstration and its end, if this machine allows
+//! namespaces.
 
 use crate::json::by_schema;
 use crate::support::Desk;
@@ -10,14 +11,14 @@ use std::time::{Duration, Instant};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_bufferlab");
 
-/// Whether the testbed can run here; if not, says so.
+/// Whether the testbed can run here; prints a message if not.
 pub(crate) fn allowed(test: &str) -> bool {
     let output = Command::new(PROGRAM).args(["testbed", "check"]).output().expect("the program starts");
     if output.status.success() {
         return true;
     }
     let why = String::from_utf8_lossy(&output.stderr);
-    // Written past the test runner, which would keep it to itself.
+    // stderr bypasses the test runner, which would capture the message.
     let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no testbed on this machine\n{why}");
     false
 }
@@ -75,8 +76,8 @@ fn runs_of_other_content_are_refused_by_the_testbed_too() {
     assert_eq!(run(&["--set", "duration=1300 ms", "--replace"]).0, Some(0));
 }
 
-/// A file for every port of both runs, whole, with a comment for what was lost under Dynamic
-/// Thresholds.
+/// Checks that there is a complete capture for every port of both runs, with a comment for each
+/// loss under Dynamic Thresholds.
 fn captures_hold_what_was_lost(folder: &Path, text: &str) {
     for policy in ["dt", "losspass"] {
         let entries = std::fs::read_dir(folder.join(policy).join("seed-1")).expect("a folder");
@@ -87,7 +88,7 @@ fn captures_hold_what_was_lost(folder: &Path, text: &str) {
     }
     let captured = text.lines().filter(|line| line.starts_with("captured ") && line.contains("at 8 ports"));
     assert_eq!(captured.count(), 2, "{text}");
-    // The two long flows start at once into an empty buffer.
+    // The two long flows start together with an empty buffer.
     let bytes = std::fs::read(folder.join("dt/seed-1/p1.pcapng")).expect("a capture");
     let comment = b"dropped at queue p0.1; queue ";
     assert!(bytes.windows(comment.len()).any(|part| part == comment), "nothing was lost: {text}");
@@ -107,13 +108,13 @@ fn a_live_view_is_drawn_on_a_terminal_and_gives_it_back() {
         let _ = writeln!(std::io::stderr(), "SKIPPED the live view: `script` is not installed");
         return;
     };
-    // Nobody types, but the keyboard is there until the end.
+    // The keyboard stays open until the end, although no key is pressed.
     let keyboard = child.stdin.take();
     let output = child.wait_with_output().expect("it ends");
     drop(keyboard);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
-    // The alternate screen, and what is on it.
+    // Content of the alternate screen.
     let (begin, end) = (text.find("\u{1b}[?1049h"), text.find("\u{1b}[?1049l"));
     let (begin, end) = begin.zip(end).unwrap_or_else(|| panic!("{text}"));
     let shown = &text[begin..end];
@@ -168,17 +169,17 @@ fn captures_that_are_there_are_not_replaced_unasked() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     let told = run(&[]);
-    assert!(told.contains("holds captures already") && told.contains("add --replace"), "{told}");
-    // With it, the run fails for want of interfaces, and what was there stays: nothing whole has
-    // taken its place.
+    assert!(told.contains("has captures already") && told.contains("add --replace"), "{told}");
+    // With `--replace`, the run fails without interfaces, and the old file stays, because no
+    // complete file replaces it.
     let told = run(&["--replace"]);
     assert!(told.contains("there is no interface \"no0\""), "{told}");
     assert_eq!(std::fs::read(folder.path().join("no1.pcapng")).expect("it is there"), b"kept");
     assert!(!folder.path().join("no1.pcapng.partial").exists(), "no part is left");
 }
 
-/// An experiment runs with real hosts and in the simulator, both are judged, and what was done is
-/// not done again.
+/// An experiment runs with real hosts and in the simulator, both are judged, and finished runs are
+/// not repeated.
 #[test]
 fn an_experiment_runs_with_real_packets_beside_the_simulator_and_goes_on_where_it_was() {
     if !allowed("an experiment with real packets") {
@@ -234,13 +235,12 @@ at_most = 94.2
     let (first, told) = run(&[]);
     assert!(told.contains("2 of 2: "), "{told}");
     assert!(first.contains("; 0 packets judged otherwise by the simulator;"), "{first}");
-    // Goodput of real packets was sampled: the criterion has a value, whatever a busy machine makes
-    // of it.
+    // The goodput of real packets was sampled, so the criterion has a value even on a busy machine.
     let line = first.lines().find(|line| line.starts_with("| OWN-1 |")).expect("a verdict");
     assert!(line.contains("(criterion: 60 to 94.2)") && !line.contains("NOT-RUN"), "{line}");
     let (second, told) = run(&[]);
     if first.contains("the switch was late") {
-        // Then it is tried again, as it should be.
+        // The late run is repeated, as it should be.
         let _ = writeln!(std::io::stderr(), "SKIPPED going on where it was: this machine is too busy");
     } else {
         assert!(!told.contains("of 2: "), "nothing is done again: {told}");
@@ -307,7 +307,7 @@ fn nothing_is_left_of_a_testbed_that_is_killed() {
     let links = || std::fs::read_dir("/sys/class/net").expect("a list of links").count();
     let before = links();
     let folder = tempfile::tempdir().expect("a folder");
-    // Before anything is built, while it is built, and while it runs.
+    // Kills before, during and after the setup.
     for (round, wait) in [30, 200, 600, 2_000].into_iter().enumerate() {
         let out = folder.path().join(round.to_string());
         let mut child = Command::new(PROGRAM)
@@ -334,7 +334,7 @@ fn nothing_is_left_of_a_testbed_that_is_killed() {
     assert!(!Path::new("/run/netns/h0").exists(), "no name is left");
 }
 
-/// Waits until the process inside of a testbed has ended.
+/// Waits until the process inside a testbed has ended.
 fn wait_for_end(inside: &str, what: &str) {
     let since = Instant::now();
     while Path::new("/proc").join(inside).exists() {
@@ -343,16 +343,16 @@ fn wait_for_end(inside: &str, what: &str) {
     }
 }
 
-/// Starts a command of the testbed; its output is not looked at.
+/// Starts a command of the testbed and ignores its output.
 fn start(words: &[&str], out: &Path) -> Child {
-    // Tests that run under nohup ignore SIGHUP, and what they start would ignore it, too.
+    // Tests under nohup ignore SIGHUP, and so do their child processes.
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP", PROGRAM, "testbed"]);
     command.args(words).current_dir(out).stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// `timeout`, service managers and closed terminals: the signal goes to the first process, which
+/// `timeout`, service managers and closed terminals send the signal to the first process, which
 /// must not leave the others behind.
 #[test]
 fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
@@ -378,12 +378,12 @@ fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
         let status = loop {
             match child.try_wait().expect("it can be asked") {
                 Some(status) => break status,
-                // Three seconds of patience, and some for a busy machine.
+                // The program waits three seconds, a busy machine a few more.
                 None => assert!(since.elapsed() < Duration::from_secs(8), "{words:?} goes on after {signal}"),
             }
             sleep(Duration::from_millis(20));
         };
-        // Before it listens, the signal ends it as any other program.
+        // Before the program listens, the signal ends it like any other.
         let code = if wait < 1_000 { status.code().or(Some(code)) } else { Some(code) };
         assert_eq!(status.code().or(code), code, "{words:?} {signal}: {status}");
         if let Some(inside) = inside {
@@ -394,7 +394,7 @@ fn a_testbed_that_is_asked_to_end_ends_at_once_and_leaves_nothing() {
             "a run that was ended has no result"
         );
     }
-    // The switch was ended, not killed: its captures are whole.
+    // The switch was ended, not killed, so its captures are complete.
     assert!(folder.path().join("captures/p0.pcapng").is_file());
 }
 
@@ -409,7 +409,8 @@ fn a_testbed_without_real_time_priority_is_warned_of() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    // `prlimit` of util-linux is where `unshare` is; without the capability the limit decides.
+    // `prlimit` of util-linux is present wherever `unshare` is. Without the capability the limit
+    // decides.
     let without = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", "prlimit", "--rtprio=0"];
     if crate::switch_bench::is_root() {
         let text = check(&without);

@@ -1,4 +1,4 @@
-//! A testbed that stands is entered from another process.
+//! Enters a running testbed from another process.
 
 use crate::testbed::allowed;
 use std::path::Path;
@@ -50,7 +50,8 @@ fn a_standing_testbed_is_entered_by_the_names_of_its_hosts() {
         sleep(Duration::from_millis(100));
     };
     assert!(told.contains("10.77.0.4/24"), "{told}");
-    // The shell is in the caller's folder, knows its host, and its exit code is the command's.
+    // The shell runs in the caller's folder, knows its host, and returns the exit code of the
+    // command.
     let output = shell(id, &["h0", "--", "sh", "-c", "pwd; echo $BUFFERLAB_HOST; exit 7"], folder.path());
     let real = folder.path().canonicalize().expect("it is there");
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{}\nh0\n", real.display()));
@@ -58,7 +59,7 @@ fn a_standing_testbed_is_entered_by_the_names_of_its_hosts() {
     let output = shell(id, &["h9"], folder.path());
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("no host h9") && told.contains("hosts are h0 to h7"), "{told}");
-    // What runs at a host ends with the testbed.
+    // A process on a host ends with the testbed.
     let mut left = Command::new(PROGRAM)
         .args(["testbed", "shell", "--testbed", &id.to_string(), "h1", "--", "sleep", "60"])
         .spawn()

@@ -1,5 +1,5 @@
-//! The calculators as users see them: each derivation as a snapshot, each refusal with the valid
-//! range and a hint.
+//! Tests of the calculators as users see them: each derivation as a snapshot, each refusal with the
+//! valid range and a hint.
 
 use crate::support::{Desk, text};
 
@@ -16,13 +16,13 @@ fn every_calculator_shows_its_derivation_and_then_the_answer() {
     let desk = Desk::new();
     shows!(desk, "help", ["--help"]);
     shows!(desk, "burst_tolerance_help", ["burst-tolerance", "--help"]);
-    shows!(desk, "alpha", ["alpha", "--rate", "50 Gb/s", "--burst", "1 MB"]);
+    shows!(desk, "alpha", ["alpha", "--burst-rate", "50 Gb/s", "--burst", "1 MB"]);
     shows!(desk, "shares", ["shares", "--buffer", "16 MB", "--alpha", "0.125", "--share", "0.25"]);
     shows!(desk, "guarantees", ["guarantees", "--alphas", "0.5,20", "--gamma", "0.25"]);
-    shows!(desk, "drain_time", ["drain-time", "--alphas", "20,0.5", "--port-rate", "25 Gb/s"]);
+    shows!(desk, "drain_time", ["drain-time", "--alphas", "20,0.5", "--rate", "25 Gb/s"]);
     shows!(desk, "ecn", ["ecn", "--buffer", "192 KB", "--burst", "100 KB"]);
     shows!(desk, "headroom", ["headroom"]);
-    shows!(desk, "headroom_400g", ["headroom", "--rate", "400 Gb/s", "--lanes", "8", "--cable", "50"]);
+    shows!(desk, "headroom_400g", ["headroom", "--rate", "400 Gb/s", "--lanes", "8", "--cable", "50 m"]);
     shows!(desk, "chips", ["chips", "--ports", "40", "--buffer", "3.84 MB"]);
     shows!(desk, "tdt_parameters", ["tdt-parameters", "--buffer", "1 MB", "--ports", "16"]);
 }
@@ -47,13 +47,13 @@ fn burst_tolerance_is_compared_or_derived_for_a_policy() {
 fn what_the_theory_does_not_cover_is_refused_with_the_valid_range_and_a_hint() {
     let desk = Desk::new();
     let cases: [(&str, i32, &[&str]); 12] = [
-        ("refused_slow_burst", 1, &["burst-tolerance", "--rate", "5 Gb/s"]),
+        ("refused_slow_burst", 1, &["burst-tolerance", "--burst-rate", "5 Gb/s"]),
         ("refused_congested", 1, &["burst-tolerance", "--congested", "40"]),
         ("refused_no_buffer", 1, &["burst-tolerance", "--buffer", "0 B"]),
         ("refused_negative_alpha", 1, &["burst-tolerance", "--alpha", "-1"]),
         ("refused_tau", 1, &["burst-tolerance", "--tau", "1.2"]),
-        ("refused_large_burst", 1, &["alpha", "--rate", "50 Gb/s", "--burst", "9 MB"]),
-        ("refused_long_burst", 1, &["alpha", "--rate", "50 Gb/s", "--duration", "2 ms"]),
+        ("refused_large_burst", 1, &["alpha", "--burst-rate", "50 Gb/s", "--burst", "9 MB"]),
+        ("refused_long_burst", 1, &["alpha", "--burst-rate", "50 Gb/s", "--duration", "2 ms"]),
         ("refused_share", 1, &["shares", "--share", "1"]),
         ("refused_gamma", 1, &["guarantees", "--gamma", "0"]),
         ("refused_ecn_burst", 1, &["ecn", "--buffer", "100 KB", "--burst", "100 KB"]),

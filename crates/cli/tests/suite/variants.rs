@@ -1,4 +1,4 @@
-//! Variants on the command line: what runs, under which name, and what is said of mistakes.
+//! Tests of variants on the command line: the runs, their names, and the messages about mistakes.
 
 use crate::support::{Desk, text};
 use serde_json::Value;
@@ -28,13 +28,14 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
             assert!(resolved.contains(&format!("buffer = \"{buffer}\"\n")), "{resolved}");
         }
     }
-    // The same keys set by hand bring the same packets.
+    // Keys set by hand give the same packets.
     let by_hand =
         ["run", "tiny.toml", "--set", "switch.policy.alpha=0.25", "--set", "seed=2", "--out", "hand"];
     desk.succeed(&by_hand);
     let read = |path: &str| std::fs::read(desk.path(path)).expect("it is there");
     assert!(read("out/dt-alpha=0.25/seed-2/flows.parquet") == read("hand/flows.parquet"));
-    // Paired: the interval of a change is that of the logarithm of the ratio of the means, by seed.
+    // The comparison is paired: the interval of a change is that of the logarithm of the ratio of
+    // the means, by seed.
     let comparison = json(&desk, "out/comparison.json");
     assert_eq!(comparison["policies"], serde_json::json!(["dt(alpha=0.25)", "high"]));
     let metrics = comparison["metrics"].as_array().expect("a list");
@@ -49,7 +50,7 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
     let deviations: Vec<f64> =
         first.iter().zip(&second).map(|(a, b)| b / mean(&second) - a / mean(&first)).collect();
     let spread = deviations.iter().map(|d| d.powi(2)).sum::<f64>() / 2.0;
-    // Student's t for two degrees of freedom.
+    // The factor is Student's t for two degrees of freedom.
     let factor = (4.302_652_7 * (spread / 3.0).sqrt()).exp();
     let shown = &peak["cells"][1]["change"];
     for (end, expected) in [("mean", ratio), ("low", ratio / factor), ("high", ratio * factor)] {
@@ -66,25 +67,34 @@ fn the_short_form_means_the_same_and_may_have_blanks() {
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt,abm", "--out", "a"]);
     desk.succeed(&["compare", "tiny.toml", "--policies", "dt , abm", "--out", "b"]);
     desk.succeed(&["compare", "tiny.toml", "--variants", "dt", "abm", "--out", "c"]);
+    desk.succeed(&["compare", "tiny.toml", "--policies", "dt", "abm", "--out", "d"]);
+    desk.succeed(&["compare", "tiny.toml", "--variants", "dt, abm", "--out", "e"]);
     let files = |folder: &str| {
         let mut files = desk.files(folder);
         files.retain(|name, _| !name.ends_with("timing.json"));
         files
     };
     assert!(files("a") == files("b"));
-    assert!(files("a") == files("c"));
+    for other in ["c", "d", "e"] {
+        assert!(files("a") == files(other), "{other}");
+    }
+    // Commas in brackets separate parameters.
+    let list = "x: dt(alpha=0.5),y: abm(alpha=[1, 0.5])";
+    desk.succeed(&["compare", "tiny.toml", "--variants", list, "--seeds", "1", "--out", "f"]);
+    assert!(desk.path("f/x/seed-1").is_dir() && desk.path("f/y/seed-1").is_dir());
 }
 
 #[test]
 fn earlier_variants_are_shown_and_a_label_keeps_its_meaning() {
     let desk = Desk::with_tiny();
     desk.succeed(&["compare", "tiny.toml", "--variants", "x: dt(alpha=0.25)", "--out", "out"]);
-    let shown = desk.succeed(&["compare", "tiny.toml", "--variants", "dt(alpha=4)", "--out", "out"]);
+    let more = ["--variants", "dt(alpha=4)", "--with-earlier", "--out", "out"];
+    let shown = desk.succeed(&[&["compare", "tiny.toml"], &more[..]].concat());
     assert!(shown.contains("dt(alpha=4) (baseline)  x"), "{shown}");
     let other = desk.output(&["compare", "tiny.toml", "--variants", "x: dt(alpha=1)", "--out", "out"]);
     assert_eq!(other.status.code(), Some(1));
     assert!(text(&other.stderr).contains("holds runs of another scenario: in out/x/seed-1,"));
-    // As a program with a policy of its own leaves it.
+    // Folder of a program with a custom policy.
     desk.succeed(&["run", "tiny.toml", "--out", "theirs/fair-share/seed-1"]);
     let strange = desk.output(&["compare", "tiny.toml", "--policies", "dt", "--out", "theirs"]);
     assert!(
@@ -132,8 +142,8 @@ fn a_variant_with_other_traffic_is_warned_about() {
     assert!(!compare("dt + buffer=1 MB", "b").contains("other traffic"));
 }
 
-/// The first switch has its policy from an override: what is compared is still what its name says,
-/// at every switch that is not overridden.
+/// The first switch has its policy from an override. The compared policies still apply to every
+/// switch without an override.
 #[test]
 fn a_policy_that_the_first_switch_has_already_is_set_at_the_others_too() {
     let desk = Desk::with_scenarios();
@@ -144,7 +154,7 @@ fn a_policy_that_the_first_switch_has_already_is_set_at_the_others_too() {
     let head =
         |folder: &str| json(&desk, &format!("out/{folder}/seed-1/manifest.json"))["policy"]["name"].clone();
     assert_eq!((head("dt"), head("abm")), ("abm+dt".into(), "abm".into()));
-    // A sweep that names no policy leaves all of them as they are.
+    // A sweep without named policies leaves all switches unchanged.
     desk.succeed(&["sweep", "part.toml", "--vary", "drain=1 s,2 s", "--out", "grid"]);
     let run = json(&desk, "grid/drain=1-s/abm/seed-1/manifest.json");
     assert_eq!(run["policy"]["name"], "abm+dt");

@@ -1,9 +1,9 @@
-//! `run --packets` and `view`: what is recorded, what is written, and what is said where something
-//! is missing.
+//! Tests of `run --packets` and `view`: recorded events, written files, and messages about missing
+//! data.
 
 use crate::support::Desk;
 
-/// The answer to a command that fails: on stderr, with a hint.
+/// Output of a failing command: on stderr, with a hint.
 fn refused(desk: &Desk, args: &[&str]) -> String {
     let output = desk.output(args);
     assert_eq!(output.status.code(), Some(1), "{}", desk.terminal(args));

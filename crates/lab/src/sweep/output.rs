@@ -3,7 +3,10 @@
 use super::{Point, Vary, page, short};
 use crate::PlanError;
 use bufferlab_report::format::{estimate, number};
-use bufferlab_report::{Caveat, CaveatRecord, Comparison, Report, ReportError, Sentence, grid_finding};
+use bufferlab_report::{
+    Caveat, CaveatRecord, Comparison, Metric, PageTable, Report, ReportError, Sentence, finding_text,
+    grid_finding, headlines, noted_text,
+};
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -62,11 +65,13 @@ fn place(mut points: Vec<&str>, all: usize) -> String {
 /// Points with their comparisons.
 type Compared<'a> = Vec<(&'a Point, Comparison)>;
 
-/// Compares the policies at every point that has results, and collects the notes.
+/// Compares the policies at every point that has results, and collects the notes. Writes the report
+/// of every point if asked to.
 pub(super) fn compared<'a>(
     out: &Path,
     points: &'a [Point],
     policies: &[String],
+    write: bool,
 ) -> Result<(Compared<'a>, Notes), PlanError> {
     let mut all = Vec::new();
     for point in points {
@@ -74,7 +79,9 @@ pub(super) fn compared<'a>(
         if dir.is_dir() {
             match Report::load(&dir, policies) {
                 Ok(report) => {
-                    report.write()?;
+                    if write {
+                        report.write()?;
+                    }
                     all.push((point, report));
                 }
                 Err(ReportError::NoRuns { .. }) => {}
@@ -189,38 +196,62 @@ pub(super) fn csv(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
     text
 }
 
-/// Formats the headline metrics as text: one table per metric, a row per point, a column per
-/// policy.
-pub(super) fn table(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
-    let Some((_, first)) = compared.first() else { return "no point has results\n".to_owned() };
-    let mut text = String::new();
-    for metric in first.metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
-        let mut rows = vec![vary.iter().map(|vary| short(&vary.key).to_owned()).collect::<Vec<_>>()];
-        rows[0].extend(first.policies.iter().cloned());
-        for (point, comparison) in compared {
-            let mut row: Vec<_> =
-                point.overrides.iter().map(|(_, value)| value.trim_matches('"').to_owned()).collect();
-            for policy in &first.policies {
-                let cells =
-                    comparison.metrics.iter().find(|row| row.metric.id == metric.id).map(|row| &row.cells);
-                let cell = cells.and_then(|cells| cells.iter().find(|cell| cell.policy == *policy));
-                row.push(match cell.and_then(|cell| cell.estimate) {
-                    None => "–".to_owned(),
-                    Some(mean) => {
-                        mean.half_width.map_or_else(|| number(mean.mean), |half| estimate(mean.mean, half))
-                    }
-                });
+/// Headline metrics of the first point, the one that ranks schemes first.
+pub(super) fn headline_metrics<'a>(compared: &'a [(&Point, Comparison)]) -> Vec<&'a Metric> {
+    let first = compared.first().map(|(_, first)| headlines(first)).unwrap_or_default();
+    first.into_iter().map(|row| &row.metric).collect()
+}
+
+/// Formats findings, headline metrics and caveats as text, in the order of a comparison.
+pub(super) fn text(vary: &[Vary], (compared, notes): (&[(&Point, Comparison)], &Notes)) -> String {
+    let mut text = finding_text(&grid_finding(&page::named(vary, compared)), notes.caveats.len());
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text + &tables(vary, compared) + &noted_text(&notes.caveats)
+}
+
+/// A table of a metric: a row per point, a column per varied key and policy.
+pub(super) fn table(vary: &[Vary], compared: &[(&Point, Comparison)], metric: &Metric) -> PageTable {
+    let policies = compared.first().map(|(_, first)| &first.policies[..]).unwrap_or_default();
+    let keys = vary.iter().map(|vary| short(&vary.key).to_owned());
+    let header = keys.chain(policies.iter().cloned()).collect();
+    let row = |(point, comparison): &(&Point, Comparison)| {
+        let values = point.overrides.iter().map(|(_, value)| value.trim_matches('"').to_owned());
+        let means = policies.iter().map(|policy| {
+            let row = comparison.metric(&metric.id);
+            let cell = row.and_then(|row| row.cells.iter().find(|cell| cell.policy == *policy));
+            match cell.and_then(|cell| cell.estimate) {
+                None => "–".to_owned(),
+                Some(mean) => {
+                    mean.half_width.map_or_else(|| number(mean.mean), |half| estimate(mean.mean, half))
+                }
             }
-            rows.push(row);
-        }
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<_> = (0..rows[0].len()).map(width).collect();
-        let _ = writeln!(text, "{}: {}", metric.group, metric.title());
-        for row in &rows {
-            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+        });
+        values.chain(means).collect()
+    };
+    let title = format!("{}: {}", metric.group, metric.title());
+    PageTable { title, header, rows: compared.iter().map(row).collect() }
+}
+
+/// Formats the headline metrics as text, one table per metric.
+fn tables(vary: &[Vary], compared: &[(&Point, Comparison)]) -> String {
+    if compared.is_empty() {
+        return "no point has results\n".to_owned();
+    }
+    let mut text = String::new();
+    for metric in headline_metrics(compared) {
+        let PageTable { title, header, rows } = table(vary, compared, metric);
+        let lines: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
+        let width = |column: usize| lines.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<_> = (0..lines[0].len()).map(width).collect();
+        let _ = writeln!(text, "{title}");
+        for line in &lines {
+            let cells = line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
             let _ = writeln!(text, "  {}", cells.collect::<Vec<_>>().join("  "));
         }
         text.push('\n');
     }
+    text.truncate(text.len() - usize::from(text.ends_with("\n\n")));
     text
 }

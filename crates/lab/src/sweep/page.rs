@@ -1,7 +1,7 @@
 //! The page of a sweep: an explorer of all numbers, and fixed charts for readers without
 //! JavaScript.
 
-use super::output::Notes;
+use super::output::{Notes, headline_metrics};
 use super::{Point, Vary, spoken};
 use bufferlab_report::{
     Comparison, CurveAxis, CurveLine, CurvePanel, CurvePoint, CurveScale, CurvesPage, Explorer, ExplorerAxis,
@@ -30,7 +30,8 @@ pub(super) fn page(
     notes: &Notes,
 ) -> String {
     let names = spoken(vary);
-    let axes: Vec<ExplorerAxis> = vary.iter().zip(&names).map(axis).collect();
+    let axes = axes(vary);
+    let panels = panels(&axes, vary, compared, &headline_metrics(compared));
     let facts = [("Scenario".to_owned(), file.to_owned())].into_iter().chain(varied(vary));
     CurvesPage {
         title: format!("{name}: sweep of {}", names.join(", ")),
@@ -38,7 +39,7 @@ pub(super) fn page(
         judgement: Some(JUDGEMENT),
         facts: facts.chain(notes.facts.iter().cloned()).collect(),
         caveats: notes.caveats.clone(),
-        panels: panels(&axes, vary, compared),
+        panels: panels.into_iter().map(|(_, panel)| panel).collect(),
         heat_maps: heat_maps(&axes, vary, compared),
         explorer: Some(explorer(axes, vary, compared)),
         explorer_first: true,
@@ -53,6 +54,11 @@ fn varied(vary: &[Vary]) -> impl Iterator<Item = (String, String)> {
         let values: Vec<_> = vary.values.iter().map(|value| value.trim_matches('"')).collect();
         ("Varied".to_owned(), format!("{} = {}", vary.key, values.join(", ")))
     })
+}
+
+/// The varied keys as axes of charts.
+pub(super) fn axes(vary: &[Vary]) -> Vec<ExplorerAxis> {
+    vary.iter().zip(&spoken(vary)).map(axis).collect()
 }
 
 fn axis((vary, name): (&Vary, &String)) -> ExplorerAxis {
@@ -107,56 +113,81 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
         headline: metric.headline,
         log: false,
     };
-    Explorer { axes, schemes, metrics: metrics.iter().map(metric).collect(), cells, marks: Vec::new() }
+    let differs = |cells: &Vec<Vec<Option<ExplorerCell>>>| {
+        let mut means = cells.iter().flatten().flatten().map(|cell| cell.estimate.mean);
+        means.next().is_some_and(|first| means.any(|mean| mean != first))
+    };
+    let at = |metric: &Metric| metrics.iter().position(|known| known.id == metric.id);
+    let mut ranked = headline_metrics(compared).into_iter().filter_map(at);
+    let first = ranked.find(|&at| differs(&cells[at]));
+    let metrics = metrics.iter().map(metric).collect();
+    Explorer { axes, schemes, metrics, first, cells, marks: Vec::new() }
 }
 
-/// Charts over the first key, one per headline metric and combination of the other keys; none if
-/// the values of the first key are not numbers.
-fn panels(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<CurvePanel> {
+/// Charts over the first key, one per headline metric and combination of the other keys. Values that
+/// are not numbers have equal distances.
+pub(super) fn panels(
+    axes: &[ExplorerAxis],
+    vary: &[Vary],
+    compared: &[(&Point, Comparison)],
+    metrics: &[&Metric],
+) -> Vec<(String, CurvePanel)> {
     let mut panels = Vec::new();
-    let Some((over, places)) = axes.first().and_then(|axis| Some((axis, axis.positions.as_ref()?))) else {
-        return panels;
-    };
-    let metrics = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
+    let Some(over) = axes.first() else { return panels };
     let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[1..]).collect();
-    for metric in metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
+    for metric in metrics {
         for other in &others {
-            let mut lines: Vec<CurveLine> = Vec::new();
-            for (point, comparison) in compared.iter().filter(|(point, _)| &point.overrides[1..] == *other) {
-                let at = vary[0].values.iter().position(|value| *value == point.overrides[0].1);
-                let (Some(at), Some(row)) = (at, comparison.metric(&metric.id)) else { continue };
-                for cell in &row.cells {
-                    let Some(mean) = cell.estimate else { continue };
-                    let point = CurvePoint { x: places[at], y: mean.mean, half_width: mean.half_width };
-                    match lines.iter_mut().find(|line| line.name == cell.policy) {
-                        Some(line) => line.points.push(point),
-                        None => lines.push(CurveLine { name: cell.policy.clone(), points: vec![point] }),
-                    }
-                }
-            }
-            lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
+            let at_point = |(point, _): &&(&Point, Comparison)| &point.overrides[1..] == *other;
+            let lines = lines(metric, over, vary, compared.iter().filter(at_point));
             let flat = lines.iter().all(|line| line.points.iter().all(|point| point.y == 0.0));
             if flat || lines.iter().all(|line| line.points.len() < 2) {
                 continue;
             }
             let fixed: Vec<_> = fixed(other, vary).collect();
-            let linear = |title: &str| CurveAxis {
-                title: title.to_owned(),
-                scale: CurveScale::Linear,
-                names: Vec::new(),
+            let linear =
+                |title: &str, names| CurveAxis { title: title.to_owned(), scale: CurveScale::Linear, names };
+            let names = match over.positions {
+                Some(_) => Vec::new(),
+                None => (0..).map(f64::from).zip(over.values.iter().cloned()).collect(),
             };
-            panels.push(CurvePanel {
+            let panel = CurvePanel {
                 title: format!("{}: {}", metric.group, metric.label),
                 note: fixed.join(", "),
-                x: linear(&over.title),
-                y: linear(&metric.title()),
+                x: linear(&over.title, names),
+                y: linear(&metric.title(), Vec::new()),
                 lines,
                 marks: Vec::new(),
                 markers: true,
-            });
+            };
+            panels.push((metric.id.clone(), panel));
         }
     }
     panels
+}
+
+/// A line per scheme with the means of a metric over the first key.
+fn lines<'a>(
+    metric: &Metric,
+    over: &ExplorerAxis,
+    vary: &[Vary],
+    points: impl Iterator<Item = &'a (&'a Point, Comparison)>,
+) -> Vec<CurveLine> {
+    let mut lines: Vec<CurveLine> = Vec::new();
+    for (point, comparison) in points {
+        let at = vary[0].values.iter().position(|value| *value == point.overrides[0].1);
+        let (Some(at), Some(row)) = (at, comparison.metric(&metric.id)) else { continue };
+        let x = over.positions.as_ref().map_or(at as f64, |places| places[at]);
+        for cell in &row.cells {
+            let Some(mean) = cell.estimate else { continue };
+            let point = CurvePoint { x, y: mean.mean, half_width: mean.half_width };
+            match lines.iter_mut().find(|line| line.name == cell.policy) {
+                Some(line) => line.points.push(point),
+                None => lines.push(CurveLine { name: cell.policy.clone(), points: vec![point] }),
+            }
+        }
+    }
+    lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
+    lines
 }
 
 /// Labels and values of the keys that a chart keeps fixed.
@@ -176,9 +207,8 @@ fn fixed(point: &[(String, String)], vary: &[Vary]) -> impl Iterator<Item = Stri
 fn heat_maps(axes: &[ExplorerAxis], vary: &[Vary], compared: &[(&Point, Comparison)]) -> Vec<HeatMap> {
     let [x, y, ..] = axes else { return Vec::new() };
     let mut maps = Vec::new();
-    let metrics = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
     let others: BTreeSet<_> = compared.iter().map(|(point, _)| &point.overrides[2..]).collect();
-    for metric in metrics.iter().map(|row| &row.metric).filter(|metric| metric.headline) {
+    for metric in headline_metrics(compared) {
         let cells =
             || compared.iter().filter_map(|(_, found)| found.metric(&metric.id)).flat_map(|row| &row.cells);
         let means = cells().filter_map(|cell| Some(cell.estimate?.mean));

@@ -59,9 +59,9 @@ fn one(record: &ExplanationRecord) -> Markup {
                 @else { (admit.len()) " of " (record.opinions.len()) " policies would have stored it" }
             }
             p {
-                (record.size_bytes) " B of flow " (record.flow_id) " (" (record.class) ")"
+                (format::count(record.size_bytes)) " B of flow " (record.flow_id) " (" (record.class) ")"
                 @for tag in &record.tags { ", " (tag) }
-                ": " (record.because) "."
+                ": " (format::readable(&record.because)) "."
             }
             dl.facts {
                 dt { "Buffer" }

@@ -9,10 +9,10 @@
   if (choices.length === 0 || metrics.length === 0) return;
   const STYLES = 8;
   const hasChange = cells.some((metric) => metric.some((scheme) => scheme.some((cell) => cell && cell.length > 3)));
-  // Initial metric: a headline one whose values differ.
+  // Initial metric: the given one, or a headline one whose values differ.
   const differs = (at) => new Set(cells[at].flatMap((scheme) => scheme.map((cell) => (cell ? cell[1] : null)))).size > 1;
   const headlines = [...metrics.keys()].filter((at) => metrics[at].headline);
-  const headline = headlines.find(differs) ?? headlines[0] ?? 0;
+  const headline = data.first ?? headlines.find(differs) ?? headlines[0] ?? 0;
 
   // Initial schemes: as many as there are styles.
   const usual = [...schemes.keys()].slice(0, STYLES);

@@ -126,7 +126,7 @@ fn ranked(report: &Report, ranking: &Ranking<'_>) -> Markup {
                                 th { (comparison.policies[policy]) @if policy == 0 { " (baseline)" } }
                                 @for (column, row) in ranking.columns.iter().enumerate() {
                                     @let standing = ranking.standing(column, policy);
-                                    td.best[standing.is_some_and(|standing| standing != Standing::Behind)] {
+                                    td.best[standing.is_some_and(|standing| standing != Standing::Behind)] data-label=(format!("{}: {}", row.metric.group, row.metric.title())) {
                                         (estimate_text(&row.metric, &row.cells[policy]))
                                         span.standing { (standing.map_or("", Standing::sign)) }
                                     }

@@ -21,11 +21,12 @@ const GREY: &str = "#737373";
 
 /// Colours of pages. Series use those of Okabe and Ito, Color Universal Design (2008,
 /// jfly.uni-koeln.de/color), as published in dark mode; in light mode darkened to a contrast of 3.
-const COLOURS: [Colour; 17] = [
+const COLOURS: [Colour; 18] = [
     colour("page", ["#ffffff", "#15181c", "#ffffff"]),
     colour("text", ["#1c1e21", "#e6e8eb", BLACK]),
     colour("soft", ["#5b626b", "#a4abb4", BLACK]),
     colour("line", ["#d8dce1", "#3a4048", "#d9d9d9"]),
+    colour("shade", ["#b4bbc4", "#000000", "#ffffff"]),
     colour("band", ["#f4f6f8", "#1d2126", BLACK]),
     colour("warn", ["#fff6dd", "#332a12", BLACK]),
     colour("warn-line", ["#b07a00", "#e0b040", BLACK]),

@@ -67,6 +67,27 @@ impl Axis {
         self
     }
 
+    /// Extends the axis at its end, so that values are placed in the lower part `1 - room`.
+    pub(super) fn with_headroom(mut self, room: f64) -> Self {
+        let part = 1.0 / (1.0 - room);
+        match self.scale {
+            Scale::Linear => {
+                let before = self.max;
+                self.max = self.min + (self.max - self.min) * part;
+                if let [.., one, two] = self.ticks[..] {
+                    let step = two - one;
+                    let more = (1..).map(|k| two + f64::from(k) * step);
+                    self.ticks.extend(more.take_while(|tick| *tick <= self.max && *tick > before - step));
+                }
+            }
+            Scale::Log => {
+                self.max = self.min * (self.max / self.min).powf(part);
+                self.ticks = log_ticks(self.min, self.max);
+            }
+        }
+        self
+    }
+
     /// A linear axis from `min` to exactly `max`, which has a meaning (a buffer's size) and need
     /// not be a tick.
     pub(crate) fn linear_to(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {

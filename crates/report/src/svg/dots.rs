@@ -1,7 +1,7 @@
 //! Chart of means with their intervals, one row each.
 
 use super::marker::marker;
-use super::{Axis, CHARACTER, WIDTH, coordinate, data};
+use super::{Axis, CHARACTER, WIDTH, coordinate, data, wrapped};
 use maud::{Markup, html};
 
 /// One policy of a [`dots`] chart.
@@ -13,11 +13,16 @@ pub(crate) struct Dot {
     pub(crate) half_width: Option<f64>,
 }
 
+/// Height of a row without its name.
+const ROW: f64 = 24.0;
+/// Distance between two lines of a name above its row.
+const NAME_LINE: f64 = 14.0;
+/// Longest names beside the rows (characters). Longer ones are above them.
+const NAME_MAX: usize = 20;
+
 /// Chart of means with their confidence intervals, a row per policy; `counts` have ticks at whole
 /// numbers.
 pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> String, counts: bool) -> Markup {
-    const ROW: f64 = 24.0;
-    const NAME_MAX: usize = 20;
     let low = dots.iter().map(|dot| dot.mean - dot.half_width.unwrap_or(0.0)).fold(f64::INFINITY, f64::min);
     let high =
         dots.iter().map(|dot| dot.mean + dot.half_width.unwrap_or(0.0)).fold(f64::NEG_INFINITY, f64::max);
@@ -34,16 +39,20 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
     };
     let axis = Axis::linear(unit, start, if high > start { high } else { start + 1.0 }, text);
     let axis = if counts { axis.whole() } else { axis };
-    let short = |name: &str| -> String {
-        if name.chars().count() <= NAME_MAX {
-            name.to_owned()
-        } else {
-            name.chars().take(NAME_MAX - 1).chain(['…']).collect()
-        }
-    };
-    let widest = dots.iter().map(|dot| short(&dot.name).chars().count()).max().unwrap_or(0);
-    let (left, right) = (widest as f64 * CHARACTER + 14.0, WIDTH - 18.0);
-    let (top, bottom) = (4.0, 4.0 + dots.len() as f64 * ROW);
+    let widest = dots.iter().map(|dot| dot.name.chars().count()).max().unwrap_or(0);
+    let is_above = widest > NAME_MAX;
+    let (left, right) = (if is_above { 18.0 } else { widest as f64 * CHARACTER + 14.0 }, WIDTH - 18.0);
+    let top = 4.0;
+    // Lines of every name, and the middle of its row.
+    let mut bottom = top;
+    let mut rows: Vec<(Vec<String>, f64)> = Vec::new();
+    for dot in dots {
+        let lines =
+            if is_above { wrapped(&dot.name, ((WIDTH - 24.0) / CHARACTER) as usize) } else { Vec::new() };
+        let above = lines.len() as f64 * NAME_LINE;
+        rows.push((lines, bottom + above + ROW / 2.0));
+        bottom += above + ROW;
+    }
     let height = bottom + 36.0;
     let at_x = |value: f64| left + axis.place(value) * (right - left);
     let description = dots.iter().map(|dot| format!("{}: {}", dot.name, text(dot.mean))).collect::<Vec<_>>();
@@ -56,9 +65,12 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
                     text.tick.middle x=(coordinate(at_x(tick))) y=(coordinate(bottom + 14.0)) { (text(tick)) }
                 }
                 text.title.middle x=(coordinate((left + right) / 2.0)) y=(coordinate(height - 5.0)) { (unit) }
-                @for (row, dot) in dots.iter().enumerate() {
-                    @let y = top + (row as f64 + 0.5) * ROW;
-                    text.name.end x=(coordinate(left - 8.0)) y=(coordinate(y + 4.0)) { (short(&dot.name)) title { (dot.name) } }
+                @for (dot, (lines, y)) in dots.iter().zip(&rows) {
+                    @if lines.is_empty() { text.name.end x=(coordinate(left - 8.0)) y=(coordinate(y + 4.0)) { (dot.name) } }
+                    @for (number, line) in lines.iter().enumerate() {
+                        @let above = (lines.len() - number) as f64 * NAME_LINE;
+                        text.name x="6" y=(coordinate(y - ROW / 2.0 - above + NAME_LINE - 1.0)) { (line) }
+                    }
                     g class=(dot.class) {
                         title { (dot.name) ": " (text(dot.mean)) @if let Some(half) = dot.half_width { " ± " (text(half)) } }
                         @if let Some(half) = dot.half_width {
@@ -66,7 +78,7 @@ pub(crate) fn dots(title: &str, unit: &str, dots: &[Dot], text: fn(f64) -> Strin
                             path.whisker d=(format!("M{a:.1} {y:.1}H{b:.1}M{b:.1} {:.1}v8", y - 4.0)) {}
                             @if !axis.is_below(dot.mean - half) { path.whisker d=(format!("M{a:.1} {:.1}v8", y - 4.0)) {} }
                         }
-                        path.mark d=(marker(&dot.class, at_x(dot.mean), y, 1.0)) {}
+                        path.mark d=(marker(&dot.class, at_x(dot.mean), *y, 1.0)) {}
                     }
                 }
             }
@@ -88,6 +100,22 @@ mod tests {
         };
         let list: Vec<Dot> = means.iter().enumerate().map(dot).collect();
         dots("t", "ms", &list, |value| format!("[{value}]"), false).into_string()
+    }
+
+    #[test]
+    fn a_long_name_is_whole_and_above_its_row() {
+        let name =
+            "dt(alpha=0.5) + switch.buffer_per_port_per_gbps=9.6 KB + transport.dctcp.initial_window=10";
+        let dot = Dot { name: name.into(), class: "s0".into(), mean: 1.0, half_width: None };
+        let text = dots("t", "ms", &[dot], |value| value.to_string(), false).into_string();
+        let shown: Vec<&str> = text
+            .split("<text class=\"name\"")
+            .skip(1)
+            .filter_map(|rest| rest.split_once('>')?.1.split_once("</text>"))
+            .map(|(line, _)| line)
+            .collect();
+        assert_eq!(shown.join(" "), name, "{text}");
+        assert!(shown.len() > 1 && !text.contains('…'));
     }
 
     #[test]

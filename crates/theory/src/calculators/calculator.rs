@@ -33,6 +33,18 @@ pub struct CalculatorInfo {
 entry!(CalculatorInfo, "calculator");
 
 impl CalculatorInfo {
+    /// Name of a parameter's option on the command line, without dashes. `rate` is the rate of the
+    /// link in every calculator, so that of a burst is `burst-rate`.
+    #[must_use]
+    pub fn option(&self, parameter: &str) -> String {
+        let name = match parameter {
+            "port_rate" => "rate",
+            "rate" if self.param("port_rate").is_some() => "burst_rate",
+            other => other,
+        };
+        name.replace('_', "-")
+    }
+
     /// The answer for `given`; the other parameters have their defaults.
     ///
     /// # Errors

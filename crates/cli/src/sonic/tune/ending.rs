@@ -1,24 +1,25 @@
-//! How a daemon hears that it shall end: Ctrl-C, a service manager's SIGTERM, a closed terminal
-//! (SIGHUP), SIGQUIT.
+//! Signals that end a daemon: Ctrl-C, a service manager's SIGTERM, a closed terminal (SIGHUP),
+//! SIGQUIT.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the end was asked for.
+/// Requests to end.
 pub(super) struct Ending {
     /// Set by every signal that asks for the end.
     asked: Arc<AtomicBool>,
-    /// Set by Ctrl-C only: a second one, while everything is put back, gives that up. Other signals
-    /// often come in pairs.
+    /// Set by Ctrl-C only. A second Ctrl-C abandons the restoring of values. Other signals do not
+    /// count here, because they often arrive in pairs.
     pressed: Arc<AtomicBool>,
 }
 
 impl Ending {
-    /// Listens from now on.
+    /// Starts to listen.
     ///
     /// # Errors
-    /// A signal cannot be caught: then nothing must be changed that it would leave behind.
+    /// A signal cannot be caught. The caller must then change nothing, because the signal would
+    /// leave the change behind.
     pub(super) fn listen() -> io::Result<Self> {
         let ending = Self { asked: Arc::default(), pressed: Arc::default() };
         ending.register()?;
@@ -50,12 +51,12 @@ impl Ending {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// What is set by every signal.
+    /// The flag that every signal sets.
     pub(super) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.asked)
     }
 
-    /// What the next Ctrl-C sets.
+    /// The flag that the next Ctrl-C sets.
     pub(super) fn next_press(&self) -> Arc<AtomicBool> {
         self.pressed.store(false, Ordering::Relaxed);
         Arc::clone(&self.pressed)

@@ -1,0 +1,122 @@
+//! Figures and tables of a sweep for papers: a metric over the keys, for every scheme.
+
+use super::output::{self, headline_metrics};
+use super::{Point, SweepPlan, page};
+use crate::PlanError;
+use bufferlab_report::{Comparison, FigureStyle, Metric, TableFormat, write_curves};
+use std::path::{Path, PathBuf};
+
+/// Which figures of a sweep are written, and how.
+#[derive(Clone, Debug)]
+pub struct FigureRequest {
+    /// Screen or paper.
+    pub style: FigureStyle,
+    /// Names of metrics; empty: the headline metrics.
+    pub metrics: Vec<String>,
+    /// Texts for schemes, keys and metrics, by name.
+    pub labels: Vec<(String, String)>,
+}
+
+impl SweepPlan {
+    /// Tables for a document, one per metric: a row per point, a column per scheme. `metrics` are
+    /// names; if empty, the headline metrics. `labels` rename keys and schemes.
+    ///
+    /// # Errors
+    /// If a metric is unknown, or a result cannot be read.
+    pub fn document_tables(
+        &self,
+        format: TableFormat,
+        metrics: &[String],
+        labels: &[(String, String)],
+    ) -> Result<String, PlanError> {
+        let vary = &self.request.vary;
+        let (compared, _) = output::compared(&self.request.out, &self.points, &self.policies, false)?;
+        let table = |metric: &&Metric| {
+            let mut table = output::table(vary, &compared, metric);
+            let keys = vary.iter().map(|vary| &vary.key);
+            let names = keys.chain(compared.first().map(|(_, first)| &first.policies).into_iter().flatten());
+            for (header, name) in table.header.iter_mut().zip(names) {
+                if let Some((_, text)) = labels.iter().find(|(known, _)| known == name) {
+                    header.clone_from(text);
+                }
+            }
+            let text = table.document(format, vary.len());
+            if format == TableFormat::Markdown { format!("**{}**\n\n{text}", table.title) } else { text }
+        };
+        Ok(requested(metrics, &compared)?.iter().map(table).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Writes the requested figures into `folder` and returns the paths of the files. A figure has
+    /// 95 % confidence intervals if its points have several seeds.
+    ///
+    /// # Errors
+    /// If a metric or the name of a label is unknown, a result cannot be read, or a file cannot be
+    /// written.
+    pub fn write_figures(&self, folder: &Path, wanted: &FigureRequest) -> Result<Vec<PathBuf>, PlanError> {
+        let vary = &self.request.vary;
+        let (compared, _) = output::compared(&self.request.out, &self.points, &self.policies, false)?;
+        let (all, metrics) = (all_metrics(&compared), requested(&wanted.metrics, &compared)?);
+        let keys: Vec<&str> = vary.iter().map(|vary| vary.key.as_str()).collect();
+        let schemes = || compared.iter().flat_map(|(_, comparison)| &comparison.policies);
+        for (name, _) in &wanted.labels {
+            let is_known = keys.contains(&name.as_str())
+                || schemes().any(|scheme| scheme == name)
+                || all.iter().any(|metric| metric.id == *name);
+            if !is_known {
+                let message = format!("no scheme, key or metric of the sweep is called \"{name}\"");
+                let mut known: Vec<&str> = schemes().map(String::as_str).collect();
+                known.dedup();
+                known.truncate(8);
+                let help = format!(
+                    "known names are {}, {} and the metrics of sweep.csv",
+                    known.join(", "),
+                    keys.join(", ")
+                );
+                return Err(PlanError::refused(message, help));
+            }
+        }
+        let axes = page::axes(vary);
+        let mut panels = page::panels(&axes, vary, &compared, &metrics);
+        // Keys and metrics are titles of axes.
+        for (id, panel) in &mut panels {
+            let label =
+                |name: &str| wanted.labels.iter().find(|(known, _)| known == name).map(|(_, text)| text);
+            if let Some(text) = keys.first().and_then(|key| label(key)) {
+                panel.x.title.clone_from(text);
+            }
+            if let Some(text) = label(id) {
+                panel.y.title.clone_from(text);
+            }
+            if !panel.note.is_empty() {
+                *id = format!("{id} {}", panel.note);
+            }
+        }
+        Ok(write_curves(&panels, folder, wanted.style, &wanted.labels)?)
+    }
+}
+
+/// Every metric of the first point.
+fn all_metrics<'a>(compared: &'a [(&Point, Comparison)]) -> Vec<&'a Metric> {
+    let first = compared.first().map(|(_, first)| &first.metrics[..]).unwrap_or_default();
+    first.iter().map(|row| &row.metric).collect()
+}
+
+/// The metrics with these names, or the headline ones.
+fn requested<'a>(
+    names: &[String],
+    compared: &'a [(&Point, Comparison)],
+) -> Result<Vec<&'a Metric>, PlanError> {
+    if names.is_empty() {
+        return Ok(headline_metrics(compared));
+    }
+    let all = all_metrics(compared);
+    names.iter().map(|id| find(id, &all)).collect()
+}
+
+/// The metric with this name.
+fn find<'a>(id: &str, all: &[&'a Metric]) -> Result<&'a Metric, PlanError> {
+    all.iter().find(|metric| metric.id == id).copied().ok_or_else(|| {
+        let message = format!("the sweep has no metric \"{id}\"");
+        PlanError::refused(message, "the column `metric` of sweep.csv has the names")
+    })
+}

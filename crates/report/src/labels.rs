@@ -1,0 +1,130 @@
+//! Short labels: pages and texts leave out what all variants of a comparison have in common.
+//!
+//! A label such as `dt(alpha=0.5) + buffer=2 MB` has a policy, parameters and changes. Files for
+//! programs keep whole labels.
+
+/// Short labels, and what they leave out.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Short {
+    pub(crate) labels: Vec<String>,
+    /// The common parts: `dt`, `alpha=0.5`, `buffer=2 MB`.
+    pub(crate) common: Vec<String>,
+}
+
+/// The parts of a label.
+struct Parts<'a> {
+    policy: &'a str,
+    parameters: Vec<&'a str>,
+    changes: Vec<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(label: &'a str) -> Self {
+        let mut parts = split(label, " + ").into_iter();
+        let head = parts.next().unwrap_or(label);
+        let inner = head.strip_suffix(')').and_then(|head| head.split_once('('));
+        let (policy, parameters) = inner.map_or((head, Vec::new()), |(name, list)| (name, split(list, ",")));
+        Self { policy, parameters, changes: parts.collect() }
+    }
+
+    fn rest<'b>(list: &'b [&'a str], common: &'b [&str]) -> impl Iterator<Item = &'a str> + 'b {
+        list.iter().copied().filter(|part| !common.contains(part))
+    }
+}
+
+/// Splits a text where the separator is outside brackets and quotes; trims the parts.
+fn split<'a>(text: &'a str, separator: &str) -> Vec<&'a str> {
+    let (mut parts, mut start, mut depth, mut quoted) = (Vec::new(), 0, 0_i32, false);
+    for (at, character) in text.char_indices() {
+        match character {
+            '"' => quoted = !quoted,
+            '(' | '[' | '{' if !quoted => depth += 1,
+            ')' | ']' | '}' if !quoted => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 && !quoted && at >= start && text[at..].starts_with(separator) {
+            parts.push(text[start..at].trim());
+            start = at + separator.len();
+        }
+    }
+    parts.push(text[start..].trim());
+    parts
+}
+
+/// The parts of a list that every label has, in the order of the first.
+fn common<'a>(all: &[Parts<'a>], list: impl for<'b> Fn(&'b Parts<'a>) -> &'b [&'a str]) -> Vec<&'a str> {
+    let in_all = |part: &&str| all.iter().all(|other| list(other).iter().any(|known| known == part));
+    all.first().map(|first| list(first).iter().copied().filter(in_all).collect()).unwrap_or_default()
+}
+
+/// Short forms of labels; `None` if they have nothing in common, or would not differ without it.
+pub(crate) fn short(labels: &[String]) -> Option<Short> {
+    let parts: Vec<Parts<'_>> = labels.iter().map(|label| Parts::of(label)).collect();
+    let [first, others @ ..] = parts.as_slice() else { return None };
+    if others.is_empty() {
+        return None;
+    }
+    let parameters = common(&parts, |of| &of.parameters);
+    let changes = common(&parts, |of| &of.changes);
+    let is_bare = |of: &Parts<'_>| {
+        Parts::rest(&of.parameters, &parameters).next().is_none()
+            && Parts::rest(&of.changes, &changes).next().is_none()
+    };
+    // A label without its policy must not be empty.
+    let without_policy =
+        others.iter().all(|other| other.policy == first.policy) && !parts.iter().any(is_bare);
+    let shorten = |of: &Parts<'_>| {
+        let inner = Parts::rest(&of.parameters, &parameters).collect::<Vec<_>>().join(", ");
+        let head = match (without_policy, inner.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(inner),
+            (false, true) => Some(of.policy.to_owned()),
+            (false, false) => Some(format!("{}({inner})", of.policy)),
+        };
+        let changes = Parts::rest(&of.changes, &changes).map(str::to_owned);
+        head.into_iter().chain(changes).collect::<Vec<_>>().join(" + ")
+    };
+    let short: Vec<String> = parts.iter().map(shorten).collect();
+    let differ = short.iter().enumerate().all(|(at, one)| !short[..at].contains(one));
+    let policy = without_policy.then_some(first.policy);
+    let common: Vec<String> =
+        policy.into_iter().chain(parameters).chain(changes).map(str::to_owned).collect();
+    (differ && !common.is_empty()).then_some(Short { labels: short, common })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(labels: &[&str]) -> Option<(Vec<String>, String)> {
+        let labels: Vec<String> = labels.iter().map(ToString::to_string).collect();
+        short(&labels).map(|short| (short.labels, short.common.join("; ")))
+    }
+
+    #[test]
+    fn labels_leave_out_what_all_variants_have_in_common() {
+        for (labels, wanted, common) in [
+            (&["dt(alpha=0.5)", "dt(alpha=2)"][..], &["alpha=0.5", "alpha=2"][..], "dt"),
+            (&["dt(alpha=1, unit=2)", "dt(alpha=2, unit=2)"], &["alpha=1", "alpha=2"], "dt; unit=2"),
+            (&["dt + buffer=1 MB", "abm + buffer=1 MB"], &["dt", "abm"], "buffer=1 MB"),
+            (&["dt + buffer=1 MB", "dt + buffer=1 MB + drain=1 s"], &["dt", "dt + drain=1 s"], "buffer=1 MB"),
+            (&["dt + buffer=1 MB", "dt + buffer=2 MB"], &["buffer=1 MB", "buffer=2 MB"], "dt"),
+        ] {
+            assert_eq!(of(labels), Some((wanted.iter().map(ToString::to_string).collect(), common.into())));
+        }
+    }
+
+    #[test]
+    fn labels_that_share_nothing_or_would_be_empty_stay_whole() {
+        for labels in [
+            &["dt", "abm"][..],
+            &["dt", "dt(alpha=2)"],
+            &["dt(alpha=1)"],
+            &["shallow", "dt + buffer=1 MB"],
+            &["x(\"a + b\")", "y(\"a + b\", c=1)"][..1],
+            &[],
+        ] {
+            assert_eq!(of(labels), None, "{labels:?}");
+        }
+    }
+}
