@@ -78,7 +78,7 @@ fn the_short_form_means_the_same_and_may_have_blanks() {
         assert!(files("a") == files(other), "{other}");
     }
     // Commas in brackets separate parameters.
-    let list = "x: dt(alpha=0.5),y: abm(alpha=[1, 0.5])";
+    let list = "x: dt(alpha=0.5),y: abm(alpha=0.5, congested_share=0.8)";
     desk.succeed(&["compare", "tiny.toml", "--variants", list, "--seeds", "1", "--out", "f"]);
     assert!(desk.path("f/x/seed-1").is_dir() && desk.path("f/y/seed-1").is_dir());
 }
