@@ -65,6 +65,7 @@ pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerM
 pub use export::comparison_schema;
 pub use figures::{FIGURE_FILES, Labels, write_curves};
 pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements};
+pub use labels::short_labels;
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };

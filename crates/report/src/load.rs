@@ -163,9 +163,7 @@ impl Report {
             }
         };
         shown.runs.iter_mut().for_each(|run| rename(&mut run.label));
-        shown.comparison.policies.iter_mut().for_each(rename);
-        let cells = shown.comparison.metrics.iter_mut().flat_map(|row| &mut row.cells);
-        cells.for_each(|cell| rename(&mut cell.policy));
+        shown.comparison = self.comparison.relabelled(&labels);
         shown.common = common;
         Cow::Owned(shown)
     }
@@ -185,10 +183,7 @@ impl Report {
             variant.map_or_else(|| label.clone(), |variant| variant.text.clone())
         };
         let whole: Vec<String> = self.comparison.policies.iter().map(whole).collect();
-        match labels::short(&whole) {
-            Some(short) => (short.labels, short.common),
-            None => (whole, Vec::new()),
-        }
+        labels::short_labels(&whole)
     }
 
     /// Number and labels of the runs that the report leaves out, as a sentence without full stop;
