@@ -166,8 +166,8 @@ impl SweepPlan {
     }
 
     /// Writes a report per point that has results, then [`SWEEP_CSV`], [`SWEEP_JSON`] and
-    /// [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text, and everything as JSON
-    /// (see [`sweep_schema`]).
+    /// [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text, and everything as
+    /// JSON (see [`sweep_schema`]).
     ///
     /// # Errors
     /// If a result cannot be read, or a file cannot be written.

@@ -124,7 +124,7 @@ pub fn leading_number(text: &str) -> Option<f64> {
     text[..end].parse().ok()
 }
 
-/// Fewest digits of a number without a unit that gets commas: shorter ones may be names of standards.
+/// Fewest digits of a number without a unit that gets commas: shorter ones may name a standard.
 const DIGITS: usize = 5;
 /// Things that are counted, whose numbers get commas from four digits on.
 const THINGS: [&str; 9] =

@@ -8,8 +8,8 @@
 //!   [`Ranking`]: the best scheme, and the schemes that are not significantly worse.
 //! * [`Caveat`]: reasons to check a result before trusting its numbers; shown before the numbers in
 //!   the report, and after the table on the terminal.
-//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML; tables as Markdown and
-//!   LaTeX ([`TableFormat`]).
+//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML; tables as Markdown
+//!   and LaTeX ([`TableFormat`]).
 //! * [`CurvesPage`]: charts and tables of other data, a chart also as SVG and PNG ([`curve_svg`],
 //!   [`curve_png`]); with an [`Explorer`] readers draw any metric of a grid over any of its axes.
 //!

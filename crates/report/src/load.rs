@@ -51,7 +51,7 @@ pub struct Report {
     pub window: Option<String>,
     /// Label and seed of the folder's finished runs that the report leaves out.
     pub others: Vec<(String, u64)>,
-    /// What short labels leave out, of a report with short labels.
+    /// Parts that short labels leave out; empty with whole labels.
     pub(crate) common: Vec<String>,
     /// Whether the folder is itself a run.
     single: bool,

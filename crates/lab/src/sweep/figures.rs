@@ -7,7 +7,7 @@ use bufferlab_report::{Comparison, FigureStyle, Metric, TableFormat, short_label
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Which figures of a sweep are written, and how.
+/// Selection and style of a sweep's figures.
 #[derive(Clone, Debug)]
 pub struct FigureRequest {
     /// Screen or paper.

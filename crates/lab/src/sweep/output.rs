@@ -101,8 +101,8 @@ pub(super) fn compared<'a>(
     Ok((all.into_iter().map(|(point, report)| (point, report.comparison)).collect(), notes))
 }
 
-/// The comparisons as people read them: labels leave out what all `policies` have in common, which is
-/// returned, too.
+/// The comparisons with short labels for people, and the common parts of `policies` that the labels
+/// leave out.
 pub(super) fn shown<'a>(
     compared: &[(&'a Point, Comparison)],
     policies: &[String],
