@@ -309,17 +309,8 @@ pub(crate) struct SwitchArgs {
     pub(crate) json: bool,
 }
 
-/// Reads a size with its unit, or a number of bytes.
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    let text = text.trim();
-    match text.parse() {
-        Ok(bytes) => Ok(bytes),
-        Err(_) => bufferlab_scenario::parse_size(text).map_err(|error| error.to_string()),
-    }
-}
-
 fn snapshot_length(text: &str) -> Result<u32, String> {
-    u32::try_from(bytes(text)?).map_err(|_| format!("expected at most {} bytes", u32::MAX))
+    u32::try_from(crate::sonic_args::bytes(text)?).map_err(|_| format!("expected at most {} bytes", u32::MAX))
 }
 
 /// Reads a time with its unit.
@@ -553,13 +544,13 @@ pub(crate) struct SweepArgs {
     /// values with commas as a list: --vary 'switch.buffer=["1 MB", "2 MB"]'
     #[arg(long, required = true, value_name = "KEY=VALUES", value_parser = parse_vary)]
     pub(crate) vary: Vec<Vary>,
-    /// Compare these policies, the baseline first, as arguments or separated by commas [default: the
-    /// scenario's]
+    /// Compare these policies, the baseline first, as arguments or separated by commas [default:
+    /// the scenario's]
     #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
     policies: Vec<PolicyChoice>,
-    /// Compare these at every point, too, as arguments or separated by commas: 'dt(alpha=0.5)' 'big:
-    /// dt + buffer=2 MB'
+    /// Compare these variants at every point, as arguments or separated by commas: 'dt(alpha=0.5)'
+    /// 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
     variants: Vec<VariantList>,
     #[command(flatten)]
@@ -794,8 +785,8 @@ pub(crate) struct ReportArgs {
     /// results without it. Write nothing
     #[arg(long, conflicts_with = "figures")]
     pub(crate) steady: bool,
-    /// Write charts into a folder, too, each as SVG, PDF, PNG and CSV: completion times, or the
-    /// metrics of a sweep over its first key [default folder: figures]
+    /// Write the charts of completion times, or those of a sweep over its first key, as SVG, PDF,
+    /// PNG and CSV [default folder: figures]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, default_missing_value = "figures")]
     pub(crate) figures: Option<PathBuf>,
     /// Choose the style of the figures: for screens, or for a column of a paper

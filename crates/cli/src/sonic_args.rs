@@ -240,10 +240,19 @@ fn traffic(text: &str) -> Result<Kind, String> {
     Kind::of(text).ok_or_else(|| format!("expected one of {}", names.join(", ")))
 }
 
+/// Reads a size with its unit, or a number of bytes.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    match text.parse() {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => bufferlab_scenario::parse_size(text).map_err(|error| error.to_string()),
+    }
+}
+
 /// Reads the size of a packet up to 16 KiB, with its unit or in bytes.
 fn packet(text: &str) -> Result<u64, String> {
     const LARGEST: u64 = 16_384;
-    let bytes = crate::args::bytes(text)?;
+    let bytes = bytes(text)?;
     let fits = (1..=LARGEST).contains(&bytes);
     fits.then_some(bytes).ok_or_else(|| format!("expected a size from 1 B to {LARGEST} B"))
 }

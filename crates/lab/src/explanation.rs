@@ -10,16 +10,11 @@ use std::fmt::Write;
 /// buffer, and the decisions of other policies.
 #[must_use]
 pub fn explanation_text(e: &ExplanationRecord) -> String {
-    readable(&exact_text(e))
-}
-
-/// The text with amounts as the tables have them.
-fn exact_text(e: &ExplanationRecord) -> String {
     let mut text = String::new();
     let share = |bytes: u64| 100.0 * bytes as f64 / e.buffer_bytes as f64;
     let mut line = |head: &str, body: String| {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{head:<12} {}", body.trim_end());
+        let _ = writeln!(text, "{head:<12} {}", readable(body.trim_end()));
     };
     let tags = if e.tags.is_empty() { String::new() } else { format!(", tagged {}", e.tags.join(", ")) };
     let time = format_time(Time::from_ns(e.time_ns));
@@ -65,7 +60,8 @@ fn exact_text(e: &ExplanationRecord) -> String {
     );
     let width = e.opinions.iter().map(|opinion| opinion.policy.len()).max().unwrap_or(0);
     for opinion in &e.opinions {
-        let limit = opinion.threshold_bytes.map_or_else(String::new, |bytes| format!("limit {bytes} B"));
+        let limit =
+            opinion.threshold_bytes.map_or_else(String::new, |bytes| readable(&format!("limit {bytes} B")));
         let own = if opinion.policy == e.policy { "*" } else { " " };
         let row = format!("  {own} {:<width$}  {:<18}  {limit}", opinion.policy, opinion.verdict);
         let _ = writeln!(text, "{}", row.trim_end());

@@ -166,20 +166,22 @@ impl SweepPlan {
     }
 
     /// Writes a report per point that has results, then [`SWEEP_CSV`], [`SWEEP_JSON`] and
-    /// [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text, and everything as JSON
-    /// (see [`sweep_schema`]).
+    /// [`SWEEP_HTML`]. Returns findings, headline metrics and caveats as text, and everything as
+    /// JSON (see [`sweep_schema`]).
     ///
     /// # Errors
     /// If a result cannot be read, or a file cannot be written.
     pub fn finish(&self) -> Result<SweepOutcome, PlanError> {
         let Self { request: SweepRequest { out, vary, .. }, points, policies, .. } = self;
         let (compared, notes) = output::compared(out, points, policies, true)?;
-        let page = page::page((&self.name, &self.request.scenario_file), vary, &compared, &notes);
+        let (shown, common) = output::shown(&compared, policies);
+        let notes = notes.with_common(&common);
+        let page = page::page((&self.name, &self.request.scenario_file), vary, &shown, &notes);
         let json = output::json(&self.name, vary, (&compared, &notes))
             .map_err(ReportError::encode(&out.join(SWEEP_JSON)))?;
         let files = [(SWEEP_CSV, &output::csv(vary, &compared)), (SWEEP_HTML, &page), (SWEEP_JSON, &json)];
         write_sealed(out, &files, None)?;
-        Ok(SweepOutcome { text: output::text(vary, (&compared, &notes)), json })
+        Ok(SweepOutcome { text: output::text(vary, (&shown, &notes)), json })
     }
 }
 

@@ -41,6 +41,23 @@ pub struct Cell {
 }
 
 impl Comparison {
+    /// The comparison with other labels, in the order of the policies.
+    ///
+    /// # Panics
+    /// If there are fewer labels than policies.
+    #[must_use]
+    pub fn relabelled(&self, labels: &[String]) -> Self {
+        let mut other = self.clone();
+        let label = |old: &mut String| {
+            if let Some(at) = self.policies.iter().position(|policy| policy == old) {
+                old.clone_from(&labels[at]);
+            }
+        };
+        other.policies.iter_mut().for_each(label);
+        other.metrics.iter_mut().flat_map(|row| &mut row.cells).for_each(|cell| label(&mut cell.policy));
+        other
+    }
+
     /// Compares `runs`, given as (policy label, summary). The first label is the baseline.
     ///
     /// **Paired by seed**: runs with equal seeds see the same arrivals, so their difference is

@@ -63,8 +63,8 @@ impl Report {
     }
 }
 
-/// Writes charts with their names into `folder`, each as [`FIGURE_FILES`]. `labels` rename lines and
-/// titles of axes. Returns the paths of the written files.
+/// Writes charts with their names into `folder`, each as [`FIGURE_FILES`]. `labels` rename lines
+/// and titles of axes. Returns the paths of the written files.
 ///
 /// # Errors
 /// If a chart cannot be drawn, or a file cannot be written.

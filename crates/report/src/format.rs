@@ -124,7 +124,7 @@ pub fn leading_number(text: &str) -> Option<f64> {
     text[..end].parse().ok()
 }
 
-/// Fewest digits of a number without a unit that gets commas: shorter ones may be names of standards.
+/// Fewest digits of a number without a unit that gets commas: shorter ones may name a standard.
 const DIGITS: usize = 5;
 /// Things that are counted, whose numbers get commas from four digits on.
 const THINGS: [&str; 9] =
@@ -173,9 +173,14 @@ fn amount(number: &str, behind: &str) -> Option<(String, usize)> {
             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '/'))
     };
     if is_unit(" B") && value >= 2_000 {
-        let exact = bufferlab_units::quantity::format_size(value);
-        let decimals = exact.split_once('.').map_or(0, |(_, rest)| rest.find(' ').unwrap_or(0));
-        return Some((if decimals <= 3 { exact } else { format!("{} B", count(value)) }, " B".len()));
+        return Some((exact_bytes(value), " B".len()));
+    }
+    // The first end of a range has no unit: 200000 to 800000 B.
+    if value >= 2_000
+        && let Some(rest) = behind.strip_prefix(" to ")
+        && rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(" B")
+    {
+        return Some((exact_bytes(value), 0));
     }
     if is_unit(" Mb/s") && value >= 1_000 && value.is_multiple_of(1_000) {
         return Some((format!("{} Gb/s", count(value / 1_000)), " Mb/s".len()));
@@ -190,11 +195,20 @@ fn amount(number: &str, behind: &str) -> Option<(String, usize)> {
     (number.len() >= digits && !number.starts_with('0') && is_counted).then(|| (count(value), 0))
 }
 
+/// A size in KB, MB or GB if three decimals are enough for it, else in bytes.
+fn exact_bytes(value: u64) -> String {
+    let exact = bufferlab_units::quantity::format_size(value);
+    let decimals = exact.split_once('.').map_or(0, |(_, rest)| rest.find(' ').unwrap_or(0));
+    if decimals <= 3 { exact } else { format!("{} B", count(value)) }
+}
+
 /// Appends a text in place of one of `length` characters. Blanks before it give or take the
 /// difference if it is aligned with its right end.
 fn push_aligned(out: &mut String, shown: &str, length: usize) {
+    // Fewer blanks at the start of a line are an indentation.
+    const INDENT: usize = 4;
     let blanks = out.len() - out.trim_end_matches(' ').len();
-    if blanks >= 2 {
+    if blanks >= 2 && (blanks < out.len() || blanks > INDENT) {
         let width = blanks + length;
         out.truncate(out.len() - blanks);
         let wanted = width.saturating_sub(shown.chars().count()).max(1);
@@ -213,13 +227,16 @@ mod tests {
             ("queue 159000 B + packet 1500 B = 160500 B", "queue 159 KB + packet 1500 B = 160.5 KB"),
             ("limit 160299 B, 1053866 B alone", "limit 160.299 KB, 1,053,866 B alone"),
             ("  shared        3156992 B   9.4 %", "  shared      3,156,992 B   9.4 %"),
-            ("headroom      90112 B  of 2", "headroom   90.112 KB  of 2"),
+            ("headroom      90112 B  of 2", "headroom    90.112 KB  of 2"),
             ("at 100000 Mb/s over 5 m", "at 100 Gb/s over 5 m"),
             ("1659814 operations, 7739 cells", "1,659,814 operations, 7,739 cells"),
             ("suggestion: \"xoff\": \"158476\" or more", "suggestion: \"xoff\": \"158476\" or more"),
             ("pg_lossless_100000_5m (#25395)", "pg_lossless_100000_5m (#25395)"),
             ("12.345678 s, 0.000001 to 1.234567 MB", "12.345678 s, 0.000001 to 1.234567 MB"),
             ("margin +36223 B", "margin +36.223 KB"),
+            ("ecn_all from 200000 to 800000 B", "ecn_all from 200 KB to 800 KB"),
+            ("  3125 cells: 6 groups", "  3,125 cells: 6 groups"),
+            ("         15625  size of a pool", "        15,625  size of a pool"),
         ] {
             assert_eq!(readable(text), wanted);
         }

@@ -57,6 +57,13 @@ fn common<'a>(all: &[Parts<'a>], list: impl for<'b> Fn(&'b Parts<'a>) -> &'b [&'
     all.first().map(|first| list(first).iter().copied().filter(in_all).collect()).unwrap_or_default()
 }
 
+/// Labels without what all of them have in common, for people, and these common parts. Unchanged if
+/// there is nothing to leave out.
+#[must_use]
+pub fn short_labels(labels: &[String]) -> (Vec<String>, Vec<String>) {
+    short(labels).map_or_else(|| (labels.to_vec(), Vec::new()), |short| (short.labels, short.common))
+}
+
 /// Short forms of labels; `None` if they have nothing in common, or would not differ without it.
 pub(crate) fn short(labels: &[String]) -> Option<Short> {
     let parts: Vec<Parts<'_>> = labels.iter().map(|label| Parts::of(label)).collect();

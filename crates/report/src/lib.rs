@@ -8,8 +8,8 @@
 //!   [`Ranking`]: the best scheme, and the schemes that are not significantly worse.
 //! * [`Caveat`]: reasons to check a result before trusting its numbers; shown before the numbers in
 //!   the report, and after the table on the terminal.
-//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML; tables as Markdown and
-//!   LaTeX ([`TableFormat`]).
+//! * [`Report`]: all of it for a folder, as text, JSON, CSV, Parquet and HTML; tables as Markdown
+//!   and LaTeX ([`TableFormat`]).
 //! * [`CurvesPage`]: charts and tables of other data, a chart also as SVG and PNG ([`curve_svg`],
 //!   [`curve_png`]); with an [`Explorer`] readers draw any metric of a grid over any of its axes.
 //!
@@ -65,6 +65,7 @@ pub use explorer::{Explorer, ExplorerAxis, ExplorerCell, ExplorerMark, ExplorerM
 pub use export::comparison_schema;
 pub use figures::{FIGURE_FILES, Labels, write_curves};
 pub use finding::{Judgement, Sentence, SentenceKind, finding, grid_finding, headlines, judgements};
+pub use labels::short_labels;
 pub use load::{
     COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE, Report, Run, run_summary, write,
 };

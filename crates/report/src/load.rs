@@ -51,7 +51,7 @@ pub struct Report {
     pub window: Option<String>,
     /// Label and seed of the folder's finished runs that the report leaves out.
     pub others: Vec<(String, u64)>,
-    /// What short labels leave out, of a report with short labels.
+    /// Parts that short labels leave out; empty with whole labels.
     pub(crate) common: Vec<String>,
     /// Whether the folder is itself a run.
     single: bool,
@@ -149,32 +149,41 @@ impl Report {
         self.runs.first().filter(|_| self.single)
     }
 
-    /// The report as people read it: labels leave out what all variants have in common.
+    /// The report as people read it: labels leave out what all variants have in common, and none is
+    /// cut.
     pub(crate) fn shown(&self) -> Cow<'_, Self> {
-        let Some(short) = labels::short(&self.comparison.policies) else { return Cow::Borrowed(self) };
+        let (labels, common) = self.labels_for_people();
+        if labels == self.comparison.policies {
+            return Cow::Borrowed(self);
+        }
         let mut shown = self.clone();
         let rename = |label: &mut String| {
             if let Some(at) = self.comparison.policies.iter().position(|known| known == label) {
-                label.clone_from(&short.labels[at]);
+                label.clone_from(&labels[at]);
             }
         };
         shown.runs.iter_mut().for_each(|run| rename(&mut run.label));
-        shown.comparison.policies.iter_mut().for_each(rename);
-        shown
-            .comparison
-            .metrics
-            .iter_mut()
-            .flat_map(|row| &mut row.cells)
-            .for_each(|cell| rename(&mut cell.policy));
-        shown.common = short.common;
+        shown.comparison = self.comparison.relabelled(&labels);
+        shown.common = common;
         Cow::Owned(shown)
     }
 
     /// Labels of the policies on pages and in texts, in the order of the comparison.
     #[must_use]
     pub fn shown_labels(&self) -> Vec<String> {
-        labels::short(&self.comparison.policies)
-            .map_or_else(|| self.comparison.policies.clone(), |short| short.labels)
+        self.labels_for_people().0
+    }
+
+    /// Labels without their common parts, and these parts.
+    fn labels_for_people(&self) -> (Vec<String>, Vec<String>) {
+        // A label that would be long for a table is cut; its variant has all of it.
+        let whole = |label: &String| {
+            let run = self.runs_of(label).next().filter(|_| label.ends_with('…'));
+            let variant = run.and_then(|run| run.result.manifest().variant.as_ref());
+            variant.map_or_else(|| label.clone(), |variant| variant.text.clone())
+        };
+        let whole: Vec<String> = self.comparison.policies.iter().map(whole).collect();
+        labels::short_labels(&whole)
     }
 
     /// Number and labels of the runs that the report leaves out, as a sentence without full stop;

@@ -54,7 +54,7 @@ fn what_runs_is_one_side_of_a_difference() {
     );
     let output = desk.output(&["sonic", "diff", "--redis", server.address(), "after.json"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && said.contains("5000000"), "{said}{:?}", output.stderr);
+    assert!(output.status.success() && said.contains("5 MB"), "{said}{:?}", output.stderr);
 }
 
 /// Default journal of a server.

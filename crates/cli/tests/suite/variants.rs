@@ -79,7 +79,7 @@ fn the_short_form_means_the_same_and_may_have_blanks() {
         assert!(files("a") == files(other), "{other}");
     }
     // Commas in brackets separate parameters.
-    let list = "x: dt(alpha=0.5),y: abm(alpha=[1, 0.5])";
+    let list = "x: dt(alpha=0.5),y: abm(alpha=0.5, congested_share=0.8)";
     desk.succeed(&["compare", "tiny.toml", "--variants", list, "--seeds", "1", "--out", "f"]);
     assert!(desk.path("f/x/seed-1").is_dir() && desk.path("f/y/seed-1").is_dir());
 }
@@ -117,6 +117,14 @@ fn a_sweep_shows_the_labels() {
     let mut rows = csv::Reader::from_reader(table.as_bytes());
     let paired = rows.records().flatten().filter(|row| &row[5] == "high" && !row[9].is_empty()).count();
     assert!(paired > 10, "{table}");
+    // What all have in common is left out for people, and whole for programs.
+    let common = ["--variants", "dt(alpha=0.25), dt(alpha=4)", "--out", "common"];
+    let shown = desk.succeed(&[&grid[..], &common[..]].concat());
+    assert!(shown.contains("switch.buffer  alpha=0.25"), "{shown}");
+    let page = std::fs::read_to_string(desk.path("common/sweep.html")).expect("it is there");
+    assert!(page.contains("<dt>Common to all</dt><dd>dt</dd>"), "{page}");
+    let table = std::fs::read_to_string(desk.path("common/sweep.csv")).expect("it is there");
+    assert!(table.contains("\"dt(alpha=0.25)\"") && !table.contains("\"alpha=0.25\""), "{table}");
     let again = desk.output(&[&grid[..], &variants[..]].concat());
     assert!(text(&again.stderr).contains("8 runs are there already"), "{}", text(&again.stderr));
 }

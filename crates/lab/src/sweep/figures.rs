@@ -3,10 +3,11 @@
 use super::output::{self, headline_metrics};
 use super::{Point, SweepPlan, page};
 use crate::PlanError;
-use bufferlab_report::{Comparison, FigureStyle, Metric, TableFormat, write_curves};
+use bufferlab_report::{Comparison, FigureStyle, Metric, TableFormat, short_labels, write_curves};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Which figures of a sweep are written, and how.
+/// Selection and style of a sweep's figures.
 #[derive(Clone, Debug)]
 pub struct FigureRequest {
     /// Screen or paper.
@@ -31,10 +32,12 @@ impl SweepPlan {
     ) -> Result<String, PlanError> {
         let vary = &self.request.vary;
         let (compared, _) = output::compared(&self.request.out, &self.points, &self.policies, false)?;
+        let (shown, _) = output::shown(&compared, &self.policies);
+        let labels = self.short_labelled(labels);
         let table = |metric: &&Metric| {
-            let mut table = output::table(vary, &compared, metric);
+            let mut table = output::table(vary, &shown, metric);
             let keys = vary.iter().map(|vary| &vary.key);
-            let names = keys.chain(compared.first().map(|(_, first)| &first.policies).into_iter().flatten());
+            let names = keys.chain(shown.first().map(|(_, first)| &first.policies).into_iter().flatten());
             for (header, name) in table.header.iter_mut().zip(names) {
                 if let Some((_, text)) = labels.iter().find(|(known, _)| known == name) {
                     header.clone_from(text);
@@ -57,26 +60,11 @@ impl SweepPlan {
         let (compared, _) = output::compared(&self.request.out, &self.points, &self.policies, false)?;
         let (all, metrics) = (all_metrics(&compared), requested(&wanted.metrics, &compared)?);
         let keys: Vec<&str> = vary.iter().map(|vary| vary.key.as_str()).collect();
-        let schemes = || compared.iter().flat_map(|(_, comparison)| &comparison.policies);
-        for (name, _) in &wanted.labels {
-            let is_known = keys.contains(&name.as_str())
-                || schemes().any(|scheme| scheme == name)
-                || all.iter().any(|metric| metric.id == *name);
-            if !is_known {
-                let message = format!("no scheme, key or metric of the sweep is called \"{name}\"");
-                let mut known: Vec<&str> = schemes().map(String::as_str).collect();
-                known.dedup();
-                known.truncate(8);
-                let help = format!(
-                    "known names are {}, {} and the metrics of sweep.csv",
-                    known.join(", "),
-                    keys.join(", ")
-                );
-                return Err(PlanError::refused(message, help));
-            }
-        }
+        self.check_labels(&wanted.labels, &all)?;
         let axes = page::axes(vary);
-        let mut panels = page::panels(&axes, vary, &compared, &metrics);
+        let (shown, _) = output::shown(&compared, &self.policies);
+        let mut panels = page::panels(&axes, vary, &shown, &metrics);
+        let labels = self.short_labelled(&wanted.labels);
         // Keys and metrics are titles of axes.
         for (id, panel) in &mut panels {
             let label =
@@ -91,7 +79,33 @@ impl SweepPlan {
                 *id = format!("{id} {}", panel.note);
             }
         }
-        Ok(write_curves(&panels, folder, wanted.style, &wanted.labels)?)
+        Ok(write_curves(&panels, folder, wanted.style, &labels)?)
+    }
+
+    /// Refuses labels of names that are no scheme, key or metric.
+    fn check_labels(&self, labels: &[(String, String)], metrics: &[&Metric]) -> Result<(), PlanError> {
+        let (short, _) = short_labels(&self.policies);
+        let keys = self.request.vary.iter().map(|vary| vary.key.clone());
+        let known: BTreeSet<String> = self.policies.iter().cloned().chain(short).chain(keys).collect();
+        for (name, _) in labels {
+            if !known.contains(name) && metrics.iter().all(|metric| metric.id != *name) {
+                let message = format!("no scheme, key or metric of the sweep is called \"{name}\"");
+                let names = known.into_iter().collect::<Vec<_>>().join(", ");
+                let help = format!("known names are {names} and the metrics of sweep.csv");
+                return Err(PlanError::refused(message, help));
+            }
+        }
+        Ok(())
+    }
+
+    /// Labels with the short names of policies beside the whole ones.
+    fn short_labelled(&self, labels: &[(String, String)]) -> Vec<(String, String)> {
+        let (short, _) = short_labels(&self.policies);
+        let of_short = labels.iter().filter_map(|(name, text)| {
+            let at = self.policies.iter().position(|policy| policy == name)?;
+            Some((short[at].clone(), text.clone()))
+        });
+        labels.iter().cloned().chain(of_short).collect()
     }
 }
 

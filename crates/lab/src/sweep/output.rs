@@ -5,7 +5,7 @@ use crate::PlanError;
 use bufferlab_report::format::{estimate, number};
 use bufferlab_report::{
     Caveat, CaveatRecord, Comparison, Metric, PageTable, Report, ReportError, Sentence, finding_text,
-    grid_finding, headlines, noted_text,
+    grid_finding, headlines, noted_text, short_labels,
 };
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
@@ -25,6 +25,14 @@ pub(super) struct Notes {
 }
 
 impl Notes {
+    /// The notes with a fact about what labels leave out.
+    pub(super) fn with_common(mut self, common: &[String]) -> Self {
+        if !common.is_empty() {
+            self.facts.insert(0, ("Common to all".to_owned(), common.join(", ")));
+        }
+        self
+    }
+
     fn of(reports: &[(&Point, Report)]) -> Self {
         let mut notes = Self::default();
         let mut kinds: Vec<(CaveatRecord, Vec<&str>)> = Vec::new();
@@ -91,6 +99,24 @@ pub(super) fn compared<'a>(
     }
     let notes = Notes::of(&all);
     Ok((all.into_iter().map(|(point, report)| (point, report.comparison)).collect(), notes))
+}
+
+/// The comparisons with short labels for people, and the common parts of `policies` that the labels
+/// leave out.
+pub(super) fn shown<'a>(
+    compared: &[(&'a Point, Comparison)],
+    policies: &[String],
+) -> (Compared<'a>, Vec<String>) {
+    let (short, common) = short_labels(policies);
+    let label = |label: &String| {
+        let at = policies.iter().position(|policy| policy == label);
+        at.map_or_else(|| label.clone(), |at| short[at].clone())
+    };
+    let relabelled = |(point, comparison): &(&'a Point, Comparison)| {
+        let labels: Vec<String> = comparison.policies.iter().map(label).collect();
+        (*point, comparison.relabelled(&labels))
+    };
+    (compared.iter().map(relabelled).collect(), common)
 }
 
 /// A grid of comparisons. `format_version` increases if a field changes its meaning or is removed;

@@ -124,8 +124,8 @@ fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Compari
     Explorer { axes, schemes, metrics, first, cells, marks: Vec::new() }
 }
 
-/// Charts over the first key, one per headline metric and combination of the other keys. Values that
-/// are not numbers have equal distances.
+/// Charts over the first key, one per headline metric and combination of the other keys. Values
+/// that are not numbers have equal distances.
 pub(super) fn panels(
     axes: &[ExplorerAxis],
     vary: &[Vary],

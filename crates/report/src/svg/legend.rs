@@ -11,7 +11,7 @@ const GAP: f64 = 6.0;
 /// Width of a swatch with the space behind it.
 const SWATCH: f64 = 36.0;
 /// Largest part of the plot's height that is added above the lines for a legend.
-const ROOM_MAX: f64 = 0.45;
+const ADDED_PART: f64 = 0.45;
 
 /// Class, style and text of an entry.
 pub(crate) type Entry = (String, Mark, String);
@@ -46,7 +46,7 @@ pub(super) fn inside(chart: &Chart, entries: &[Entry]) -> Option<(Chart, Inside)
         let room = (size.1 + 2.0 * GAP) / height;
         // More columns need less room.
         let is_last = (columns + 1) as f64 * column > width - GAP || rows <= 2;
-        if room <= ROOM_MAX && is_last {
+        if room <= ADDED_PART && is_last {
             let chart = Chart { y: chart.y.clone().with_headroom(room), ..chart.clone() };
             let corner = self::corners(&chart.layout(&[]), size)[0];
             return Some((chart, place(corner)));
