@@ -29,9 +29,9 @@ NOT_SHOWN = {
     "crates/scenario/src/load.rs": ["--set {key}={value}"],
     # Pages and texts of the command line, which name commands.
     "crates/report/src/finding/grid.rs": ["Repeat with `--seeds 5`"],
-    "crates/report/src/finding/words.rs": ["Repeat with `--seeds 5`"],
+    "crates/report/src/finding/sentences.rs": ["Repeat with `--seeds 5`"],
     "crates/reproduce/src/output.rs": ["bufferlab theory figure"],
-    "crates/replay/src/ecn.rs": ["bufferlab run scenarios/dumbbell.toml"],
+    "crates/theory-check/src/ecn.rs": ["bufferlab run scenarios/dumbbell.toml"],
 }
 """Texts that are not hints of errors."""
 

@@ -4,7 +4,7 @@ use crate::examples;
 use crate::sonic_args::SonicCommand;
 use crate::theory_args::TheoryCommand;
 use bufferlab_core::{PolicyInfo, find_policy, policies};
-use bufferlab_lab::{PolicyChoice, Vary, listed_values};
+use bufferlab_lab::{PolicySelection, Vary, split_values};
 use bufferlab_params::Choice;
 use bufferlab_report::{FigureStyle, TableFormat};
 use bufferlab_scenario::{Applications, Mistake, TieOrder, Variant, between_commas};
@@ -183,7 +183,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) capture: Option<PathBuf>,
     /// Capture at most this many bytes of each frame; 0 captures all
-    #[arg(long, value_name = "SIZE", value_parser = snapshot_length, default_value_t = bufferlab_switch::SNAPSHOT_BYTES, requires = "capture")]
+    #[arg(long, value_name = "SIZE", value_parser = snapshot_length, default_value_t = bufferlab_dataplane::SNAPSHOT_BYTES, requires = "capture")]
     pub(crate) snapshot_length: u32,
 }
 
@@ -459,7 +459,7 @@ pub(crate) struct CompareArgs {
     /// selects the scenario's own, then every other one that fits [default: dt,cs,abm]
     #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
-    policies: Vec<PolicyChoice>,
+    policies: Vec<PolicySelection>,
     /// Compare policies with parameters and other changes, too, perhaps under a label, as arguments
     /// or separated by commas: 'dt(alpha=0.5)' 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
@@ -501,18 +501,18 @@ impl CompareArgs {
     }
 
     /// Policies and variants to compare, the baseline first.
-    pub(crate) fn choices(&self) -> Vec<PolicyChoice> {
+    pub(crate) fn choices(&self) -> Vec<PolicySelection> {
         let choices = choices(&self.policies, &self.variants);
         if !choices.is_empty() {
             return choices;
         }
-        ["dt", "cs", "abm"].into_iter().filter_map(PolicyChoice::of).collect()
+        ["dt", "cs", "abm"].into_iter().filter_map(PolicySelection::of).collect()
     }
 }
 
 /// Policies, followed by variants.
-fn choices(policies: &[PolicyChoice], variants: &[VariantList]) -> Vec<PolicyChoice> {
-    let variants = variants.iter().flat_map(|list| list.0.iter().cloned().map(PolicyChoice::One));
+fn choices(policies: &[PolicySelection], variants: &[VariantList]) -> Vec<PolicySelection> {
+    let variants = variants.iter().flat_map(|list| list.0.iter().cloned().map(PolicySelection::One));
     policies.iter().cloned().chain(variants).collect()
 }
 
@@ -548,7 +548,7 @@ pub(crate) struct SweepArgs {
     /// the scenario's]
     #[arg(long, num_args = 1.., value_delimiter = ',', value_name = "NAMES")]
     #[arg(ignore_case = true, value_parser = choice_parser())]
-    policies: Vec<PolicyChoice>,
+    policies: Vec<PolicySelection>,
     /// Compare these variants at every point, as arguments or separated by commas: 'dt(alpha=0.5)'
     /// 'big: dt + buffer=2 MB'
     #[arg(long, num_args = 1.., value_name = "VARIANT", value_parser = variant_list)]
@@ -563,7 +563,7 @@ pub(crate) struct SweepArgs {
 
 impl SweepArgs {
     /// Policies and variants to compare, the baseline first; if empty, the scenario's own policy.
-    pub(crate) fn choices(&self) -> Vec<PolicyChoice> {
+    pub(crate) fn choices(&self) -> Vec<PolicySelection> {
         choices(&self.policies, &self.variants)
     }
 }
@@ -909,9 +909,10 @@ fn policy_parser() -> impl TypedValueParser<Value = &'static PolicyInfo> {
 }
 
 /// Parser of a registered policy's name or alias, or `all`.
-fn choice_parser() -> impl TypedValueParser<Value = PolicyChoice> {
-    Trimmed(PossibleValuesParser::new(policy_names().chain([PossibleValue::new(PolicyChoice::ALL)])))
-        .map(|name| PolicyChoice::of(&name.to_lowercase()).expect("only names of the registry are accepted"))
+fn choice_parser() -> impl TypedValueParser<Value = PolicySelection> {
+    Trimmed(PossibleValuesParser::new(policy_names().chain([PossibleValue::new(PolicySelection::ALL)]))).map(
+        |name| PolicySelection::of(&name.to_lowercase()).expect("only names of the registry are accepted"),
+    )
 }
 
 /// Parser of an order of simultaneous events.
@@ -950,7 +951,7 @@ fn seed<T: FromStr>(text: &str) -> Result<T, Mistyped> {
 
 fn parse_vary(text: &str) -> Result<Vary, Mistyped> {
     let (key, values) = parse_override(text).map_err(|_| Mistyped::Vary)?;
-    let values = listed_values(&values);
+    let values = split_values(&values);
     if values.iter().any(String::is_empty) {
         return Err(Mistyped::EmptyValue);
     }

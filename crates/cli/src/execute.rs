@@ -34,8 +34,8 @@ pub(crate) fn run(args: &RunArgs) -> miette::Result<()> {
     let load = |_: Option<&Variant>, then: &[(String, String)]| load(variant, then);
     let mut plan = plan_run(&load, args.execution.seeds(), to).map_err(error::plan)?;
     // A single run is never reused: users repeat it to see it run.
-    let finished = if single { 0 } else { go_on(&mut plan, &args.execution) };
-    carry_out(args.scenario.file(), &out, (&plan, &[]), finished, &args.execution)
+    let finished = if single { 0 } else { resume(&mut plan, &args.execution) };
+    execute(args.scenario.file(), &out, (&plan, &[]), finished, &args.execution)
 }
 
 /// `compare`.
@@ -55,21 +55,21 @@ pub(crate) fn compare(args: &CompareArgs) -> miette::Result<()> {
         say(&format!("left out: {policy}: {why}"));
     }
     say_what_is_refused(&plan);
-    let finished = go_on(&mut plan, &args.execution);
+    let finished = resume(&mut plan, &args.execution);
     let hidden = take_hidden(args, &mut plan);
-    carry_out(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
+    execute(args.scenario.file(), &out, (&plan, &hidden), finished, &args.execution)
 }
 
 /// Removes the earlier runs from the plan that the report leaves out: all of them, unless the user
 /// wants to see them.
 fn take_hidden(args: &CompareArgs, plan: &mut Plan) -> Vec<PathBuf> {
-    if args.with_earlier { Vec::new() } else { std::mem::take(&mut plan.kept) }
+    if args.with_earlier { Vec::new() } else { std::mem::take(&mut plan.reused) }
 }
 
 /// Removes finished runs from the plan, and returns their number.
-pub(crate) fn go_on(plan: &mut Plan, how: &ExecutionArgs) -> usize {
+pub(crate) fn resume(plan: &mut Plan, how: &ExecutionArgs) -> usize {
     // Invariants are checked during a run only.
-    let finished = if how.verify { 0 } else { plan.go_on() };
+    let finished = if how.verify { 0 } else { plan.resume() };
     if finished > 0 {
         inform(&format!("{} there already", counted(finished)));
     }
@@ -95,9 +95,9 @@ fn compare_until(
             warn_of_variants(first, &plan);
             say_what_is_refused(&plan);
         }
-        let finished = if args.execution.verify && number == 0 { 0 } else { plan.go_on() };
+        let finished = if args.execution.verify && number == 0 { 0 } else { plan.resume() };
         let hidden = take_hidden(args, &mut plan);
-        let failures = do_all(args.scenario.file(), out, &plan, finished, &args.execution)?;
+        let failures = execute_all(args.scenario.file(), out, &plan, finished, &args.execution)?;
         if !failures.is_empty() {
             finish(out, (&plan.policies, &hidden), args.execution.json)?;
             return failed(&plan, &failures);
@@ -147,14 +147,14 @@ pub(crate) fn counted(runs: usize) -> String {
 
 /// Executes the planned runs, and reports them with the `finished` runs and without the `hidden`
 /// ones.
-fn carry_out(
+fn execute(
     scenario: &Path,
     out: &Path,
     (plan, hidden): (&Plan, &[PathBuf]),
     finished: usize,
     how: &ExecutionArgs,
 ) -> miette::Result<()> {
-    let failures = do_all(scenario, out, plan, finished, how)?;
+    let failures = execute_all(scenario, out, plan, finished, how)?;
     finish(out, (&plan.policies, hidden), how.json)?;
     failed(plan, &failures)
 }
@@ -182,15 +182,15 @@ pub(crate) fn failed(plan: &Plan, failures: &[String]) -> miette::Result<()> {
 
 /// Executes the planned runs without a report, and returns the failed runs with their causes. A
 /// failure without any other result fails the command.
-pub(crate) fn do_all(
+pub(crate) fn execute_all(
     scenario: &Path,
     out: &Path,
     plan: &Plan,
     finished: usize,
     how: &ExecutionArgs,
 ) -> miette::Result<Vec<String>> {
-    if !plan.kept.is_empty() {
-        let names: Vec<_> = plan.kept.iter().filter_map(|dir| dir.strip_prefix(out).ok()).collect();
+    if !plan.reused.is_empty() {
+        let names: Vec<_> = plan.reused.iter().filter_map(|dir| dir.strip_prefix(out).ok()).collect();
         let names: Vec<_> = names.iter().map(|dir| dir.display().to_string()).collect();
         say(&format!(
             "earlier runs of this scenario in {} are shown too: {}",
@@ -207,7 +207,7 @@ pub(crate) fn do_all(
             jobs => interrupt::report(out, finished + complete, finished + jobs.len()),
         });
     }
-    let there_is_more = complete + finished + plan.kept.len() > 0;
+    let there_is_more = complete + finished + plan.reused.len() > 0;
     let mut failures = Vec::new();
     for (job, result) in plan.jobs.iter().zip(results) {
         match result {

@@ -1,6 +1,6 @@
 //! View of the switch of real packets in a terminal: occupancy of its queues, losses, and lateness.
 //!
-//! The switch publishes a snapshot of its counters ten times a second ([`bufferlab_switch::Watch`])
+//! The switch publishes a snapshot of its counters ten times a second ([`bufferlab_dataplane::Watch`])
 //! and never waits for a reader. It runs on a separate thread with normal priority:
 //! [`Board`] stores the data for rates and histories, [`draw()`] draws it on the screen, and
 //! [`show`] controls the terminal.

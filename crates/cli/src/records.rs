@@ -273,7 +273,7 @@ pub(crate) fn parity(comparison: &bufferlab_testbed::parity::Comparison) -> miet
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "bufferlab switch")]
 pub(crate) struct SwitchRunFile {
-    /// `bufferlab-switch-run`.
+    /// `bufferlab-dataplane-run`.
     pub(crate) format: &'static str,
     /// 1.
     pub(crate) format_version: u32,

@@ -12,7 +12,7 @@ use bufferlab_params::suggestion;
 use bufferlab_reproduce::output::{checked, panels, values_text, write_panels, write_whole};
 use bufferlab_reproduce::{
     ClaimCheck, Conclusion, Cost, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, ScaleName,
-    Verdict, conclude, disputed, estimated_costs, record_ablations, recorded_costs, run, said_of_keys,
+    Verdict, conclude, disagreements, estimated_costs, key_quotes, record_ablations, recorded_costs, run,
     verdicts_json, why,
 };
 use bufferlab_results::Claim;
@@ -111,7 +111,7 @@ fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> mie
         })
     };
     let against = args.against.iter().map(setting).collect::<miette::Result<Vec<_>>>()?;
-    let said = said_of_keys().map_err(error::reproduce)?;
+    let said = key_quotes().map_err(error::reproduce)?;
     let how = Execution { jobs: args.jobs, threads: Some(NonZero::<usize>::MIN), verify: false };
     interrupt::listen();
     let seeds = args.seeds.map(|seeds| seeds.get());
@@ -148,8 +148,8 @@ fn asked<'a>(
     for name in names {
         if name == "disputed" {
             let ledger = Ledger::recorded().map_err(error::reproduce)?;
-            let disputed = disputed(&ledger);
-            found.extend(known().filter(|(_, claim)| disputed.contains(&claim.id)));
+            let disagreements = disagreements(&ledger);
+            found.extend(known().filter(|(_, claim)| disagreements.contains(&claim.id)));
             continue;
         }
         let Some(pair) = known().find(|(_, claim)| claim.id.eq_ignore_ascii_case(name)) else {

@@ -24,14 +24,14 @@ pub(crate) fn sweep(args: &SweepArgs) -> miette::Result<()> {
     let plan = SweepPlan::new(&*loader(&args.scenario)?, request)
         .map_err(error::plan)
         .wrap_err("the sweep was not started")?;
-    if plan.kept > 0 {
-        inform(&format!("{} there already", counted(plan.kept)));
+    if plan.reused > 0 {
+        inform(&format!("{} there already", counted(plan.reused)));
     }
     let mut failed = plan.failed.clone();
     let results = execute_each(args.scenario.file(), &plan.jobs, &args.execution)?;
     let complete = results.iter().filter(|result| result.is_ok()).count();
     if interrupt::requested() && complete < plan.jobs.len() {
-        return Err(interrupt::report(plan.out(), complete + plan.kept, plan.jobs.len() + plan.kept));
+        return Err(interrupt::report(plan.out(), complete + plan.reused, plan.jobs.len() + plan.reused));
     }
     for (job, result) in plan.jobs.iter().zip(results) {
         if let Err(why) = result {

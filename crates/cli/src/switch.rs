@@ -5,10 +5,10 @@ mod summary;
 
 use crate::args::SwitchArgs;
 use crate::{print, records, say};
-use bufferlab_report::format::readable;
-use bufferlab_switch::{
+use bufferlab_dataplane::{
     MissingEnd, PROGRESS_FILE, RECORD_FILE, Record, Recorded, SWITCH_FILE, SwitchFile, load, read_record,
 };
+use bufferlab_report::format::readable;
 use bufferlab_testbed::parity::{Comparison, drive, synthetic, verify_until};
 use bufferlab_units::Time;
 use miette::{Report, miette};
@@ -109,7 +109,7 @@ fn forward(_: &SwitchArgs, _: &SwitchFile) -> miette::Result<()> {
 fn forward(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<()> {
     use crate::live::Quit;
     use crate::{inform, interrupt, watching};
-    use bufferlab_switch::{RunOptions, Stopping, open};
+    use bufferlab_dataplane::{RunOptions, Stopping, open};
     watching::check(&args.watching)?;
     let record = record(args, file)?;
     let capture = args.watching.capture.as_deref().map(|folder| {
@@ -177,11 +177,11 @@ fn all_of<const N: usize>(tried: [miette::Result<()>; N]) -> miette::Result<()> 
 const REPLACE: &str = "choose another folder, or add --replace";
 
 #[cfg(target_os = "linux")]
-fn record(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<Option<bufferlab_switch::RecordWriter>> {
+fn record(args: &SwitchArgs, file: &SwitchFile) -> miette::Result<Option<bufferlab_dataplane::RecordWriter>> {
     let Some(folder) = &args.record else { return Ok(None) };
     if folder.join(RECORD_FILE).exists() && !args.replace {
         return Err(miette!(help = REPLACE, "{} has a record already", folder.display()));
     }
-    let record = bufferlab_switch::RecordWriter::create(folder, file.names(), &file.text);
+    let record = bufferlab_dataplane::RecordWriter::create(folder, file.names(), &file.text);
     record.map(Some).map_err(|error| miette!("cannot write {}: {error}", folder.display()))
 }

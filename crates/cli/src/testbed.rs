@@ -135,10 +135,10 @@ mod real {
     use crate::live::Quit;
     use crate::watching;
     use bufferlab_core::find_policy;
+    use bufferlab_dataplane::CaptureWriter;
     use bufferlab_lab::{Destination, Job, execute_one, prepare_group};
     use bufferlab_report::Report;
     use bufferlab_results::Claim;
-    use bufferlab_switch::CaptureWriter;
     use bufferlab_testbed::sandbox::{self, Place};
     use bufferlab_testbed::{RealRun, TestbedError, Watching, hold, run_real};
     use std::io::{Read, Write};

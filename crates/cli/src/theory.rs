@@ -27,7 +27,7 @@ pub(crate) fn theory(command: &TheoryCommand) -> miette::Result<()> {
 
 /// `--verify`: compares the answer with a packet-by-packet replay.
 fn verify(info: &'static CalculatorInfo, values: &[(String, ParamValue)]) -> miette::Result<()> {
-    let found = bufferlab_replay::verify(info, values).map_err(|error| refused(info, &error))?;
+    let found = bufferlab_theory_check::verify(info, values).map_err(|error| refused(info, &error))?;
     print(&format!("\n{found}"))?;
     if found.holds() {
         return Ok(());

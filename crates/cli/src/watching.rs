@@ -4,7 +4,7 @@ use crate::args::WatchArgs;
 use crate::live::{PortTitle, Quit, Title, check_terminal, show};
 use crate::{interrupt, say};
 use anstream::{AutoStream, ColorChoice};
-use bufferlab_switch::{CaptureReport, CaptureWriter, SwitchFile, Watch};
+use bufferlab_dataplane::{CaptureReport, CaptureWriter, SwitchFile, Watch};
 use miette::miette;
 use std::io;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(crate) fn check(args: &WatchArgs) -> miette::Result<()> {
 /// Title of the live view over the ports of `file`, if `--live` is set. `text` names the run.
 pub(crate) fn title(args: &WatchArgs, file: &SwitchFile, text: String, quit: Quit) -> Option<Title> {
     let port =
-        |port: &bufferlab_switch::PortSpec| PortTitle { name: port.interface.clone(), rate: port.rate };
+        |port: &bufferlab_dataplane::PortSpec| PortTitle { name: port.interface.clone(), rate: port.rate };
     args.live.then(|| Title {
         text,
         ports: file.ports.iter().map(port).collect(),
@@ -49,7 +49,7 @@ pub(crate) fn with_view<T>(title: Option<Title>, work: impl FnOnce(Option<Arc<Wa
         interrupt::listen_to_services();
         let view = scope.spawn(|| {
             // The calling thread may have real-time priority, which its threads inherit.
-            bufferlab_switch::take_usual_priority();
+            bufferlab_dataplane::take_usual_priority();
             show(&watch, title, &ended, interrupt::flag())
         });
         let end = Ended(&ended);

@@ -326,7 +326,7 @@ impl Marker {
     /// arrival or on departure.
     #[inline]
     #[must_use]
-    pub(crate) fn asks_at(&self, moment: Moment) -> bool {
+    pub(crate) fn marks_at(&self, moment: Moment) -> bool {
         match &self.rule {
             Marking::Step(rule) => rule.watch.at == moment,
             Marking::Red(rule) => rule.watch.at == moment,

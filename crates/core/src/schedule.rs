@@ -253,7 +253,7 @@ impl Scheduler {
 
     /// Initial state for `ports` ports.
     pub(crate) fn new_turns(&self, ports: usize) -> Turns {
-        if !self.takes_turns() {
+        if !self.is_stateful() {
             return Turns::default();
         }
         let deficit_ports = if self.looks_at_packets() { ports } else { 0 };
@@ -264,7 +264,7 @@ impl Scheduler {
     }
 
     /// Whether the schedule depends on packets sent before.
-    pub(crate) fn takes_turns(&self) -> bool {
+    pub(crate) fn is_stateful(&self) -> bool {
         self.choice != Choice::Lowest
     }
 

@@ -237,7 +237,7 @@ struct Port {
     /// Bit p: priority p is paused (PFC) and must not send.
     paused: u32,
     /// Bit p: the PFC watchdog discards packets of priority p from and to this port.
-    discarding: u32,
+    discard_mask: u32,
 }
 
 /// One switch: packets and ledger in [`Buffer`], policy in `P`.
@@ -248,11 +248,11 @@ struct Port {
 #[repr(C)]
 pub struct Switch<P> {
     /// Whether packets that find their port idle may bypass the queue: see [`Self::pass`].
-    lets_pass: bool,
+    can_bypass: bool,
     /// The chip is ideal and no watchdog discards: the hot path checks this first.
     ideal: bool,
     /// Whether the scheduler depends on packets sent before.
-    takes_turns: bool,
+    is_stateful: bool,
     hooks: Hooks,
     /// Whether the marker must be called for arrivals, and for departures.
     marks_arrivals: bool,
@@ -267,17 +267,17 @@ pub struct Switch<P> {
     turns: Turns,
     counters: Vec<Counters>,
     /// Thresholds of the marker (bytes), if it is DCTCP's step.
-    steps: Option<[u64; MAX_QUEUES_PER_PORT]>,
+    dctcp_thresholds: Option<[u64; MAX_QUEUES_PER_PORT]>,
     marker: Option<Marker>,
     /// Whether the sender is paused, by ingress queue.
-    pausing: Vec<bool>,
+    paused_ingress: Vec<bool>,
     /// Empty ingress queues whose senders are paused: no departure from them can end the pause.
     pausing_empty: Vec<IngressId>,
     hardware: Hardware,
     /// Next time at which policies see the pool's current occupancy.
     next_refresh: Time,
     /// First demand of the policy that could not be met.
-    impossible: Option<Box<PolicyFailure>>,
+    first_failure: Option<Box<PolicyFailure>>,
 }
 
 impl<P: Policy> Switch<P> {
@@ -314,28 +314,28 @@ impl<P: Policy> Switch<P> {
             policy,
             classifier,
             scheduler: config.scheduler.clone(),
-            marks_arrivals: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Enqueue)),
-            steps: config.marker.as_ref().and_then(Marker::steps_on_arrival),
-            marks_departures: config.marker.as_ref().is_some_and(|marker| marker.asks_at(Moment::Dequeue)),
+            marks_arrivals: config.marker.as_ref().is_some_and(|marker| marker.marks_at(Moment::Enqueue)),
+            dctcp_thresholds: config.marker.as_ref().and_then(Marker::steps_on_arrival),
+            marks_departures: config.marker.as_ref().is_some_and(|marker| marker.marks_at(Moment::Dequeue)),
             marker: config.marker.clone(),
             ports: vec![Port::default(); ports],
-            takes_turns: config.scheduler.takes_turns(),
+            is_stateful: config.scheduler.is_stateful(),
             turns: config.scheduler.new_turns(ports),
             passages: vec![Passages::default(); queues],
             counters: vec![Counters::default(); queues],
-            pausing: vec![false; ingress_queues],
+            paused_ingress: vec![false; ingress_queues],
             pausing_empty: Vec::with_capacity(if hooks.contains(Hooks::PAUSE_REFUSED) {
                 ingress_queues
             } else {
                 0
             }),
             ideal: hardware == Hardware::IDEAL,
-            lets_pass: false,
+            can_bypass: false,
             hardware,
             next_refresh: Time::ZERO,
-            impossible: None,
+            first_failure: None,
         };
-        switch.lets_pass = switch.may_let_pass();
+        switch.can_bypass = switch.may_let_pass();
         switch
     }
 
@@ -460,8 +460,8 @@ impl<P: Policy> Switch<P> {
     /// Records the first demand that could not be met.
     #[cold]
     fn note(&mut self, failure: impl FnOnce(&Buffer) -> PolicyFailure) {
-        if self.impossible.is_none() {
-            self.impossible = Some(Box::new(failure(&self.buffer)));
+        if self.first_failure.is_none() {
+            self.first_failure = Some(Box::new(failure(&self.buffer)));
         }
     }
 
@@ -471,7 +471,7 @@ impl<P: Policy> Switch<P> {
     /// at the end. The switch continues: it refused the demand, and its accounts are right.
     #[must_use]
     pub fn take_failure(&mut self) -> Option<PolicyFailure> {
-        self.policy.take_failure().or_else(|| self.impossible.take().map(|failure| *failure))
+        self.policy.take_failure().or_else(|| self.first_failure.take().map(|failure| *failure))
     }
 
     /// The failure of a custom marking rule, returned once ([`crate::MarkingRule::take_failure`]).
@@ -542,12 +542,12 @@ impl<P: Policy> Switch<P> {
     ) -> Admission {
         let Arrival { now, header, queue, port, priority, .. } = *arrival;
         let marked = header.ecn == Ecn::Capable
-            && if let Some(steps) = &self.steps {
+            && if let Some(steps) = &self.dctcp_thresholds {
                 self.buffer.queue_bytes(queue) > steps[usize::from(priority) % MAX_QUEUES_PER_PORT]
             } else {
                 self.marks_arrivals && {
                     let (moment, waited) = (Moment::Enqueue, Time::ZERO);
-                    self.asks_marker(Markable { now, waited, header, moment, queue, port, priority })
+                    self.should_mark(Markable { now, waited, header, moment, queue, port, priority })
                 }
             };
         let stored = Stored {
@@ -575,7 +575,7 @@ impl<P: Policy> Switch<P> {
 
     /// Whether the marker marks this packet.
     #[inline(never)]
-    fn asks_marker(&mut self, packet: Markable) -> bool {
+    fn should_mark(&mut self, packet: Markable) -> bool {
         self.marker.as_mut().is_some_and(|marker| marker.marks(packet, &self.buffer))
     }
 
@@ -605,7 +605,8 @@ impl<P: Policy> Switch<P> {
 
     fn pause_after_refusal<O: Observer>(&mut self, now: Time, ingress: IngressId, observer: &mut O) {
         self.demand_pause(now, ingress, observer);
-        let pauses_empty = self.pausing[usize::from(ingress.0)] && self.buffer.ingress_bytes(ingress) == 0;
+        let pauses_empty =
+            self.paused_ingress[usize::from(ingress.0)] && self.buffer.ingress_bytes(ingress) == 0;
         if pauses_empty && !self.pausing_empty.contains(&ingress) {
             self.pausing_empty.push(ingress);
             self.hooks = self.hooks.and(Hooks::PAUSE_EMPTY);
@@ -670,7 +671,7 @@ impl<P: Policy> Switch<P> {
         let header = stored.header;
         let marked = self.marks_departures && header.ecn == Ecn::Capable && {
             let (moment, waited) = (Moment::Dequeue, now - stored.enqueued_at);
-            self.asks_marker(Markable { now, waited, header, moment, queue, port, priority })
+            self.should_mark(Markable { now, waited, header, moment, queue, port, priority })
         };
         let counters = &mut self.counters[usize::from(queue.0)];
         counters.departed += 1;
@@ -772,7 +773,7 @@ impl<P: Policy> Switch<P> {
             if is_empty {
                 self.demand_pause_apart(now, ingress, observer);
             }
-            is_empty && self.pausing[usize::from(ingress.0)]
+            is_empty && self.paused_ingress[usize::from(ingress.0)]
         });
         if queues.is_empty() {
             self.hooks = self.hooks.without(Hooks::PAUSE_EMPTY);
@@ -787,7 +788,7 @@ impl<P: Policy> Switch<P> {
             PauseDemand::Pause => true,
             PauseDemand::Resume => false,
         };
-        let paused = &mut self.pausing[usize::from(ingress.0)];
+        let paused = &mut self.paused_ingress[usize::from(ingress.0)];
         if *paused != wanted {
             *paused = wanted;
             observer.on(&SwitchEvent::PauseChanged { now, ingress, paused: wanted }, &self.buffer);
@@ -809,23 +810,23 @@ impl<P: Policy> Switch<P> {
     /// leave through it, whatever the policy answers. A PFC watchdog with action *drop* does this
     /// during a pause storm. Stored packets stay; see [`Self::flush`].
     pub fn set_discarding(&mut self, port: u16, priority: u8, discarding: bool) {
-        let mask = &mut self.ports[usize::from(port)].discarding;
+        let mask = &mut self.ports[usize::from(port)].discard_mask;
         if discarding {
             *mask |= 1 << priority;
         } else {
             *mask &= !(1 << priority);
         }
-        self.ideal = self.hardware == Hardware::IDEAL && self.ports.iter().all(|port| port.discarding == 0);
-        self.lets_pass = self.may_let_pass();
+        self.ideal = self.hardware == Hardware::IDEAL && self.ports.iter().all(|port| port.discard_mask == 0);
+        self.can_bypass = self.may_let_pass();
     }
 
     /// Whether a watchdog discards `arrival`: because of its egress queue, or because of the
     /// priority at its ingress port.
     fn is_discarded(&self, arrival: &Arrival) -> bool {
         let ingress_port = usize::from(arrival.ingress.0) / usize::from(self.buffer.queues_per_port());
-        let to = self.ports[usize::from(arrival.port)].discarding;
+        let to = self.ports[usize::from(arrival.port)].discard_mask;
         // Ports of other memories have no watchdog in this switch.
-        let from = self.ports.get(ingress_port).map_or(0, |port| port.discarding);
+        let from = self.ports.get(ingress_port).map_or(0, |port| port.discard_mask);
         (to | from) >> arrival.priority & 1 != 0
     }
 
@@ -868,7 +869,7 @@ impl<P: Policy> Switch<P> {
             self.note(|_| PolicyFailure::timer_stands(now, due, next));
         }
         if self.hooks.contains(Hooks::PAUSE) {
-            for ingress in 0..self.pausing.len() as u16 {
+            for ingress in 0..self.paused_ingress.len() as u16 {
                 self.demand_pause(now, IngressId(ingress), observer);
             }
         }

@@ -4,9 +4,9 @@
 //! `bufferlab-reproduce` reads experiment files by this declaration and runs them. The declaration
 //! is a separate crate because documentation needs it without the code that runs experiments.
 
+mod choices;
 pub mod format;
 mod reference;
-mod words;
 
+pub use choices::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use reference::{json_schema, reference};
-pub use words::{OverSeeds, Quantity, QueueCount, Sampled, Take};

@@ -1,6 +1,6 @@
 //! Execution of jobs, several at a time.
 
-use crate::head::head;
+use crate::header::header;
 use crate::memory::{MemoryBudget, fits_into, memory_budget};
 use crate::panic::{caught, run_in_words};
 use crate::{Panicked, RunError};
@@ -285,7 +285,7 @@ fn attempt(
     let (wall, cpu) = (Instant::now(), ThreadTime::now());
     let mut simulation = Simulation::new(&job.loaded.scenario)?;
     simulation.set_verify(place.verify);
-    let head = head(&job.loaded, simulation.classes())?;
+    let head = header(&job.loaded, simulation.classes())?;
     let mut writer = RunWriter::create(&job.dir, head)?;
     let threads = place.threads.count(&simulation, &job.loaded.scenario).min(place.most_threads);
     *used = threads;

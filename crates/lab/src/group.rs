@@ -6,7 +6,7 @@
 //! contents: an earlier run must equal what this command line would have stored.
 
 use crate::execute::has_stored;
-use crate::kept::{has_old_code, is_of_this_version};
+use crate::resume::{has_old_code, is_of_this_version};
 use crate::{Job, PlanError};
 use bufferlab_core::find_policy;
 use bufferlab_report::{COMPARISON_CSV, COMPARISON_JSON, COMPARISON_PARQUET, REPORT_FILE};
@@ -69,7 +69,7 @@ enum Standing {
 pub(crate) struct Checked {
     out: PathBuf,
     /// Earlier runs that are reused and shown with the new ones.
-    kept: Vec<PathBuf>,
+    reused: Vec<PathBuf>,
     /// Earlier runs to remove.
     doomed: Vec<PathBuf>,
     /// Folders of all planned runs, earlier ones included.
@@ -83,7 +83,7 @@ impl Checked {
     ///
     /// # Errors
     /// If a folder cannot be removed or written.
-    pub(crate) fn carry_out(self) -> Result<Vec<PathBuf>, PlanError> {
+    pub(crate) fn prepare(self) -> Result<Vec<PathBuf>, PlanError> {
         if !self.doomed.is_empty() {
             // Remove pages and tables that show these runs before the runs themselves.
             remove_sealed(&self.out, &[REPORT_FILE, COMPARISON_JSON, COMPARISON_CSV, COMPARISON_PARQUET])?;
@@ -92,7 +92,7 @@ impl Checked {
             remove_run(dir)?;
         }
         Group::new(self.runs).write(&self.out)?;
-        Ok(self.kept)
+        Ok(self.reused)
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn check(
             "choose another folder with --out",
         ));
     }
-    let (mut kept, mut doomed) = (Vec::new(), Vec::new());
+    let (mut reused, mut doomed) = (Vec::new(), Vec::new());
     for run in present(out, layout, new)? {
         if !RunResult::is_complete(&run.dir) {
             continue;
@@ -139,7 +139,7 @@ pub(crate) fn check(
             },
         };
         match (found, job) {
-            (Standing::Same, None) => kept.push(run.dir),
+            (Standing::Same, None) => reused.push(run.dir),
             (Standing::Same, Some(_)) => {}
             // The run is repeated. An outdated custom class does not show in the manifest, so such
             // a run is removed at once.
@@ -157,13 +157,13 @@ pub(crate) fn check(
             (Standing::Damaged(why), None) => return Err(other(out, "a damaged run", &run.dir, &why)),
         }
     }
-    let all = kept.iter().map(PathBuf::as_path).chain(new.iter().map(|job| job.dir.as_path()));
+    let all = reused.iter().map(PathBuf::as_path).chain(new.iter().map(|job| job.dir.as_path()));
     let name = |dir: &Path| {
         let parts = dir.strip_prefix(out).unwrap_or(dir).iter();
         parts.map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
     };
     let runs = all.map(name).collect();
-    Ok(Checked { out: out.to_path_buf(), kept, doomed, runs })
+    Ok(Checked { out: out.to_path_buf(), reused, doomed, runs })
 }
 
 fn other(out: &Path, what: &str, dir: &Path, why: &str) -> PlanError {

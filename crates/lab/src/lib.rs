@@ -18,39 +18,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod choice;
 mod error;
 mod execute;
 mod explanation;
 mod group;
-mod head;
-mod kept;
+mod header;
 mod limits;
-mod listed;
 mod memory;
 mod panic;
 mod plan;
+mod resume;
+mod selection;
 mod sweep;
+mod value_list;
 
 pub use bufferlab_sim::Progress;
-pub use choice::PolicyChoice;
 pub use error::{PlanError, RunError};
 pub use execute::{
     AUTOMATIC_HOSTS, Execution, Finished, Job, Unwatched, Watcher, execute, execute_one, execute_then,
     has_stored,
 };
 pub use explanation::explanation_text;
-pub use head::head as run_head;
-pub use kept::{is_kept, own_code, set_own_code};
+pub use header::header as run_header;
 pub use limits::{LIMITS, RUNS, SEEDS};
-pub use listed::listed_values;
 pub use memory::{MemoryBudget, TooMuchMemory, fits, format_memory, memory_budget, set_memory_limit};
 pub use panic::{Panicked, caught};
 pub use plan::{Destination, Load, LoadNamed, Plan, plan_compare, plan_run, prepare_group};
+pub use resume::{is_finished, own_code, set_own_code};
+pub use selection::PolicySelection;
 pub use sweep::{
     FigureRequest, SWEEP_CSV, SWEEP_HTML, SWEEP_JSON, SweepOutcome, SweepPlan, SweepRequest, Vary,
     sweep_schema,
 };
+pub use value_list::split_values;
 
 /// Git commit of the program's sources, if known.
 #[must_use]

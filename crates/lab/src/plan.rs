@@ -1,10 +1,10 @@
 //! Plans of runs and their folders: a scenario with several seeds, or a comparison of policies.
 
-use crate::choice::{PolicyChoice, chosen, other_traffic, refuse_twins};
 use crate::group::{self, Layout, Present};
-use crate::kept::is_kept;
 use crate::limits::{RUNS, SEEDS};
 use crate::memory::{fits, plan_fits};
+use crate::resume::is_finished;
+use crate::selection::{PolicySelection, other_traffic, reject_duplicates, select};
 use crate::{Job, PlanError};
 use bufferlab_core::find_policy;
 use bufferlab_results::RunCaveat;
@@ -31,7 +31,7 @@ pub struct Plan {
     /// Labels of the compared variants, the baseline first; empty without a comparison.
     pub policies: Vec<String>,
     /// Earlier runs of the same experiment in the folder, shown together with the new ones.
-    pub kept: Vec<PathBuf>,
+    pub reused: Vec<PathBuf>,
     /// Policies that cannot run in this scenario, with the reason. Only filled if all policies were
     /// requested.
     pub left_out: Vec<(String, String)>,
@@ -40,11 +40,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Removes finished runs (see [`is_kept`]) from the plan and returns their number, so that an
+    /// Removes finished runs (see [`is_finished`]) from the plan and returns their number, so that an
     /// interrupted comparison resumes.
-    pub fn go_on(&mut self) -> usize {
+    pub fn resume(&mut self) -> usize {
         let all = self.jobs.len();
-        self.jobs.retain(|job| !is_kept(job));
+        self.jobs.retain(|job| !is_finished(job));
         all - self.jobs.len()
     }
 }
@@ -75,16 +75,16 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
         let dir = if single { out.to_owned() } else { out.join(format!("seed-{seed}")) };
         jobs.push(Job { loaded: load_seed(seed)?, dir, caveats: Vec::new() });
     }
-    let kept = if single {
-        refuse_to_replace_the_ground(out)?;
+    let reused = if single {
+        protect_cwd(out)?;
         if !to.replace {
             group::check_single(out, &jobs[0].loaded)?;
         }
         Vec::new()
     } else {
-        group::check(out, Layout::Seeds, &jobs, to.replace, |run| Some(load_seed(run.seed)))?.carry_out()?
+        group::check(out, Layout::Seeds, &jobs, to.replace, |run| Some(load_seed(run.seed)))?.prepare()?
     };
-    Ok(Plan { jobs, policies: Vec::new(), kept, left_out: Vec::new(), failed: Vec::new() })
+    Ok(Plan { jobs, policies: Vec::new(), reused, left_out: Vec::new(), failed: Vec::new() })
 }
 
 /// Plans a comparison of variants on the same traffic, paired by seed, in `<variant>/seed-<n>`
@@ -97,13 +97,13 @@ pub fn plan_run(load: &Load<'_>, seeds: NonZero<u32>, to: Destination<'_>) -> Re
 /// If no variant can run, two variants have one name, or the folder contains something else.
 pub fn plan_compare(
     load: &Load<'_>,
-    choices: &[PolicyChoice],
+    choices: &[PolicySelection],
     seeds: NonZero<u32>,
     to: Destination<'_>,
 ) -> Result<Plan, PlanError> {
     let first = load(None, &[])?;
-    let (mut variants, all) = chosen(choices, &first.scenario);
-    refuse_twins(&variants)?;
+    let (mut variants, all) = select(choices, &first.scenario);
+    reject_duplicates(&variants)?;
     let load_variant = |variant: &Variant, seed: u64| load(Some(variant), &[of_seed(seed)]);
     let mut left_out = Vec::new();
     if all {
@@ -134,8 +134,8 @@ pub fn plan_compare(
         return Err(Arc::into_inner(why).expect("it was just made"));
     }
     let known = |run: &Present| Some(load(Some(&variant_of(run, &variants)?), &[of_seed(run.seed)]));
-    let kept = group::check(to.out, Layout::Policies, &jobs, to.replace, known)?.carry_out()?;
-    Ok(Plan { jobs, policies: compared.iter().map(Variant::label).collect(), kept, left_out, failed })
+    let reused = group::check(to.out, Layout::Policies, &jobs, to.replace, known)?.prepare()?;
+    Ok(Plan { jobs, policies: compared.iter().map(Variant::label).collect(), reused, left_out, failed })
 }
 
 /// Returns the runs of a variant, one per seed; `baseline` is the variant to compare with, and its
@@ -205,7 +205,7 @@ fn overridden(scenario: &Scenario, policy: &str) -> Result<Option<RunCaveat>, Pl
 }
 
 /// Protects the working directory: a finished run replaces its whole folder.
-fn refuse_to_replace_the_ground(out: &Path) -> Result<(), PlanError> {
+fn protect_cwd(out: &Path) -> Result<(), PlanError> {
     let here = std::env::current_dir().and_then(fs::canonicalize);
     match (here, fs::canonicalize(out)) {
         (Ok(here), Ok(real)) if here.starts_with(&real) => Err(PlanError::refused(
@@ -239,7 +239,7 @@ pub fn prepare_group(
     load: &LoadNamed<'_>,
 ) -> Result<Vec<PathBuf>, PlanError> {
     let known = |run: &Present| load(&run.folder, run.seed);
-    group::check(to.out, Layout::Policies, jobs, to.replace, known)?.carry_out()
+    group::check(to.out, Layout::Policies, jobs, to.replace, known)?.prepare()
 }
 
 /// Returns the scenario's seed and the following seeds; `others` is the number of variants ×

@@ -9,11 +9,11 @@ mod reopen;
 pub use figures::FigureRequest;
 pub use output::sweep_schema;
 
-use crate::choice::{PolicyChoice, chosen, other_traffic, own_policy, refuse_twins};
 use crate::group::{self, Layout, Present};
-use crate::kept::is_kept;
 use crate::limits::RUNS;
 use crate::plan::{Load, of_seed, seeds_of, variant_of};
+use crate::resume::is_finished;
+use crate::selection::{PolicySelection, other_traffic, own_policy, reject_duplicates, select};
 use crate::{Job, PlanError};
 use bufferlab_report::ReportError;
 use bufferlab_results::{SWEEP_FILE, write_sealed};
@@ -57,7 +57,7 @@ pub struct SweepRequest {
     pub vary: Vec<Vary>,
     /// Policies compared at every point, the baseline first; if empty, only the scenario's policy
     /// runs.
-    pub policies: Vec<PolicyChoice>,
+    pub policies: Vec<PolicySelection>,
     /// Number of seeds per point: the scenario's seed and the following ones.
     pub seeds: NonZero<u32>,
     /// Folder of the results.
@@ -73,7 +73,7 @@ pub struct SweepPlan {
     /// The missing runs. They may be executed in any order and anywhere, and some may fail.
     pub jobs: Vec<Job>,
     /// Number of reused runs.
-    pub kept: usize,
+    pub reused: usize,
     /// Points that cannot run, with the reason.
     pub failed: Vec<String>,
     request: SweepRequest,
@@ -100,11 +100,11 @@ impl SweepPlan {
         // switches.
         let changes = !request.policies.is_empty();
         let variants: Vec<Variant> = if changes {
-            chosen(&request.policies, &first.scenario).0
+            select(&request.policies, &first.scenario).0
         } else {
             own_policy(&first.scenario).into_iter().collect()
         };
-        refuse_twins(&variants)?;
+        reject_duplicates(&variants)?;
         refuse_two_hands(&request.vary, &variants)?;
         let load_point = |variant: Option<&Variant>, overrides: &[(String, String)]| {
             load(variant.filter(|_| changes), overrides)
@@ -144,13 +144,13 @@ impl SweepPlan {
         // Write this file first: it marks the folder as a sweep even if the command is killed.
         write_sealed(&request.out, &[(SWEEP_FILE, description(&request))], None)?;
         for point in checked {
-            point.carry_out()?;
+            point.prepare()?;
         }
         let planned = jobs.len();
-        jobs.retain(|job| !is_kept(job));
-        let kept = planned - jobs.len();
+        jobs.retain(|job| !is_finished(job));
+        let reused = planned - jobs.len();
         let policies = variants.iter().map(Variant::label).collect();
-        Ok(Self { jobs, kept, failed, request, name: first.scenario.name, points, policies })
+        Ok(Self { jobs, reused, failed, request, name: first.scenario.name, points, policies })
     }
 
     /// Folder of the results.

@@ -51,10 +51,10 @@ pub fn wrapped(page: &str) -> String {
     for line in page.split_inclusive('\n') {
         let start = line.trim_start();
         in_code ^= start.starts_with("```");
-        let is_kept = in_code
+        let is_finished = in_code
             || line.starts_with("    ")
             || ["|", "#", "<", "!["].iter().any(|mark| start.starts_with(mark));
-        if is_kept || line.trim_end().chars().count() <= COLUMNS_MAX {
+        if is_finished || line.trim_end().chars().count() <= COLUMNS_MAX {
             text.push_str(line);
         } else {
             wrap_line(&mut text, line);

@@ -38,7 +38,7 @@ const BEGIN_MESSAGE: usize = 3;
 pub(crate) struct Wishes {
     uses_ecn: bool,
     wants_telemetry: bool,
-    governs_window: bool,
+    owns_window: bool,
     starts_at_line_rate: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn register_congestion_control(
         source: "Custom congestion control in Python.",
         uses_ecn: wishes.uses_ecn,
         wants_telemetry: wishes.wants_telemetry,
-        governs_window: wishes.governs_window,
+        owns_window: wishes.owns_window,
         starts_at_line_rate: wishes.starts_at_line_rate,
         params: declared(parameters)?,
         build: Box::leak(Box::new(build)),

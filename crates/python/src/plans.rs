@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::scenario::{Loaded, variant};
-use bufferlab_lab::{Destination, Job, PolicyChoice, SweepRequest, Vary, plan_compare, plan_run};
+use bufferlab_lab::{Destination, Job, PolicySelection, SweepRequest, Vary, plan_compare, plan_run};
 use bufferlab_scenario::{Changes, LoadError, Variant, load_changed};
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
@@ -32,13 +32,13 @@ fn plain(job: Job) -> PlainJob {
 }
 
 /// Converts policies, then variants.
-fn choices(py: Python<'_>, names: &[String], variants: &[String]) -> PyResult<Vec<PolicyChoice>> {
+fn choices(py: Python<'_>, names: &[String], variants: &[String]) -> PyResult<Vec<PolicySelection>> {
     let policy = |name: &String| {
         let known = bufferlab_core::policies();
         let known = known.iter().map(|info| info.name).collect::<Vec<_>>();
-        PolicyChoice::of(name).ok_or_else(|| errors::unknown(py, "policies", "policy", name, known))
+        PolicySelection::of(name).ok_or_else(|| errors::unknown(py, "policies", "policy", name, known))
     };
-    let others = variants.iter().map(|text| variant(py, "variants", text).map(PolicyChoice::One));
+    let others = variants.iter().map(|text| variant(py, "variants", text).map(PolicySelection::One));
     names.iter().map(policy).chain(others).collect()
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn plan(
     };
     let mut plan = plan.map_err(|error| errors::plan(py, &error))?;
     let is_single = choices.is_empty() && seeds.get() == 1;
-    let finished = if go_on && !is_single { plan.go_on() } else { 0 };
+    let finished = if go_on && !is_single { plan.resume() } else { 0 };
     let failed = plan.failed.iter().map(|(_, why)| errors::plan(py, why).into_value(py)).collect();
     Ok((plan.jobs.into_iter().map(plain).collect(), plan.policies, finished, plan.left_out, failed))
 }
@@ -84,13 +84,13 @@ pub(crate) fn plan(
 /// classes.
 #[pyfunction]
 pub(crate) fn is_finished(loaded: &Loaded, out: PathBuf) -> bool {
-    bufferlab_lab::is_kept(&Job { loaded: loaded.inner.clone(), dir: out, caveats: Vec::new() })
+    bufferlab_lab::is_finished(&Job { loaded: loaded.inner.clone(), dir: out, caveats: Vec::new() })
 }
 
 /// Splits the values of a key in the syntax of the command line: `0.2,0.4`, `["1 MB", "2 MB"]`.
 #[pyfunction]
 pub(crate) fn vary_values(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
-    let values = bufferlab_lab::listed_values(text);
+    let values = bufferlab_lab::split_values(text);
     let is_empty = values.iter().any(String::is_empty);
     if is_empty {
         Err(errors::argument(py, "vary", &format!("{text}: one of the values is empty"), ""))
@@ -177,7 +177,7 @@ impl SweepPlan {
     /// Number of reused runs.
     #[getter]
     fn kept(&self) -> usize {
-        self.inner.kept
+        self.inner.reused
     }
 
     /// Points that cannot run, with the reason.

@@ -3,11 +3,11 @@
 
 use crate::errors;
 use bufferlab_params::{ParamInfo, ParamKind, ParamValue};
-use bufferlab_replay::Relation;
 use bufferlab_scenario::{QuantityError, parse_parameter, parse_rate, parse_size, parse_time};
 use bufferlab_theory::calculators::{CALCULATORS, CalculatorError, CalculatorInfo, Derivation};
 use bufferlab_theory::figures::{self, FIGURES, Figure, Scale};
 use bufferlab_theory::forms::DomainError;
+use bufferlab_theory_check::Relation;
 use bufferlab_units::{BitRate, Time};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
@@ -39,9 +39,9 @@ pub(crate) fn replay(
     values: &Bound<'_, PyDict>,
 ) -> PyResult<(Vec<PlainCheck>, Vec<String>, String)> {
     let (info, given) = question(py, name, values)?;
-    let found = py.detach(|| bufferlab_replay::verify(info, &given));
+    let found = py.detach(|| bufferlab_theory_check::verify(info, &given));
     let found = found.map_err(|error| refused(py, info, &error))?;
-    let check = |check: &bufferlab_replay::Check| {
+    let check = |check: &bufferlab_theory_check::Check| {
         let relation = match check.relation {
             Relation::Equal => "equal",
             Relation::AtLeast => "at least",

@@ -121,7 +121,7 @@ pub(crate) fn by_priority(result: &RunResult) -> Result<Vec<PriorityOccupancy>, 
 mod tests {
     use super::*;
     use bufferlab_metrics::{RunSink, RunTotals};
-    use bufferlab_results::{NameTables, RunHead, RunWriter};
+    use bufferlab_results::{NameTables, RunHeader, RunWriter};
     use std::path::Path;
 
     /// Instant, total bytes, and priority and bytes of every sampled queue.
@@ -131,7 +131,7 @@ mod tests {
     fn run(folder: &Path, samples: &[Shown<'_>]) -> RunResult {
         let names = NameTables { switches: vec!["leaf0".to_owned()], ..NameTables::default() };
         let dir = folder.join("run");
-        let head = RunHead { duration_ns: 100, names, ..RunHead::default() };
+        let head = RunHeader { duration_ns: 100, names, ..RunHeader::default() };
         let mut writer = RunWriter::create(&dir, head).expect("writable");
         for &(time_ns, total, queues) in samples {
             let row = |scope, priority, occupancy_bytes| SeriesRow {

@@ -144,7 +144,7 @@ impl CurvesPage {
             h1 { (self.title) }
             div.first.beside[!self.facts.is_empty()] {
                 div {
-                    (crate::html::first::sentences(&self.finding, self.judgement))
+                    (crate::html::summary::sentences(&self.finding, self.judgement))
                     @for paragraph in &self.about { p { (paragraph) } }
                     @if !self.caveats.is_empty() { (crate::page::caveats(&self.caveats)) }
                 }

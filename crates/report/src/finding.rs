@@ -8,10 +8,10 @@
 //! is power: differences that are significant only without the correction are reported as open.
 
 mod grid;
+mod sentences;
 mod single;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use grid::grid_finding;
 pub(crate) use single::facts_of_one;
@@ -125,7 +125,7 @@ pub fn finding(comparison: &Comparison) -> Vec<Sentence> {
     }
     let judged: Vec<&MetricComparison> = judged(comparison);
     let looks = looks(&judged, comparison.policies.len());
-    words::sentences(comparison, &judged, &looks)
+    sentences::sentences(comparison, &judged, &looks)
 }
 
 /// The metrics of findings and ranked tables, the one that ranks schemes first: outcomes with a

@@ -1,17 +1,17 @@
 //! The page: its order, the facts of the runs, caveats, and the scenario. `maud` escapes all text
 //! from outside.
 
-mod beside;
 mod bursts;
 pub(crate) mod charts;
-mod course;
 mod explanations;
-pub(crate) mod first;
 mod occupancy;
 pub(crate) mod parts;
 mod pauses;
 mod queues;
+mod real_vs_simulated;
+pub(crate) mod summary;
 mod tables;
+mod timeline;
 
 use crate::error::ReportError;
 use crate::format;
@@ -94,7 +94,7 @@ impl Section {
 }
 
 /// Places sections side by side where there is space; `wide` ones need the whole line.
-fn flow(sections: &[Section], wide: bool) -> Markup {
+fn grid(sections: &[Section], wide: bool) -> Markup {
     html! {
         @if !sections.is_empty() {
             div.flow {
@@ -114,7 +114,7 @@ const LINE: usize = 3;
 
 /// Orders sections so that no line is left half empty: a later section moves up into the space
 /// before one that needs a whole line.
-fn packed(sections: Vec<Section>) -> Vec<Section> {
+fn fill_rows(sections: Vec<Section>) -> Vec<Section> {
     let takes = |section: &Section| section.width().parts();
     let mut left = VecDeque::from(sections);
     let (mut ordered, mut room) = (Vec::with_capacity(left.len()), LINE);
@@ -132,15 +132,15 @@ fn packed(sections: Vec<Section>) -> Vec<Section> {
 fn page(report: &Report) -> Result<String, ReportError> {
     let title = title(report);
     let charts = [
-        first::glance(report).map(|body| Section::new("glance", "At a glance", body)),
-        beside::section(report)?
+        summary::overview(report).map(|body| Section::new("glance", "At a glance", body)),
+        real_vs_simulated::section(report)?
             .map(|body| Section::new("beside", "Real packets beside the simulator", body)),
         bursts::section(report)?.map(|body| Section::new("bursts", "Bursts", body)),
         charts::slowdown_by_size(report).map(|body| Section::new("sizes", "Slowdown by flow size", body)),
         charts::slowdown_distribution(report)
             .map(|body| Section::new("distribution", "Slowdown distribution", body)),
         charts::queries(report).map(|body| Section::new("queries", "Query completion time", body)),
-        course::over_time(report)?.map(|body| Section::new("buffer-time", "Buffer over time", body)),
+        timeline::over_time(report)?.map(|body| Section::new("buffer-time", "Buffer over time", body)),
         occupancy::distribution(report).map(|body| Section::new("buffer", "Buffer occupancy", body)),
     ];
     let mut charts: Vec<_> = charts.into_iter().flatten().collect();
@@ -166,15 +166,15 @@ fn page(report: &Report) -> Result<String, ReportError> {
         charts.extend(rest);
         vec![tables, window.into_iter().collect(), charts]
     };
-    let parts: Vec<_> = parts.into_iter().map(packed).collect();
+    let parts: Vec<_> = parts.into_iter().map(fill_rows).collect();
     let wide = report.comparison.policies.len() > WIDE;
     let body = html! {
         h1 { (title) }
-        (first::screen(report, caveats(report).as_ref(), &what(report)))
+        (summary::hero(report, caveats(report).as_ref(), &what(report)))
         nav aria-label="Sections" {
             @for section in parts.iter().flatten() { a href=(format!("#{}", section.id)) { (section.heading) } }
         }
-        @for part in &parts { (flow(part, wide && part.iter().any(|section| section.id == "comparison"))) }
+        @for part in &parts { (grid(part, wide && part.iter().any(|section| section.id == "comparison"))) }
         footer {
             "bufferlab " (report.runs[0].summary.bufferlab_version)
             ". Percentiles are by nearest rank: the smallest sample that at least that fraction of the samples does not exceed. "
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_section_moves_up_into_a_line_that_a_whole_one_would_leave_half_empty() {
-        let order = |list: Vec<Section>| packed(list).iter().map(|section| section.id).collect::<Vec<_>>();
+        let order = |list: Vec<Section>| fill_rows(list).iter().map(|section| section.id).collect::<Vec<_>>();
         // Without reordering, queries would be alone before the chart over time, with occupancy
         // behind it.
         let list = [("glance", 2), ("distribution", 1), ("queries", 2), ("time", 4), ("occupancy", 1)];
@@ -368,6 +368,6 @@ mod tests {
         assert_eq!(order(list), ["glance", "distribution", "queries", "occupancy", "time"]);
         let whole = ["a", "b"].map(|id| section(id, 3)).into();
         assert_eq!(order(whole), ["a", "b"], "nothing fits into a line that is full");
-        assert!(packed(Vec::new()).is_empty());
+        assert!(fill_rows(Vec::new()).is_empty());
     }
 }

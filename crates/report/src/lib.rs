@@ -21,7 +21,6 @@
 //! # Ok::<(), bufferlab_report::ReportError>(())
 //! ```
 
-mod beside;
 mod buffer_sample;
 mod bursts;
 mod caveat;
@@ -43,6 +42,7 @@ mod pauses;
 mod pdf;
 mod picture;
 mod ranking;
+mod real_vs_simulated;
 mod samples;
 mod sequential;
 mod statistics;

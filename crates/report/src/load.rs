@@ -210,7 +210,7 @@ impl Report {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for sentence in crate::beside::sentences(self) {
+        for sentence in crate::real_vs_simulated::sentences(self) {
             terminal::wrap(&mut text, "", &sentence);
         }
         let shown = self.shown();

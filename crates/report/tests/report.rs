@@ -11,12 +11,12 @@ use bufferlab_pages::{assert_all, check_block};
 use bufferlab_report::{
     Caveat, Report, ReportError, RunSummary, WIDTH_MAX, metrics_table, steady_from, steady_text,
 };
-use bufferlab_results::{RunCaveat, RunHead, RunResult, RunWriter};
+use bufferlab_results::{RunCaveat, RunHeader, RunResult, RunWriter};
 use std::fs;
 use std::path::Path;
 use synthetic::{POLICIES, head, write_comparison, write_run};
 
-fn totals_of(head: &bufferlab_results::RunHead) -> RunTotals {
+fn totals_of(head: &bufferlab_results::RunHeader) -> RunTotals {
     RunTotals {
         classes: head.names.classes.clone(),
         switches: head.names.switches.clone(),
@@ -280,7 +280,7 @@ fn a_run_that_lost_lossless_packets_says_so_first() {
 #[test]
 fn pauses_are_counted_by_link_and_priority() {
     let temp = tempfile::tempdir().unwrap();
-    let head = RunHead { lossless_priorities: vec![1, 2, 3], ..head(POLICIES[0], 1) };
+    let head = RunHeader { lossless_priorities: vec![1, 2, 3], ..head(POLICIES[0], 1) };
     let totals = totals_of(&head);
     let end_ns = totals.end_ns;
     let mut writer = RunWriter::create(&temp.path().join("run"), head).unwrap();
@@ -588,7 +588,7 @@ fn what_belongs_together_ran_the_same_scenario_whatever_it_is_called() {
     // A run of another policy has another scenario.
     let other = tempfile::tempdir().unwrap();
     write_beside(&other.path().join("dt/seed-1"), 4.0, true);
-    let head = RunHead { scenario_toml: "name = \"other\"".to_owned(), ..head(POLICIES[0], 1) };
+    let head = RunHeader { scenario_toml: "name = \"other\"".to_owned(), ..head(POLICIES[0], 1) };
     let totals = totals_of(&head);
     let writer = RunWriter::create(&other.path().join("dt-simulated/seed-1"), head).unwrap();
     writer.finish(&totals, Vec::new(), None).unwrap();

@@ -15,7 +15,7 @@ const READINGS: &str = include_str!("../../../claims/readings.csv");
 
 /// A key with different values in two readings, and the words of both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SaidOfKey {
+pub struct KeyQuote {
     /// Last parts of the dotted key: `policy.congestion`.
     pub key: String,
     /// The paper's sentence, with its place in the paper.
@@ -28,14 +28,14 @@ pub struct SaidOfKey {
 ///
 /// # Errors
 /// If the embedded table is damaged.
-pub fn said_of_keys() -> Result<Vec<SaidOfKey>, ReproduceError> {
+pub fn key_quotes() -> Result<Vec<KeyQuote>, ReproduceError> {
     Ok(rows("claims/readings.csv", READINGS)?)
 }
 
 /// Returns the entry whose key is the longest suffix of `key`.
 #[must_use]
-pub(crate) fn said_of<'a>(key: &str, known: &'a [SaidOfKey]) -> Option<&'a SaidOfKey> {
-    let is_end = |one: &&SaidOfKey| {
+pub(crate) fn quote_of<'a>(key: &str, known: &'a [KeyQuote]) -> Option<&'a KeyQuote> {
+    let is_end = |one: &&KeyQuote| {
         key.strip_suffix(one.key.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
     known.iter().filter(is_end).max_by_key(|one| one.key.len())
@@ -92,7 +92,7 @@ impl AblationRow {
     }
 }
 
-impl Row for SaidOfKey {
+impl Row for KeyQuote {
     const COLUMNS: &'static [&'static str] = &["key", "paper", "artifact"];
 
     fn read(cells: &Cells<'_>) -> Result<Self, TableError> {
@@ -176,7 +176,7 @@ pub fn record_ablations(
 /// Returns the statements whose recorded verdicts, at quick scale, differ between the paper's
 /// reading and the artifact's.
 #[must_use]
-pub fn disputed(ledger: &Ledger) -> Vec<String> {
+pub fn disagreements(ledger: &Ledger) -> Vec<String> {
     let of = |records: &[Record], is_paper: bool| {
         let found = records.iter().find(|record| record.scale == "quick" && record.is_of_paper() == is_paper);
         found.map(|record| record.verdict)
@@ -188,7 +188,7 @@ pub fn disputed(ledger: &Ledger) -> Vec<String> {
 /// Formats the page of recorded ablations: a table of answers, every statement with all trials,
 /// then the words of both sides on the keys that matter.
 #[must_use]
-pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[SaidOfKey]) -> String {
+pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuote]) -> String {
     let mut groups: BTreeMap<(&str, &str), Vec<&AblationRow>> = BTreeMap::new();
     for row in rows {
         groups.entry((&row.id, &row.against)).or_default().push(row);

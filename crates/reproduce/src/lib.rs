@@ -32,7 +32,7 @@ mod theory;
 mod verdict;
 mod why;
 
-pub use ablations::{AblationRow, SaidOfKey, ablations_markdown, disputed, record_ablations, said_of_keys};
+pub use ablations::{AblationRow, KeyQuote, ablations_markdown, disagreements, key_quotes, record_ablations};
 pub use bufferlab_experiment::{OverSeeds, Quantity, QueueCount, Sampled, Take};
 pub use cache::{Cache, Numbers, Wanted};
 pub use conclusion::{Conclusion, Keep, conclude};

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::experiment::metric_from;
     use bufferlab_metrics::{RunSink, RunTotals, Scope, SeriesRow};
-    use bufferlab_results::{NameTables, RunHead, RunWriter};
+    use bufferlab_results::{NameTables, RunHeader, RunWriter};
 
     #[test]
     fn statistics_are_by_nearest_rank() {
@@ -237,7 +237,7 @@ mod tests {
     fn a_statistic_over_priorities_is_over_the_samples() {
         let folder = tempfile::tempdir().expect("a folder");
         let names = NameTables { switches: vec!["s0".to_owned()], ..NameTables::default() };
-        let head = RunHead { duration_ns: 100, names, ..RunHead::default() };
+        let head = RunHeader { duration_ns: 100, names, ..RunHeader::default() };
         let mut writer = RunWriter::create(&folder.path().join("run"), head).expect("writable");
         for (time_ns, bytes) in [(0, 100), (50, 300)] {
             let row = |scope, priority: Option<u8>| SeriesRow {

@@ -8,7 +8,7 @@
 //! makes half of the difference of all together, the four with the largest effect are tried in
 //! pairs.
 
-use crate::ablations::{SaidOfKey, said_of};
+use crate::ablations::{KeyQuote, quote_of};
 use crate::expression::{Traced, ValueError, Values, evaluate};
 use crate::plan::check_runs;
 use crate::{ClaimCheck, Experiment, Judged, Overrides, Plan, Point, ReproduceError, ScaleName, judge, run};
@@ -386,7 +386,7 @@ impl Ablation {
     /// Formats the answer as a sentence, with the words of both sides on the most important keys,
     /// if known.
     #[must_use]
-    pub fn answer(&self, said: &[SaidOfKey]) -> String {
+    pub fn answer(&self, said: &[KeyQuote]) -> String {
         let id = &self.claim.id;
         let (from, to) = (self.base.judged.verdict, self.other.judged.verdict);
         let Some(most) = self.trials.iter().max_by(|a, b| {
@@ -411,7 +411,7 @@ impl Ablation {
             keys.join(" and ")
         );
         for change in &most.changes {
-            if let Some(said) = said_of(&self.changes[*change].key, said) {
+            if let Some(said) = quote_of(&self.changes[*change].key, said) {
                 text.push_str(&format!(". The paper: {}. The public code: {}", said.paper, said.artifact));
             }
         }

@@ -1,9 +1,9 @@
 //! Batches of Arrow columns, written and read cell by cell in the column order of a record.
 
 use crate::error::TableError;
+use crate::intern::intern;
 use crate::manifest::NameTables;
 use crate::schema::{data_type, schema};
-use crate::words::intern;
 use arrow_array::builder::{
     ArrayBuilder, Float64Builder, Int32Builder, StringBuilder, StringDictionaryBuilder, UInt8Builder,
     UInt16Builder, UInt32Builder, UInt64Builder,

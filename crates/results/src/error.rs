@@ -1,7 +1,7 @@
 //! Errors of result folders, with hints.
 
 use crate::digest::FileFault;
-use crate::words::WORDS_MAX;
+use crate::intern::INTERNED_MAX;
 use arrow_schema::{ArrowError, DataType};
 use bufferlab_metrics::CellFault;
 use parquet::errors::ParquetError;
@@ -141,7 +141,7 @@ pub enum TableError {
         name: String,
     },
     /// A text column has more distinct words than any intact file, so the file is damaged.
-    #[error("more than {WORDS_MAX} different words where a few are expected")]
+    #[error("more than {INTERNED_MAX} different words where a few are expected")]
     TooManyWords,
 }
 

@@ -27,6 +27,7 @@ mod explanations;
 mod folder;
 mod group;
 mod inspect;
+mod intern;
 mod manifest;
 mod packets;
 mod patient;
@@ -35,7 +36,6 @@ mod runs;
 mod schema;
 mod sums;
 mod whole;
-mod words;
 mod writer;
 
 pub use claim::Claim;
@@ -50,7 +50,7 @@ pub use group::{GROUP_FILE, Group};
 pub use inspect::{Inspection, inspect};
 pub use manifest::{
     ColumnInfo, FORMAT, FORMAT_VERSION, FileInfo, Manifest, NameTables, PolicyHead, REAL_PACKETS, RunCaveat,
-    RunHead, TableInfo, Timing, Totals, VariantHead, scenario_hash,
+    RunHeader, TableInfo, Timing, Totals, VariantHead, scenario_hash,
 };
 pub use packets::{PacketBrief, PacketGroup, PacketTable};
 pub use read::RunResult;

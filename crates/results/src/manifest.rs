@@ -17,7 +17,7 @@ pub const REAL_PACKETS: &str = "real-packets";
 
 /// Manifest data that is known before a run starts.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct RunHead {
+pub struct RunHeader {
     /// Version of the program.
     pub bufferlab_version: String,
     /// Git commit of the program, if the build knew it.
@@ -176,7 +176,7 @@ impl Manifest {
     }
 
     pub(crate) fn new(
-        head: RunHead,
+        head: RunHeader,
         totals: &RunTotals,
         caveats: Vec<RunCaveat>,
         rows: &[(Table, u64)],

@@ -5,7 +5,7 @@ use crate::digest::Hashed;
 use crate::error::{ResultsError, TableError};
 use crate::explanations::ExplanationRecord;
 use crate::folder::Staging;
-use crate::manifest::{FileInfo, Manifest, NameTables, RunCaveat, RunHead, Timing};
+use crate::manifest::{FileInfo, Manifest, NameTables, RunCaveat, RunHeader, Timing};
 use crate::read::RunResult;
 use crate::schema::{schema, table_file};
 use crate::sums::{SUMS_FILE, Sums, with_digest};
@@ -34,7 +34,7 @@ const PACKET_GROUP_ROWS: usize = 65_536;
 ///
 /// Dropping it without [`RunWriter::finish`] leaves no files.
 pub struct RunWriter {
-    head: RunHead,
+    head: RunHeader,
     /// Files that are already complete.
     files: Vec<FileInfo>,
     /// Writers in the order of [`Table::ALL`]. `None`: an optional table that has no row yet.
@@ -53,7 +53,7 @@ impl RunWriter {
     /// # Errors
     /// If `dir` contains something else, another process is writing it, two names are equal, or
     /// writing fails.
-    pub fn create(dir: &Path, head: RunHead) -> Result<Self, ResultsError> {
+    pub fn create(dir: &Path, head: RunHeader) -> Result<Self, ResultsError> {
         if let Some((kind, name)) = head.names.duplicate() {
             return Err(ResultsError::DuplicateName { kind, name: name.to_owned() });
         }

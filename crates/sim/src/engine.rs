@@ -5,7 +5,7 @@
 //! state that it may touch ([`crate::world::Uplink`], [`crate::world::Ports`]). The host or switch
 //! leaves effects, and the engine settles them before the next event.
 
-mod ending;
+mod finish;
 mod pauses;
 mod settle;
 mod switching;
@@ -14,11 +14,11 @@ use crate::SimError;
 use crate::demand::Demand;
 use crate::host::Hosts;
 use crate::host::connections::COMMON;
-use crate::ids::{CableId, FlowSlot, HostId, LinkId, PartId, PoolId, SwitchId, Table};
+use crate::ids::{CableId, FlowSlot, HostId, LinkId, PoolId, ShardId, SwitchId, Table};
 use crate::observe::explain::{ExplainRequest, Explainer};
 use crate::observe::{Records, View};
-use crate::parts::PartOf;
 use crate::pfc::Pfc;
+use crate::shards::Shard;
 use crate::switch::SwitchNode;
 use crate::world::calendar::Kind;
 use crate::world::link::End;
@@ -64,7 +64,7 @@ pub struct Simulation {
     /// Whether the timer for the end of the arrival phase has fired.
     pub(crate) arrivals_are_over: bool,
     /// The part of the network that this simulation runs, if the run is divided among threads.
-    pub(crate) part: Option<PartOf>,
+    pub(crate) part: Option<Shard>,
 }
 
 /// Facts of a run that are known beforehand.
@@ -141,7 +141,7 @@ impl Simulation {
         loop {
             if explains {
                 let next = self.next_rare_event().min(self.world.next_link_event().time);
-                self.look_on_until(next, go_on)?;
+                self.advance_shadows(next, go_on)?;
             }
             let most = if looks_closely { self.events + 1 } else { next_report };
             self.handle_link_events(self.plan.end, most)?;
@@ -155,7 +155,7 @@ impl Simulation {
             } else if self.events < most && link_event > self.plan.end {
                 break;
             }
-            if looks_closely && self.has_seen_enough(sink)? {
+            if looks_closely && self.flush_and_check_done(sink)? {
                 self.plan.end = self.world.now();
                 break;
             }
@@ -202,7 +202,7 @@ impl Simulation {
     /// Hands over rows of packets and returns whether every requested event has been explained.
     /// Called after each event of a run that records packets or explains events.
     #[cold]
-    fn has_seen_enough(&mut self, sink: &mut dyn RunSink) -> Result<bool, SimError> {
+    fn flush_and_check_done(&mut self, sink: &mut dyn RunSink) -> Result<bool, SimError> {
         const ROWS: usize = 1_024;
         self.records.flush_packets(ROWS, sink)?;
         Ok(self.records.explainer.as_ref().is_some_and(Explainer::is_satisfied))
@@ -210,7 +210,7 @@ impl Simulation {
 
     /// Advances the shadow policies, whose timers fire even while the network is silent. A long
     /// silence is split into steps, with a progress report after each.
-    fn look_on_until(
+    fn advance_shadows(
         &mut self,
         next_event: Time,
         go_on: &mut dyn FnMut(&Progress) -> bool,
@@ -219,7 +219,7 @@ impl Simulation {
         let until = next_event.min(self.plan.end);
         let mut looked = self.world.now() + STEP;
         while looked < until {
-            self.switches.iter_mut().for_each(|switch| switch.look_on_until(looked));
+            self.switches.iter_mut().for_each(|switch| switch.advance_shadows(looked));
             if !go_on(&self.progress()) {
                 return Err(SimError::Interrupted);
             }
@@ -333,7 +333,7 @@ impl Simulation {
     /// Hands a flow's data to its source. A transport with connections takes a connection of
     /// `pool`.
     pub(crate) fn start_flow(&mut self, spec: FlowSpec, pool: PoolId) -> Result<(), SimError> {
-        if self.part.as_ref().is_none_or(|part_of| part_of.part == PartId::FIRST) {
+        if self.part.as_ref().is_none_or(|shard| shard.part == ShardId::FIRST) {
             self.demand.queries.note_start(&spec);
         }
         let source = HostId::new(spec.src);

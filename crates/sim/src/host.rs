@@ -5,10 +5,10 @@
 //! [`Hosts::effects`]. Both ends of a flow share one slot, because policies know the flow by its
 //! slot.
 
-mod apart;
 pub(crate) mod card;
 pub(crate) mod connections;
-mod ends;
+mod cross_shard;
+mod endpoints;
 pub(crate) mod flow;
 mod flow_queues;
 mod message;
@@ -19,18 +19,18 @@ pub(crate) mod slots;
 mod streams;
 pub(crate) mod transport;
 
-pub(crate) use apart::{FlowNote, Retired};
+pub(crate) use cross_shard::{FlowNote, Retired};
 pub(crate) use flow::FlowAccount;
 
 use crate::ids::{FlowHandle, FlowSlot, HostId, PacketId, Table, TransportId};
 use crate::world::Uplink;
-use apart::Apart;
 use bufferlab_scenario::NicQueueing;
 use bufferlab_transport::ControlFailure;
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use card::Card;
 use connections::Connections;
+use cross_shard::RemoteFlows;
 use flow::{FlowInfo, FlowSender, Flows};
 use flow_queues::{FlowQueues, QueueKey};
 use message::Pacing;
@@ -67,7 +67,7 @@ pub(crate) struct Hosts {
     /// First host whose NIC would have exceeded [`PACKETS_MAX`], with the time.
     overfull: Option<(HostId, Time)>,
     /// State that hosts of one part of the network keep for the other parts.
-    apart: Option<Box<Apart>>,
+    remote: Option<Box<RemoteFlows>>,
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -135,7 +135,7 @@ impl Hosts {
             connections: Connections::default(),
             failed: None,
             overfull: None,
-            apart: None,
+            remote: None,
             effects: Vec::new(),
         }
     }

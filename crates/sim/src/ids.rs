@@ -62,10 +62,10 @@ ids! {
     /// A host that sends pause frames without cause (a pause storm).
     StormId(u32);
     /// A part of the network, which runs on its own thread.
-    PartId(u8);
+    ShardId(u8);
 }
 
-impl PartId {
+impl ShardId {
     /// The part that writes the results.
     pub(crate) const FIRST: Self = Self(0);
     /// Largest number of parts.

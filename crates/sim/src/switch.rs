@@ -109,7 +109,7 @@ impl SwitchNode {
     /// Creates the shadow policies lazily, before the first packet: a switch without packets needs
     /// none. Their earlier timers are caught up then; all memories were empty until that time.
     #[cold]
-    fn call_bystanders(&mut self) {
+    fn start_shadows(&mut self) {
         let panel = |slice: &Slice| {
             Panel::new(&slice.shape, slice.core.hardware(), (&slice.policy.0, &slice.policy.1))
         };
@@ -145,9 +145,9 @@ impl SwitchNode {
     /// Fires the shadow policies' timers up to `now`; no event of the switch comes before. Creates
     /// the shadow policies if no packet has arrived: otherwise the first packet would fire all due
     /// timers in one burst.
-    pub(crate) fn look_on_until(&mut self, now: Time) {
+    pub(crate) fn advance_shadows(&mut self, now: Time) {
         if self.is_watched && self.panels.is_empty() {
-            self.call_bystanders();
+            self.start_shadows();
         }
         let slices = std::iter::once(&self.first).chain(&self.more);
         for (panel, slice) in self.panels.iter_mut().zip(slices) {
@@ -341,7 +341,7 @@ impl SwitchNode {
     #[inline(never)]
     fn admit_to_slice(&mut self, now: Time, packet: Packet) -> Admission {
         if self.is_watched && self.panels.is_empty() {
-            self.call_bystanders();
+            self.start_shadows();
         }
         let (slice, mut listener) = self.slice_with_listener(self.slice_of(packet.egress_port));
         slice.core.handle_arrival(now, &slice.localised(&packet), &mut listener)

@@ -32,7 +32,7 @@ pub(crate) fn build_transports(
     check_size("transports times rates of hosts", count, usize::from(u8::MAX) + 1)?;
     let mut transports = Vec::with_capacity(count);
     for spec in &scenario.transports {
-        let governs = info_of(spec)?.is_some_and(|info| info.governs_window);
+        let governs = info_of(spec)?.is_some_and(|info| info.owns_window);
         let refers_to_path =
             governs || (spec.pacing.is_none() && spec.initial_window == InitialWindow::BandwidthDelay);
         let base_rtt = match spec.base_rtt {

@@ -102,7 +102,7 @@ impl Connection {
         let sending = Sending { socket: stream, points };
         std::thread::spawn(move || send_all(sending, &messages, &announce, &stop, &broken));
         std::thread::spawn(move || receive_all(accepted, &announced, &events, &counted));
-        Ok(Self { send, hash: bufferlab_switch::frame::tcp_flow(ends.0, ends.1), received })
+        Ok(Self { send, hash: bufferlab_dataplane::frame::tcp_flow(ends.0, ends.1), received })
     }
 
     /// Received bytes of all flows so far.

@@ -50,5 +50,5 @@ pub enum TestbedError {
     Head(#[from] bufferlab_lab::RunError),
     /// The record cannot be read.
     #[error("{0}")]
-    Record(#[from] bufferlab_switch::RecordError),
+    Record(#[from] bufferlab_dataplane::RecordError),
 }

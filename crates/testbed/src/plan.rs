@@ -2,9 +2,9 @@
 
 use crate::check::{has_dctcp, kernel_controls};
 use crate::dctcp;
+use bufferlab_dataplane::SwitchFile;
 use bufferlab_document::LoadError;
 use bufferlab_scenario::{Loaded, Node, Scenario, TransportSpec, format_rate, format_time};
-use bufferlab_switch::SwitchFile;
 use bufferlab_units::{BitRate, Time};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -75,7 +75,7 @@ impl Plan {
         }
         let delay = scenario.topology.links[0].delay;
         let text = switch_text(&loaded, delay);
-        let switch = bufferlab_switch::load_text(Path::new("switch.toml"), &text)?;
+        let switch = bufferlab_dataplane::load_text(Path::new("switch.toml"), &text)?;
         Ok(Self { hosts, switch, loaded })
     }
 

@@ -5,13 +5,13 @@ use crate::lab::{SWITCH, build, destroy, join_network};
 use crate::parity::{Comparison, verify};
 use crate::plan::Plan;
 use crate::{drive, programs, tables};
-use bufferlab_lab::run_head;
-use bufferlab_results::{REAL_PACKETS, RunCaveat, RunWriter, Timing};
-use bufferlab_scenario::Applications;
-use bufferlab_switch::{
+use bufferlab_dataplane::{
     CaptureReport, CaptureWriter, INCONCLUSIVE_LATENESS_NS, RecordWriter, RunOptions, Stopping, Summary,
     Watch, open, read_record,
 };
+use bufferlab_lab::run_header;
+use bufferlab_results::{REAL_PACKETS, RunCaveat, RunWriter, Timing};
+use bufferlab_scenario::Applications;
 use bufferlab_units::Time;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ fn measure(
     if plan.scenario().host.applications == Applications::Programs {
         caveats.push(with_programs());
     }
-    let mut writer = RunWriter::create(folder, run_head(&plan.loaded, &outcome.classes)?)?;
+    let mut writer = RunWriter::create(folder, run_header(&plan.loaded, &outcome.classes)?)?;
     let seen = tables::Seen { rows: &rows, epoch_ns };
     let totals = tables::write(plan, &outcome, &seen, &mut writer).map_err(TestbedError::Io)?;
     let timing = Timing {
@@ -104,7 +104,7 @@ fn measure(
 }
 
 /// Builds the network, and keeps the switch running until `work` returns. With `keep_awake`, no
-/// core sleeps meanwhile (`bufferlab_switch::RunOptions`).
+/// core sleeps meanwhile (`bufferlab_dataplane::RunOptions`).
 ///
 /// # Errors
 /// If something cannot be built, or the switch fails.
@@ -160,7 +160,7 @@ fn with_switch<T>(
                 tell: None,
                 stopping,
             };
-            let failed = |error: bufferlab_switch::ShellError| TestbedError::Switch(error.to_string());
+            let failed = |error: bufferlab_dataplane::ShellError| TestbedError::Switch(error.to_string());
             open(&plan.switch, options).map_err(failed)?.run(watching.watch, Some(ready)).map_err(failed)
         });
         // The first packet of a connection negotiates ECN. If it is lost, Linux retries a second

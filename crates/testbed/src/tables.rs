@@ -2,11 +2,11 @@
 
 use crate::outcome::{FlowOutcome, Outcome};
 use crate::plan::Plan;
+use bufferlab_dataplane::{Fate, Recorded};
 use bufferlab_metrics::{
     DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, ProgressRow, QueryRow, QueueRow,
     RunSink, RunTotals, Scope, SeriesRow,
 };
-use bufferlab_switch::{Fate, Recorded};
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use std::collections::BTreeMap;
@@ -390,7 +390,7 @@ mod tests {
     use super::*;
     use crate::outcome::{ProgressSample, QueryOutcome};
     use bufferlab_core::{DropReason, Header, Refusal};
-    use bufferlab_switch::Incoming;
+    use bufferlab_dataplane::Incoming;
 
     #[derive(Default)]
     struct Rows {

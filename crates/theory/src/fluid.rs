@@ -35,8 +35,8 @@
 #[doc = include_str!("../../../docs/concepts/fluid.md")]
 struct Page;
 
+mod congestion_count;
 mod control;
-mod counted;
 mod enhanced;
 mod filter;
 mod law;
@@ -50,7 +50,7 @@ mod sonic;
 mod traffic_aware;
 mod trajectory;
 
-pub use counted::{Counted, DrainRate, Refresh};
+pub use congestion_count::{CongestionCount, DrainRate, Refresh};
 pub use enhanced::EnhancedLimits;
 pub use filter::{Reverie, ReveriePoint, ReverieQueue, ReverieRun};
 pub use law::Law;

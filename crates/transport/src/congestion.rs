@@ -77,7 +77,7 @@ pub fn find_congestion_control(name: &str) -> Option<&'static CongestionControlI
 ///     title: "Fixed window",
 ///     summary: "The first window, for ever.",
 ///     source: "An example.",
-///     governs_window: true,
+///     owns_window: true,
 ///     build: &|_, _| Ok(Box::new(|_, _| CongestionControl::boxed(Fixed))),
 ///     ..CongestionControlInfo::PLAIN
 /// })?;
@@ -133,7 +133,7 @@ pub struct CongestionControlInfo {
     /// Whether the control alone sets the window: losses change it only as far as the control
     /// wants, and no proportional rate reduction takes place. After a timeout the window is still
     /// one segment until the next ACK.
-    pub governs_window: bool,
+    pub owns_window: bool,
     /// Whether a flow by default begins with one bandwidth-delay product in flight.
     pub starts_at_line_rate: bool,
     /// Whether the control needs the notifications of queue pairs. Queue pairs accept every control
@@ -164,7 +164,7 @@ impl CongestionControlInfo {
         source: "",
         uses_ecn: false,
         wants_telemetry: false,
-        governs_window: false,
+        owns_window: false,
         starts_at_line_rate: false,
         rdma_only: false,
         params: &[],
@@ -271,9 +271,9 @@ const NS3_ONCE_PER_ROUND_TRIP: [&str; 2] = [theta_power_tcp::INFO.name, timely::
 
 impl CongestionControlInfo {
     /// Whether the sender's recovery leaves the window to the control.
-    pub(crate) fn governs_window_in(&self, states: CongestionStates) -> bool {
+    pub(crate) fn owns_window_in(&self, states: CongestionStates) -> bool {
         let shares = states == CongestionStates::Ns3 && NS3_ONCE_PER_ROUND_TRIP.contains(&self.name);
-        self.governs_window && !shares
+        self.owns_window && !shares
     }
 }
 

@@ -83,9 +83,9 @@ pub struct Sender {
     full_at: u32,
     phase: Phase,
     /// Whether segments that were repeated without being certainly lost count twice in flight.
-    copies_count: bool,
+    counts_spurious_retransmissions: bool,
     /// Whether the congestion control alone sets the window.
-    is_governed: bool,
+    control_owns_window: bool,
     backoff: u8,
     /// Whether an ACK of an earlier message has announced the receiver's window.
     window_is_known: bool,
@@ -114,7 +114,7 @@ struct Reduction {
 
 /// Information of an ACK beyond the segments that it acknowledges.
 #[derive(Clone, Copy, Debug)]
-struct News<'a> {
+struct AckInfo<'a> {
     now: Time,
     rtt: Time,
     marked: bool,
@@ -148,8 +148,8 @@ impl Sender {
             mark_point: 0,
             full_at: 0,
             phase: if config.handshake { Phase::Closed } else { Phase::Open },
-            copies_count: config.states == CongestionStates::Ns3,
-            is_governed: congestion.info().governs_window_in(config.states),
+            counts_spurious_retransmissions: config.states == CongestionStates::Ns3,
+            control_owns_window: congestion.info().owns_window_in(config.states),
             backoff: 0,
             burst_left: 0,
             window_is_known: false,
@@ -178,7 +178,7 @@ impl Sender {
     pub fn in_flight(&self) -> u32 {
         let pipe =
             self.next + u32::from(self.burst_left) - self.una - self.sacked.count() - self.pending_loss;
-        if self.copies_count && self.resent_below > self.lost_below {
+        if self.counts_spurious_retransmissions && self.resent_below > self.lost_below {
             return pipe + self.sacked.holes(self.lost_below.max(self.una), self.resent_below);
         }
         pipe
@@ -368,7 +368,8 @@ impl Sender {
         if f64::from(in_flight + step) > self.window.size {
             self.full_at = self.next;
         }
-        let news = News { now, rtt: now.saturating_sub(ack.echo), marked: ack.marked, in_flight, telemetry };
+        let info =
+            AckInfo { now, rtt: now.saturating_sub(ack.echo), marked: ack.marked, in_flight, telemetry };
         let before = self.una;
         let mut delivered = 0;
         if ack.cumulative > self.una {
@@ -387,7 +388,7 @@ impl Sender {
             self.end_recovery();
         }
         if ack.marked && self.phase == Phase::Open && self.una >= self.mark_point {
-            self.observe(config, &news, delivered, false);
+            self.observe(config, &info, delivered, false);
             let flight = self.in_flight();
             self.congestion.on_congestion(config, &mut self.window, CongestionEvent::Mark, flight, now);
             self.set_window(self.window.slow_start_threshold);
@@ -399,15 +400,15 @@ impl Sender {
             Phase::Loss => self.una > before && self.una <= self.full_at,
             _ => false,
         };
-        self.observe(config, &news, delivered, may_grow);
+        self.observe(config, &info, delivered, may_grow);
         if self.phase == Phase::Recovery {
             self.reduce(config, delivered);
         }
     }
 
     #[inline]
-    fn observe(&mut self, config: &TcpConfig, news: &News<'_>, delivered: u32, may_grow: bool) {
-        let News { now, rtt, marked, in_flight, telemetry } = *news;
+    fn observe(&mut self, config: &TcpConfig, info: &AckInfo<'_>, delivered: u32, may_grow: bool) {
+        let AckInfo { now, rtt, marked, in_flight, telemetry } = *info;
         let (acknowledged, next) = (self.una, self.next);
         let event =
             AckEvent { now, rtt, delivered, marked, acknowledged, next, in_flight, may_grow, telemetry };
@@ -417,7 +418,7 @@ impl Sender {
     /// Sets the window as a recovery demands, unless the congestion control governs it.
     #[inline]
     fn set_window(&mut self, size: f64) {
-        if !self.is_governed {
+        if !self.control_owns_window {
             self.window.size = size;
         }
     }
@@ -488,7 +489,7 @@ impl Sender {
 
     /// Applies proportional rate reduction with the slow-start bound (RFC 6937 section 3).
     fn reduce(&mut self, config: &TcpConfig, delivered: u32) {
-        if !config.proportional_rate_reduction || self.is_governed {
+        if !config.proportional_rate_reduction || self.control_owns_window {
             return;
         }
         let target = self.window.slow_start_threshold;

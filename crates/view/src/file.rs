@@ -2,12 +2,12 @@
 //! packet around some losses.
 
 use crate::ViewError;
-use crate::about::{About, Values};
 use crate::explain::{Losses, explain, scenario};
 use crate::losses::Queries;
+use crate::overview::{RunOverview, Values};
 use crate::page::{self, NamedRow};
 use crate::view::View;
-use crate::window::{By, LossMark, Window, Wish};
+use crate::window::{By, LossMark, Window, WindowRequest};
 use bufferlab_results::ExplanationRecord;
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -97,7 +97,7 @@ struct Data {
 #[derive(Serialize)]
 struct FileAbout {
     #[serde(flatten)]
-    about: About,
+    about: RunOverview,
     /// Queues with a separate view.
     shown_queues: Vec<String>,
 }
@@ -169,7 +169,7 @@ impl View {
         let around = stretches.iter().map(|&stretch| (stretch, detail.points_around));
         let window = |((from, until), points): ((u64, u64), u64)| {
             let (port, priority) = (queue.map(|(port, _)| port), queue.map(|(_, priority)| priority));
-            let mut window = self.window(&Wish { from, until, points, by, port, priority })?;
+            let mut window = self.window(&WindowRequest { from, until, points, by, port, priority })?;
             window.thin();
             Ok(window)
         };
@@ -221,7 +221,7 @@ impl View {
         ranked.into_iter().take(most).map(|(place, _)| place).collect()
     }
 
-    fn first_values(&self, about: &About, most: usize) -> BTreeMap<String, Values> {
+    fn first_values(&self, about: &RunOverview, most: usize) -> BTreeMap<String, Values> {
         let names =
             about.values.iter().flat_map(|(name, queues)| queues.iter().map(move |queue| (*name, queue)));
         let of = |(name, queue): (&str, &String)| {

@@ -11,13 +11,13 @@
 //! * [`embed`]: the page as a part of a run's report.
 //! * [`trace`]: the events for Perfetto's viewer and for Wireshark.
 
-mod about;
 mod error;
 mod explain;
 mod file;
 mod index;
 mod limits;
 mod losses;
+mod overview;
 mod page;
 mod part;
 mod play;

@@ -6,7 +6,7 @@
 
 use crate::ViewError;
 use crate::index::{Index, Kind, Shape, Source, kind_counts};
-use crate::window::{By, Window, Wish, window};
+use crate::window::{By, Window, WindowRequest, window};
 use bufferlab_core::{ParamValue, PolicyInfo, find_policy, policies};
 use bufferlab_metrics::{PacketEvent, PacketRow, RunSink};
 use bufferlab_results::PacketBrief;
@@ -57,7 +57,7 @@ struct Number {
 
 /// A policy that can be chosen.
 #[derive(Clone, Debug, Serialize)]
-struct PolicyChoice {
+struct PolicySelection {
     name: &'static str,
     title: &'static str,
     /// Default of the policy's alpha; `None` if it has none.
@@ -68,7 +68,7 @@ struct PolicyChoice {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Offer {
     numbers: Vec<Number>,
-    policies: Vec<PolicyChoice>,
+    policies: Vec<PolicySelection>,
 }
 
 /// Choices of the user.
@@ -121,8 +121,11 @@ pub(crate) fn choices() -> Offer {
         let param = info.params.iter().find(|param| param.name == ALPHA)?;
         Some(param.default.to_string())
     };
-    let choice =
-        |info: &&'static PolicyInfo| PolicyChoice { name: info.name, title: info.title, alpha: alpha(info) };
+    let choice = |info: &&'static PolicyInfo| PolicySelection {
+        name: info.name,
+        title: info.title,
+        alpha: alpha(info),
+    };
     Offer { numbers: NUMBERS.to_vec(), policies: policies().iter().map(choice).collect() }
 }
 
@@ -306,8 +309,9 @@ impl Play {
         let shape = Shape { ports: choices.ports as u16, queues_per_port: choices.queues as u8 };
         let end = rows.last().map_or(totals.end_ns * 1_000, |row| row.time_ps + 1);
         let index = Index::build(&source, 0, shape, end)?;
-        let wish = Wish { from: 0, until: end, points: POINTS, by: choices.by, port: None, priority: None };
-        let mut window = window(&index, &source, &classes, &wish)?;
+        let request =
+            WindowRequest { from: 0, until: end, points: POINTS, by: choices.by, port: None, priority: None };
+        let mut window = window(&index, &source, &classes, &request)?;
         // The page shows sums of losses and never single ones, so half of the answer would be
         // unused.
         window.losses.clear();

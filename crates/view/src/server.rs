@@ -7,7 +7,7 @@ use crate::losses::{LossWish, next_loss};
 use crate::page;
 use crate::play::{self, Play};
 use crate::view::{ROWS_SHOWN, View};
-use crate::window::Wish;
+use crate::window::WindowRequest;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Query, Request, State};
@@ -248,7 +248,7 @@ async fn about(State(subject): Shared, Query(at): Query<At>) -> Response {
     of_view(subject, at, View::about).await
 }
 
-async fn window(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<Wish>) -> Response {
+async fn window(State(subject): Shared, Query(at): Query<At>, Query(wish): Query<WindowRequest>) -> Response {
     of_view(subject, at, move |view| view.window(&wish)).await
 }
 

@@ -1,10 +1,10 @@
 //! View of one switch of a run.
 
 use crate::ViewError;
-use crate::about::About;
 use crate::index::{Index, Shape, Source};
+use crate::overview::RunOverview;
 use crate::samples;
-use crate::window::{Window, Wish, window};
+use crate::window::{Window, WindowRequest, window};
 use bufferlab_metrics::{PacketRow, ProbeRow, QueueRow};
 use bufferlab_results::{MANIFEST_FILE, Manifest, PacketGroup, RunResult};
 use std::fs;
@@ -96,12 +96,12 @@ impl View {
         &self.manifest().names.switches[self.index.switch as usize]
     }
 
-    pub(crate) fn about(&self) -> Result<About, ViewError> {
-        About::new(self, &self.viewable)
+    pub(crate) fn about(&self) -> Result<RunOverview, ViewError> {
+        RunOverview::new(self, &self.viewable)
     }
 
-    pub(crate) fn window(&self, wish: &Wish) -> Result<Window, ViewError> {
-        window(&self.index, &self.source, &self.manifest().names.classes, wish)
+    pub(crate) fn window(&self, request: &WindowRequest) -> Result<Window, ViewError> {
+        window(&self.index, &self.source, &self.manifest().names.classes, request)
     }
 
     /// Rows between two instants (ps), of one port or queue or of all: the first `most` rows.

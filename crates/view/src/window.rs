@@ -31,7 +31,7 @@ pub(crate) enum By {
 
 /// Request for a window.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(crate) struct Wish {
+pub(crate) struct WindowRequest {
     /// First instant (ps).
     pub(crate) from: u64,
     /// Last instant (ps).
@@ -46,7 +46,7 @@ pub(crate) struct Wish {
     pub(crate) priority: Option<u8>,
 }
 
-impl Wish {
+impl WindowRequest {
     /// Whether the window shows this port and priority.
     pub(crate) fn has(&self, port: u16, priority: u8) -> bool {
         self.port.is_none_or(|wanted| wanted == port && self.priority.is_none_or(|wanted| wanted == priority))
@@ -155,16 +155,16 @@ impl State {
     }
 }
 
-/// Answers `wish`; `classes` are the names of classes.
+/// Answers `request`; `classes` are the names of classes.
 pub(crate) fn window(
     index: &Index,
     source: &Source,
     classes: &[String],
-    wish: &Wish,
+    request: &WindowRequest,
 ) -> Result<Window, ViewError> {
-    let until = wish.until.min(index.end).max(1);
-    let from = wish.from.min(until - 1);
-    let points = wish.points.clamp(10, POINTS_MAX);
+    let until = request.until.min(index.end).max(1);
+    let from = request.from.min(until - 1);
+    let points = request.points.clamp(10, POINTS_MAX);
     let wanted = (until - from).div_ceil(points).max(1);
     let is_finer = wanted < index.width;
     let aligned = from / index.width * index.width;
@@ -172,7 +172,7 @@ pub(crate) fn window(
     let mut state = State::empty(index.shape.queues());
     let before = index.buckets.partition_point(|(number, _)| *number < from / index.width);
     index.buckets[..before].iter().for_each(|(_, bucket)| state.pass(bucket));
-    let mut course = Course::new(index, wish, classes);
+    let mut course = Course::new(index, request, classes);
     if reads {
         let mut lead = Gatherer::new(index.shape, 0, u64::MAX);
         let mut fine = Gatherer::new(index.shape, from, wanted);
@@ -194,21 +194,22 @@ pub(crate) fn window(
     let mut window = course.finish();
     (window.from, window.until) = (from, until);
     window.is_coarse = is_finer && !reads;
-    add_events(&mut window, index, wish, (from, until));
+    add_events(&mut window, index, request, (from, until));
     Ok(window)
 }
 
 /// Adds losses and pauses between two instants.
-fn add_events(window: &mut Window, index: &Index, wish: &Wish, (from, until): (u64, u64)) {
+fn add_events(window: &mut Window, index: &Index, request: &WindowRequest, (from, until): (u64, u64)) {
     let first = index.losses.partition_point(|loss| loss.time < from);
     let losses = index.losses[first..].iter().take_while(|loss| loss.time <= until);
-    let mut losses = losses.filter(|loss| wish.has(loss.port, loss.priority));
+    let mut losses = losses.filter(|loss| request.has(loss.port, loss.priority));
     window.losses = losses.by_ref().take(LOSSES).map(LossMark::from).collect();
     window.has_all_losses = losses.next().is_none();
     let mut pauses = spans(&index.pauses, index.end);
-    pauses
-        .retain(|&((port, priority), begin, end)| begin <= until && end >= from && wish.has(port, priority));
-    if wish.port.is_some() {
+    pauses.retain(|&((port, priority), begin, end)| {
+        begin <= until && end >= from && request.has(port, priority)
+    });
+    if request.port.is_some() {
         let begun = pauses.iter().filter(|(_, begin, _)| *begin >= from);
         window.sums[PacketEvent::Paused as usize] = begun.count() as u64;
     }
@@ -240,7 +241,7 @@ fn spans(edges: &[PauseEdge], end: u64) -> Vec<((u16, u8), u64, u64)> {
 /// A window under construction.
 struct Course<'a> {
     index: &'a Index,
-    wish: &'a Wish,
+    request: &'a WindowRequest,
     classes: &'a [String],
     window: Window,
     /// Bytes of each group at the end of each point; empty groups are omitted.
@@ -252,23 +253,23 @@ struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn new(index: &'a Index, wish: &'a Wish, classes: &'a [String]) -> Self {
+    fn new(index: &'a Index, request: &'a WindowRequest, classes: &'a [String]) -> Self {
         let window = Window { sums: vec![0; KINDS], counts: vec![Vec::new(); KINDS], ..Window::default() };
         let groups = index.shape.queues().max(classes.len()).max(usize::from(index.shape.ports));
         let (largest, sums) = (vec![0; groups], vec![0; groups]);
-        Self { index, wish, classes, window, held: Vec::new(), largest, sums }
+        Self { index, request, classes, window, held: Vec::new(), largest, sums }
     }
 
     fn shows(&self, queue: Queue) -> bool {
         let (port, priority) = self.index.shape.place(queue);
-        self.wish.has(port, priority)
+        self.request.has(port, priority)
     }
 
     /// The queue that is shown, if only one is.
     fn only(&self) -> Option<Queue> {
         let shape = self.index.shape;
-        let port = self.wish.port.filter(|port| *port < shape.ports)?;
-        match self.wish.priority {
+        let port = self.request.port.filter(|port| *port < shape.ports)?;
+        match self.request.priority {
             Some(priority) => (priority < shape.queues_per_port).then(|| shape.queue(port, priority)),
             None => (shape.queues_per_port == 1).then(|| shape.queue(port, 0)),
         }
@@ -292,7 +293,7 @@ impl<'a> Course<'a> {
             let mut peak = None;
             while let Some((_, bucket)) = buckets.next_if(|(number, _)| *number < at + step) {
                 most = most.max(self.most_within(&state, bucket, &mut peak));
-                match self.wish.port {
+                match self.request.port {
                     None => add(&mut counts, bucket.counts),
                     Some(_) => {
                         let shown = bucket.queues.iter().filter(|trace| self.shows(trace.queue as usize));
@@ -312,7 +313,7 @@ impl<'a> Course<'a> {
 
     /// Bytes of the displayed part of the content.
     fn content(&self, state: &State) -> u64 {
-        match self.wish.port {
+        match self.request.port {
             None => state.whole,
             Some(_) => {
                 (0..state.queues.len()).filter(|queue| self.shows(*queue)).map(|at| state.queues[at]).sum()
@@ -323,7 +324,7 @@ impl<'a> Course<'a> {
     /// Greatest occupancy within a bucket. For one port, the sum of its queues' greatest lengths,
     /// which is at least their greatest total.
     fn most_within(&self, state: &State, bucket: &Bucket, peak: &mut Option<u64>) -> u64 {
-        if self.wish.port.is_none() {
+        if self.request.port.is_none() {
             return bucket.whole.map_or(0, |(_, most, time)| {
                 *peak = Some(time);
                 most
@@ -343,14 +344,14 @@ impl<'a> Course<'a> {
             if longest.is_none_or(|(most, _)| bytes > most) {
                 longest = Some((bytes, queue));
             }
-            let group = match self.wish.by {
+            let group = match self.request.by {
                 By::Port => usize::from(self.index.shape.place(queue).0),
                 By::Queue => queue,
                 By::Class => continue,
             };
             self.sums[group] += bytes;
         }
-        if self.wish.by == By::Class {
+        if self.request.by == By::Class {
             for (class, bytes) in state.classes.iter().filter(|(_, bytes)| **bytes > 0) {
                 if let Some(sum) = self.sums.get_mut(usize::from(*class)) {
                     *sum = *bytes as u64;
@@ -377,7 +378,7 @@ impl<'a> Course<'a> {
     }
 
     fn name(&self, group: usize) -> String {
-        match self.wish.by {
+        match self.request.by {
             By::Port => format!("port {group}"),
             By::Queue => {
                 let (port, priority) = self.index.shape.place(group);

@@ -28,7 +28,7 @@ const MADE_UP: &[&str] = &[
     "crates/core/src/mark/toy_occupancy.rs",
     "testdata/marking/toy_occupancy.toml",
     "crates/theory/src/calculators/toy_split.rs",
-    "crates/replay/src/toy_split.rs",
+    "crates/theory-check/src/toy_split.rs",
     "crates/workload/src/kinds/toy_pulses.rs",
     "scenarios/toy-pulses.toml",
     "crates/topology/src/kinds/toy_ring.rs",

@@ -1,6 +1,6 @@
 //! State of the screen: recent snapshots, the user's choices, and a minute of history.
 
-use bufferlab_switch::{PortSnapshot, QueueSnapshot, Snapshot};
+use bufferlab_dataplane::{PortSnapshot, QueueSnapshot, Snapshot};
 use bufferlab_units::{BitRate, Time};
 use std::collections::VecDeque;
 

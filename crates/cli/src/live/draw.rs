@@ -3,8 +3,8 @@
 use super::board::{Board, COLUMN, Quit, Row};
 use super::numbers::{bytes, clock, count, short, span};
 use bufferlab_core::Counters;
+use bufferlab_dataplane::{Discard, INCONCLUSIVE_LATENESS_NS, LinkState, Snapshot};
 use bufferlab_params::Choice;
-use bufferlab_switch::{Discard, INCONCLUSIVE_LATENESS_NS, LinkState, Snapshot};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -90,7 +90,7 @@ fn head_lines(board: &Board, latest: &Snapshot, frame: &mut Frame<'_>, area: Rec
         bytes(latest.capacity),
         bytes(latest.peak)
     )));
-    let bits = |value: fn(&bufferlab_switch::PortSnapshot) -> u64| {
+    let bits = |value: fn(&bufferlab_dataplane::PortSnapshot) -> u64| {
         short(board.rate(|one| one.ports.iter().map(value).sum::<u64>()) * 8.0)
     };
     let all = |value: fn(&Counters) -> u64| {
@@ -237,7 +237,7 @@ fn row_line(board: &Board, row: Row, columns: &Columns) -> Line<'static> {
         let mark = if is_chosen { '>' } else { ' ' };
         let name = shortened(&board.title.ports[port].name, width);
         let bits =
-            |value: fn(&bufferlab_switch::PortSnapshot) -> u64| short(board.port_rate(port, value) * 8.0);
+            |value: fn(&bufferlab_dataplane::PortSnapshot) -> u64| short(board.port_rate(port, value) * 8.0);
         let (came, left) = (bits(|one| one.tallies.received_bytes), bits(|one| one.tallies.sent_bytes));
         format!("{mark} {name:<width$} {came:>6} {left:>6}")
     } else {

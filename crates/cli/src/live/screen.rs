@@ -2,7 +2,7 @@
 
 use super::board::{Board, Key, Quit, Title};
 use super::draw::draw;
-use bufferlab_switch::Watch;
+use bufferlab_dataplane::Watch;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,7 +4,7 @@ use super::board::{Board, Key};
 use super::draw::draw;
 use super::{PortTitle, Quit, Title};
 use bufferlab_core::Counters;
-use bufferlab_switch::{Discard, LinkState, PortSnapshot, QueueSnapshot, Snapshot};
+use bufferlab_dataplane::{Discard, LinkState, PortSnapshot, QueueSnapshot, Snapshot};
 use bufferlab_units::{BitRate, Time};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

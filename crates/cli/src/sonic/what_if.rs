@@ -2,10 +2,10 @@
 
 use super::{load_from, unknown, warn};
 use crate::args::ExecutionArgs;
-use crate::execute::{clear_away, do_all, failed, go_on, say_what_is_refused};
+use crate::execute::{clear_away, execute_all, failed, resume, say_what_is_refused};
 use crate::sonic_args::WhatIfArgs;
 use crate::{error, inform, print};
-use bufferlab_lab::{Destination, Plan, PolicyChoice, plan_compare};
+use bufferlab_lab::{Destination, Plan, PolicySelection, plan_compare};
 use bufferlab_operator::what_if::{SCENARIO_NAME, check_scenario, recommend, text, write_scenario};
 use bufferlab_operator::{Model, Network, OperatorError, Traffic, WhatIf};
 use bufferlab_report::Report;
@@ -84,7 +84,7 @@ fn compared(args: &WhatIfArgs, plan: &WhatIf, path: &Path, out: &Path) -> miette
         load_changed(path, Some(&plan.scenario), &Changes { variant, then, ..Changes::default() })
     };
     let choices: Vec<_> =
-        plan.choices.iter().map(|choice| PolicyChoice::One(choice.variant.clone())).collect();
+        plan.choices.iter().map(|choice| PolicySelection::One(choice.variant.clone())).collect();
     let to = Destination { out, replace: args.replace };
     plan_compare(&load, &choices, args.seeds, to).map_err(error::plan)
 }
@@ -98,9 +98,9 @@ fn run(args: &WhatIfArgs, plan: &WhatIf, mut planned: Plan, path: &Path, out: &P
         verify: false,
         json: false,
     };
-    let finished = go_on(&mut planned, &how);
+    let finished = resume(&mut planned, &how);
     say_what_is_refused(&planned);
-    let failures = do_all(path, out, &planned, finished, &how)?;
+    let failures = execute_all(path, out, &planned, finished, &how)?;
     let report = Report::load(out, &planned.policies).map_err(error::report)?;
     let written = report.write().map_err(error::report)?;
     clear_away(out);

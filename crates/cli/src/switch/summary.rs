@@ -2,8 +2,8 @@
 
 use crate::live::{bytes, span};
 use crate::records;
+use bufferlab_dataplane::{Discard, Durations, INCONCLUSIVE_LATENESS_NS, Summary, SwitchFile};
 use bufferlab_params::Choice;
-use bufferlab_switch::{Discard, Durations, INCONCLUSIVE_LATENESS_NS, Summary, SwitchFile};
 use bufferlab_units::Time;
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ pub(super) fn for_programs(file: &SwitchFile, summary: &Summary) -> records::Swi
         }
     });
     records::SwitchRunFile {
-        format: "bufferlab-switch-run",
+        format: "bufferlab-dataplane-run",
         format_version: 1,
         name: file.scenario.name.clone(),
         policy: file.scenario.switches[0].policy.clone(),

@@ -215,7 +215,7 @@ const OTHERS: &[&str] = &[
     "VALUES_MAX",
     "STATES_MAX",
     "LINE_DRAWN_MAX",
-    "WORDS_MAX",
+    "INTERNED_MAX",
     "CORRELATION_MAX",
     "AT_MOST",
     // Searches in results and trials of theory.

@@ -4,7 +4,7 @@
 use bufferlab_params::choices;
 
 /// Accounting of lossless traffic in a chip. Policies that divide pools of ingress queues follow it
-/// ([`crate::Policy::heeds_accounting`]); other policies never pause.
+/// ([`crate::Policy::supports_accounting`]); other policies never pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accounting {
     /// Parts of the memory, at least 1. Each part stores the packets from its own consecutive

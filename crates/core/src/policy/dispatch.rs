@@ -70,16 +70,16 @@ fn ask_boxed(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) -> Verd
     policy.admit(&arrival, buffer)
 }
 
-/// Calls `lets_pass`; by value, as in [`ask`].
+/// Calls `can_bypass`; by value, as in [`ask`].
 #[inline(never)]
 fn asks_to_pass<P: Policy>(policy: &P, arrival: Arrival, buffer: &Buffer) -> bool {
-    policy.lets_pass(&arrival, buffer)
+    policy.can_bypass(&arrival, buffer)
 }
 
 /// [`asks_to_pass`] through a pointer.
 #[inline(never)]
 fn asks_boxed_to_pass(policy: &dyn Policy, arrival: Arrival, buffer: &Buffer) -> bool {
-    policy.lets_pass(&arrival, buffer)
+    policy.can_bypass(&arrival, buffer)
 }
 
 impl Policy for Dispatched {
@@ -126,15 +126,15 @@ impl Policy for Dispatched {
         each!(self, policy => policy.pause_demand(now, ingress, buffer))
     }
     #[inline(always)] // On the hot path, as `admit`.
-    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+    fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         match self {
-            Self::DynamicThreshold(policy) => policy.lets_pass(arrival, buffer),
+            Self::DynamicThreshold(policy) => policy.can_bypass(arrival, buffer),
             Self::SonicDt(policy) => asks_to_pass(&**policy, *arrival, buffer),
             Self::Boxed(policy) => asks_boxed_to_pass(&**policy, *arrival, buffer),
         }
     }
-    fn heeds_accounting(&self) -> bool {
-        each!(self, policy => policy.heeds_accounting())
+    fn supports_accounting(&self) -> bool {
+        each!(self, policy => policy.supports_accounting())
     }
     fn take_classifier(&mut self) -> Option<Classifier> {
         each!(self, policy => policy.take_classifier())

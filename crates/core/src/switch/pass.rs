@@ -38,14 +38,14 @@ impl<P: Policy> Switch<P> {
     /// port is idle. Returns the queue; the packet is unmarked and no other packet waits. `None`:
     /// the state is unchanged, and the packet must take the normal path. Reasons are a packet
     /// waiting at the port, a paused priority, a policy that refuses the bypass
-    /// ([`Policy::lets_pass`]), custom marking rules, classifiers that count, deficit round robin,
+    /// ([`Policy::can_bypass`]), custom marking rules, classifiers that count, deficit round robin,
     /// and deviations from an ideal chip.
     ///
     /// The [`super::Observer`] is not called: the packet is in [`Self::counters`] and
     /// [`Self::largest_passed`]. A driver that must see every packet takes the normal path.
     #[inline(always)] // Called from the one place where packets arrive.
     pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<QueueId> {
-        if !self.lets_pass {
+        if !self.can_bypass {
             return None;
         }
         let port = self.ports[usize::from(packet.egress_port)];
@@ -53,10 +53,10 @@ impl<P: Policy> Switch<P> {
             return None;
         }
         let arrival = Self::arrival(&mut self.classifier, &self.buffer, now, packet);
-        if !self.policy.lets_pass(&arrival, &self.buffer) || !self.buffer.fits(arrival.header.size) {
+        if !self.policy.can_bypass(&arrival, &self.buffer) || !self.buffer.fits(arrival.header.size) {
             return None;
         }
-        if self.takes_turns {
+        if self.is_stateful {
             self.scheduler.note_passage(&mut self.turns, arrival.port, arrival.priority);
         }
         let passages = &mut self.passages[usize::from(arrival.queue.0)];

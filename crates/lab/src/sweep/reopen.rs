@@ -57,6 +57,6 @@ impl SweepPlan {
             out: out.to_path_buf(),
             replace: false,
         };
-        Ok(Some(Self { jobs: Vec::new(), kept: 0, failed: Vec::new(), request, name, points, policies }))
+        Ok(Some(Self { jobs: Vec::new(), reused: 0, failed: Vec::new(), request, name, points, policies }))
     }
 }

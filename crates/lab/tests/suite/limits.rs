@@ -2,7 +2,7 @@
 
 use crate::{STAR, loaded};
 use bufferlab_lab::{
-    Destination, Execution, Job, PlanError, PolicyChoice, RUNS, RunError, SEEDS, SweepPlan, SweepRequest,
+    Destination, Execution, Job, PlanError, PolicySelection, RUNS, RunError, SEEDS, SweepPlan, SweepRequest,
     Unwatched, Vary, execute, fits, plan_compare, plan_run, set_memory_limit,
 };
 use bufferlab_scenario::Variant;
@@ -49,7 +49,8 @@ fn seeds_points_and_runs_beyond_the_limits_are_refused_at_once() {
         let to = Destination { out: &out, replace: false };
         let wanted = format!("{count} are too many seeds, expected at most {}", SEEDS.most);
         assert_eq!(refusal(plan_run(&load, seeds(count), to)), wanted);
-        let choices = [PolicyChoice::of("dt").expect("a policy"), PolicyChoice::of("abm").expect("a policy")];
+        let choices =
+            [PolicySelection::of("dt").expect("a policy"), PolicySelection::of("abm").expect("a policy")];
         assert_eq!(refusal(plan_compare(&load, &choices, seeds(count), to)), wanted);
         assert_eq!(refusal(SweepPlan::new(&load, sweep(&out, &[2], count))), wanted);
         assert!(!out.exists(), "nothing is begun");
@@ -61,7 +62,9 @@ fn seeds_points_and_runs_beyond_the_limits_are_refused_at_once() {
     let all = refusal(SweepPlan::new(&load, sweep(&out, &[9_999, 9_999, 5_000], 1)));
     assert_eq!(all, too_many(9_999 * 9_999 * 5_000));
     let many: Vec<_> = (1..=11)
-        .map(|n| Variant::parse(&format!("v{n}: dt(alpha={n})")).map(PolicyChoice::One).expect("a variant"))
+        .map(|n| {
+            Variant::parse(&format!("v{n}: dt(alpha={n})")).map(PolicySelection::One).expect("a variant")
+        })
         .collect();
     let to = Destination { out: &out, replace: false };
     assert_eq!(refusal(plan_compare(&load, &many, seeds(9_091), to)), too_many(100_001));

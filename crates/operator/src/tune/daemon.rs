@@ -75,7 +75,7 @@ pub struct Daemon {
     /// been.
     journal: Option<Journal>,
     /// Whether the keeper certainly has the journal.
-    is_kept: bool,
+    is_finished: bool,
     faults: Faults,
     /// Values of writes with unknown outcome, by profile.
     uncertain: BTreeMap<String, BTreeSet<i8>>,
@@ -98,7 +98,7 @@ impl Daemon {
     ) -> Result<Self, OperatorError> {
         let tuner = Tuner::new(config, settings)?;
         let (faults, uncertain, said) = (Faults::default(), BTreeMap::new(), BTreeMap::new());
-        Ok(Self { store, tuner, keeper, journal: None, is_kept: false, faults, uncertain, said })
+        Ok(Self { store, tuner, keeper, journal: None, is_finished: false, faults, uncertain, said })
     }
 
     /// The tuner.
@@ -153,7 +153,7 @@ impl Daemon {
         self.faults.reads = 0;
         let (before, mut written) = (self.faults.writes, false);
         for decision in due {
-            match self.carry_out(&decision) {
+            match self.apply(&decision) {
                 Ok(event) => {
                     written |= matches!(event, Some(Event::Change { applied: true, .. }));
                     events.extend(event);
@@ -204,7 +204,7 @@ impl Daemon {
         tracked.map(|tracked| tracked.applied).into_iter().chain(uncertain).collect()
     }
 
-    fn carry_out(&mut self, decision: &Decision) -> Result<Option<Event>, String> {
+    fn apply(&mut self, decision: &Decision) -> Result<Option<Event>, String> {
         let profile = &decision.profile;
         if self.keeper.is_none() {
             let known = self.said.insert(profile.clone(), decision.to);
@@ -254,11 +254,11 @@ impl Daemon {
             None => Journal::new(Owner::new(&mut self.store).map_err(|error| error.to_string())?),
         };
         let entry = Entry { configured: tracked.original, ours };
-        if journal.profiles.insert(profile.to_owned(), entry.clone()) == Some(entry) && self.is_kept {
+        if journal.profiles.insert(profile.to_owned(), entry.clone()) == Some(entry) && self.is_finished {
             return Ok(());
         }
         let kept = journal.bytes().and_then(|bytes| keeper.write(&bytes));
-        self.is_kept = kept.is_ok();
+        self.is_finished = kept.is_ok();
         // Even after an error, the keeper may have the journal.
         self.journal = Some(journal);
         kept.map_err(|error| format!("{}: {error}", keeper.name()))

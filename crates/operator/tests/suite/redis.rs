@@ -86,7 +86,7 @@ impl Redis {
                 if watched.iter().any(|(key, writes)| self.writes(key) != *writes) {
                     return "*-1\r\n".to_owned();
                 }
-                let answers: String = queued.iter().map(|words| self.carry_out(session, words)).collect();
+                let answers: String = queued.iter().map(|words| self.apply(session, words)).collect();
                 format!("*{}\r\n{answers}", queued.len())
             }
             (_, Some(mut queued)) => {
@@ -102,11 +102,11 @@ impl Redis {
                 }
                 "+OK\r\n".to_owned()
             }
-            (_, None) => self.carry_out(session, words),
+            (_, None) => self.apply(session, words),
         }
     }
 
-    fn carry_out(&mut self, session: &mut Session, words: &[String]) -> String {
+    fn apply(&mut self, session: &mut Session, words: &[String]) -> String {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let database = session.selected;
         match words.as_slice() {

@@ -3,7 +3,7 @@
 //! All tests of all points are corrected together (Holm). A grid has more tests than one
 //! comparison, so fewer differences are significant.
 
-use super::words::{Amount, named, phrase, with_unit};
+use super::sentences::{Amount, named, phrase, with_unit};
 use super::{Look, Sentence, SentenceKind, judged, looks};
 use crate::compare::Comparison;
 use crate::metric::{Better, Metric};

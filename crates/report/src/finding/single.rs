@@ -1,6 +1,6 @@
 //! Findings of runs of one scheme, as sentences.
 
-use super::words::with_unit;
+use super::sentences::with_unit;
 use super::{Sentence, SentenceKind, judged};
 use crate::compare::{Comparison, MetricComparison};
 use crate::format;

@@ -5,7 +5,7 @@ use bufferlab_metrics::{
     DropRow, FlowRow, FlowState, HistogramRow, LinkRow, OccupancyHistogram, QueryRow, QueueRow, RunSink,
     RunTotals, Scope, SeriesRow,
 };
-use bufferlab_results::{NameTables, PolicyHead, RunHead, RunWriter};
+use bufferlab_results::{NameTables, PolicyHead, RunHeader, RunWriter};
 use bufferlab_units::RandomStream;
 use std::path::Path;
 
@@ -48,8 +48,8 @@ fn names(prefix: &str, count: usize) -> Vec<String> {
 }
 
 /// The header of a run.
-pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHead {
-    RunHead {
+pub(crate) fn head(policy: Behaviour, seed: u64) -> RunHeader {
+    RunHeader {
         bufferlab_version: "0.1.0".into(),
         git_commit: Some("0123abc".into()),
         scenario_name: "websearch-incast".into(),

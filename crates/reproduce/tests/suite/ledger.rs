@@ -11,7 +11,7 @@ use bufferlab_reproduce::figures::{PaperFigure, figures_markdown, name_of, paper
 use bufferlab_reproduce::output::panels;
 use bufferlab_reproduce::{
     AblationRow, Estimates, Ledger, Plan, Registry, ScaleName, TestEvidence, Verdict, ablations_markdown,
-    real_markdown, said_of_keys,
+    key_quotes, real_markdown,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -423,7 +423,7 @@ fn the_page_of_readings_shows_the_recorded_ablations() {
     let table = root().join("claims/why.csv");
     let rows = fs::read_to_string(&table).expect("the table is there");
     let rows = AblationRow::read_all(&table, &rows).unwrap_or_else(|error| panic!("{error}"));
-    let said = said_of_keys().unwrap_or_else(|error| panic!("{error}"));
+    let said = key_quotes().unwrap_or_else(|error| panic!("{error}"));
     assert_all([checked("docs/evidence/readings.md", "why", &ablations_markdown(&rows, &ledger(), &said))]);
 }
 

@@ -4,7 +4,7 @@ use bufferlab_core::Profile;
 use bufferlab_lab::{Execution, Unwatched};
 use bufferlab_reproduce::output::{panels, write_experiment, write_ledger, write_panels};
 use bufferlab_reproduce::{
-    AblationRow, Estimates, Experiment, Keep, Ledger, Plan, Registry, Results, SaidOfKey, ScaleName, Verdict,
+    AblationRow, Estimates, Experiment, Keep, KeyQuote, Ledger, Plan, Registry, Results, ScaleName, Verdict,
     ablations_markdown, conclude, judge, record_ablations, run, why,
 };
 use bufferlab_scenario::Setting;
@@ -308,8 +308,7 @@ fn what_carries_a_statement_is_found_among_changes_that_do_not() {
     assert_eq!(recorded[1], line("all", "switch.buffer", "100", "2026-01-03"));
     assert_eq!(recorded[4], line("all", "everything", "100", "2026-01-03"));
     assert_eq!(recorded[5], line("another", "", "0", "2026-01-02"));
-    let said =
-        SaidOfKey { key: "buffer".to_owned(), paper: "little".to_owned(), artifact: "much".to_owned() };
+    let said = KeyQuote { key: "buffer".to_owned(), paper: "little".to_owned(), artifact: "much".to_owned() };
     assert!(found.answer(std::slice::from_ref(&said)).ends_with("The paper: little. The public code: much"));
     let ledger =
         Ledger::recorded().unwrap_or_else(|error| panic!("{error}")).with_study(&registry.experiments);

@@ -4,7 +4,7 @@
 use crate::rows::{EachTable, count, for_each_table, names, row, rows};
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, RunSink, RunTotals, Table, TableRow};
 use bufferlab_results::{
-    Claim, NameTables, PolicyHead, ResultsError, RunCaveat, RunHead, RunResult, RunWriter, Timing,
+    Claim, NameTables, PolicyHead, ResultsError, RunCaveat, RunHeader, RunResult, RunWriter, Timing,
     remove_leftovers, scenario_hash, store_run,
 };
 use std::fmt::Debug;
@@ -12,8 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-fn head(seed: u64) -> RunHead {
-    RunHead {
+fn head(seed: u64) -> RunHeader {
+    RunHeader {
         bufferlab_version: "0.1.0".into(),
         git_commit: Some("abc123".into()),
         scenario_name: "test".into(),

@@ -76,7 +76,7 @@ pub(crate) fn read_base_rtt(
 ) -> Option<Time> {
     let base_rtt = reader.time("base_rtt");
     let control = control?;
-    let governs = control.info().is_some_and(|info| info.governs_window);
+    let governs = control.info().is_some_and(|info| info.owns_window);
     let is_used = governs || initial_window == Some(InitialWindow::BandwidthDelay);
     if !is_used || control.is_open_loop() {
         if reader.has("base_rtt") {

@@ -62,7 +62,7 @@ pub(crate) fn read(
         }
         return Some(None);
     }
-    if !info.is_some_and(|info| info.governs_window) {
+    if !info.is_some_and(|info| info.owns_window) {
         if let Some(control) = control {
             refuse(reader, control.name());
         }
@@ -118,7 +118,7 @@ fn refuse(reader: &Reader<'_>, name: &str) {
         "not a congestion control of RDMA",
     );
     let controls = CONTROLS.all();
-    let known = controls.iter().filter(|info| info.governs_window).map(|info| info.name);
+    let known = controls.iter().filter(|info| info.owns_window).map(|info| info.name);
     let help = format!("with kind = \"rdma\": {}", crate::context::quoted_list(known));
     reader.error("congestion_control", complaint.help(help));
 }

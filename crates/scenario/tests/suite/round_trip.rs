@@ -124,7 +124,7 @@ fn every_congestion_control_survives_the_round_trip_in_either_profile() {
         );
         for info in bufferlab_transport::CONGESTION_CONTROLS {
             let control = info.name;
-            let carriers = [("tcp", !info.rdma_only), ("rdma", info.governs_window)];
+            let carriers = [("tcp", !info.rdma_only), ("rdma", info.owns_window)];
             for (kind, _) in carriers.into_iter().filter(|(_, fits)| *fits) {
                 let name = if kind == "tcp" { control.to_owned() } else { format!("{control}-{kind}") };
                 text += &format!(

@@ -5,7 +5,7 @@ use super::Simulation;
 use crate::SimError;
 use crate::host::Effect;
 use crate::ids::{PacketId, SwitchId};
-use crate::observe::explain::{ExplainedEvent, Sighting};
+use crate::observe::explain::{EventContext, ExplainedEvent};
 use crate::observe::{Records, View};
 use crate::switch::{Evicted, Logged, Refused, Seen};
 use crate::world::timers::Timer;
@@ -48,14 +48,14 @@ impl Simulation {
             self.settle_refusal(switch, refused, &effects.pauses)?;
         }
         if let Some(seen) = effects.stored.filter(|_| effects.marked) {
-            self.witness(ExplainedEvent::Mark, switch, seen, "ecn", None);
+            self.record_event(ExplainedEvent::Mark, switch, seen, "ecn", None);
         }
         for evicted in effects.evicted.iter().rev() {
             self.settle_eviction(switch, evicted);
         }
         for &(ingress, paused) in &effects.pauses {
             if let Some(seen) = effects.stored.filter(|_| paused) {
-                self.witness(ExplainedEvent::Pause, switch, seen, "pause", Some(ingress));
+                self.record_event(ExplainedEvent::Pause, switch, seen, "pause", Some(ingress));
             }
             if let Some(pfc) = &mut self.pfc {
                 pfc.demand(&mut self.world, &self.switches[switch], ingress, paused);
@@ -102,9 +102,9 @@ impl Simulation {
                 _ => pfc.note_loss(node, refused.ingress_port, node.port_and_priority(seen.queue).1),
             }
         }
-        self.witness(ExplainedEvent::Drop, switch, seen, reason.name(), None);
+        self.record_event(ExplainedEvent::Drop, switch, seen, reason.name(), None);
         for &(ingress, _) in pauses.iter().filter(|(_, paused)| *paused) {
-            self.witness(ExplainedEvent::Pause, switch, seen, "pause", Some(ingress));
+            self.record_event(ExplainedEvent::Pause, switch, seen, "pause", Some(ingress));
         }
         self.lose(seen.packet);
         Ok(())
@@ -118,7 +118,7 @@ impl Simulation {
             let node = &self.switches[switch];
             pfc.note_loss(node, ingress_port, node.port_and_priority(queue).1);
         }
-        self.witness(ExplainedEvent::Eviction, switch, seen, reason.name(), None);
+        self.record_event(ExplainedEvent::Eviction, switch, seen, reason.name(), None);
         self.lose(packet);
     }
 
@@ -133,7 +133,7 @@ impl Simulation {
     }
 
     /// Explains an event, if the run requests explanations.
-    fn witness(
+    fn record_event(
         &mut self,
         event: ExplainedEvent,
         switch: SwitchId,
@@ -144,8 +144,8 @@ impl Simulation {
         let Some(explainer) = &mut self.records.explainer else { return };
         let (world, hosts, switches) = (&self.world, &self.hosts, &self.switches);
         let view = View { world, hosts, switches, topology: &self.plan.topology };
-        let sighting = Sighting { event, switch, seen, reason, ingress };
-        explainer.witness(view, &self.records.classes, &sighting);
+        let context = EventContext { event, switch, seen, reason, ingress };
+        explainer.record_event(view, &self.records.classes, &context);
     }
 
     /// Frees a packet that is lost.

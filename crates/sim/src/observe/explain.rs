@@ -96,7 +96,7 @@ pub(crate) struct Explainer {
 }
 
 /// An event to explain, as the engine reports it.
-pub(crate) struct Sighting {
+pub(crate) struct EventContext {
     pub(crate) event: ExplainedEvent,
     pub(crate) switch: SwitchId,
     pub(crate) seen: Seen,
@@ -119,59 +119,59 @@ impl Explainer {
     /// decision; for an eviction, in the state after it. `classes` has the names of the flow
     /// classes.
     #[cold]
-    pub(crate) fn witness(&mut self, view: View<'_>, classes: &[String], sighting: &Sighting) {
-        let node = &view.switches[sighting.switch];
-        let (slice, queue) = node.at(sighting.seen.queue);
+    pub(crate) fn record_event(&mut self, view: View<'_>, classes: &[String], context: &EventContext) {
+        let node = &view.switches[context.switch];
+        let (slice, queue) = node.at(context.seen.queue);
         let buffer = slice.core.buffer();
-        let (port, priority) = match sighting.ingress {
-            None => node.port_and_priority(sighting.seen.queue),
+        let (port, priority) = match context.ingress {
+            None => node.port_and_priority(context.seen.queue),
             Some(ingress) => buffer.port_and_priority(QueueId(ingress.0)),
         };
-        if !self.wants(view, sighting, port) {
+        if !self.wants(view, context, port) {
             return;
         }
-        let packet = &view.world.packets()[sighting.seen.packet];
+        let packet = &view.world.packets()[context.seen.packet];
         let tags = packet.header.tags;
         // A marked packet is already stored; the rule compared the length before it.
-        let size_bytes = u64::from(sighting.seen.size);
-        let own = if sighting.event == ExplainedEvent::Mark { size_bytes } else { 0 };
-        let inputs = inputs(slice, queue, sighting.ingress);
+        let size_bytes = u64::from(context.seen.size);
+        let own = if context.event == ExplainedEvent::Mark { size_bytes } else { 0 };
+        let inputs = inputs(slice, queue, context.ingress);
         let info = view.hosts.flow(packet.flow());
-        let opinions = node.opinions(sighting.seen.queue);
+        let opinions = node.opinions(context.seen.queue);
         self.found.push(Explanation {
             time_ns: view.world.now().as_ns(),
-            switch: sighting.switch.0,
+            switch: context.switch.0,
             port,
             priority,
-            event: sighting.event.name(),
-            reason: sighting.reason,
+            event: context.event.name(),
+            reason: context.reason,
             policy: slice.policy.0.clone(),
             params: slice.policy.1.iter().map(|(name, value)| (name.clone(), value.to_string())).collect(),
             class: info.spec.class,
             flow_id: info.number,
             size_bytes,
             tags: Tags::names(tags).collect(),
-            queue_bytes: match sighting.ingress {
+            queue_bytes: match context.ingress {
                 None => buffer.queue_bytes(queue) - own,
                 Some(ingress) => buffer.ingress_bytes(ingress),
             },
-            limit_bytes: limit(slice, sighting.event, queue, tags, &inputs),
+            limit_bytes: limit(slice, context.event, queue, tags, &inputs),
             occupancy_bytes: buffer.occupancy() - own,
             buffer_bytes: buffer.capacity(),
             inputs,
             holders: holders(view, classes, slice),
-            bound: bound(slice, sighting, opinions, port),
+            bound: bound(slice, context, opinions, port),
             opinions: opinions.iter().map(|opinion| describe(opinion, slice)).collect(),
-            left_out: node.absent(sighting.seen.queue).to_vec(),
+            left_out: node.absent(context.seen.queue).to_vec(),
         });
     }
 
     /// Whether an event at `port` matches the request and is not to be skipped. Counts matching
     /// events.
-    fn wants(&mut self, view: View<'_>, sighting: &Sighting, port: u16) -> bool {
+    fn wants(&mut self, view: View<'_>, context: &EventContext, port: u16) -> bool {
         let request = &self.request;
-        let is_wanted = request.event.covers(sighting.event)
-            && request.switch.is_none_or(|switch| switch == sighting.switch.0)
+        let is_wanted = request.event.covers(context.event)
+            && request.switch.is_none_or(|switch| switch == context.switch.0)
             && request.port.is_none_or(|wanted| wanted == port)
             && request.from <= view.world.now()
             && (self.found.len() as u64) < request.count;
@@ -210,17 +210,17 @@ fn limit(
 
 /// Comparison that refused an arrival. The shadow of the switch's own policy evaluated it before
 /// any state changed.
-fn bound(slice: &Slice, sighting: &Sighting, opinions: &[Opinion], port: u16) -> Option<BoundText> {
-    if sighting.event != ExplainedEvent::Drop {
+fn bound(slice: &Slice, context: &EventContext, opinions: &[Opinion], port: u16) -> Option<BoundText> {
+    if context.event != ExplainedEvent::Drop {
         return None;
     }
     let own = opinions.iter().find(|opinion| opinion.policy == slice.policy.0);
     let refuses =
-        |verdict: Verdict| verdict.refusal().is_some_and(|refusal| refusal.reason.name() == sighting.reason);
+        |verdict: Verdict| verdict.refusal().is_some_and(|refusal| refusal.reason.name() == context.reason);
     let of_policy = own.filter(|own| refuses(own.verdict));
     let bound = match of_policy {
         Some(own) => own.bound?,
-        None => hardware_bound(slice, sighting, port)?,
+        None => hardware_bound(slice, context, port)?,
     };
     let of_queue = |number: u16| {
         let (port, priority) = slice.port_and_priority(QueueId(number));
@@ -249,10 +249,10 @@ fn bound(slice: &Slice, sighting: &Sighting, opinions: &[Opinion], port: u16) ->
 }
 
 /// Port limit of the chip, which applies under every policy.
-fn hardware_bound(slice: &Slice, sighting: &Sighting, port: u16) -> Option<Bound> {
+fn hardware_bound(slice: &Slice, context: &EventContext, port: u16) -> Option<Bound> {
     let (hardware, local) = (slice.core.hardware(), port - slice.first_port);
-    let limit = hardware.port_limit.filter(|_| sighting.reason == DropReason::OverPortLimit.name())?;
-    let size = u64::from(hardware.charged(sighting.seen.size));
+    let limit = hardware.port_limit.filter(|_| context.reason == DropReason::OverPortLimit.name())?;
+    let size = u64::from(hardware.charged(context.seen.size));
     let held = slice.core.buffer().port_bytes(local);
     Bound { place: BoundPlace::Port(port), held, size, limit }.if_binding()
 }

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::ids::{LinkId, PacketId, Table};
-use crate::parts::{Crossing, PartOf};
+use crate::shards::{Crossing, Shard};
 use crate::world::calendar::Kind;
 use crate::world::telemetry::Reports;
 use bufferlab_core::Ecn;
@@ -29,11 +29,11 @@ pub(crate) struct Out {
 
 impl World {
     /// Restricts this world to one part of the network.
-    pub(crate) fn set_border(&mut self, part_of: &PartOf) {
-        let partition = &part_of.partition;
+    pub(crate) fn set_border(&mut self, shard: &Shard) {
+        let partition = &shard.partition;
         let mut to = Table::default();
         for link in self.links.iter_mut() {
-            let part = partition.crosses(link).filter(|_| partition.part(link.from) == part_of.part);
+            let part = partition.crosses(link).filter(|_| partition.part(link.from) == shard.part);
             link.set_crossing(part.is_some());
             to.push(part.map_or(0, |part| part.0));
         }

@@ -135,7 +135,7 @@ fn every_congestion_control_carries_many_messages_over_one_connection() {
             let rows = run(&scenario);
             assert!(rows.all_finished(), "{} {profile}", info.name);
             let suffered = rows.flows.iter().any(|flow| flow.dropped_packets + flow.marked_packets > 0);
-            assert!(suffered || info.governs_window, "{} {profile}: nothing happened", info.name);
+            assert!(suffered || info.owns_window, "{} {profile}: nothing happened", info.name);
         }
     }
 }

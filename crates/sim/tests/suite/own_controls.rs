@@ -45,7 +45,7 @@ fn fct(control: &str, segments: u64) -> u64 {
             title: "Fixed window",
             summary: "A window that never changes.",
             source: "A test.",
-            governs_window: true,
+            owns_window: true,
             params: PARAMS,
             build: &|params, _| {
                 let window = f64::from(params.small_count("window"));

@@ -1,7 +1,7 @@
 //! Synthetic arrivals: overload, bursts and pauses, with packets of all sizes.
 
 use bufferlab_core::{Ecn, Header};
-use bufferlab_switch::{Incoming, SwitchFile};
+use bufferlab_dataplane::{Incoming, SwitchFile};
 use bufferlab_units::{RandomStream, Time};
 
 /// `count` arrivals at the ports of `file`, drawn with `seed`. Periods of overload, in which

@@ -1,8 +1,8 @@
 //! Comparison of the answers of the switch with those of the simulator.
 
 use bufferlab_core::{DropReason, Refusal};
+use bufferlab_dataplane::{Fate, Recorded};
 use bufferlab_metrics::{DropRow, FlowRow};
-use bufferlab_switch::{Fate, Recorded};
 use bufferlab_units::Time;
 use std::collections::BTreeMap;
 use std::fmt;

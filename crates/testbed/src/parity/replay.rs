@@ -2,11 +2,11 @@
 
 use super::compare::{Answers, Comparison};
 use bufferlab_core::{Buffer, BuildError, DropReason, Ecn, Header, QueueId, Refusal, find_policy};
+use bufferlab_dataplane::{Core, Departing, Driver, Fate, Incoming, Recorded, SwitchFile, Wire, core_of};
 use bufferlab_metrics::{DropRow, FlowRow, RunSink};
 use bufferlab_params::Params;
 use bufferlab_scenario::{Scenario, TieOrder, Workload, WorkloadSpec};
 use bufferlab_sim::{SimError, Simulation};
-use bufferlab_switch::{Core, Departing, Driver, Fate, Incoming, Recorded, SwitchFile, Wire, core_of};
 use bufferlab_units::{BitRate, Time};
 use bufferlab_workload::{FlowSpec, SourceError, TrafficBuilder};
 use std::io;

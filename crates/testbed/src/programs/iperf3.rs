@@ -9,8 +9,8 @@ use crate::error::TestbedError;
 use crate::lab::address;
 use crate::outcome::{Outcome, ProgressSample};
 use crate::plan::{Plan, code_point, kernel_name};
+use bufferlab_dataplane::Recorded;
 use bufferlab_scenario::TransportSpec;
-use bufferlab_switch::Recorded;
 use bufferlab_units::Time;
 use bufferlab_workload::FlowSpec;
 use nix::sys::signal::{Signal, kill};
@@ -160,7 +160,7 @@ impl Flow {
             let _ = events.send(event);
         });
         let ends = ((address(self.src.0), self.own_port), (address(self.dst.0), self.port));
-        Ok(bufferlab_switch::frame::tcp_flow(ends.0, ends.1))
+        Ok(bufferlab_dataplane::frame::tcp_flow(ends.0, ends.1))
     }
 
     /// Interrupts the flow if it does not end without a signal; it then reports.

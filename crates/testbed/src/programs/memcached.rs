@@ -135,7 +135,7 @@ impl Memcached {
                 let _ = events.send(Event::Failed { program: PROGRAM, why: error.to_string() });
             }
         });
-        let hash = bufferlab_switch::frame::tcp_flow((address(self.host), PORT), (address(dst), port));
+        let hash = bufferlab_dataplane::frame::tcp_flow((address(self.host), PORT), (address(dst), port));
         Ok(Connection { send, hash, received })
     }
 }

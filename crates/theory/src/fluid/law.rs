@@ -1,7 +1,7 @@
 //! Laws that set the limits of a fluid switch.
 
+use super::congestion_count::{CongestionCount, Counter};
 use super::control::{Constant, Control};
-use super::counted::{Counted, Counter};
 use super::enhanced::{Enhanced, EnhancedLimits};
 
 use super::model::{FluidError, Shape, not_negative};
@@ -21,7 +21,7 @@ enum Kind {
     Partitioned,
     Split,
     Weights(Vec<f64>),
-    Counted(Counted),
+    CongestionCount(CongestionCount),
     Enhanced(EnhancedLimits),
     TrafficAware(TrafficAwareLimits),
 }
@@ -82,9 +82,9 @@ impl Law {
     ///
     /// # Errors
     /// If a parameter is out of its range or does not fit the switch.
-    pub fn counted(shape: &Shape, law: Counted) -> Result<Self, FluidError> {
+    pub fn counted(shape: &Shape, law: CongestionCount) -> Result<Self, FluidError> {
         law.validate(shape)?;
-        Ok(Self { shape: shape.clone(), kind: Kind::Counted(law) })
+        Ok(Self { shape: shape.clone(), kind: Kind::CongestionCount(law) })
     }
 
     /// Enhanced Dynamic Thresholds (reconstructed).
@@ -119,7 +119,7 @@ impl Law {
             Kind::Partitioned => Limit::Fixed(shape.buffer() / shape.queues() as f64),
             Kind::Split => Limit::Fixed(shape.buffer() / shape.ports() as f64),
             Kind::Weights(weights) => free(weights[group]),
-            Kind::Counted(law) => free(law.alphas[group]),
+            Kind::CongestionCount(law) => free(law.alphas[group]),
             Kind::Enhanced(law) => free(law.alpha),
             Kind::TrafficAware(law) => free(law.alpha),
         }
@@ -155,7 +155,7 @@ impl Law {
 
     pub(super) fn control(&self) -> Box<dyn Control> {
         match &self.kind {
-            Kind::Counted(law) => Box::new(Counter::new(law.clone())),
+            Kind::CongestionCount(law) => Box::new(Counter::new(law.clone())),
             Kind::Enhanced(law) => Box::new(Enhanced::new(*law, &self.shape)),
             Kind::TrafficAware(law) => Box::new(TrafficAware::new(*law, &self.shape)),
             _ => Box::new(Constant),

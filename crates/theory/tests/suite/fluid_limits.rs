@@ -2,7 +2,7 @@
 
 use crate::fluid_support::{between, near};
 use bufferlab_theory::fluid::{
-    Counted, DrainRate, EnhancedLimits, Fluid, FluidError, Law, PortState, Refresh, Reverie, ReverieQueue,
+    CongestionCount, DrainRate, EnhancedLimits, Fluid, FluidError, Law, PortState, Refresh, Reverie, ReverieQueue,
     Shape, Sonic, Source, TrafficAwareLimits, Trajectory,
 };
 use bufferlab_units::RandomStream;
@@ -63,12 +63,12 @@ fn what_is_out_of_domain_is_refused_with_the_valid_range() {
 #[test]
 fn parameters_of_laws_are_checked_too() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
-    let abm = |refresh, rate| Counted::abm(&shape, &[0.5], rate, refresh).expect("one alpha");
+    let abm = |refresh, rate| CongestionCount::abm(&shape, &[0.5], rate, refresh).expect("one alpha");
     let counted = |law| message(Law::counted(&shape, law));
     assert!(counted(abm(Refresh::Every(0.0), DrainRate::One)).starts_with("the refresh interval is 0"));
     let found = counted(abm(Refresh::Continuous, DrainRate::Measured));
     assert!(found.contains("an interval in which a drain rate can be measured"), "{found}");
-    let share = Counted { congested_share: 1.5, ..abm(Refresh::Continuous, DrainRate::One) };
+    let share = CongestionCount { congested_share: 1.5, ..abm(Refresh::Continuous, DrainRate::One) };
     assert_eq!(counted(share), "the congested share is 1.5, expected above 0 and at most 1");
     let edt = EnhancedLimits { alpha: 1.0, packet: 0.01, c1: 0.0, c2: 8.0, tm1: 1.0, tm2: 1.0 };
     assert!(message(Law::enhanced(&shape, edt)).starts_with("C1 is 0"));
@@ -96,7 +96,7 @@ fn parameters_of_laws_are_checked_too() {
 fn busy(record: bool) -> Trajectory {
     let line = 1.25e9;
     let shape = Shape::new(4e6, vec![line; 16], 4).expect("in domain");
-    let counted = Counted::abm(&shape, &[8.0, 2.0, 1.0, 0.5], DrainRate::Computed, Refresh::Every(80e-6));
+    let counted = CongestionCount::abm(&shape, &[8.0, 2.0, 1.0, 0.5], DrainRate::Computed, Refresh::Every(80e-6));
     let law = Law::counted(&shape, counted.expect("in domain")).expect("in domain");
     let mut fluid = Fluid::new(shape, law).expect("it fits");
     let mut stream = RandomStream::new(1, "test/fluid/busy", 0);
@@ -204,7 +204,7 @@ fn a_trickle_does_not_keep_a_port_in_absorption() {
 #[test]
 fn limits_jump_when_a_queue_becomes_congested() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
-    let counted = Counted::abm(&shape, &[1.0], DrainRate::Computed, Refresh::Continuous).expect("in domain");
+    let counted = CongestionCount::abm(&shape, &[1.0], DrainRate::Computed, Refresh::Continuous).expect("in domain");
     let law = Law::counted(&shape, counted).expect("in domain");
     let run = Fluid::new(shape, law)
         .and_then(|fluid| fluid.with(Source { queue: 0, rate: 2.0, start: 0.0, end: 50.0 }))
@@ -229,7 +229,7 @@ fn limits_jump_when_a_queue_becomes_congested() {
 fn measured_drain_rates_agree_with_computed_ones_when_everything_is_congested() {
     let lengths = |rate| {
         let shape = Shape::new(1.0, vec![1.0; 2], 4).expect("in domain");
-        let counted = Counted::abm(&shape, &[0.5; 4], rate, Refresh::Every(0.05)).expect("in domain");
+        let counted = CongestionCount::abm(&shape, &[0.5; 4], rate, Refresh::Every(0.05)).expect("in domain");
         let law = Law::counted(&shape, counted).expect("in domain");
         let mut fluid = Fluid::new(shape, law).expect("it fits");
         for queue in [0, 1, 4, 5, 6] {
@@ -282,7 +282,7 @@ fn random_traffic_under_every_law_runs_through() {
         let shape = Shape::new(1.0, rates, queues).expect("in domain");
         let alphas: Vec<f64> = (0..queues).map(|_| between(&mut stream, 0.1, 30.0)).collect();
         let continuous = |high| {
-            let law = Counted::plasticine(&shape, &alphas, high, DrainRate::Computed, Refresh::Continuous);
+            let law = CongestionCount::plasticine(&shape, &alphas, high, DrainRate::Computed, Refresh::Continuous);
             Law::counted(&shape, law.expect("in domain")).expect("in domain")
         };
         let packet = 0.005;
@@ -292,7 +292,7 @@ fn random_traffic_under_every_law_runs_through() {
             1 => continuous(queues),
             2 => continuous(1),
             3 => {
-                let law = Counted::abm(&shape, &alphas, DrainRate::Measured, Refresh::Every(0.02));
+                let law = CongestionCount::abm(&shape, &alphas, DrainRate::Measured, Refresh::Every(0.02));
                 Law::counted(&shape, law.expect("in domain")).expect("in domain")
             }
             4 => {

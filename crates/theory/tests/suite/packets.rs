@@ -5,7 +5,7 @@ use bufferlab_core::{
     Admission, DropReason, Header, Packet, ParamValue, Policy, Refusal, Switch, SwitchConfig,
 };
 use bufferlab_theory::fluid::{
-    Counted, DrainRate, EnhancedLimits, Fluid, Law, Refresh, Shape, Source, TrafficAwareLimits,
+    CongestionCount, DrainRate, EnhancedLimits, Fluid, Law, Refresh, Shape, Source, TrafficAwareLimits,
 };
 use bufferlab_units::{BitRate, Time};
 
@@ -196,9 +196,9 @@ impl Cell {
         let law = match self.policy {
             "cs" => Ok(Law::complete_sharing(shape)),
             "dt" => Law::dynamic_threshold(shape, &alphas),
-            "abm" => Counted::abm(shape, &alphas, DrainRate::Computed, refresh)
+            "abm" => CongestionCount::abm(shape, &alphas, DrainRate::Computed, refresh)
                 .and_then(|law| Law::counted(shape, law)),
-            "plasticine" => Counted::plasticine(shape, &alphas, 1, DrainRate::Computed, refresh)
+            "plasticine" => CongestionCount::plasticine(shape, &alphas, 1, DrainRate::Computed, refresh)
                 .and_then(|law| Law::counted(shape, law)),
             "edt" => {
                 let (tm1, tm2) = (2.1e-3, 10e-3);

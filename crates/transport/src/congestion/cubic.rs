@@ -17,7 +17,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     source: "RFC 9438; slow start: RFC 9406, or Ha and Rhee 2011 as in ns-3",
     uses_ecn: false,
     wants_telemetry: false,
-    governs_window: false,
+    owns_window: false,
     starts_at_line_rate: false,
     rdma_only: false,
     params: PARAMS,

@@ -18,7 +18,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     source: "Zhu et al., SIGCOMM 2015, section 3; published sets of parameters by `parameters`",
     uses_ecn: true,
     wants_telemetry: false,
-    governs_window: true,
+    owns_window: true,
     starts_at_line_rate: true,
     rdma_only: true,
     params: PARAMS,

@@ -13,7 +13,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     source: "RFC 8257; Alizadeh et al., SIGCOMM 2010",
     uses_ecn: true,
     wants_telemetry: false,
-    governs_window: false,
+    owns_window: false,
     starts_at_line_rate: false,
     rdma_only: false,
     params: PARAMS,

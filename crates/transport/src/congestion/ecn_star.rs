@@ -13,7 +13,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     source: "Wu et al., CoNEXT 2012; LossPass section 5; RFC 3168",
     uses_ecn: true,
     wants_telemetry: false,
-    governs_window: false,
+    owns_window: false,
     starts_at_line_rate: false,
     rdma_only: false,
     params: &[],

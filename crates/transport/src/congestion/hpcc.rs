@@ -15,7 +15,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     source: "Li et al., SIGCOMM 2019, algorithm 1",
     uses_ecn: false,
     wants_telemetry: true,
-    governs_window: true,
+    owns_window: true,
     starts_at_line_rate: true,
     rdma_only: false,
     params: PARAMS,

@@ -11,7 +11,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     source: "RFC 5681, RFC 6582; marks as losses, once per round trip: RFC 3168",
     uses_ecn: false,
     wants_telemetry: false,
-    governs_window: false,
+    owns_window: false,
     starts_at_line_rate: false,
     rdma_only: false,
     params: &[],

@@ -16,7 +16,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     source: "Addanki et al., NSDI 2022, algorithm 1",
     uses_ecn: false,
     wants_telemetry: true,
-    governs_window: true,
+    owns_window: true,
     starts_at_line_rate: true,
     rdma_only: false,
     params: PARAMS,

@@ -16,7 +16,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     source: "Kumar et al., SIGCOMM 2020, algorithm 1; constants of the public htsim code, which calls them guesses",
     uses_ecn: false,
     wants_telemetry: false,
-    governs_window: true,
+    owns_window: true,
     starts_at_line_rate: false,
     rdma_only: false,
     params: PARAMS,

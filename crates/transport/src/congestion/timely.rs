@@ -14,7 +14,7 @@ pub(super) static INFO: CongestionControlInfo = CongestionControlInfo {
     source: "Mittal et al., SIGCOMM 2015, algorithm 1",
     uses_ecn: false,
     wants_telemetry: false,
-    governs_window: true,
+    owns_window: true,
     starts_at_line_rate: true,
     rdma_only: false,
     params: PARAMS,

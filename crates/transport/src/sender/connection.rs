@@ -30,7 +30,7 @@ impl Sender {
         let mut window = self.window;
         // A reduction is the only phase that outlasts the last ACK; the next ACK would have set the
         // window to the threshold.
-        if self.phase == Phase::Reduction && !self.is_governed {
+        if self.phase == Phase::Reduction && !self.control_owns_window {
             window.size = window.slow_start_threshold.max(1.0);
         }
         Connection {
@@ -54,7 +54,9 @@ impl Sender {
         debug_assert!(self.next == 0, "a message changes its connection before it is sent");
         let Connection { mut window, rtt, mut congestion, next_send_at, since } = connection;
         let idle = now.saturating_sub(since);
-        if config.idle_restart && !self.is_governed && idle > rtt.timeout(config.min_rto, config.initial_rto)
+        if config.idle_restart
+            && !self.control_owns_window
+            && idle > rtt.timeout(config.min_rto, config.initial_rto)
         {
             window.size = window.size.min(f64::from(config.initial_window));
         }

@@ -11,7 +11,7 @@
 //! The order of steps within one ACK matters and is ns-3's: leave a reduction, enter one, SACKs,
 //! cumulative part.
 
-use super::{News, Phase, Reduction, Sender};
+use super::{AckInfo, Phase, Reduction, Sender};
 use crate::congestion::CongestionEvent;
 use crate::telemetry::HopReport;
 use crate::{Ack, TcpConfig};
@@ -27,7 +27,7 @@ impl Sender {
         telemetry: &[HopReport],
     ) {
         let rtt = now.saturating_sub(ack.echo);
-        let news = News { now, rtt, marked: ack.marked, in_flight: self.in_flight(), telemetry };
+        let info = AckInfo { now, rtt, marked: ack.marked, in_flight: self.in_flight(), telemetry };
         let before = self.una;
         let sacked = if ack.sack.1 > ack.sack.0 { self.note_sack(ack.sack) } else { 0 };
         // An ACK of a retransmission below the recovery point lets a recovery grow.
@@ -61,7 +61,7 @@ impl Sender {
             }
         }
         let may_grow = advanced && self.note_advance(delivered, good_progress);
-        self.observe(config, &news, delivered, may_grow);
+        self.observe(config, &info, delivered, may_grow);
     }
 
     /// Handles the cumulative part; returns whether the window may grow.

@@ -106,7 +106,7 @@ fn names_are_unique_and_every_control_starts_with_a_window() {
     for (index, info) in CONGESTION_CONTROLS.iter().enumerate() {
         assert!(CONGESTION_CONTROLS[..index].iter().all(|other| other.name != info.name), "{}", info.name);
         assert!(Flow::new(info.name, config()).window.size >= 1.0, "{}", info.name);
-        assert!(!info.wants_telemetry || info.governs_window, "{} lives on telemetry", info.name);
+        assert!(!info.wants_telemetry || info.owns_window, "{} lives on telemetry", info.name);
     }
 }
 

@@ -258,7 +258,7 @@ fn notifications_are_fifty_microseconds_apart_however_many_segments_are_marked()
 #[test]
 fn ten_thousand_random_loss_patterns_end_with_every_segment_delivered_once() {
     let controls: Vec<_> =
-        CONGESTION_CONTROLS.iter().filter(|info| info.governs_window).map(|info| info.name).collect();
+        CONGESTION_CONTROLS.iter().filter(|info| info.owns_window).map(|info| info.name).collect();
     for seed in 0..10_000 {
         let mut stream = RandomStream::new(seed, "loss", 0);
         let mut acks = RandomStream::new(seed, "ack-loss", 0);

@@ -10,8 +10,8 @@
 use super::each;
 use crate::ViewError;
 use crate::view::View;
-use bufferlab_capture::{Capture, Frame, Interface, Remark};
 use bufferlab_metrics::{PacketEvent, PacketRow};
+use bufferlab_pcapng::{Capture, Frame, Interface, Remark};
 use std::collections::BTreeMap;
 use std::io::Write;
 

@@ -77,7 +77,7 @@ fn windows_of_every_width_say_what_the_packets_say() {
     let stretches = [(0, END), (10_000_000, 30_000_000), (20_000_000, 20_050_000), (20_001_234, 20_003_000)];
     for (from, until) in stretches {
         for by in [By::Port, By::Queue, By::Class] {
-            let wish = Wish { from, until, points: 40, by, port: None, priority: None };
+            let wish = WindowRequest { from, until, points: 40, by, port: None, priority: None };
             let window = window(&index, &source, &classes, &wish).expect("it is in memory");
             assert!(window.times.len() <= 42 && !window.is_coarse, "{} points", window.times.len());
             let name = |row: &PacketBrief| match by {
@@ -115,7 +115,8 @@ fn one_port_shows_its_queues_only() {
     let rows = rows();
     let source = Source::Memory(rows.clone());
     let index = Index::build(&source, 0, SHAPE, END).expect("it is in memory");
-    let wish = Wish { from: 0, until: END, points: 30, by: By::Queue, port: Some(3), priority: None };
+    let wish =
+        WindowRequest { from: 0, until: END, points: 30, by: By::Queue, port: Some(3), priority: None };
     let window = window(&index, &source, &[], &wish).expect("it is in memory");
     let names: Vec<_> = window.groups.iter().map(|group| group.name.as_str()).collect();
     assert!(!names.is_empty() && names.iter().all(|name| name.starts_with("queue 3.")), "{names:?}");
@@ -136,8 +137,14 @@ fn one_queue_shows_its_own_length_and_its_own_limit_also_while_it_is_empty() {
     let index = Index::build(&source, 0, SHAPE, END).expect("it is in memory");
     for (port, priority) in [(3, 0), (3, 1), (11, 1)] {
         let (port_wish, priority_wish) = (Some(port), Some(priority));
-        let wish =
-            Wish { from: 0, until: END, points: 40, by: By::Queue, port: port_wish, priority: priority_wish };
+        let wish = WindowRequest {
+            from: 0,
+            until: END,
+            points: 40,
+            by: By::Queue,
+            port: port_wish,
+            priority: priority_wish,
+        };
         let window = window(&index, &source, &[], &wish).expect("it is in memory");
         let of_queue = |row: &&PacketBrief| row.port == Some(port) && row.priority == priority;
         for (point, &time) in window.times.iter().enumerate() {
@@ -161,7 +168,7 @@ fn a_window_has_no_more_points_than_the_limit() {
     let index = Index::build(&source, 0, SHAPE, END).expect("it is in memory");
     let classes = ["a", "b", "c"].map(str::to_owned);
     let points = |points: u64| {
-        let wish = Wish { from: 0, until: END, points, by: By::Port, port: None, priority: None };
+        let wish = WindowRequest { from: 0, until: END, points, by: By::Port, port: None, priority: None };
         window(&index, &source, &classes, &wish).expect("in memory").times.len()
     };
     assert_eq!(points(POINTS_MAX + 1), points(POINTS_MAX));

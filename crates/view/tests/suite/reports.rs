@@ -5,7 +5,7 @@ use crate::browser::Browser;
 use crate::pages::assert_clean;
 use crate::support::folder;
 use bufferlab_lab::{
-    Destination, Execution, PolicyChoice, SWEEP_HTML, SweepPlan, SweepRequest, Unwatched, Vary, execute,
+    Destination, Execution, PolicySelection, SWEEP_HTML, SweepPlan, SweepRequest, Unwatched, Vary, execute,
     plan_compare,
 };
 use bufferlab_report::Report;
@@ -31,8 +31,8 @@ fn load(variant: Option<&Variant>, then: &[(String, String)]) -> Result<Loaded, 
     load_changed(&scenario(), None, &Changes { overrides: &overrides, variant, then })
 }
 
-fn policies(names: &[&str]) -> Vec<PolicyChoice> {
-    names.iter().map(|name| PolicyChoice::of(name).expect("a policy")).collect()
+fn policies(names: &[&str]) -> Vec<PolicySelection> {
+    names.iter().map(|name| PolicySelection::of(name).expect("a policy")).collect()
 }
 
 fn seeds(count: u32) -> NonZero<u32> {

@@ -351,7 +351,7 @@ impl ControlCase {
         let size = f64::from(self.config.initial_window);
         let mut window = Window { size, slow_start_threshold: f64::INFINITY, pacing_gap: Time::ZERO };
         let control = build(&self.config, &mut window);
-        let governs = self.control.governs_window;
+        let governs = self.control.owns_window;
         let config = &self.config;
         let mut flow =
             Flow { config, control, governs, window, now: Time::ZERO, acknowledged: 0, next: ROUND };

@@ -329,7 +329,7 @@ fn switch_files() -> Vec<Vec<u8>> {
 }
 
 fn switch_file(_: &mut Desk, input: &[u8]) -> Result<(), String> {
-    bufferlab_switch::load_text(Path::new("switch.toml"), text(input)?)
+    bufferlab_dataplane::load_text(Path::new("switch.toml"), text(input)?)
         .map(drop)
         .map_err(|error| drawn(&error))
 }
@@ -440,9 +440,9 @@ fn records() -> Vec<Vec<u8>> {
 
 fn record(desk: &mut Desk, input: &[u8]) -> Result<(), String> {
     let folder = desk.folder.path();
-    fs::write(folder.join(bufferlab_switch::RECORD_FILE), input).map_err(shown)?;
+    fs::write(folder.join(bufferlab_dataplane::RECORD_FILE), input).map_err(shown)?;
     let names = ["a", "b"].map(str::to_owned);
-    bufferlab_switch::read_record(folder, &names).map(drop).map_err(shown)
+    bufferlab_dataplane::read_record(folder, &names).map(drop).map_err(shown)
 }
 
 /// Every file of a run, with its name on a preceding line.

@@ -24,7 +24,7 @@ impl Hooks {
     /// calls it for one of them.
     pub const PAUSE_PORT: Self = Self(1 << 6);
 
-    /// Hook [`crate::Policy::lets_pass`], for a packet that finds its port idle.
+    /// Hook [`crate::Policy::can_bypass`], for a packet that finds its port idle.
     pub const PASS: Self = Self(1 << 7);
     /// Hook [`crate::Policy::pause_demand`], also after a refusal: a sender whose packets are lost
     /// must stop.

@@ -98,7 +98,7 @@ impl PolicyInfo {
         }
         let policy = (self.build)(params, shape)?;
         let Accounting { slices, threshold_bits, .. } = shape.accounting;
-        if (slices > 1 || threshold_bits > 0) && !policy.heeds_accounting() {
+        if (slices > 1 || threshold_bits > 0) && !policy.supports_accounting() {
             let message = format!(
                 "{} does not account by ingress port, as slices by ingress port and threshold_bits want it",
                 self.name

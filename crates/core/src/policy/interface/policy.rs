@@ -77,7 +77,7 @@ pub trait Policy: fmt::Debug + Send + Any {
     /// [`SwitchShape::accounting`](super::SwitchShape::accounting). Other policies cannot be built
     /// with slices by ingress port or with thresholds of few bits. The rest of the accounting does
     /// not concern them.
-    fn heeds_accounting(&self) -> bool {
+    fn supports_accounting(&self) -> bool {
         false
     }
 
@@ -86,7 +86,7 @@ pub trait Policy: fmt::Debug + Send + Any {
     /// storing and sending the packet at this instant would leave no trace. That is, the hooks
     /// would restore the present state, without any demand. Called only with [`Hooks::PASS`], if
     /// the port is idle and the queue empty. `false` is always safe.
-    fn lets_pass(&self, _arrival: &Arrival, _buffer: &Buffer) -> bool {
+    fn can_bypass(&self, _arrival: &Arrival, _buffer: &Buffer) -> bool {
         false
     }
 
@@ -162,11 +162,11 @@ impl Policy for Box<dyn Policy> {
     fn pause_demand(&mut self, now: Time, ingress: IngressId, buffer: &Buffer) -> PauseDemand {
         (**self).pause_demand(now, ingress, buffer)
     }
-    fn heeds_accounting(&self) -> bool {
-        (**self).heeds_accounting()
+    fn supports_accounting(&self) -> bool {
+        (**self).supports_accounting()
     }
-    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
-        (**self).lets_pass(arrival, buffer)
+    fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+        (**self).can_bypass(arrival, buffer)
     }
     fn take_classifier(&mut self) -> Option<Classifier> {
         (**self).take_classifier()

@@ -350,7 +350,7 @@ impl Pools {
     /// Whether a lossy arrival with an empty queue may bypass it, so that all counts return to
     /// their present values.
     #[inline]
-    pub(crate) fn lets_lossy_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
+    pub(crate) fn can_bypass_lossy(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
         let (slice, size) = (self.slice_of(arrival.ingress), u64::from(arrival.header.size));
         let at_ingress = buffer.ingress_bytes(arrival.ingress) + size;
         // Counts the packet in full, although reserves and minimums may cover a part of it. If that
@@ -367,7 +367,7 @@ impl Pools {
     /// Whether a lossless arrival may bypass the queue without a pause. `limit`: the threshold that
     /// the queue has with the packet.
     #[inline]
-    pub(crate) fn lets_lossless_pass(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
+    pub(crate) fn can_bypass_lossless(&self, arrival: &Arrival, limit: u64, buffer: &Buffer) -> bool {
         self.keeps_headroom(buffer)
             && !self.lossless.is_paused(arrival.ingress)
             && self.fits_egress(arrival, buffer)

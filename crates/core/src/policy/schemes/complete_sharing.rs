@@ -40,7 +40,7 @@ impl Policy for CompleteSharing {
         Hooks::PASS
     }
 
-    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+    fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         buffer.fits(arrival.header.size)
     }
 

@@ -88,7 +88,7 @@ impl Policy for DynamicThreshold {
     }
 
     #[inline(always)] // On the hot path.
-    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+    fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         // A bypassing packet finds its queue empty.
         buffer.fits(arrival.header.size) && self.is_within(arrival, 0, buffer)
     }

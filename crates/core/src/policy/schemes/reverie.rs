@@ -539,7 +539,7 @@ impl Policy for Reverie {
         if needs_all { hooks.and(Hooks::ENQUEUE).and(Hooks::DROP) } else { hooks }
     }
 
-    fn heeds_accounting(&self) -> bool {
+    fn supports_accounting(&self) -> bool {
         true
     }
 

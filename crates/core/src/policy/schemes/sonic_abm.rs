@@ -278,7 +278,7 @@ impl Policy for SonicAbm {
         lossy.then(|| self.pools.lossy_limit(queue, &limit, buffer))
     }
 
-    fn heeds_accounting(&self) -> bool {
+    fn supports_accounting(&self) -> bool {
         true
     }
 

@@ -201,17 +201,17 @@ impl Policy for SonicDt {
     }
 
     #[inline]
-    fn lets_pass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
+    fn can_bypass(&self, arrival: &Arrival, buffer: &Buffer) -> bool {
         if self.pools.lossless.is_lossless(arrival.ingress) {
             let limit = self.pause_threshold_with(arrival.ingress, u64::from(arrival.header.size), buffer);
-            self.pools.lets_lossless_pass(arrival, limit, buffer)
+            self.pools.can_bypass_lossless(arrival, limit, buffer)
         } else {
             let limit = self.drop_threshold(arrival.queue, arrival.ingress);
-            self.pools.lets_lossy_pass(arrival, limit, buffer)
+            self.pools.can_bypass_lossy(arrival, limit, buffer)
         }
     }
 
-    fn heeds_accounting(&self) -> bool {
+    fn supports_accounting(&self) -> bool {
         true
     }
 

@@ -58,8 +58,7 @@ fn warn_about_base_rtt(sight: &Sight<'_>, index: usize, transport: &TransportSpe
 
 /// Whether windows or rates of the transport are computed with `base_rtt`.
 fn refers_to_round_trip(transport: &TransportSpec) -> bool {
-    let governs =
-        find_congestion_control(&transport.congestion_control).is_some_and(|info| info.governs_window);
+    let governs = find_congestion_control(&transport.congestion_control).is_some_and(|info| info.owns_window);
     let window = transport.initial_window == InitialWindow::BandwidthDelay;
     transport.pacing.is_none()
         && (governs || window || transport.rdma.as_ref().is_some_and(|rdma| rdma.window_limit))

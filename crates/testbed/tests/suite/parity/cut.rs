@@ -1,6 +1,6 @@
 //! Records without their end: the comparison must not depend on the missing packets.
 
-use bufferlab_switch::{Pipeline, RecordWriter, SwitchFile, load_text, read_record};
+use bufferlab_dataplane::{Pipeline, RecordWriter, SwitchFile, load_text, read_record};
 use bufferlab_testbed::parity::{verify, verify_until};
 use bufferlab_units::{RandomStream, Time};
 use std::path::Path;

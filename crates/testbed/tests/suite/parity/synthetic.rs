@@ -1,7 +1,7 @@
 //! Synthetic arrivals under every policy that does not follow flows.
 
 use bufferlab_core::{Header, policies};
-use bufferlab_switch::{SwitchFile, load_text};
+use bufferlab_dataplane::{SwitchFile, load_text};
 use bufferlab_testbed::parity::{ParityError, drive, synthetic, verify};
 use std::path::Path;
 
@@ -75,7 +75,7 @@ fn a_classifier_that_follows_flows_is_compared_too() {
     );
     let arrivals: Vec<_> = synthetic(&file, 20_000, 3)
         .into_iter()
-        .map(|arrival| bufferlab_switch::Incoming {
+        .map(|arrival| bufferlab_dataplane::Incoming {
             header: Header { priority: 1, ..arrival.header },
             ..arrival
         })
@@ -90,7 +90,7 @@ fn a_classifier_that_follows_flows_is_compared_too() {
 #[test]
 fn a_record_that_was_changed_is_caught() {
     use bufferlab_core::Refusal;
-    use bufferlab_switch::{Fate, Recorded};
+    use bufferlab_dataplane::{Fate, Recorded};
     use bufferlab_units::Time;
     let file = switch(
         "buffer = \"60 KB\"\nqueues_per_port = 2\npolicy = \"dt\"\necn = { kind = \"step\", threshold = \"9 KB\" }",

@@ -1,0 +1,478 @@
+//! Captures of all ports for Wireshark, written by a separate thread.
+//!
+//! Every port has a file with what a tap on its cable would see. A lost frame has a comment where
+//! it arrived, and a marked frame where it left. A single file for all ports would contain every
+//! frame twice, and Wireshark would take each second one for a retransmission. `mergecap` can merge
+//! files if needed.
+//!
+//! The fate of a frame is known later than its arrival. The file of its port therefore waits until
+//! the frame has left or is lost, or until too many others are behind it.
+//!
+//! Frames are handed to the thread in batches, of which there is a fixed number. If the disk is too
+//! slow, no batch is free, and frames are left out and counted. Memory is therefore bounded, and
+//! forwarding never waits.
+
+mod names;
+mod writer;
+
+use crate::config::SwitchFile;
+use crate::tallies::{Discard, Tallies};
+use bufferlab_core::{DropReason, PacketEvent};
+use bufferlab_units::Time;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use writer::{Files, write};
+
+/// Frames of a batch.
+const BATCH: usize = 256;
+/// Number of batches: some 16,000 frames, a tenth of a second at the highest rates. Whole frames
+/// need 25 MB, the usual 128 B of each 2 MB.
+const BATCHES: usize = 64;
+/// Maximum number of received frames whose fate is unknown and for which the files wait: half a
+/// second at the highest rates. A queue that its scheduler starves may store a frame forever.
+const OPEN: usize = 32_768;
+/// Longest time that a frame waits in a partly filled batch.
+const LONGEST: Time = Time::from_ms(20);
+
+/// Default number of captured bytes per frame: all headers of TCP over IPv6 with its longest
+/// options.
+pub const SNAPSHOT_BYTES: u32 = 128;
+
+/// Buffer and queue state right after an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) queue_bytes: u64,
+    pub(crate) buffer_bytes: u64,
+    /// The policy's threshold for the queue.
+    pub(crate) limit: Option<u64>,
+}
+
+/// Kind of loss of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Loss {
+    /// The switch refused the frame or removed it from its queue, as `event` states.
+    Switch { event: PacketEvent, port: u16, queue: u8, reason: DropReason, held: Held },
+    /// The frame was due at a port when the switch ended.
+    Unsent { port: u16 },
+}
+
+/// Kind of departure of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Departure {
+    /// The interface took the frame, marked or not.
+    Sent(Option<Mark>),
+    /// The interface refused the frame.
+    Refused,
+}
+
+/// A mark that the switch set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    pub(crate) queue: u8,
+    pub(crate) on_arrival: bool,
+    pub(crate) held: Held,
+}
+
+/// Ingress of a frame: port, time and number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    port: u16,
+    at_ns: u64,
+    number: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The frame arrived, and may have been discarded before admission.
+    Received { origin: Origin, discarded: Option<Discard> },
+    /// A frame that arrived earlier was lost.
+    Lost { origin: Origin, loss: Loss },
+    /// A frame was lost whose arrival is already written.
+    LostLate { loss: Loss },
+    /// The frame left.
+    Left(Departure),
+}
+
+/// A frame on its way to the thread.
+#[derive(Debug)]
+struct Item {
+    port: u16,
+    at_ns: u64,
+    event: Event,
+    original_bytes: u32,
+    /// The captured bytes of the frame, as a range of the batch's bytes.
+    range: std::ops::Range<usize>,
+    /// Frames of the port that were left out before this one.
+    left_out: u64,
+}
+
+/// A received frame whose fate is not fully known.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Copies of the frame that are still stored.
+    copies: u32,
+    is_left_out: bool,
+}
+
+#[derive(Debug, Default)]
+struct Batch {
+    items: Vec<Item>,
+    bytes: Vec<u8>,
+    /// Later batches contain only later frames, except frames that were read late.
+    until_ns: u64,
+    /// The fate of every received frame with a smaller number is known.
+    settled: u64,
+}
+
+/// A message to the thread.
+#[derive(Debug)]
+enum Message {
+    Batch(Batch),
+    /// End of the capture, with counts per port: the files get their final names.
+    End {
+        span_ns: (u64, u64),
+        tallies: Vec<Tallies>,
+        left_out: Vec<u64>,
+    },
+}
+
+/// Content of a capture.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaptureReport {
+    /// Frames in all files.
+    pub frames: u64,
+    /// Frames that are in no file, because the disk was too slow.
+    pub left_out: u64,
+    /// The files, by port.
+    pub files: Vec<PathBuf>,
+}
+
+/// Writes a capture of every port.
+#[derive(Debug)]
+pub struct CaptureWriter {
+    /// The files before [`Self::begin`].
+    files: Option<Files<BufWriter<File>>>,
+    /// Channel to the thread, from [`Self::begin`] until the end.
+    to: Option<Sender<Message>>,
+    /// Free batches.
+    spare: Receiver<Batch>,
+    thread: Option<JoinHandle<io::Result<CaptureReport>>>,
+    batch: Option<Batch>,
+    /// Captured bytes per frame.
+    snapshot_bytes: usize,
+    /// Received frames whose fate is not known, from number `first` on.
+    open: VecDeque<Open>,
+    first: u64,
+    /// By port: frames left out since the last captured one.
+    missing: Vec<u64>,
+    /// By port: all frames that were left out.
+    left_out: Vec<u64>,
+    /// Time zero of the switch (ns since 1970).
+    epoch_ns: u64,
+    /// All frames until this time are handed over, except frames that are read late.
+    settled: Time,
+    now: Time,
+    /// Time of the last handover of a batch.
+    handed: Time,
+}
+
+impl CaptureWriter {
+    /// Creates `folder` and captures of the ports of `file` in it: `eth1.pcapng` and so on, named
+    /// `eth1.pcapng.partial` until they are complete. `snapshot_bytes` limits the captured bytes
+    /// per frame; 0 means no limit.
+    ///
+    /// # Errors
+    /// If the folder or a file cannot be written.
+    pub fn create(folder: &Path, file: &SwitchFile, snapshot_bytes: u32) -> io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let files = Files::create(folder, file, snapshot_bytes)?;
+        let mut capture = Self::new(file.ports.len(), snapshot_bytes);
+        capture.files = Some(files);
+        Ok(capture)
+    }
+
+    /// A writer without files and thread.
+    fn new(ports: usize, snapshot_bytes: u32) -> Self {
+        let (_, spare) = channel();
+        let snapshot_bytes = if snapshot_bytes == 0 { usize::MAX } else { snapshot_bytes as usize };
+        Self {
+            files: None,
+            to: None,
+            spare,
+            thread: None,
+            batch: None,
+            snapshot_bytes,
+            open: VecDeque::new(),
+            first: 0,
+            missing: vec![0; ports],
+            left_out: vec![0; ports],
+            epoch_ns: 0,
+            settled: Time::ZERO,
+            now: Time::ZERO,
+            handed: Time::ZERO,
+        }
+    }
+
+    /// Starts the thread, which runs `write`.
+    fn start(
+        &mut self,
+        write: impl FnOnce(&Receiver<Message>, &Sender<Batch>) -> io::Result<CaptureReport> + Send + 'static,
+    ) {
+        let ((to, from), (back, spare)) = (channel(), channel());
+        for _ in 0..BATCHES {
+            back.send(Batch::default()).expect("the other end is here");
+        }
+        (self.to, self.spare) = (Some(to), spare);
+        self.thread = Some(std::thread::spawn(move || {
+            #[cfg(target_os = "linux")]
+            crate::awake::take_usual_priority();
+            write(&from, &back)
+        }));
+    }
+
+    /// Keeps the right to rename files in a separate process, before this process gives up its
+    /// rights.
+    ///
+    /// # Errors
+    /// If no process can be started.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn keep_names(&mut self) -> io::Result<()> {
+        self.files.as_mut().map_or(Ok(()), Files::keep_names)
+    }
+
+    /// Whether `folder` has a capture of a port of `file`.
+    #[must_use]
+    pub fn is_in(folder: &Path, file: &SwitchFile) -> bool {
+        file.ports.iter().any(|port| folder.join(writer::name(&port.interface)).exists())
+    }
+
+    /// Starts the capture. `epoch_ns`: time zero of the switch (ns since 1970). The thread has the
+    /// rights of the calling thread, and normal priority.
+    pub fn begin(&mut self, epoch_ns: u64) {
+        self.epoch_ns = epoch_ns;
+        if let Some(files) = self.files.take() {
+            self.start(move |from, back| write(files, from, back));
+        }
+    }
+
+    /// Number of frames that were left out.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out.iter().sum()
+    }
+
+    /// Returns the identity of a frame that arrives on `port`, for later calls about its fate.
+    pub(crate) fn origin(&self, port: u16, at: Time) -> Origin {
+        Origin { port, at_ns: self.epoch_ns + at.as_ns(), number: self.first + self.open.len() as u64 }
+    }
+
+    /// Captures the frame of the last [`Self::origin`], of which `copies` exist from now on.
+    pub(crate) fn received(
+        &mut self,
+        origin: Origin,
+        discarded: Option<Discard>,
+        copies: usize,
+        frame: &[u8],
+    ) {
+        let event = Event::Received { origin, discarded };
+        let is_left_out = !self.put(origin.port, origin.at_ns, event, frame);
+        self.open.push_back(Open { copies: copies as u32, is_left_out });
+        if self.open.len() > OPEN {
+            self.open.pop_front();
+            self.first += 1;
+        }
+        self.forget_settled();
+    }
+
+    /// Captures the loss of a copy of a frame.
+    pub(crate) fn lost(&mut self, origin: Origin, at: Time, loss: Loss, frame: &[u8]) {
+        match self.opened(origin) {
+            Some(open) if open.is_left_out => {}
+            Some(_) => {
+                self.put(origin.port, origin.at_ns, Event::Lost { origin, loss }, &[]);
+            }
+            None => {
+                self.put(origin.port, self.epoch_ns + at.as_ns(), Event::LostLate { loss }, frame);
+            }
+        }
+        self.settle(origin);
+    }
+
+    /// Captures the departure of a copy of a frame through `port`.
+    pub(crate) fn left(&mut self, origin: Origin, port: u16, at: Time, departure: Departure, frame: &[u8]) {
+        self.put(port, self.epoch_ns + at.as_ns(), Event::Left(departure), frame);
+        self.settle(origin);
+    }
+
+    fn opened(&mut self, origin: Origin) -> Option<&mut Open> {
+        let index = origin.number.checked_sub(self.first)?;
+        self.open.get_mut(index as usize)
+    }
+
+    fn settle(&mut self, origin: Origin) {
+        if let Some(open) = self.opened(origin) {
+            open.copies = open.copies.saturating_sub(1);
+        }
+        self.forget_settled();
+    }
+
+    fn forget_settled(&mut self) {
+        while self.open.front().is_some_and(|open| open.copies == 0) {
+            self.open.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Adds a frame to the current batch. Returns false if no batch is free.
+    fn put(&mut self, port: u16, at_ns: u64, event: Event, frame: &[u8]) -> bool {
+        let index = usize::from(port);
+        if self.batch.is_none() {
+            self.batch = self.spare.try_recv().ok();
+        }
+        let Some(batch) = &mut self.batch else {
+            self.missing[index] += 1;
+            self.left_out[index] += 1;
+            return false;
+        };
+        let start = batch.bytes.len();
+        batch.bytes.extend_from_slice(&frame[..frame.len().min(self.snapshot_bytes)]);
+        batch.items.push(Item {
+            port,
+            at_ns,
+            event,
+            original_bytes: frame.len() as u32,
+            range: start..batch.bytes.len(),
+            left_out: std::mem::take(&mut self.missing[index]),
+        });
+        if batch.items.len() == BATCH {
+            self.hand_over();
+        }
+        true
+    }
+
+    /// Advances the time to `now`: all frames until the previous time are handed over.
+    pub(crate) fn advance(&mut self, now: Time) {
+        (self.settled, self.now) = (self.now, now);
+        if now.saturating_sub(self.handed) >= LONGEST && self.batch.is_some() {
+            self.handed = now;
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        if let Some(mut batch) = self.batch.take() {
+            batch.until_ns = self.epoch_ns + self.settled.as_ns();
+            batch.settled = self.first;
+            self.say(Message::Batch(batch));
+        }
+    }
+
+    /// Ends the capture with the counts of each port, and waits until it is written.
+    ///
+    /// # Errors
+    /// If the capture could not be written completely; then no file gets its final name.
+    pub fn finish(mut self, tallies: &[Tallies]) -> io::Result<CaptureReport> {
+        self.hand_over();
+        let span_ns = (self.epoch_ns, self.epoch_ns + self.now.as_ns());
+        let left_out = std::mem::take(&mut self.left_out);
+        self.say(Message::End { span_ns, tallies: tallies.to_vec(), left_out });
+        self.join()
+    }
+
+    fn say(&self, message: Message) {
+        // If the thread has ended, `finish` reports its error.
+        let _ = self.to.as_ref().map(|to| to.send(message));
+    }
+
+    fn join(&mut self) -> io::Result<CaptureReport> {
+        self.to = None;
+        let no_thread = || io::Error::other("it was ended before it began");
+        let thread = self.thread.take().ok_or_else(no_thread)?;
+        thread.join().map_err(|_| io::Error::other("the thread that writes it has panicked"))?
+    }
+}
+
+impl Drop for CaptureWriter {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            // The switch has failed and reports its error. The thread removes the files that it
+            // began.
+            let _ = self.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+    use std::time::{Duration, Instant};
+
+    /// A disk that blocks until it is released.
+    #[derive(Clone)]
+    struct Disk {
+        may: Arc<Mutex<()>>,
+        content: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _may = self.may.lock().expect("nobody panics");
+            self.content.lock().expect("nobody panics").write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_disk_that_stands_still_delays_nothing_and_frames_that_are_left_out_are_counted() {
+        let disk = Disk { may: Arc::default(), content: Arc::default() };
+        let (own, mine) = (disk.clone(), disk.may.clone());
+        let still = mine.lock().expect("nobody panics");
+        let mut capture = CaptureWriter::new(1, 64);
+        capture.start(move |from, back| {
+            let interface = bufferlab_pcapng::Interface { name: "eth1", ..Default::default() };
+            write(writer::Files::of(vec![(own, interface)])?, from, back)
+        });
+        let (frames, began) = (100_000_u64, Instant::now());
+        for index in 0..frames {
+            let origin = capture.origin(0, Time::from_us(index));
+            capture.received(origin, None, 0, &[0; 1_514]);
+            capture.advance(Time::from_us(index));
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(capture.left_out() >= frames - ((BATCHES + 1) * BATCH) as u64, "{}", capture.left_out());
+        drop(still);
+        // The disk works again: the next captured frame has the number of missing ones.
+        while capture.missing[0] > 0 {
+            let origin = capture.origin(0, Time::from_us(frames));
+            capture.received(origin, None, 0, &[0; 1_514]);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let report = capture.finish(&[Tallies::default()]).expect("memory can be written");
+        let bytes = disk.content.lock().expect("nobody panics").clone();
+        let mut reader = pcap_file::pcapng::PcapNgReader::new(&bytes[..]).expect("a capture");
+        let (mut seen, mut missing) = (0, 0);
+        while let Some(block) = reader.next_block() {
+            let Ok(pcap_file::pcapng::Block::EnhancedPacket(packet)) = block else { continue };
+            assert_eq!((packet.data.len(), packet.original_len), (64, 1_514));
+            seen += 1;
+            for option in &packet.options {
+                if let pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption::DropCount(count) =
+                    option
+                {
+                    missing += count;
+                }
+            }
+        }
+        assert_eq!((seen, missing), (report.frames, report.left_out));
+        assert!(seen + missing > frames && missing > 0, "{seen} {missing}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Writer of packet captures for Wireshark: pcapng with interfaces, directions, and comments on the
+//! outcome of each packet.
+//!
+//! ```
+//! use bufferlab_pcapng::{Capture, Direction, Frame, Interface, Remark};
+//!
+//! let mut capture = Capture::new(Vec::new())?;
+//! let eth1 = capture.interface(&Interface { name: "eth1", ..Interface::default() })?;
+//! let lost = Remark { event: "dropped", queue: "eth1.0", queue_bytes: 9_000, buffer_bytes: 30_000, limit: Some(9_500), ..Remark::default() };
+//! capture.frame(&Frame { interface: eth1, at_ns: 1_700_000_000_000_000_000, original_bytes: 1_514, data: &[0; 128], ..Frame::default() }, Some(&lost.to_string()))?;
+//! let bytes = capture.into_inner();
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod remark;
+
+pub use remark::Remark;
+
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::interface_statistics::{InterfaceStatisticsBlock, InterfaceStatisticsOption};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness, PcapError};
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// An interface that packets pass through.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interface<'a> {
+    /// Name of the interface.
+    pub name: &'a str,
+    /// Description shown beside the name; may be empty.
+    pub description: &'a str,
+    /// Rate of the interface (bit/s), if it has one.
+    pub bits_per_second: Option<u64>,
+    /// Maximum bytes stored per packet; 0: all.
+    pub snapshot_bytes: u32,
+}
+
+/// Direction of a packet through its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The packet arrived.
+    Inbound,
+    /// The packet left.
+    Outbound,
+}
+
+/// A captured packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Frame<'a> {
+    /// Interface number returned by [`Capture::interface`].
+    pub interface: u32,
+    /// Time (ns since 1970).
+    pub at_ns: u64,
+    /// Length of the packet on the link (bytes).
+    pub original_bytes: u32,
+    /// First bytes of the packet, or all of it.
+    pub data: &'a [u8],
+    /// Direction; `None`: unknown or not applicable.
+    pub direction: Option<Direction>,
+    /// Packets of the interface omitted right before this packet.
+    pub left_out: u64,
+}
+
+/// Totals of an interface.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Start and end of the count (ns since 1970).
+    pub span_ns: (u64, u64),
+    /// Packets received.
+    pub received: u64,
+    /// Packets missing from the capture, for lack of time or space.
+    pub left_out: u64,
+}
+
+/// A capture being written.
+pub struct Capture<W: Write> {
+    file: PcapNgWriter<W>,
+    interfaces: u32,
+}
+
+impl<W: Write> fmt::Debug for Capture<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Capture").field("interfaces", &self.interfaces).finish_non_exhaustive()
+    }
+}
+
+fn failed(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}
+
+impl<W: Write> Capture<W> {
+    /// Begins a capture in `to`. The library writes in small pieces, so `to` should be buffered.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn new(to: W) -> io::Result<Self> {
+        let program = concat!("bufferlab ", env!("CARGO_PKG_VERSION"));
+        let section = SectionHeaderBlock {
+            endianness: Endianness::Little,
+            options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(program))],
+            ..SectionHeaderBlock::default()
+        };
+        Ok(Self { file: PcapNgWriter::with_section_header(to, section).map_err(failed)?, interfaces: 0 })
+    }
+
+    /// Adds an interface and returns its number.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn interface(&mut self, interface: &Interface<'_>) -> io::Result<u32> {
+        let mut options = vec![InterfaceDescriptionOption::IfName(Cow::Borrowed(interface.name))];
+        if !interface.description.is_empty() {
+            options.push(InterfaceDescriptionOption::IfDescription(Cow::Borrowed(interface.description)));
+        }
+        options.extend(interface.bits_per_second.map(InterfaceDescriptionOption::IfSpeed));
+        // Time stamps are in nanoseconds.
+        options.push(InterfaceDescriptionOption::IfTsResol(9));
+        let snaplen = interface.snapshot_bytes;
+        let block = InterfaceDescriptionBlock { linktype: DataLink::ETHERNET, snaplen, options };
+        self.file.write_pcapng_block(block).map_err(failed)?;
+        self.interfaces += 1;
+        Ok(self.interfaces - 1)
+    }
+
+    /// Adds a packet, with an optional comment.
+    ///
+    /// # Errors
+    /// If writing fails, or the interface is unknown.
+    pub fn frame(&mut self, frame: &Frame<'_>, comment: Option<&str>) -> io::Result<()> {
+        let mut options = Vec::new();
+        options.extend(comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text))));
+        if let Some(direction) = frame.direction {
+            options.push(EnhancedPacketOption::Flags(match direction {
+                Direction::Inbound => 1,
+                Direction::Outbound => 2,
+            }));
+        }
+        if frame.left_out > 0 {
+            options.push(EnhancedPacketOption::DropCount(frame.left_out));
+        }
+        let block = EnhancedPacketBlock {
+            interface_id: frame.interface,
+            timestamp: Duration::from_nanos(frame.at_ns),
+            original_len: frame.original_bytes,
+            data: Cow::Borrowed(frame.data),
+            options,
+        };
+        self.file.write_pcapng_block(block).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Writes the totals of an interface, at the end of the capture.
+    ///
+    /// # Errors
+    /// If writing fails, or the interface is unknown.
+    pub fn totals(&mut self, interface: u32, totals: &Totals) -> io::Result<()> {
+        // The format requires the upper half of a time first; the library writes whole numbers in
+        // the byte order of the file.
+        let time = |ns: u64| ns.rotate_left(32);
+        let options = vec![
+            InterfaceStatisticsOption::IsbStartTime(time(totals.span_ns.0)),
+            InterfaceStatisticsOption::IsbEndTime(time(totals.span_ns.1)),
+            InterfaceStatisticsOption::IsbIfRecv(totals.received),
+            InterfaceStatisticsOption::IsbOsDrop(totals.left_out),
+        ];
+        let timestamp = time(totals.span_ns.1);
+        let block = InterfaceStatisticsBlock { interface_id: interface, timestamp, options };
+        self.file.write_pcapng_block(block).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Flushes the buffer of the destination.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.file.get_mut().flush()
+    }
+
+    /// Returns the destination.
+    pub fn into_inner(self) -> W {
+        self.file.into_inner()
+    }
+}

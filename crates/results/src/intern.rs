@@ -1,0 +1,41 @@
+//! Interns words from files as `&'static str`, as rows need them: drop reasons, link roles and
+//! probe names.
+
+use crate::error::TableError;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+/// Limit on distinct words; only a damaged table exceeds it.
+pub(crate) const INTERNED_MAX: usize = 1_000;
+
+static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// Returns the one static copy of `word`. Each distinct word is leaked once per process,
+/// [`INTERNED_MAX`] at most.
+///
+/// # Errors
+/// If the limit is exceeded.
+pub(crate) fn intern(word: &str) -> Result<&'static str, TableError> {
+    let mut words = WORDS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(known) = words.get(word) {
+        return Ok(known);
+    }
+    if words.len() >= INTERNED_MAX {
+        return Err(TableError::TooManyWords);
+    }
+    let copy: &'static str = Box::leak(word.to_owned().into_boxed_str());
+    words.insert(copy);
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_words_share_one_copy() {
+        let first = intern("over-threshold").unwrap();
+        assert!(std::ptr::eq(first, intern(&String::from("over-threshold")).unwrap()));
+        assert_ne!(first, intern("buffer-full").unwrap());
+    }
+}

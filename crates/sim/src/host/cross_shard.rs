@@ -1,0 +1,170 @@
+//! Flows with ends or packets in different parts of the network; see [`crate::shards`].
+//!
+//! The source's part counts a flow's packets and so knows when none is left. Other parts write
+//! notes about packets of the flow that they lose, take or create; the notes are counted when the
+//! parts meet. The end of a flow is therefore detected late, but with its true time: the time of
+//! the last change that it waited for.
+
+use super::{FlowAccount, Hosts};
+use crate::ids::{FlowSlot, HostId, Id, ShardId};
+use crate::shards::Shard;
+use bufferlab_units::Time;
+
+/// Note about a flow for the source's part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowNote {
+    at: Time,
+    slot: FlowSlot,
+    /// Packets created, minus packets that ceased to exist.
+    packets: i32,
+    /// Packets that the network has lost.
+    dropped: u32,
+}
+
+/// A flow that is over, as the source's part knows it.
+#[derive(Debug)]
+pub(crate) struct Retired {
+    pub(crate) at: Time,
+    slot: FlowSlot,
+    account: FlowAccount,
+}
+
+/// State of the hosts of one part, with data for the other parts.
+#[derive(Debug)]
+pub(super) struct RemoteFlows {
+    shard: Shard,
+    /// Notes for each part.
+    notes: Vec<Vec<FlowNote>>,
+    /// Time of the last change in each slot that the end of its flow waits for.
+    changed: Vec<Time>,
+    /// Flows whose sender is done and that have changed; may contain duplicates.
+    candidates: Vec<FlowSlot>,
+}
+
+impl RemoteFlows {
+    fn touch(&mut self, slot: FlowSlot, at: Time) {
+        let index = slot.index();
+        if index >= self.changed.len() {
+            self.changed.resize(index + 1, Time::ZERO);
+        }
+        self.changed[index] = self.changed[index].max(at);
+        self.candidates.push(slot);
+    }
+}
+
+impl Hosts {
+    /// Restricts the hosts to one part of the network.
+    pub(crate) fn set_shard(&mut self, shard: Shard) {
+        let notes = vec![Vec::new(); shard.partition.parts];
+        self.flows.keep_starts();
+        self.remote =
+            Some(Box::new(RemoteFlows { shard, notes, changed: Vec::new(), candidates: Vec::new() }));
+    }
+
+    /// Whether `host` belongs to this part.
+    #[inline]
+    pub(super) fn is_here(&self, host: HostId) -> bool {
+        self.remote.as_ref().is_none_or(|apart| apart.shard.has_host(host))
+    }
+
+    /// Whether another part counts the flow's packets.
+    #[inline]
+    pub(super) fn is_counted_elsewhere(&self, slot: FlowSlot) -> bool {
+        self.remote.is_some() && !self.is_here(self.flows.senders[slot].src)
+    }
+
+    /// Writes a note about packets for the source's part.
+    pub(super) fn note_packets(&mut self, at: Time, slot: FlowSlot, packets: i32, dropped: u32) {
+        let source = self.flows.senders[slot].src;
+        let Some(apart) = &mut self.remote else { return };
+        let part = apart.shard.partition.hosts[source];
+        apart.notes[usize::from(part.0)].push(FlowNote { at, slot, packets, dropped });
+    }
+
+    /// Records a change that the end of a flow waits for. Returns whether the end is decided later,
+    /// at the next meeting.
+    #[inline]
+    pub(super) fn defer_end(&mut self, at: Time, slot: FlowSlot) -> bool {
+        let Some(apart) = &mut self.remote else { return false };
+        if self.flows.senders[slot].sender.is_done() {
+            apart.touch(slot, at);
+        }
+        true
+    }
+
+    /// Notes for part number `part`.
+    pub(crate) fn notes(&mut self, part: usize) -> &mut Vec<FlowNote> {
+        &mut self.remote.as_mut().expect("a part has notes").notes[part]
+    }
+
+    /// Applies a note from another part.
+    pub(crate) fn take_note(&mut self, note: &FlowNote) {
+        let &FlowNote { at, slot, packets, dropped } = note;
+        let flow = &mut self.flows.senders[slot];
+        let left = flow.in_network.checked_add_signed(packets);
+        flow.in_network = left.expect("a packet comes into being before it ceases to exist");
+        self.flows.info_mut(slot).dropped_packets += dropped;
+        self.defer_end(at, slot);
+    }
+
+    /// Moves the flows of this part that have ended since the previous call to `retired`.
+    pub(crate) fn take_retired(&mut self, retired: &mut Vec<Retired>) {
+        let Some(apart) = &mut self.remote else { return };
+        let mut candidates = std::mem::take(&mut apart.candidates);
+        candidates.sort_unstable();
+        candidates.dedup();
+        for &slot in &candidates {
+            let flow = &self.flows.senders[slot];
+            if !self.flows.is_live(slot) || !flow.sender.is_done() || flow.in_network > 0 || flow.is_ready {
+                continue;
+            }
+            let at = self.remote.as_ref().map_or(Time::ZERO, |apart| apart.changed[slot.index()]);
+            retired.push(Retired { at, slot, account: self.account(slot) });
+            if let Some(failed) = self.failure_of(slot) {
+                self.failed.get_or_insert(failed);
+            }
+        }
+        candidates.clear();
+        if let Some(apart) = &mut self.remote {
+            apart.candidates = candidates;
+        }
+    }
+
+    /// Ends a flow and frees its slot. Returns the account of both ends if its destination is in
+    /// this part.
+    pub(crate) fn end(&mut self, retired: &Retired) -> Option<FlowAccount> {
+        let &Retired { at, slot, ref account } = retired;
+        self.flows.remove(slot, at);
+        let receiver = &self.flows.receivers[slot];
+        self.is_here(receiver.dst).then(|| {
+            let completed = account.completed.into_iter().chain(receiver.completed()).min();
+            FlowAccount { completed, marked_packets: receiver.marked_packets, ..account.clone() }
+        })
+    }
+
+    /// Updates the largest number of live flows from the ends in the interval that is over.
+    pub(crate) fn note_peak(&mut self, ends: &mut [Time]) {
+        self.flows.note_peak(ends);
+    }
+
+    /// Takes over, at the end of the run, the live flows at the hosts of `part`.
+    pub(crate) fn adopt(&mut self, part: ShardId, mut other: Self) {
+        let slots: Vec<FlowSlot> = self.flows.live_slots().collect();
+        let Some(apart) = &self.remote else { return };
+        let hosts = &apart.shard.partition.hosts;
+        for slot in slots {
+            if hosts[self.flows.senders[slot].src] == part {
+                std::mem::swap(&mut self.flows.senders[slot], &mut other.flows.senders[slot]);
+                std::mem::swap(&mut self.flows.infos[slot], &mut other.flows.infos[slot]);
+                let (here, there) = (&mut self.flows.receivers[slot], &other.flows.receivers[slot]);
+                here.completed = here.completed.min(there.completed);
+            }
+            if hosts[self.flows.receivers[slot].dst] == part {
+                let (here, there) = (&mut self.flows.receivers[slot], &mut other.flows.receivers[slot]);
+                let completed = here.completed.min(there.completed);
+                std::mem::swap(here, there);
+                here.completed = completed;
+            }
+        }
+    }
+}

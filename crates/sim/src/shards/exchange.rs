@@ -1,0 +1,194 @@
+//! Meeting point of the threads of a run, and the data that they exchange there.
+
+use super::patience::Patience;
+use super::samples::Sample;
+use crate::host::{FlowAccount, FlowNote, Retired};
+use crate::ids::{LinkId, ShardId};
+use crate::world::packet::Packet;
+use crate::world::telemetry::Reports;
+use bufferlab_units::Time;
+use std::hint;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// A packet on a cable between two parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing {
+    pub(crate) link: LinkId,
+    /// Arrival time at the far end.
+    pub(crate) arrival: Time,
+    pub(crate) packet: Packet,
+}
+
+/// Data from one part for another at the end of a window.
+#[derive(Debug, Default)]
+pub(crate) struct Mail {
+    pub(crate) packets: Vec<Crossing>,
+    /// Telemetry that switches have added to each packet; empty if no transport wants it.
+    pub(crate) reports: Vec<Reports>,
+    pub(crate) notes: Vec<FlowNote>,
+}
+
+/// Status of a part at the end of a window.
+#[derive(Debug)]
+struct Notice {
+    /// Earliest event of the part or of a packet that it sends to another part.
+    next: AtomicU64,
+    /// Whether the part has failed or was interrupted; all parts stop then.
+    stops: AtomicBool,
+    /// Packet-hops so far.
+    hops: AtomicU64,
+}
+
+/// Data shared by all parts of a run.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    parts: usize,
+    /// Number of checks before a waiting part yields its core, adapted to its last waits.
+    patience: Patience,
+    /// Parts that have reached the next meeting.
+    arrived: AtomicUsize,
+    /// Number of completed meetings.
+    meetings: AtomicUsize,
+    /// Whether a part has left for good.
+    broken: AtomicBool,
+    /// Number of parts that sleep until a meeting is complete.
+    asleep: Mutex<usize>,
+    bell: Condvar,
+    /// Mailboxes by parity of the window, sender and receiver. A fast part fills the boxes of the
+    /// next window while a slow part still empties those of this one. The fast part cannot get
+    /// further ahead.
+    mail: [Vec<Mutex<Mail>>; 2],
+    notices: [Vec<Notice>; 2],
+    /// Flows of each part that have ended since the previous interval.
+    retired: Vec<Mutex<Vec<Retired>>>,
+    /// Ended flows with the data of both ends, for the part that writes results.
+    accounts: Mutex<Vec<(Time, FlowAccount)>>,
+    /// Samples in order of time, all taken by one part, for the part that writes results.
+    samples: Mutex<Vec<Sample>>,
+}
+
+/// A part has failed or was interrupted. That part reports the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stopped;
+
+/// Content of a lock. Poisoning is ignored: a thread that panics breaks the meeting, so no other
+/// part uses the data that it left.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Exchange {
+    pub(super) fn new(parts: usize) -> Self {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let boxes = || (0..parts * parts).map(|_| Mutex::default()).collect();
+        let notice =
+            |_| Notice { next: AtomicU64::new(0), stops: AtomicBool::new(false), hops: AtomicU64::new(0) };
+        let notices = || (0..parts).map(notice).collect();
+        Self {
+            parts,
+            patience: Patience::new(parts <= cores),
+            arrived: AtomicUsize::new(0),
+            meetings: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+            asleep: Mutex::new(0),
+            bell: Condvar::new(),
+            mail: [boxes(), boxes()],
+            notices: [notices(), notices()],
+            retired: (0..parts).map(|_| Mutex::default()).collect(),
+            accounts: Mutex::default(),
+            samples: Mutex::default(),
+        }
+    }
+
+    /// Waits until all parts have arrived.
+    ///
+    /// Spins for a while, because a window is often shorter than the time to wake a thread. Then it
+    /// sleeps, because the late part may need this core.
+    ///
+    /// # Errors
+    /// If a part has left for good.
+    pub(super) fn meet(&self) -> Result<(), Stopped> {
+        let meeting = self.meetings.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parts {
+            self.arrived.store(0, Ordering::Relaxed);
+            // Takes the lock first: otherwise a thread could check before the change and fall
+            // asleep after it.
+            let asleep = locked(&self.asleep);
+            self.meetings.store(meeting + 1, Ordering::Release);
+            if *asleep > 0 {
+                self.bell.notify_all();
+            }
+            return Ok(());
+        }
+        let has_met = || self.meetings.load(Ordering::Acquire) != meeting;
+        for _ in 0..self.patience.spins() {
+            if has_met() {
+                self.patience.was_worth_it();
+                return Ok(());
+            }
+            hint::spin_loop();
+        }
+        self.patience.was_in_vain();
+        let mut asleep = locked(&self.asleep);
+        *asleep += 1;
+        while !has_met() && !self.broken.load(Ordering::Acquire) {
+            asleep = self.bell.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+        }
+        *asleep -= 1;
+        if has_met() { Ok(()) } else { Err(Stopped) }
+    }
+
+    /// Announces that a part has left: threads that wait for it stop. Completed meetings are not
+    /// affected.
+    pub(super) fn break_up(&self) {
+        let _asleep = locked(&self.asleep);
+        self.broken.store(true, Ordering::Release);
+        self.bell.notify_all();
+    }
+
+    /// Mailbox from one part to another in window `window`.
+    pub(super) fn mail(&self, window: u64, from: ShardId, to: ShardId) -> MutexGuard<'_, Mail> {
+        let place = usize::from(from.0) * self.parts + usize::from(to.0);
+        locked(&self.mail[(window & 1) as usize][place])
+    }
+
+    /// Publishes the status of a part.
+    pub(super) fn give_notice(&self, window: u64, part: ShardId, next: Time, stops: bool, hops: u64) {
+        // Relaxed stores suffice, because the meeting orders them.
+        let notice = &self.notices[(window & 1) as usize][usize::from(part.0)];
+        notice.next.store(next.0, Ordering::Relaxed);
+        notice.stops.store(stops, Ordering::Relaxed);
+        notice.hops.store(hops, Ordering::Relaxed);
+    }
+
+    /// Earliest event of all parts, and whether a part stops. Valid after the meeting.
+    pub(super) fn next(&self, window: u64) -> (Time, bool) {
+        let notices = &self.notices[(window & 1) as usize];
+        let next = notices.iter().map(|notice| notice.next.load(Ordering::Relaxed)).min();
+        let stops = notices.iter().any(|notice| notice.stops.load(Ordering::Relaxed));
+        (Time(next.unwrap_or(u64::MAX)), stops)
+    }
+
+    /// Packet-hops of all parts.
+    pub(super) fn hops(&self, window: u64) -> u64 {
+        self.notices[(window & 1) as usize].iter().map(|notice| notice.hops.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Flows of `part` that have ended since the previous interval.
+    pub(super) fn retired(&self, part: ShardId) -> MutexGuard<'_, Vec<Retired>> {
+        locked(&self.retired[usize::from(part.0)])
+    }
+
+    /// Samples for the part that writes results.
+    pub(super) fn samples(&self) -> MutexGuard<'_, Vec<Sample>> {
+        locked(&self.samples)
+    }
+
+    /// Ended flows for the part that writes results.
+    pub(super) fn accounts(&self) -> MutexGuard<'_, Vec<(Time, FlowAccount)>> {
+        locked(&self.accounts)
+    }
+}

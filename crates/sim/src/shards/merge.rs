@@ -1,0 +1,26 @@
+//! End of a run in parts: one part takes over the results of the others.
+
+use crate::Simulation;
+use crate::ids::{LinkId, ShardId, SwitchId};
+
+impl Simulation {
+    /// Takes over the results of `part`: its switches, the links that begin there, the ends of its
+    /// flows.
+    pub(crate) fn adopt(&mut self, part: ShardId, mut other: Self) {
+        let Some(shard) = self.part.clone() else { return };
+        let partition = &shard.partition;
+        let switches: Vec<SwitchId> =
+            self.switches.ids().filter(|&id| partition.switches[id] == part).collect();
+        for id in switches {
+            std::mem::swap(&mut self.switches[id], &mut other.switches[id]);
+            self.records.adopt(id, &mut other.records);
+        }
+        let links: Vec<LinkId> = {
+            let links = self.world.links();
+            links.ids().filter(|&id| partition.part(links[id].from) == part).collect()
+        };
+        self.world.adopt(&mut other.world, &links);
+        self.hosts.adopt(part, other.hosts);
+        self.events += other.events;
+    }
+}

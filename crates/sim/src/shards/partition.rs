@@ -1,0 +1,113 @@
+//! Assignment of hosts and switches to the parts of a network.
+
+use crate::ids::{HostId, Id, LinkId, ShardId, SwitchId, Table};
+use crate::world::link::{End, Link};
+use bufferlab_scenario::Topology;
+use bufferlab_units::Time;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A network divided into parts.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    pub(crate) hosts: Table<HostId, ShardId>,
+    pub(crate) switches: Table<SwitchId, ShardId>,
+    /// Number of parts.
+    pub(crate) parts: usize,
+    /// Shortest time in which a packet from one part reaches another.
+    pub(crate) lookahead: Time,
+}
+
+/// A part, with the partition of the whole network.
+#[derive(Clone, Debug)]
+pub(crate) struct Shard {
+    pub(crate) part: ShardId,
+    pub(crate) partition: Arc<Partition>,
+}
+
+impl Shard {
+    /// Whether `host` belongs to this part.
+    #[inline]
+    pub(crate) fn has_host(&self, host: HostId) -> bool {
+        self.partition.hosts[host] == self.part
+    }
+
+    /// Whether `switch` belongs to this part.
+    pub(crate) fn has_switch(&self, switch: SwitchId) -> bool {
+        self.partition.switches[switch] == self.part
+    }
+}
+
+impl Partition {
+    /// Divides the network by racks into at most `parts` parts. `None` if there is only one rack,
+    /// or if packets reach another part without delay.
+    pub(crate) fn new(topology: &Topology, links: &Table<LinkId, Link>, parts: usize) -> Option<Self> {
+        let rack_of = |host: HostId| match links[host.uplink()].to {
+            End::Switch(switch, _) => Some(switch),
+            End::Host(_) => None,
+        };
+        let mut racks = BTreeMap::<SwitchId, usize>::new();
+        for host in (0..topology.hosts.len()).map(HostId::from_index) {
+            *racks.entry(rack_of(host)?).or_default() += 1;
+        }
+        let parts = parts.min(racks.len()).min(ShardId::MOST);
+        if parts < 2 {
+            return None;
+        }
+        let switches = switches(topology, &racks, parts);
+        let hosts = (0..topology.hosts.len()).map(HostId::from_index);
+        let hosts: Table<HostId, ShardId> =
+            hosts.map(|host| Some(switches[rack_of(host)?])).collect::<Option<_>>()?;
+        let mut this = Self { hosts, switches, parts, lookahead: Time::MAX };
+        let crossing = links.iter().filter(|link| this.crosses(link).is_some());
+        this.lookahead = crossing.map(|link| link.delay).min().unwrap_or(Time::MAX);
+        (this.lookahead > Time::ZERO).then_some(this)
+    }
+
+    /// Part of a host or switch.
+    pub(crate) fn part(&self, end: End) -> ShardId {
+        match end {
+            End::Host(host) => self.hosts[host],
+            End::Switch(switch, _) => self.switches[switch],
+        }
+    }
+
+    /// Part at the far end of a link, if it differs from the near end's.
+    pub(crate) fn crosses(&self, link: &Link) -> Option<ShardId> {
+        let to = self.part(link.to);
+        (self.part(link.from) != to).then_some(to)
+    }
+}
+
+/// Part of every switch. Racks are assigned in order so that parts have about as many hosts each;
+/// the switches of each tier above are assigned in order, too.
+fn switches(
+    topology: &Topology,
+    racks: &BTreeMap<SwitchId, usize>,
+    parts: usize,
+) -> Table<SwitchId, ShardId> {
+    let hosts: usize = racks.values().sum();
+    let mut of_rack = BTreeMap::new();
+    let mut before = 0;
+    for (&rack, &count) in racks {
+        // The middle of the rack decides.
+        of_rack.insert(rack, (2 * before + count) * parts / (2 * hosts));
+        before += count;
+    }
+    let all = (0..topology.switches.len()).map(SwitchId::from_index);
+    let above = |switch: &SwitchId| !racks.contains_key(switch);
+    let mut in_tier = BTreeMap::<_, Vec<SwitchId>>::new();
+    for switch in all.clone().filter(above) {
+        in_tier.entry(topology.tiers[switch.index()]).or_default().push(switch);
+    }
+    let mut of_others = BTreeMap::new();
+    for tier in in_tier.values() {
+        for (place, &switch) in tier.iter().enumerate() {
+            of_others.insert(switch, place * parts / tier.len());
+        }
+    }
+    all.map(|switch| {
+        ShardId::from_index(of_rack.get(&switch).unwrap_or_else(|| &of_others[&switch]).to_owned())
+    })
+    .collect()
+}

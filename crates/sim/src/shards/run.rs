@@ -1,0 +1,374 @@
+//! Run of the parts of a network: windows, meetings, the end.
+
+use super::exchange::{Exchange, Mail, Stopped};
+use super::partition::{Partition, Shard};
+use super::samples::{Keep, Sample};
+use crate::host::connections::COMMON;
+use crate::host::slots::INTERVAL;
+use crate::ids::{HostId, Id, ShardId, SwitchId};
+use crate::world::timers::Timer;
+use crate::{Progress, SimError, Simulation};
+use bufferlab_metrics::{RunSink, RunTotals};
+use bufferlab_scenario::{Scenario, TieOrder};
+use bufferlab_units::Time;
+use bufferlab_workload::FlowSpec;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread::{self, ScopedJoinHandle};
+
+/// Reason why a scenario needs one thread, if it does: distant components change at one instant, or
+/// rows are written during the run.
+fn obstacle(scenario: &Scenario) -> Option<&'static str> {
+    let switches = || scenario.switches.iter();
+    let obstacles = [
+        (switches().any(|spec| spec.lossless() != 0), "flow control between neighbours"),
+        (scenario.tie_order != TieOrder::Fair, "simultaneous events in the order of their insertion"),
+        (scenario.topology.links.iter().any(|cable| !cable.down.is_empty()), "cables that go down"),
+        (scenario.transports.iter().any(|spec| spec.persistent.is_some()), "persistent connections"),
+        (
+            scenario
+                .workloads
+                .iter()
+                .any(|spec| spec.workload.largest_flow_bytes() == Some(FlowSpec::UNLIMITED)),
+            "flows without an end",
+        ),
+        (scenario.output.sample_flows && scenario.output.sample_interval > Time::ZERO, "samples of flows"),
+        (scenario.output.explain_losses.is_some(), "explanations"),
+        (scenario.output.packets.is_some(), "records of packets"),
+    ];
+    obstacles.into_iter().find_map(|(is_there, name)| is_there.then_some(name))
+}
+
+impl Simulation {
+    /// Reason why this simulation of `scenario` runs on one thread, whatever number
+    /// [`Self::run_on`] gets; `None` if it can use several.
+    #[must_use]
+    pub fn needs_one_thread(&self, scenario: &Scenario) -> Option<&'static str> {
+        let of_the_run = [
+            (self.verify, "verification after every event"),
+            (self.records.explainer.is_some(), "explanations"),
+            (self.demand.has_closed_loops(), "closed loops"),
+        ];
+        let of_the_run = of_the_run.into_iter().find_map(|(is_there, name)| is_there.then_some(name));
+        let too_small = || {
+            let partition = Partition::new(&self.plan.topology, self.world.links(), 2);
+            partition.is_none().then_some("a network with one rack, or with cables that have no delay")
+        };
+        of_the_run.or_else(|| obstacle(scenario)).or_else(too_small)
+    }
+
+    /// Runs as [`Self::run_while`] does, on several threads, with the same tables, byte for byte.
+    /// `scenario` must be the one that this simulation was built from.
+    ///
+    /// One thread does all the work if the network cannot be divided ([`Self::needs_one_thread`]).
+    /// There are never more threads than racks.
+    ///
+    /// # Errors
+    /// As [`Self::run_while`].
+    pub fn run_on(
+        mut self,
+        threads: NonZero<usize>,
+        scenario: &Scenario,
+        sink: &mut dyn RunSink,
+        go_on: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Result<RunTotals, SimError> {
+        if threads.get() == 1 || self.needs_one_thread(scenario).is_some() {
+            return self.run_while(sink, go_on);
+        }
+        let Some(partition) = Partition::new(&self.plan.topology, self.world.links(), threads.get()) else {
+            return self.run_while(sink, go_on);
+        };
+        let partition = Arc::new(partition);
+        let exchange = Exchange::new(partition.parts);
+        let clerk = Clerk { sink: &mut *sink, go_on, reported: 0 };
+        let (ending, others) = thread::scope(|scope| {
+            let start = |part: ShardId| {
+                let (partition, exchange) = (Arc::clone(&partition), &exchange);
+                scope.spawn(move || run_part(scenario, Shard { part, partition }, exchange))
+            };
+            let threads: Vec<_> = (1..partition.parts).map(ShardId::from_index).map(start).collect();
+            let ending = {
+                let _leaver = Leaver(&exchange);
+                self.become_shard(Shard { part: ShardId::FIRST, partition: Arc::clone(&partition) });
+                Part::new(&mut self, &exchange).run(Some(clerk))
+            };
+            let join = |thread: ScopedJoinHandle<'_, _>| match thread.join() {
+                Ok(outcome) => outcome,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            (ending, threads.into_iter().map(join).collect::<Vec<_>>())
+        });
+        let ending = ending?;
+        let others = others.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let end = match ending {
+            Ending::Over(end) => end,
+            Ending::Cut => self.plan.end,
+            // No part has reported a reason.
+            Ending::Stopped => return Err(SimError::Interrupted),
+        };
+        for (index, other) in others.into_iter().enumerate() {
+            self.adopt(ShardId::from_index(index + 1), other);
+        }
+        self.world.advance_to(end);
+        for (at, account) in exchange.accounts().drain(..) {
+            self.records.note_end(at, account);
+        }
+        self.flush_rows(Time::MAX, sink)?;
+        exchange.samples().drain(..).try_for_each(|sample| sample.write(sink))?;
+        self.write_results(sink)
+    }
+
+    /// Restricts this simulation to one part of the network.
+    fn become_shard(&mut self, shard: Shard) {
+        self.is_plain = !self.records.measures_delays();
+        self.world.set_border(&shard);
+        self.hosts.set_shard(shard.clone());
+        self.part = Some(shard);
+    }
+
+    /// Handles the events before `end`; `rare` receives the times of those that are not link
+    /// events.
+    fn run_until(&mut self, end: Time, rare: &mut Rare) -> Result<(), SimError> {
+        loop {
+            self.handle_link_events(end - Time(1), u64::MAX)?;
+            let rare_event = self.next_rare_event();
+            if rare_event >= end {
+                return Ok(());
+            }
+            self.world.advance_to(rare_event);
+            if let Some(is_sample) = self.handle_rare_event_of_part(&mut rare.samples)? {
+                self.events += 1;
+                rare.events.push((rare_event, is_sample));
+            }
+        }
+    }
+
+    /// Handles a rare event as a run without parts does, and returns whether it was a sample.
+    /// `None` if another part counts the event.
+    fn handle_rare_event_of_part(&mut self, samples: &mut Vec<Sample>) -> Result<Option<bool>, SimError> {
+        let shard = self.part.clone().expect("only parts come here");
+        let is_first = shard.part == ShardId::FIRST;
+        if self.world.timers().next_time() > self.world.now() {
+            let flow = self.demand.take_flow();
+            let is_here = shard.has_host(HostId::new(flow.src));
+            self.start_flow(flow, COMMON)?;
+            return Ok(is_here.then_some(false));
+        }
+        let timer = self.world.timers().pop().expect("a timer is due");
+        let is_here = match timer {
+            Timer::Policy(switch) => shard.has_switch(switch),
+            Timer::Sample => shard.has_switch(SwitchId(self.records.output.sample_switch)),
+            _ => true,
+        };
+        if !is_here {
+            return Ok(None);
+        }
+        self.handle_timer(timer, &mut Keep { at: self.world.now(), samples })?;
+        let is_counted = timer != Timer::PhaseEnd || is_first;
+        Ok(is_counted.then_some(timer == Timer::Sample))
+    }
+}
+
+/// Rare events of an interval: all except link events.
+#[derive(Debug, Default)]
+struct Rare {
+    /// Time of each event, and whether it was a sample.
+    events: Vec<(Time, bool)>,
+    samples: Vec<Sample>,
+}
+
+/// Breaks up the meetings when its thread ends for any reason.
+struct Leaver<'a>(&'a Exchange);
+
+impl Drop for Leaver<'_> {
+    fn drop(&mut self) {
+        self.0.break_up();
+    }
+}
+
+/// Runs a part on its own thread, from construction to end.
+fn run_part(scenario: &Scenario, shard: Shard, exchange: &Exchange) -> Result<Simulation, SimError> {
+    let _leaver = Leaver(exchange);
+    let mut simulation = Simulation::new(scenario)?;
+    simulation.become_shard(shard);
+    Part::new(&mut simulation, exchange).run(None)?;
+    Ok(simulation)
+}
+
+/// Writes rows and reports progress.
+struct Clerk<'a> {
+    sink: &'a mut dyn RunSink,
+    go_on: &'a mut dyn FnMut(&Progress) -> bool,
+    /// Event count of its part at the previous report.
+    reported: u64,
+}
+
+/// End of a run in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// No work has been left since this time.
+    Over(Time),
+    /// The run has reached its latest end.
+    Cut,
+    /// Another part stopped and reports the reason.
+    Stopped,
+}
+
+/// A running part.
+struct Part<'a> {
+    simulation: &'a mut Simulation,
+    exchange: &'a Exchange,
+    shard: Shard,
+    rare: Rare,
+    /// End of the last flow that has ended.
+    last_end: Time,
+}
+
+impl<'a> Part<'a> {
+    fn new(simulation: &'a mut Simulation, exchange: &'a Exchange) -> Self {
+        let shard = simulation.part.clone().expect("it has become a part");
+        Self { simulation, exchange, shard, rare: Rare::default(), last_end: Time::ZERO }
+    }
+
+    fn run(&mut self, mut clerk: Option<Clerk<'_>>) -> Result<Ending, SimError> {
+        let (mut end, mut failure) = (Time::ZERO, None);
+        for window in 0.. {
+            if end > Time::ZERO
+                && let Err(error) = self.simulation.run_until(end, &mut self.rare)
+            {
+                failure.get_or_insert(error);
+            }
+            if let Err(error) = self.look_round(window, clerk.as_mut()) {
+                failure.get_or_insert(error);
+            }
+            self.post(window, failure.is_some());
+            let met = self.exchange.meet();
+            let (next, stops) = self.exchange.next(window);
+            if stops || met == Err(Stopped) {
+                return failure.map_or(Ok(Ending::Stopped), Err);
+            }
+            self.collect(window);
+            let is_last = next > self.simulation.plan.end;
+            if end > Time::ZERO && (is_last || interval(next) != interval(end - Time(1))) {
+                match self.settle(Time(interval(end - Time(1)) * INTERVAL.0), clerk.as_mut()) {
+                    Ok(Some(Ending::Stopped)) => return failure.map_or(Ok(Ending::Stopped), Err),
+                    Ok(Some(ending)) => return self.simulation.check_all().map(|()| ending),
+                    Ok(None) => {}
+                    Err(error) => failure = Some(error),
+                }
+            }
+            if is_last {
+                return failure.map_or_else(|| self.simulation.check_all().map(|()| Ending::Cut), Err);
+            }
+            let window_end = Time(next.0.saturating_add(self.shard.partition.lookahead.0));
+            let interval_end = Time((interval(next) + 1) * INTERVAL.0);
+            end = window_end.min(interval_end).min(self.simulation.plan.end + Time(1));
+        }
+        unreachable!("windows are counted without an end")
+    }
+
+    /// Checks for failures and for an interruption from time to time.
+    fn look_round(&mut self, window: u64, clerk: Option<&mut Clerk<'_>>) -> Result<(), SimError> {
+        const EVENTS: u64 = 1 << 18;
+        let Some(clerk) = clerk.filter(|clerk| self.simulation.events >= clerk.reported + EVENTS) else {
+            return Ok(());
+        };
+        clerk.reported = self.simulation.events;
+        self.simulation.check_controls()?;
+        self.simulation.check_cards()?;
+        self.simulation.check_demand()?;
+        self.simulation.check_marking()?;
+        let packet_hops = self.exchange.hops(window.saturating_sub(1));
+        let progress = Progress { packet_hops, ..self.simulation.progress() };
+        if (clerk.go_on)(&progress) { Ok(()) } else { Err(SimError::Interrupted) }
+    }
+
+    /// Publishes the results of this window for the other parts.
+    fn post(&mut self, window: u64, stops: bool) {
+        let Self { simulation, exchange, .. } = self;
+        for part in (0..self.shard.partition.parts).filter(|&part| part != self.shard.part.index()) {
+            let mut mail = exchange.mail(window, self.shard.part, ShardId::from_index(part));
+            let Mail { packets, reports, notes } = &mut *mail;
+            let out = simulation.world.out(part);
+            std::mem::swap(packets, &mut out.packets);
+            std::mem::swap(reports, &mut out.reports);
+            std::mem::swap(notes, simulation.hosts.notes(part));
+        }
+        let own = simulation.world.next_link_event().time.min(simulation.demand.next_start());
+        let crossing = simulation.world.take_first_crossing();
+        let next = own.min(simulation.world.timers().next_time()).min(crossing);
+        exchange.give_notice(window, self.shard.part, next, stops, simulation.world.packet_hops());
+    }
+
+    /// Takes the data that other parts have published for this one.
+    fn collect(&mut self, window: u64) {
+        let Self { simulation, exchange, shard, .. } = self;
+        for part in (0..shard.partition.parts).filter(|&part| part != shard.part.index()) {
+            let mut mail = exchange.mail(window, ShardId::from_index(part), shard.part);
+            let Mail { packets, reports, notes } = &mut *mail;
+            let mut reports = reports.drain(..);
+            for crossing in packets.drain(..) {
+                simulation.world.accept(crossing, reports.next());
+            }
+            for note in notes.drain(..) {
+                simulation.hosts.take_note(&note);
+            }
+        }
+    }
+
+    /// Closes the interval of slots that began at `start`: all parts learn which flows are over.
+    /// Returns the end of the run, if it has ended.
+    fn settle(&mut self, start: Time, clerk: Option<&mut Clerk<'_>>) -> Result<Option<Ending>, SimError> {
+        let Self { simulation, exchange, shard, .. } = self;
+        {
+            let mut retired = exchange.retired(shard.part);
+            retired.clear();
+            simulation.hosts.take_retired(&mut retired);
+        }
+        if exchange.meet().is_err() {
+            return Ok(Some(Ending::Stopped));
+        }
+        let mut ends = Vec::new();
+        for part in (0..shard.partition.parts).map(ShardId::from_index) {
+            for retired in exchange.retired(part).iter() {
+                ends.push(retired.at);
+                if let Some(account) = simulation.hosts.end(retired) {
+                    exchange.accounts().push((retired.at, account));
+                }
+            }
+        }
+        simulation.hosts.note_peak(&mut ends);
+        self.last_end = ends.into_iter().fold(self.last_end, Time::max);
+        let is_over = simulation.is_over();
+        if let Some(clerk) = clerk {
+            for (at, account) in exchange.accounts().drain(..) {
+                simulation.records.note_end(at, account);
+            }
+            // Some flows of this interval may not have arrived yet.
+            simulation.flush_rows(start, clerk.sink)?;
+            let mut samples = exchange.samples();
+            let due = samples.partition_point(|sample| sample.at < start);
+            samples.drain(..due).try_for_each(|sample| sample.write(clerk.sink))?;
+        }
+        let (last_end, duration) = (self.last_end, self.simulation.plan.duration);
+        // A run on one thread would not reach events after the end. At one instant link events go
+        // first and samples last.
+        let is_early = |at: Time, is_sample: bool| {
+            if last_end > duration { at < last_end } else { at < duration || at == duration && !is_sample }
+        };
+        let Rare { events, samples } = &mut self.rare;
+        if is_over {
+            let late = events.iter().filter(|(at, is_sample)| !is_early(*at, *is_sample)).count();
+            self.simulation.events -= late as u64;
+            samples.retain(|sample| is_early(sample.at, true));
+        }
+        events.clear();
+        self.exchange.samples().append(samples);
+        Ok(is_over.then_some(Ending::Over(last_end.max(duration))))
+    }
+}
+
+/// Number of the interval of slots that contains a time.
+fn interval(time: Time) -> u64 {
+    time.0 / INTERVAL.0
+}

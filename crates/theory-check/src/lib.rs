@@ -1,0 +1,99 @@
+//! Measures the answers of calculators packet by packet.
+//!
+//! Every calculator of [`bufferlab_theory::calculators`] has an entry in [`REPLAYS`]. The entry
+//! builds a switch of [`bufferlab_core`] from the calculator's parameters, sends packets through
+//! it, and compares the measured with the stated quantity. The allowed difference follows from
+//! discretisation (a packet, a serialization time, a refresh) and is part of every comparison.
+//!
+//! ```
+//! use bufferlab_theory::calculators::CALCULATORS;
+//!
+//! let guarantees = CALCULATORS.find("guarantees").expect("it is built in");
+//! let found = bufferlab_theory_check::verify(guarantees, &[])?;
+//! assert!(found.holds(), "{found}");
+//! # Ok::<(), bufferlab_theory::calculators::CalculatorError>(())
+//! ```
+
+mod alpha;
+mod bench;
+mod burst_tolerance;
+mod chips;
+mod drain_time;
+mod ecn;
+mod finding;
+mod guarantees;
+mod headroom;
+mod priorities;
+mod schemes;
+mod shares;
+mod tdt_parameters;
+
+pub use finding::{Check, Relation, Replay, Unit, Verification};
+
+use bufferlab_params::{ParamValue, Params};
+use bufferlab_theory::calculators::{CalculatorError, CalculatorInfo, Derivation};
+
+/// Replay of a calculator's answers.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayInfo {
+    /// The calculator's name.
+    pub calculator: &'static str,
+    /// The run and its measurement, or the reason why packets cannot check the answer, in one line.
+    pub summary: &'static str,
+    /// Runs the replay.
+    pub run: fn(&Asked<'_>) -> Verification,
+}
+
+/// The question to a calculator, and its answer.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The calculator.
+    pub info: &'static CalculatorInfo,
+    /// Parameters as given.
+    pub given: &'a [(String, ParamValue)],
+    /// All parameters, with defaults.
+    pub params: Params,
+    /// The answer.
+    pub answer: Derivation,
+}
+
+impl Asked<'_> {
+    /// The value of the answer `name`.
+    ///
+    /// # Panics
+    /// If the calculator has no such answer, a defect of the replay.
+    pub(crate) fn stated(&self, name: &str) -> f64 {
+        self.answer.value(name).unwrap_or_else(|| panic!("{} answers {name}", self.info.name))
+    }
+}
+
+/// The replay of every built-in calculator, in the calculators' order.
+pub static REPLAYS: &[ReplayInfo] = &[
+    burst_tolerance::REPLAY,
+    alpha::REPLAY,
+    shares::REPLAY,
+    guarantees::REPLAY,
+    drain_time::REPLAY,
+    ecn::REPLAY,
+    headroom::REPLAY,
+    chips::REPLAY,
+    tdt_parameters::REPLAY,
+];
+
+/// Replays the answer of a calculator for `given`; the other parameters have their defaults.
+///
+/// A calculator registered by a program has no replay, as the list of omitted answers states.
+///
+/// # Errors
+/// As [`CalculatorInfo::calculate`].
+pub fn verify(
+    info: &'static CalculatorInfo,
+    given: &[(String, ParamValue)],
+) -> Result<Verification, CalculatorError> {
+    let answer = info.calculate(given)?;
+    let params = info.resolve(given)?;
+    let Some(replay) = REPLAYS.iter().find(|replay| replay.calculator == info.name) else {
+        return Ok(Verification::nothing(format!("no replay belongs to {}", info.name)));
+    };
+    Ok((replay.run)(&Asked { info, given, params, answer }))
+}
