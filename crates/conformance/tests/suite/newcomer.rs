@@ -202,7 +202,7 @@ impl WalkThrough {
             let blocks = self.steps.iter().flat_map(|(_, _, block)| block.lines());
             blocks
                 .filter_map(|line| line.trim().split_once(':'))
-                .map(|(field, _)| field.trim_matches('"'))
+                .filter_map(|(field, _)| field.trim_start_matches('"').split('"').next())
                 .find(|field| field.starts_with("toy_"))
         };
         created.or_else(field).expect("it adds something with a name").to_owned()
@@ -432,6 +432,7 @@ const PAGES: &[&str] = &[
     "topology",
     "column",
     "metric",
+    "scenario-key",
 ];
 
 /// Every walk-through in `docs/extend`.
