@@ -129,7 +129,7 @@ fn above(limit: Limit) -> Above {
             "a_card_that_would_fill_the_memory_ends_the_run_and_says_whose_it_is",
         ),
         "packets alive at once" => {
-            Above::Test("crates/sim/src/engine/ending.rs", "more_packets_than_there_may_be_end_a_run")
+            Above::Test("crates/sim/src/engine/finish.rs", "more_packets_than_there_may_be_end_a_run")
         }
         "bytes of a request's body" => Above::Test(VIEW, "wrong_requests_get_what_is_wrong_with_them"),
         "seconds until a request is complete" => {

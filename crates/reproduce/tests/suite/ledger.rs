@@ -90,10 +90,13 @@ impl Evidence {
 /// printed)` above a test, or an entry of `claims!`.
 fn tests_of_statements() -> Vec<TestEvidence> {
     let (mut files, root) = (Vec::new(), root());
-    for entry in fs::read_dir(root.join("crates")).expect("crates are there") {
-        sources(&entry.expect("readable").path().join("tests"), &mut files);
+    for folder in ["crates", "dev"] {
+        for entry in fs::read_dir(root.join(folder)).expect("crates are there") {
+            sources(&entry.expect("readable").path().join("tests"), &mut files);
+        }
     }
-    files.sort();
+    // By crate, whichever folder it is in: the evidence of a row is in this order.
+    files.sort_by_key(|file| file.iter().skip(root.iter().count() + 1).collect::<PathBuf>());
     let (found, known) = (findings(), ledger());
     let known: BTreeSet<&str> = known.rows.iter().map(|row| row.claim.id.as_str()).collect();
     let mut evidence = Evidence::default();
