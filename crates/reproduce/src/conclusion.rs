@@ -118,16 +118,3 @@ fn record(
     }
     Ok(())
 }
-
-/// Names the source of a verdict in a word or two.
-#[must_use]
-pub(crate) fn origin(record: &Record, renewed: &[Record]) -> String {
-    if renewed.contains(record) {
-        return "these runs".to_owned();
-    }
-    let seeds = if record.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", record.seeds) };
-    match record.date.as_str() {
-        NO_DATE => format!("an earlier command, {seeds}, {}", record.commit),
-        date => format!("recorded {date}, {seeds}, {}", record.commit),
-    }
-}

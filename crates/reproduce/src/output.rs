@@ -6,7 +6,6 @@ mod over_time;
 mod panels;
 mod values;
 
-use crate::conclusion::origin;
 use crate::explorer::explorer;
 pub use checked::checked;
 use checked::{checked_by_tests, in_words};
@@ -310,4 +309,17 @@ fn values_table(estimates: &Estimates, runs: &Runs) -> PageTable {
 
 fn heading(experiment: &Experiment) -> String {
     format!("{} {}: {}", experiment.id, experiment.figure, experiment.title)
+}
+
+/// Names the source of a verdict in a word or two.
+#[must_use]
+fn origin(record: &Record, renewed: &[Record]) -> String {
+    if renewed.contains(record) {
+        return "these runs".to_owned();
+    }
+    let seeds = if record.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", record.seeds) };
+    match record.date.as_str() {
+        NO_DATE => format!("an earlier command, {seeds}, {}", record.commit),
+        date => format!("recorded {date}, {seeds}, {}", record.commit),
+    }
 }
