@@ -21,6 +21,7 @@ pub(crate) use timeline::{Timeline, TimelineRow};
 use marker::{HOLLOW, marker, style_number, swatch};
 
 use crate::chart_style::{FigureStyle, STYLES};
+use crate::format::wrapped;
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -389,21 +390,6 @@ fn along(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64) 
         gone += length;
     }
     places
-}
-
-/// Lines of at most `width` characters, broken between words; a longer word has its own line.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// A coordinate with one decimal: more digits would only enlarge the page.
