@@ -2,7 +2,7 @@
 //! mistake in such a value is shown at its place in this document.
 
 use crate::context::Source;
-use crate::tree::{Item, Origin, command_line_value};
+use crate::tree::{Item, Origin, Value, command_line_value};
 
 /// A dotted key of another document and the value that it gets.
 #[derive(Clone, Debug)]

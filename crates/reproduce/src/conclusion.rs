@@ -1,14 +1,11 @@
 //! Conclusions from runs: verdicts, a folder per experiment, and a ledger that distinguishes new
 //! verdicts from recorded ones.
 
-use crate::output::{records, write_experiment, write_ledger, write_whole};
+use crate::output::{NO_DATE, records, write_experiment, write_ledger, write_whole};
 use crate::table::to_csv;
 use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, ReproduceError, Results, judge};
 use crate::{costs_csv, output, recorded_costs};
 use std::path::Path;
-
-/// Date of verdicts that are not recorded.
-const NO_DATE: &str = "not recorded";
 
 /// Verdicts of a command.
 #[derive(Clone, Debug)]

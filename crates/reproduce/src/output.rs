@@ -25,6 +25,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+/// Date of verdicts that are not recorded.
+pub(crate) const NO_DATE: &str = "not recorded";
+
 /// Writes an experiment's output to `folder`, each file atomically: `values.csv`, `figure.html`,
 /// every panel as SVG and PNG, and `courses.csv` if it has charts over time. `statement` returns
 /// the text of a statement by its number.

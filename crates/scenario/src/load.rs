@@ -6,7 +6,7 @@ use crate::files::{self, nearby_file, reason};
 use crate::format::{MERGING, MOVED, TABLES};
 use crate::model::Scenario;
 use crate::read::{self, InputFile};
-use crate::tree::{self, Entry, Item, Origin, Table, Value, merge};
+use crate::tree::{Entry, Item, Origin, Value, merge};
 use crate::variant::Variant;
 use bufferlab_document::setting::Setting;
 use bufferlab_document::tree::command_line_value;
