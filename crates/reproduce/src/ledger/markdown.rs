@@ -173,7 +173,7 @@ fn place(run: &Record) -> String {
     )
 }
 
-/// How many seeds every point ran with.
+/// Number of seeds of every point, in words.
 fn seeds(run: &Record) -> String {
     if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) }
 }
