@@ -160,7 +160,7 @@ fn walk_through(path: &str, page: &str) -> Result<Option<WalkThrough>, String> {
     Ok(Some(WalkThrough { page: path.to_owned(), subject: subject.to_owned(), promise, steps }))
 }
 
-/// Sources, lines and files that a walk-through adds.
+/// Numbers of files and lines that a walk-through adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     sources: usize,
