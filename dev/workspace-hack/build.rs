@@ -1,2 +1,2 @@
-//! Nothing: cargo takes build dependencies into account only where there is a build script.
+//! Empty: cargo considers build dependencies only of crates with a build script.
 fn main() {}

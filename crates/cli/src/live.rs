@@ -1,7 +1,8 @@
 //! View of the switch of real packets in a terminal: occupancy of its queues, losses, and lateness.
 //!
-//! The switch publishes a snapshot of its counters ten times a second ([`bufferlab_dataplane::Watch`])
-//! and never waits for a reader. It runs on a separate thread with normal priority:
+//! Ten times a second the switch publishes a snapshot of its counters
+//! ([`bufferlab_dataplane::Watch`]). The switch never waits for a reader. The view has a separate
+//! thread with normal priority.
 //! [`Board`] stores the data for rates and histories, [`draw()`] draws it on the screen, and
 //! [`show`] controls the terminal.
 

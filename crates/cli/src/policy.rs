@@ -2,6 +2,7 @@
 
 use crate::print;
 use bufferlab_core::{ParamInfo, PolicyInfo, policies};
+use bufferlab_report::format::wrapped;
 use bufferlab_rtl::{Circuit, CircuitCost, HEADS, of_policy};
 use miette::IntoDiagnostic;
 use schemars::{JsonSchema, Schema, schema_for};
@@ -117,7 +118,7 @@ fn in_hardware(circuits: &[Circuit]) -> String {
     for circuit in circuits {
         let heading = if text.is_empty() { "\nIn hardware (docs/internals/circuits.md)\n" } else { "" };
         let _ = writeln!(text, "{heading}  {}: {}", circuit.name, circuit.about);
-        for line in wrap(&format!("{} {}", circuit.timing(), circuit.evidence()), 90) {
+        for line in wrapped(&format!("{} {}", circuit.timing(), circuit.evidence()), 90) {
             let _ = writeln!(text, "      {line}");
         }
         let rows: Vec<[String; HEADS.len()]> = circuit.costs.iter().map(CircuitCost::cells).collect();
@@ -151,7 +152,7 @@ fn describe(info: &PolicyInfo) -> String {
             let _ = write!(text, "   (profile artifact: {artifact})");
         }
         let _ = writeln!(text, "\n      {}", param.expected());
-        for line in wrap(&param.documentation(), 90) {
+        for line in wrapped(&param.documentation(), 90) {
             let _ = writeln!(text, "      {line}");
         }
     }
@@ -163,20 +164,4 @@ fn describe(info: &PolicyInfo) -> String {
         example.unwrap_or_default()
     );
     text
-}
-
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is a line");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }

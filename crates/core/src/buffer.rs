@@ -10,7 +10,7 @@
 //! so a chip's thresholds lag.
 
 use crate::header::Header;
-use crate::shared_pool::{Reserves, SharedPool};
+use crate::shared_pool::{ACCOUNTS, Reserves, SharedPool};
 use bufferlab_units::Time;
 use std::collections::VecDeque;
 use std::fmt;
@@ -81,9 +81,6 @@ struct IngressAccount {
     bytes: u64,
     headroom: u64,
 }
-
-/// Number of [`Account`]s.
-pub(crate) const ACCOUNTS: usize = 4;
 
 /// The shared memory of one switch: its content and its ledger.
 ///

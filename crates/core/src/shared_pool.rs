@@ -5,7 +5,8 @@
 //! opposite order. So the queue's or port's share of the pool follows from its length alone, and no
 //! packet needs to record its account.
 
-use crate::buffer::ACCOUNTS;
+/// Number of [`Account`](crate::Account)s.
+pub(crate) const ACCOUNTS: usize = 4;
 
 /// Reserves, equal for every queue and for every port of a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -25,6 +25,8 @@ mod awake;
 mod capture;
 mod config;
 mod driver;
+#[cfg(target_os = "linux")]
+mod error;
 mod format;
 pub mod frame;
 mod lateness;
@@ -50,6 +52,8 @@ pub use awake::take_usual_priority;
 pub use capture::{CaptureReport, CaptureWriter, SNAPSHOT_BYTES};
 pub use config::{Forwarding, PortSpec, SwitchFile, load, load_text};
 pub use driver::{Core, Departing, Driver, Incoming, Wire, core_of};
+#[cfg(target_os = "linux")]
+pub use error::ShellError;
 pub use format::ROOT;
 pub use lateness::{Durations, INCONCLUSIVE_LATENESS_NS};
 pub use peaks::Peaks;
@@ -59,6 +63,6 @@ pub use record::{
     read_record,
 };
 #[cfg(target_os = "linux")]
-pub use shell::{Opened, RunOptions, ShellError, Stopping, Summary, open};
+pub use shell::{Opened, RunOptions, Stopping, Summary, open};
 pub use snapshot::{PortSnapshot, QueueSnapshot, Snapshot, Watch};
 pub use tallies::{Discard, LinkState, Tallies};

@@ -1,7 +1,7 @@
 //! Reads from the kernel which interfaces go down, return or are removed while the switch runs:
 //! rtnetlink(7).
 
-use crate::shell::ShellError;
+use crate::error::ShellError;
 use crate::socket::{Interface, system};
 use crate::tallies::LinkState;
 use nix::errno::Errno;
@@ -55,11 +55,6 @@ impl LinkWatch {
     }
 }
 
-/// State of a link with these flags of netdevice(7).
-pub(crate) fn state_by_flags(flags: u32) -> LinkState {
-    state_of(NEW_LINK, flags)
-}
-
 /// Number and state of every link in a datagram.
 fn messages(mut bytes: &[u8]) -> Vec<(i32, LinkState)> {
     let mut found = Vec::new();
@@ -88,14 +83,7 @@ fn messages(mut bytes: &[u8]) -> Vec<(i32, LinkState)> {
 
 /// State of a link from the kind of a message about it and its flags.
 fn state_of(kind: u16, flags: u32) -> LinkState {
-    const UP: u32 = 1; // IFF_UP
-    const CARRIER: u32 = 0x1_0000; // IFF_LOWER_UP
-    match flags {
-        _ if kind == DELETED_LINK => LinkState::Removed,
-        flags if flags & UP == 0 => LinkState::Down,
-        flags if flags & CARRIER == 0 => LinkState::NoCarrier,
-        _ => LinkState::Up,
-    }
+    if kind == DELETED_LINK { LinkState::Removed } else { LinkState::from_flags(flags) }
 }
 
 #[cfg(test)]

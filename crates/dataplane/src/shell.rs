@@ -3,6 +3,7 @@
 use crate::awake::Awake;
 use crate::capture::{CaptureReport, CaptureWriter};
 use crate::config::SwitchFile;
+use crate::error::ShellError;
 use crate::frame::finish_checksum;
 use crate::lateness::Durations;
 use crate::link::LinkWatch;
@@ -13,10 +14,8 @@ use crate::rights;
 use crate::snapshot::{Snapshot, Watch};
 use crate::socket::{self, Interface, Reading, ns_of};
 use crate::tallies::{Discard, LinkState, Tallies};
-use bufferlab_core::BuildError;
 use bufferlab_params::Choice;
 use bufferlab_units::Time;
-use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
@@ -24,53 +23,6 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-
-/// Reason for which a switch cannot continue.
-#[derive(Debug, thiserror::Error)]
-pub enum ShellError {
-    /// An interface does not exist.
-    #[error("there is no interface \"{name}\" here; `ip link` shows: {known}")]
-    NoInterface {
-        /// Name in the file.
-        name: String,
-        /// Existing interfaces.
-        known: String,
-    },
-    /// The system refused.
-    #[error("{what} of \"{interface}\": {source}{}", advice(*source))]
-    System {
-        /// The attempted operation.
-        what: &'static str,
-        /// The interface.
-        interface: String,
-        /// The system's error.
-        source: Errno,
-    },
-    /// The policy, its scheduler or its marking rule does not fit.
-    #[error(transparent)]
-    Build(#[from] BuildError),
-    /// The policy failed.
-    #[error("the policy failed: {0}")]
-    Policy(String),
-    /// Counters cannot be shown.
-    #[error("cannot show metrics: {0}")]
-    Metrics(std::io::Error),
-    /// The process that renames captures cannot be started.
-    #[error("cannot start the process that renames captures: {0}")]
-    Captures(std::io::Error),
-    /// Root's rights cannot be given up.
-    #[error("cannot give up the rights of root: {0}")]
-    Rights(Errno),
-}
-
-fn advice(source: Errno) -> &'static str {
-    match source {
-        Errno::EPERM | Errno::EACCES => {
-            "\nraw sockets need CAP_NET_RAW: run it as root, or in a user namespace of your own"
-        }
-        _ => "",
-    }
-}
 
 /// Stop condition of a run.
 #[derive(Debug)]

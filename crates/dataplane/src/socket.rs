@@ -1,9 +1,8 @@
 //! Raw sockets of the ports: their filters and options, and how frames are read and sent.
 
 use crate::config::SwitchFile;
+use crate::error::ShellError;
 use crate::frame::TAG_BYTES;
-use crate::link::state_by_flags;
-use crate::shell::ShellError;
 use crate::tallies::LinkState;
 use nix::cmsg_space;
 use nix::errno::Errno;
@@ -181,7 +180,7 @@ pub(crate) fn open(file: &SwitchFile) -> Result<Vec<Interface>, ShellError> {
     let addresses: Vec<(String, LinkAddr, LinkState)> = getifaddrs()
         .map_err(|source| system("listing", "all interfaces", source))?
         .filter_map(|one| {
-            let state = state_by_flags(one.flags.bits() as u32);
+            let state = LinkState::from_flags(one.flags.bits() as u32);
             Some((one.interface_name, *one.address?.as_link_addr()?, state))
         })
         .collect();

@@ -28,6 +28,20 @@ choices! {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl LinkState {
+    /// State of a link with these flags of netdevice(7).
+    pub(crate) fn from_flags(flags: u32) -> Self {
+        const UP: u32 = 1; // IFF_UP
+        const CARRIER: u32 = 0x1_0000; // IFF_LOWER_UP
+        match flags {
+            flags if flags & UP == 0 => Self::Down,
+            flags if flags & CARRIER == 0 => Self::NoCarrier,
+            _ => Self::Up,
+        }
+    }
+}
+
 /// Counts of one port's frames outside of the core, and whether its interface works.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tallies {

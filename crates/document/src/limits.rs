@@ -1,7 +1,9 @@
 //! Limits of the size of documents and of the files that they refer to.
 
-use crate::params::MAX_NODES;
 use bufferlab_params::Limit;
+
+/// Nodes that fit a machine's memory.
+pub(crate) const MAX_NODES: u64 = 1 << 20;
 
 /// Bytes of a document: a scenario, an experiment, a file that one extends, standard input.
 pub const DOCUMENT: Limit = Limit {

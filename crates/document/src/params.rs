@@ -4,6 +4,7 @@
 use crate::context::{Complaint, Context, quoted_list, suggestion};
 use crate::convert;
 use crate::files::{self, nearby_file, reason};
+use crate::limits::MAX_NODES;
 use crate::quantity::{format_rate, format_size, format_time, parse_size};
 use crate::reader::{Reader, join};
 use crate::resolved::{OutTable, OutValue, float, list, quote};
@@ -15,9 +16,6 @@ use bufferlab_params::{
 };
 use bufferlab_units::{BitRate, Time};
 use std::path::Path;
-
-/// Nodes that fit a machine's memory.
-pub(crate) const MAX_NODES: u64 = 1 << 20;
 
 /// Keeps the files that a document refers to.
 pub trait Files {

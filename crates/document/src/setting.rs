@@ -2,7 +2,7 @@
 //! mistake in such a value is shown at its place in this document.
 
 use crate::context::Source;
-use crate::tree::{Item, Origin, Value, parse};
+use crate::tree::{Item, Origin, Value, command_line_value};
 
 /// A dotted key of another document and the value that it gets.
 #[derive(Clone, Debug)]
@@ -39,40 +39,6 @@ impl Setting {
         let within =
             |a: &str, b: &str| a.strip_prefix(b).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         within(&self.key, &other.key) || within(&other.key, &self.key)
-    }
-}
-
-/// Parses a TOML value; a bare word is a string.
-///
-/// # Errors
-/// The syntax error of a list, a table or a quoted text that is not TOML.
-pub fn command_line_value(text: &str, origin: Origin) -> Result<Item, String> {
-    let document = format!("value = {text}");
-    let bare = || Ok(Item { value: Value::String(text.to_owned()), origin });
-    match parse(origin.source, &document) {
-        Ok(Item { value: Value::Table(mut table), .. }) if table.entries.len() == 1 => {
-            let mut item = table.remove("value").map(|entry| entry.item).ok_or("a value is expected")?;
-            place_all(&mut item, origin);
-            Ok(item)
-        }
-        Err(errors) if text.starts_with(['{', '[', '"', '\'']) => {
-            Err(errors.first().map_or_else(String::new, |error| error.0.clone()))
-        }
-        _ => bare(),
-    }
-}
-
-fn place_all(item: &mut Item, origin: Origin) {
-    item.origin = origin;
-    match &mut item.value {
-        Value::Array(list) => list.iter_mut().for_each(|item| place_all(item, origin)),
-        Value::Table(table) => {
-            for entry in &mut table.entries {
-                entry.key_origin = origin;
-                place_all(&mut entry.item, origin);
-            }
-        }
-        _ => {}
     }
 }
 

@@ -2,7 +2,6 @@
 //! another.
 
 use crate::call::call;
-use crate::setting::command_line_value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -257,6 +256,40 @@ fn in_brackets(written: &str, origin: Origin) -> Option<Vec<Entry>> {
         entries.push(entry(parameter.key.text, command_line_value(parameter.value.text, origin).ok()?));
     }
     Some(entries)
+}
+
+/// Parses a TOML value; a bare word is a string.
+///
+/// # Errors
+/// The syntax error of a list, a table or a quoted text that is not TOML.
+pub fn command_line_value(text: &str, origin: Origin) -> Result<Item, String> {
+    let document = format!("value = {text}");
+    let bare = || Ok(Item { value: Value::String(text.to_owned()), origin });
+    match parse(origin.source, &document) {
+        Ok(Item { value: Value::Table(mut table), .. }) if table.entries.len() == 1 => {
+            let mut item = table.remove("value").map(|entry| entry.item).ok_or("a value is expected")?;
+            place_all(&mut item, origin);
+            Ok(item)
+        }
+        Err(errors) if text.starts_with(['{', '[', '"', '\'']) => {
+            Err(errors.first().map_or_else(String::new, |error| error.0.clone()))
+        }
+        _ => bare(),
+    }
+}
+
+fn place_all(item: &mut Item, origin: Origin) {
+    item.origin = origin;
+    match &mut item.value {
+        Value::Array(list) => list.iter_mut().for_each(|item| place_all(item, origin)),
+        Value::Table(table) => {
+            for entry in &mut table.entries {
+                entry.key_origin = origin;
+                place_all(&mut entry.item, origin);
+            }
+        }
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -40,8 +40,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Removes finished runs (see [`is_finished`]) from the plan and returns their number, so that an
-    /// interrupted comparison resumes.
+    /// Removes finished runs (see [`is_finished`]) from the plan and returns their number, so that
+    /// an interrupted comparison resumes.
     pub fn resume(&mut self) -> usize {
         let all = self.jobs.len();
         self.jobs.retain(|job| !is_finished(job));

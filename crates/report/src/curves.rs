@@ -264,10 +264,12 @@ fn tick(value: f64) -> String {
 /// Splits a panel with more lines than styles into small multiples. Each has the first line, for
 /// comparison, and as many others as there are styles left.
 fn pieces(panel: &CurvePanel) -> Vec<CurvePanel> {
-    let Some((first, others)) = panel.lines.split_first().filter(|_| panel.lines.len() > svg::STYLES) else {
+    let Some((first, others)) =
+        panel.lines.split_first().filter(|_| panel.lines.len() > crate::chart_style::STYLES)
+    else {
         return vec![panel.clone()];
     };
-    let groups: Vec<_> = others.chunks(svg::STYLES - 1).collect();
+    let groups: Vec<_> = others.chunks(crate::chart_style::STYLES - 1).collect();
     let piece = |(number, group): (usize, &&[CurveLine])| {
         let lines: Vec<CurveLine> = std::iter::once(first).chain(*group).cloned().collect();
         let marks = panel.marks.iter().filter(|mark| lines.iter().any(|line| line.name == mark.line));
@@ -448,7 +450,7 @@ mod tests {
         // occurs once.
         let of = |name: &str| html.matches(&format!("<title>{name}</title>")).count();
         assert_eq!((of("p0"), of("p1"), of("p24")), (4, 1, 1));
-        assert!(pieces(&many).iter().all(|piece| piece.lines.len() <= svg::STYLES));
+        assert!(pieces(&many).iter().all(|piece| piece.lines.len() <= crate::chart_style::STYLES));
         // The axis of every piece ends at the value of p24 at 24.
         let first = chart_within(&pieces(&many)[0], &many);
         assert!(first.y.place(24.0) > 0.9 && first.y.place(8.0) < 0.4);

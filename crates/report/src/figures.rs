@@ -1,10 +1,11 @@
 //! Charts as separate files, for papers and slides.
 
+use crate::chart_style::FigureStyle;
 use crate::curves::{self, CurvePanel};
 use crate::error::ReportError;
 use crate::html::{charts, parts};
 use crate::load::Report;
-use crate::svg::{Chart, Entry, FigureStyle};
+use crate::svg::{Chart, Entry};
 use crate::{pdf, picture};
 use bufferlab_results::write_whole;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Formats numbers for people.
+//! Formats numbers and texts for people.
 
 /// Formats three significant digits, plain: `0.0123`, `1.23`, `12.3`, `123`, `12,345`, `2.1e-7`.
 #[must_use]
@@ -24,6 +24,23 @@ pub fn number(value: f64) -> String {
         }
         text
     }
+}
+
+/// Splits a text into lines of at most `most` columns, between words; a longer word has its own
+/// line.
+#[must_use]
+pub fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// A mean with the half-width of its interval, both to the mean's last place: `3.83 ±0.21`.

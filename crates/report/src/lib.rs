@@ -24,6 +24,7 @@
 mod buffer_sample;
 mod bursts;
 mod caveat;
+mod chart_style;
 mod compare;
 mod curves;
 mod document_table;
@@ -54,6 +55,7 @@ mod terminal;
 pub use buffer_sample::{BufferSample, PriorityOccupancy, visit_buffer_samples};
 pub use bursts::{BurstBin, BurstGroup, DelayGroup, PortShare, jain};
 pub use caveat::{Caveat, CaveatRecord, QUERIES_WANTED};
+pub use chart_style::FigureStyle;
 pub use compare::{Cell, Comparison, MetricComparison};
 pub use curves::{
     CurveAxis, CurveLine, CurveMark, CurvePanel, CurvePoint, CurveScale, CurvesPage, PageTable, curve_png,
@@ -79,5 +81,5 @@ pub use steady::{SteadyState, steady_from, steady_text};
 pub use summary::{
     FlowGroup, GroupKey, LinkRole, QueryGroup, QueueLoss, RunSummary, SwitchOccupancy, Switching,
 };
-pub use svg::{FigureStyle, HeatMap};
+pub use svg::HeatMap;
 pub use terminal::{WIDTH_MAX, caveats_text, comparison_text, finding_text, noted_text};

@@ -306,7 +306,7 @@ fn of_the_group(dir: &Path, without: &[PathBuf]) -> Result<Vec<Caveat>, ReportEr
     Ok(missing.into_iter().chain(group.caveats.into_iter().map(Caveat::Run)).collect())
 }
 
-/// The order of policies of an earlier comparison; empty if there was none, or one that was damaged.
+/// The order of policies of an earlier comparison; empty if there was none or its file is damaged.
 ///
 /// # Errors
 /// If the system cannot read it: another order would compare with another baseline.

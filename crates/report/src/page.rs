@@ -1,15 +1,11 @@
 //! Common parts of all pages: the frame and the style sheet, which separate chart files also
 //! contain.
 
-mod chart_style;
-
 use crate::caveat::CaveatRecord;
-use crate::svg::FigureStyle;
+use crate::chart_style::{self, FigureStyle};
 use bufferlab_units::printable;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
-
-pub(crate) use chart_style::of_files as file_style;
 
 /// Style sheet, written by this crate and free of user data: the only text that is not escaped.
 const STYLE: &str = include_str!("page/style.css");
@@ -19,14 +15,17 @@ fn style() -> String {
     chart_style::of_pages() + STYLE
 }
 
-/// Script that saves charts, with a placeholder for [`file_style`].
+/// Script that saves charts, with a placeholder for [`chart_style::of_files`].
 const EXPORT: &str = include_str!("page/export.js");
 const STYLE_PLACE: &str = "\"/* style of files */\"";
 
 /// The script that saves charts.
 fn export() -> String {
     // The string is from this crate, so JSON can represent it.
-    EXPORT.replace(STYLE_PLACE, &serde_json::to_string(&file_style(FigureStyle::Screen)).unwrap_or_default())
+    EXPORT.replace(
+        STYLE_PLACE,
+        &serde_json::to_string(&chart_style::of_files(FigureStyle::Screen)).unwrap_or_default(),
+    )
 }
 
 /// A self-contained page. Without JavaScript only the buttons that save charts are missing. Only a

@@ -20,6 +20,8 @@ pub(crate) use timeline::{Timeline, TimelineRow};
 
 use marker::{HOLLOW, marker, style_number, swatch};
 
+use crate::chart_style::{FigureStyle, STYLES};
+use crate::format::wrapped;
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -30,8 +32,6 @@ const HEIGHT: f64 = 250.0;
 const CHARACTER: f64 = 6.9;
 /// Distance between two lines of an axis title.
 const TITLE_LINE: f64 = 14.0;
-/// Number of series styles in the style sheet.
-pub(crate) const STYLES: usize = 8;
 
 /// Drawing style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,16 +100,6 @@ pub(crate) struct Strip {
 /// The class of the n-th policy.
 pub(crate) fn style_class(number: usize) -> String {
     format!("s{}", number % STYLES)
-}
-
-/// Purpose of a separate chart file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FigureStyle {
-    /// Screens: light colours, caption above the chart, 640 pixels wide.
-    Screen,
-    /// A column of a two-column paper: 240 points wide (text of 7.2 points), no caption, no colour:
-    /// dashes, markers and two greys distinguish series.
-    Paper,
 }
 
 impl FigureStyle {
@@ -323,7 +313,7 @@ impl Chart {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{width:.0}{unit}\" height=\"{:.0}{unit}\">\n\
              <style>{}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}\n</svg>\n",
             height * scale,
-            crate::page::file_style(style),
+            crate::chart_style::of_files(style),
             drawn.into_string()
         )
     }
@@ -400,21 +390,6 @@ fn along(series: &Series, at_x: &dyn Fn(f64) -> f64, at_y: &dyn Fn(f64) -> f64) 
         gone += length;
     }
     places
-}
-
-/// Lines of at most `width` characters, broken between words; a longer word has its own line.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// A coordinate with one decimal: more digits would only enlarge the page.

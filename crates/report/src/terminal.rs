@@ -3,7 +3,7 @@
 use crate::caveat::{Caveat, CaveatRecord};
 use crate::compare::{Cell, Comparison, MetricComparison};
 use crate::finding::{Sentence, finding};
-use crate::format;
+use crate::format::{self, wrapped};
 use crate::metric::{Metric, Unit};
 use crate::ranking::{Ranking, Standing};
 use std::fmt::Write;
@@ -327,18 +327,10 @@ fn end_line(out: &mut String) {
 /// Writes `text` in lines of at most [`WIDTH_MAX`]. The first begins with `lead`, the others are
 /// indented by its width.
 pub(crate) fn wrap(out: &mut String, lead: &str, text: &str) {
-    let mut line = lead.to_owned();
-    for word in text.split_whitespace() {
-        if width(&line) + 1 + width(word) > WIDTH_MAX {
-            let _ = writeln!(out, "{line}");
-            line = " ".repeat(width(lead));
-        }
-        if width(&line) > width(lead) {
-            line.push(' ');
-        }
-        line.push_str(word);
+    let indent = " ".repeat(width(lead));
+    for (index, line) in wrapped(text, WIDTH_MAX.saturating_sub(width(lead))).iter().enumerate() {
+        let _ = writeln!(out, "{}{line}", if index == 0 { lead } else { &indent });
     }
-    let _ = writeln!(out, "{line}");
 }
 
 #[cfg(test)]

@@ -1,14 +1,11 @@
 //! Conclusions from runs: verdicts, a folder per experiment, and a ledger that distinguishes new
 //! verdicts from recorded ones.
 
-use crate::output::{records, write_experiment, write_ledger, write_whole};
+use crate::output::{NO_DATE, records, write_experiment, write_ledger, write_whole};
 use crate::table::to_csv;
 use crate::{Cost, Estimates, Experiment, Judged, Ledger, Record, Registry, ReproduceError, Results, judge};
 use crate::{costs_csv, output, recorded_costs};
 use std::path::Path;
-
-/// Date of verdicts that are not recorded.
-const NO_DATE: &str = "not recorded";
 
 /// Verdicts of a command.
 #[derive(Clone, Debug)]
@@ -117,17 +114,4 @@ fn record(
         write_whole(&folder.join(file), Estimates::of(result).csv())?;
     }
     Ok(())
-}
-
-/// Names the source of a verdict in a word or two.
-#[must_use]
-pub(crate) fn origin(record: &Record, renewed: &[Record]) -> String {
-    if renewed.contains(record) {
-        return "these runs".to_owned();
-    }
-    let seeds = if record.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", record.seeds) };
-    match record.date.as_str() {
-        NO_DATE => format!("an earlier command, {seeds}, {}", record.commit),
-        date => format!("recorded {date}, {seeds}, {}", record.commit),
-    }
 }

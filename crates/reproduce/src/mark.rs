@@ -56,7 +56,7 @@ impl Placed<'_> {
     }
 }
 
-/// Returns every mark at all axis values that ran and have a value.
+/// Returns every mark at the axis values that ran and have a value.
 pub(crate) fn placed(estimates: &Estimates) -> Vec<Placed<'_>> {
     let Some(runs) = estimates.experiment().runs() else { return Vec::new() };
     let grid = estimates.grid();

@@ -6,7 +6,6 @@ mod over_time;
 mod panels;
 mod values;
 
-use crate::conclusion::origin;
 use crate::explorer::explorer;
 pub use checked::checked;
 use checked::{checked_by_tests, in_words};
@@ -25,6 +24,9 @@ use bufferlab_theory::figures::Entry;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+
+/// Date of verdicts that are not recorded.
+pub(crate) const NO_DATE: &str = "not recorded";
 
 /// Writes an experiment's output to `folder`, each file atomically: `values.csv`, `figure.html`,
 /// every panel as SVG and PNG, and `courses.csv` if it has charts over time. `statement` returns
@@ -310,4 +312,17 @@ fn values_table(estimates: &Estimates, runs: &Runs) -> PageTable {
 
 fn heading(experiment: &Experiment) -> String {
     format!("{} {}: {}", experiment.id, experiment.figure, experiment.title)
+}
+
+/// Names the source of a verdict in a word or two.
+#[must_use]
+fn origin(record: &Record, renewed: &[Record]) -> String {
+    if renewed.contains(record) {
+        return "these runs".to_owned();
+    }
+    let seeds = if record.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", record.seeds) };
+    match record.date.as_str() {
+        NO_DATE => format!("an earlier command, {seeds}, {}", record.commit),
+        date => format!("recorded {date}, {seeds}, {}", record.commit),
+    }
 }

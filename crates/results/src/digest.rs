@@ -1,6 +1,6 @@
 //! Checksums that show whether a file is still as the run wrote it.
 
-use crate::manifest::FileInfo;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs::File;
@@ -35,6 +35,24 @@ impl<W: Write> Write for Hashed<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
+    }
+}
+
+/// A file as listed in the manifest: its length and checksum at the end of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileInfo {
+    /// Name of the file in the folder.
+    pub name: String,
+    /// Length (bytes).
+    pub bytes: u64,
+    /// SHA-256 of the content, in lower-case hexadecimal.
+    pub sha256: String,
+}
+
+impl FileInfo {
+    /// Describes a file of this content.
+    pub(crate) fn of(name: &str, content: &[u8]) -> Self {
+        Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
     }
 }
 

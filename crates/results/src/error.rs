@@ -1,12 +1,14 @@
 //! Errors of result folders, with hints.
 
 use crate::digest::FileFault;
-use crate::intern::INTERNED_MAX;
 use arrow_schema::{ArrowError, DataType};
 use bufferlab_metrics::CellFault;
 use parquet::errors::ParquetError;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Limit on distinct words; only a damaged table exceeds it.
+pub(crate) const INTERNED_MAX: usize = 1_000;
 
 /// An error of this crate. The message names the file; [`ResultsError::hint`] says what to do.
 #[derive(Debug, thiserror::Error)]

@@ -1,12 +1,9 @@
 //! Interns words from files as `&'static str`, as rows need them: drop reasons, link roles and
 //! probe names.
 
-use crate::error::TableError;
+use crate::error::{INTERNED_MAX, TableError};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-
-/// Limit on distinct words; only a damaged table exceeds it.
-pub(crate) const INTERNED_MAX: usize = 1_000;
 
 static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 

@@ -40,7 +40,7 @@ mod writer;
 
 pub use claim::Claim;
 pub use content::{Content, Difference, Mixture, describe_differences, find_mixture};
-pub use digest::FileFault;
+pub use digest::{FileFault, FileInfo};
 pub use error::{ResultsError, TableError};
 pub use explanations::{
     ExplanationRecord, HolderRecord, LeftOutRecord, OpinionRecord, explanations_json, explanations_schema,
@@ -49,8 +49,8 @@ pub use folder::{remove_leftovers, remove_run};
 pub use group::{GROUP_FILE, Group};
 pub use inspect::{Inspection, inspect};
 pub use manifest::{
-    ColumnInfo, FORMAT, FORMAT_VERSION, FileInfo, Manifest, NameTables, PolicyHead, REAL_PACKETS, RunCaveat,
-    RunHeader, TableInfo, Timing, Totals, VariantHead, scenario_hash,
+    ColumnInfo, FORMAT, FORMAT_VERSION, Manifest, NameTables, PolicyHead, REAL_PACKETS, RunCaveat, RunHeader,
+    TableInfo, Timing, Totals, VariantHead, scenario_hash,
 };
 pub use packets::{PacketBrief, PacketGroup, PacketTable};
 pub use read::RunResult;

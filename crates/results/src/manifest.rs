@@ -1,6 +1,6 @@
 //! The manifest of a run: its settings, program and files.
 
-use crate::digest::{hexadecimal, sha256};
+use crate::digest::{FileInfo, hexadecimal};
 use crate::schema::table_file;
 use bufferlab_metrics::{RunTotals, Table};
 use serde::{Deserialize, Serialize};
@@ -275,24 +275,6 @@ impl TableInfo {
             description: column.description.to_owned(),
         });
         Self { name: table.name().to_owned(), file: table_file(table), rows, columns: columns.collect() }
-    }
-}
-
-/// A file as listed in the manifest: its length and checksum at the end of the run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileInfo {
-    /// Name of the file in the folder.
-    pub name: String,
-    /// Length (bytes).
-    pub bytes: u64,
-    /// SHA-256 of the content, in lower-case hexadecimal.
-    pub sha256: String,
-}
-
-impl FileInfo {
-    /// Describes a file of this content.
-    pub(crate) fn of(name: &str, content: &[u8]) -> Self {
-        Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
     }
 }
 

@@ -4,9 +4,8 @@
 //! has its own digest. A folder of several runs lists the pages and tables derived from them, and
 //! the manifests of these runs. `sha256sum --check SHA256SUMS` reads the file, too.
 
-use crate::digest::{self, FileFault, sha256};
+use crate::digest::{self, FileFault, FileInfo, sha256};
 use crate::error::ResultsError;
-use crate::manifest::FileInfo;
 use crate::whole::write_whole;
 use std::collections::BTreeMap;
 use std::fmt::Write;

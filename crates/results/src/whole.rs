@@ -1,4 +1,4 @@
-//! Atomic writing of files: each file appears complete or not at all.
+//! Atomic writing of files: a file appears only when it is complete.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Write};

@@ -1,11 +1,11 @@
 //! Writes the tables of a run row by row, in bounded memory.
 
 use crate::cells::{BatchWriter, NameArrays};
-use crate::digest::Hashed;
+use crate::digest::{FileInfo, Hashed};
 use crate::error::{ResultsError, TableError};
 use crate::explanations::ExplanationRecord;
 use crate::folder::Staging;
-use crate::manifest::{FileInfo, Manifest, NameTables, RunCaveat, RunHeader, Timing};
+use crate::manifest::{Manifest, NameTables, RunCaveat, RunHeader, Timing};
 use crate::read::RunResult;
 use crate::schema::{schema, table_file};
 use crate::sums::{SUMS_FILE, Sums, with_digest};

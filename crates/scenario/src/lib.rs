@@ -13,6 +13,7 @@
 //! The format is data ([`json_schema`], [`REFERENCE_PAGES`]). The reader, the JSON Schema for
 //! editors and the reference in `docs/reference/scenarios` come from one list of keys.
 
+mod assign;
 mod format;
 mod headroom;
 mod limits;

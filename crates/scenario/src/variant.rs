@@ -19,14 +19,15 @@
 //! # Ok::<(), bufferlab_scenario::Mistake>(())
 //! ```
 
+use crate::assign::assign;
 use crate::context::{Context, Source};
 use crate::format::ROOT;
 use crate::format::SWITCH;
-use crate::load::assign;
 use crate::tree::{Entry, Item, Origin, Table, Value};
 use bufferlab_core::{PolicyInfo, find_policy, policies};
 use bufferlab_document::call::{Assignment, Mistake, Part, assignment, call_in, unquoted};
-use bufferlab_document::setting::{Setting, command_line_value};
+use bufferlab_document::setting::Setting;
+use bufferlab_document::tree::command_line_value;
 use bufferlab_params::suggestion;
 use bufferlab_units::is_hidden;
 use std::fmt;

@@ -256,7 +256,7 @@ impl Bench {
         }
     }
 
-    /// Starts transmissions at all ports, at this instant.
+    /// Starts a transmission at every port.
     fn start(&mut self) {
         for port in 0..self.rates.len() as u16 {
             self.transmit(port);

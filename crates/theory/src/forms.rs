@@ -16,8 +16,8 @@
 //! congested queue has enough arrivals to stay at its threshold. A packet switch differs by about a
 //! packet per queue.
 //!
-//! **Domain.** An input for which the form is not defined returns a [`DomainError`]. A result
-//! without bound is [`f64::INFINITY`], where the documentation says so.
+//! **Domain.** An input for which the form is not defined returns a [`DomainError`]. An
+//! unbounded result is [`f64::INFINITY`], if the form documents it.
 
 pub mod abm;
 pub mod dimensions;

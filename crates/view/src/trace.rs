@@ -35,7 +35,7 @@ impl View {
         }
     }
 
-    /// Writes all events of the switch to a file, complete or not at all.
+    /// Writes all events of the switch to a file, which appears only when it is complete.
     ///
     /// # Errors
     /// As [`Self::trace`], and if the file cannot be created or moved to its path.

@@ -7,10 +7,9 @@ mod read;
 mod write;
 
 pub use error::{CellProblem, FlowListError};
-pub use limited::LINE_BYTES_MAX;
 pub(crate) use limited::{LimitedLines, LineTooLong, unpacked};
 pub(crate) use number::{parse_scaled, parse_whole};
-pub use read::{FLOW_BYTES, FLOWS_MAX, FlowList, parse_flow_list, read_flow_list};
+pub use read::{FLOW_BYTES, FlowList, parse_flow_list, read_flow_list};
 pub use write::write_flow_list;
 
 use crate::FlowSpec;

@@ -52,12 +52,12 @@ pub use durations::{DurationShape, Durations};
 pub use error::{OwnError, SourceError};
 pub use flow::{FlowSource, FlowSpec};
 pub use flow_list::{
-    CellProblem, FLOW_BYTES, FLOWS_MAX, FlowList, FlowListError, LINE_BYTES_MAX, parse_flow_list,
-    read_flow_list, renumber_queries, write_flow_list,
+    CellProblem, FLOW_BYTES, FlowList, FlowListError, parse_flow_list, read_flow_list, renumber_queries,
+    write_flow_list,
 };
 pub use incast::{IncastParams, IncastSource, QueryNumbers};
 pub use kinds::{FlowListWorkload, LoadReference};
-pub use limits::{FLOWS_ALIVE_MAX, LIMITS};
+pub use limits::{FLOWS_ALIVE_MAX, FLOWS_MAX, LIMITS, LINE_BYTES_MAX};
 pub use load::arrivals_per_second_per_host;
 pub use merge::{ListSource, MergeSource};
 pub use multi_get::{AnswersPer, MultiGet, MultiGetParams};

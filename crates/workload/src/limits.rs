@@ -1,6 +1,5 @@
 //! Size limits of lists and traces.
 
-use crate::flow_list::{FLOWS_MAX, LINE_BYTES_MAX};
 use bufferlab_params::Limit;
 
 const EFFECT: &str = "refused when the scenario is loaded";
@@ -34,7 +33,14 @@ pub(crate) const UNPACKED: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Largest number of flows in a list.
+/// Largest number of flows in a list. Each takes [`FLOW_BYTES`](crate::FLOW_BYTES) of memory for the scenario, and as
+/// much again in every concurrent run: 1.3 GB at the limit, with one run.
+pub const FLOWS_MAX: usize = 10_000_000;
+
+/// Largest length of a line (bytes): some hundred times what a flow needs.
+pub const LINE_BYTES_MAX: usize = 65_536;
+
+/// [`FLOWS_MAX`] as a limit.
 pub(crate) const FLOWS: Limit = Limit {
     name: "flows of a list",
     most: FLOWS_MAX as u64,

@@ -9,7 +9,7 @@ mod bench;
 mod disturb;
 mod points;
 
-use crate::search::Report;
+use crate::findings::Report;
 use points::{Shim, points};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -18,6 +18,7 @@ mod bases;
 mod case;
 mod compose;
 pub mod faults;
+pub mod findings;
 mod generate;
 mod guard;
 mod judge;

@@ -1,7 +1,8 @@
 //! `cargo xtask fuzz`: searches for failing cases.
 
 use bufferlab_fuzz::faults::{self, Faults};
-use bufferlab_fuzz::search::{Finding, Search, Subject, search, work, write_summary};
+use bufferlab_fuzz::findings::Finding;
+use bufferlab_fuzz::search::{Search, Subject, search, work, write_summary};
 use bufferlab_fuzz::soak::{Soak, State, soak};
 use bufferlab_fuzz::{Budget, Case, judge, parsers};
 use clap::{Parser, Subcommand};

@@ -9,8 +9,8 @@ mod mutate;
 mod requests;
 mod targets;
 
+use crate::findings::{Finding, Report};
 use crate::guard::guarded;
-use crate::search::{Finding, Report};
 use crate::values::Dice;
 use bufferlab_units::RandomStream;
 use cpu_time::ProcessTime;

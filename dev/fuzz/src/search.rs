@@ -5,6 +5,7 @@ mod workers;
 
 use crate::case::Case;
 use crate::compose::options_of;
+use crate::findings::{Finding, Report};
 use crate::generate::generate;
 use crate::judge::{Budget, Judged, Outcome, judge};
 use crate::minimise::minimise;
@@ -54,33 +55,6 @@ pub struct Search {
     pub jobs: u64,
     /// Folder for failing cases.
     pub out: PathBuf,
-}
-
-/// A failure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// Kind of the finding: `panic`, `identity`, `memory`, `lost result` …
-    pub kind: String,
-    /// Description in one line.
-    pub what: String,
-    /// Command that repeats the failure.
-    pub replay: String,
-}
-
-/// Result of one case or one batch.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
-    /// Number of cases by outcome.
-    pub outcomes: BTreeMap<String, u64>,
-    /// Options that ran together, by number.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub options: Vec<usize>,
-    /// Cases that several threads shared.
-    #[serde(default)]
-    pub divided: u64,
-    /// Failures.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<Finding>,
 }
 
 /// Result of a search.

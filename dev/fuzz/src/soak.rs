@@ -6,8 +6,9 @@
 mod shipped;
 
 use crate::faults::{self, Faults};
+use crate::findings::{Finding, Report};
 use crate::pairs::{Coverage, Reached};
-use crate::search::{Finding, Report, Search, Subject, search};
+use crate::search::{Search, Subject, search};
 use bufferlab_units::RandomStream;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

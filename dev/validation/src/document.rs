@@ -72,7 +72,7 @@ fn sizes_block(comparisons: &[Comparison]) -> String {
     let all: Vec<_> = sizes(comparisons).collect();
     let _ = writeln!(
         text,
-        "Median of ours / theirs over completion times of single flows, and the ratio of the means. \
+        "Median of bufferlab / ns-3 over completion times of single flows, and the ratio of the means. \
          A median agrees within {:.0} %: {} of {} do, of classes with at least {} flows. The others:\n",
         100.0 * by_size::TOLERANCE,
         all.iter().filter(|(_, class)| class.agrees()).count(),

@@ -60,7 +60,7 @@ pub struct ByTier {
 }
 
 impl ByTier {
-    /// Packets at all ports.
+    /// Packets at every port.
     pub(crate) fn all(&self) -> u64 {
         self.leaf_down + self.leaf_up + self.spine
     }

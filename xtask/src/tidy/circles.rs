@@ -8,28 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Known circles: the crate, and the modules of each. The list may only shrink.
 pub(super) const KNOWN: &[(&str, &[&str])] = &[
-    ("core", &["buffer", "shared_pool"]),
     ("core", &["classify", "event", "flows", "policy"]),
-    ("document", &["context", "setting", "tree"]),
-    ("document", &["files", "limits", "params"]),
-    ("fuzz", &["parsers", "search"]),
     ("params", &["info", "params", "profiles", "value"]),
-    ("report", &["beside", "html", "load", "steady"]),
-    ("report", &["page", "svg"]),
+    ("report", &["html", "load", "real_vs_simulated", "steady"]),
     ("report", &["metric", "pauses", "summary"]),
-    ("reproduce", &["conclusion", "output"]),
     ("results", &["claim", "folder"]),
-    ("results", &["digest", "manifest"]),
-    ("results", &["error", "words"]),
     ("scenario", &["format", "model"]),
-    ("scenario", &["load", "variant"]),
     ("sim", &["build", "engine", "transports"]),
-    ("sim", &["host", "parts", "pfc", "switch", "world"]),
+    ("sim", &["host", "pfc", "shards", "switch", "world"]),
     ("sonic", &["explain", "lint", "nvidia", "silicon"]),
-    ("switch", &["link", "shell", "socket"]),
     ("testbed", &["apps", "lab", "outcome", "plan", "programs", "sandbox"]),
-    ("view", &["about", "explain", "losses", "view"]),
-    ("workload", &["flow_list", "limits"]),
+    ("view", &["explain", "losses", "overview", "view"]),
     ("workload", &["kinds", "traffic", "workload"]),
 ];
 

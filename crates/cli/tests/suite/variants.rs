@@ -117,7 +117,7 @@ fn a_sweep_shows_the_labels() {
     let mut rows = csv::Reader::from_reader(table.as_bytes());
     let paired = rows.records().flatten().filter(|row| &row[5] == "high" && !row[9].is_empty()).count();
     assert!(paired > 10, "{table}");
-    // What all have in common is left out for people, and whole for programs.
+    // Tables for people omit the part common to all variants; files for programs keep it.
     let common = ["--variants", "dt(alpha=0.25), dt(alpha=4)", "--out", "common"];
     let shown = desk.succeed(&[&grid[..], &common[..]].concat());
     assert!(shown.contains("switch.buffer  alpha=0.25"), "{shown}");

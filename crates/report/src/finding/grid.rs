@@ -109,7 +109,7 @@ fn differences(
     list
 }
 
-/// Phrase for the points of a difference: "at all 9 points", "at 1 of 9 points (buffer = 200 KB)".
+/// Phrase for the points of a difference, for example "at 1 of 9 points (buffer = 200 KB)".
 fn places(at: &[&str], all: usize) -> String {
     match at.len() {
         _ if all == 1 => "at the only point".to_owned(),

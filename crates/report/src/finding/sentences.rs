@@ -12,7 +12,7 @@ const SINGLY: usize = 3;
 const NAMES: usize = 6;
 /// Maximum number of named metrics with open differences.
 const OPEN: usize = 3;
-/// Speeds are told as multiples from this factor on.
+/// Least factor from which a speed is printed as a multiple.
 const FASTER: f64 = 1.5;
 /// Sentences about differences; more would be a table, and that one follows.
 const DIFFERENCES: usize = 8;
@@ -55,7 +55,7 @@ fn differences(comparison: &Comparison, judged: &[&MetricComparison], looks: &[L
                 .iter()
                 .filter(move |look| look.metric == at && look.holds() && look.difference.mean * side > 0.0)
         };
-        // What is better first.
+        // Improvements first.
         for side in [good, -good] {
             let mut found: Vec<&Look> = holding(at, side).collect();
             found.sort_by(|a, b| b.difference.mean.abs().total_cmp(&a.difference.mean.abs()));
@@ -209,8 +209,7 @@ impl Amount {
     }
 }
 
-/// Whether a change is told as a multiple: what has more than doubled, and speeds from one and a
-/// half times on.
+/// Whether a change is printed as a multiple: from a factor of 1.5 for speeds, else from 2.
 fn is_multiple(metric: &Metric, change: f64) -> bool {
     let least = if metric.kind.wording == Wording::Ends { FASTER } else { 2.0 };
     factor(metric, change) >= least
@@ -235,7 +234,7 @@ pub(super) fn phrase(metric: &Metric, lower: bool, several: bool, amount: &Amoun
     let subject = metric.subject.name();
     let verb = |stem: &str| if several { stem.to_owned() } else { format!("{stem}s") };
     let Amount { size, interval, is_multiple } = amount;
-    // What there is more or less of; `is_much`: what cannot be counted, such as time.
+    // Sentence about more or less of `what`; `is_much` for uncountable nouns, such as time.
     let of = |stem: &str, what: &str, is_much: bool| {
         let verb = verb(stem);
         if *is_multiple {

@@ -154,7 +154,7 @@ fn a_tail_that_changes_as_the_mean_does_shares_its_sentence() {
             "p1 answers web queries 2.0 times as fast as p0 (1.8 to 2.3); at the 99th percentile 4.0 times (3.5 to 4.5)."
         ]
     );
-    // In the other direction it has one of its own.
+    // A 99th percentile that changes in the other direction gets a separate sentence.
     assert_eq!(
         told(tail(&[80.0; 3])),
         [

@@ -41,11 +41,11 @@ pub(crate) struct Drawn<'a> {
 pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     let policies = &report.comparison.policies;
     let mut chosen: Vec<usize> = (0..policies.len()).collect();
-    if policies.len() > svg::STYLES {
+    if policies.len() > crate::chart_style::STYLES {
         if let Some(ranking) = Ranking::of(&report.comparison) {
             chosen = std::iter::once(0).chain(ranking.order.into_iter().filter(|at| *at > 0)).collect();
         }
-        chosen.truncate(svg::STYLES);
+        chosen.truncate(crate::chart_style::STYLES);
     }
     let of =
         |(number, at): (usize, usize)| Drawn { policy: &policies[at], at, class: svg::style_class(number) };

@@ -107,7 +107,8 @@ pub(super) fn swatch(class: &str, mark: Mark) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::svg::{STYLES, style_class};
+    use crate::chart_style::STYLES;
+    use crate::svg::style_class;
     use std::collections::BTreeSet;
 
     #[test]

@@ -173,7 +173,7 @@ fn place(run: &Record) -> String {
     )
 }
 
-/// How many seeds every point ran with.
+/// Phrase for the number of seeds of every point, such as "5 seeds".
 fn seeds(run: &Record) -> String {
     if run.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", run.seeds) }
 }

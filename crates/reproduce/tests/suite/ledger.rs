@@ -1,8 +1,8 @@
 //! The ledger is up to date, and everything that checks a statement names one.
 //!
-//! `cargo xtask generate reproduce` writes the derived files: `claims/tests.csv` from the comments
-//! of the tests, and `docs/evidence/reproduction.md` with a page per paper beside it from the tables
-//! in `claims/`.
+//! `cargo xtask generate reproduce` writes the derived files. The comments of the tests give
+//! `claims/tests.csv`. The tables in `claims/` give `docs/evidence/reproduction.md` and a page per
+//! paper.
 
 use bufferlab_core::Profile;
 use bufferlab_pages::{assert_all, check_block, check_file};

@@ -2,8 +2,8 @@
 
 use crate::fluid_support::{Burst, between, near, scene, sonic, tdt};
 use bufferlab_theory::fluid::{
-    CongestionCount, DrainRate, EnhancedLimits, Fluid, Law, PortState, Refresh, Reverie, ReverieQueue, Shape, Sonic,
-    Source, TrafficAwareLimits, Trajectory,
+    CongestionCount, DrainRate, EnhancedLimits, Fluid, Law, PortState, Refresh, Reverie, ReverieQueue, Shape,
+    Sonic, Source, TrafficAwareLimits, Trajectory,
 };
 use bufferlab_units::RandomStream;
 
@@ -97,7 +97,8 @@ fn plasticine_figure_6_gives_two_or_six_packets_and_room_for_the_burst() {
 fn plasticine_that_counts_by_itself_settles_where_its_equation_3_says() {
     let steady = |ports: usize, queues: usize, refresh| {
         let shape = Shape::new(60.0, vec![1.0; ports], queues).expect("in domain");
-        let counted = CongestionCount::plasticine(&shape, &vec![1.0; queues], 0, DrainRate::Computed, refresh);
+        let counted =
+            CongestionCount::plasticine(&shape, &vec![1.0; queues], 0, DrainRate::Computed, refresh);
         let law = Law::counted(&shape, counted.expect("in domain")).expect("in domain");
         let mut fluid = Fluid::new(shape, law).expect("it fits");
         for queue in 0..ports * queues {

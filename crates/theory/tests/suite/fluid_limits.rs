@@ -2,8 +2,8 @@
 
 use crate::fluid_support::{between, near};
 use bufferlab_theory::fluid::{
-    CongestionCount, DrainRate, EnhancedLimits, Fluid, FluidError, Law, PortState, Refresh, Reverie, ReverieQueue,
-    Shape, Sonic, Source, TrafficAwareLimits, Trajectory,
+    CongestionCount, DrainRate, EnhancedLimits, Fluid, FluidError, Law, PortState, Refresh, Reverie,
+    ReverieQueue, Shape, Sonic, Source, TrafficAwareLimits, Trajectory,
 };
 use bufferlab_units::RandomStream;
 
@@ -96,7 +96,8 @@ fn parameters_of_laws_are_checked_too() {
 fn busy(record: bool) -> Trajectory {
     let line = 1.25e9;
     let shape = Shape::new(4e6, vec![line; 16], 4).expect("in domain");
-    let counted = CongestionCount::abm(&shape, &[8.0, 2.0, 1.0, 0.5], DrainRate::Computed, Refresh::Every(80e-6));
+    let counted =
+        CongestionCount::abm(&shape, &[8.0, 2.0, 1.0, 0.5], DrainRate::Computed, Refresh::Every(80e-6));
     let law = Law::counted(&shape, counted.expect("in domain")).expect("in domain");
     let mut fluid = Fluid::new(shape, law).expect("it fits");
     let mut stream = RandomStream::new(1, "test/fluid/busy", 0);
@@ -204,7 +205,8 @@ fn a_trickle_does_not_keep_a_port_in_absorption() {
 #[test]
 fn limits_jump_when_a_queue_becomes_congested() {
     let shape = Shape::new(1.0, vec![1.0; 2], 1).expect("in domain");
-    let counted = CongestionCount::abm(&shape, &[1.0], DrainRate::Computed, Refresh::Continuous).expect("in domain");
+    let counted =
+        CongestionCount::abm(&shape, &[1.0], DrainRate::Computed, Refresh::Continuous).expect("in domain");
     let law = Law::counted(&shape, counted).expect("in domain");
     let run = Fluid::new(shape, law)
         .and_then(|fluid| fluid.with(Source { queue: 0, rate: 2.0, start: 0.0, end: 50.0 }))
@@ -282,7 +284,8 @@ fn random_traffic_under_every_law_runs_through() {
         let shape = Shape::new(1.0, rates, queues).expect("in domain");
         let alphas: Vec<f64> = (0..queues).map(|_| between(&mut stream, 0.1, 30.0)).collect();
         let continuous = |high| {
-            let law = CongestionCount::plasticine(&shape, &alphas, high, DrainRate::Computed, Refresh::Continuous);
+            let law =
+                CongestionCount::plasticine(&shape, &alphas, high, DrainRate::Computed, Refresh::Continuous);
             Law::counted(&shape, law.expect("in domain")).expect("in domain")
         };
         let packet = 0.005;

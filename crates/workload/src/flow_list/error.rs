@@ -1,6 +1,7 @@
 //! Errors of flow lists, with their place and advice.
 
-use super::{FLOW_BYTES, LINE_BYTES_MAX};
+use super::FLOW_BYTES;
+use crate::limits::LINE_BYTES_MAX;
 use std::path::PathBuf;
 
 /// A flow list that cannot be read or written. Messages are complete: no variant has a

@@ -1,11 +1,8 @@
 //! Limits of reading a file. A file without line ends (a few megabytes, gzipped, may be gigabytes)
 //! is refused before it fills the memory.
 
-use crate::limits::UNPACKED;
+use crate::limits::{LINE_BYTES_MAX, UNPACKED};
 use std::io::{self, Read};
-
-/// Largest length of a line (bytes): some hundred times what a flow needs.
-pub const LINE_BYTES_MAX: usize = 65_536;
 
 /// A line that is longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

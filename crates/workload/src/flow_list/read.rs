@@ -4,6 +4,7 @@ use super::limited::{LimitedLines, LineTooLong, unpacked};
 use super::number::{parse_scaled, parse_whole};
 use super::{CellProblem, DEFAULT_CLASS, FlowListError, hidden_in};
 use crate::FlowSpec;
+use crate::limits::FLOWS_MAX;
 use bufferlab_units::Time;
 use bufferlab_units::quantity::Dimension;
 use csv::StringRecord;
@@ -64,10 +65,6 @@ pub fn parse_flow_list(
 fn open(content: &[u8]) -> Box<dyn Read + '_> {
     Box::new(LimitedLines::new(unpacked(content)))
 }
-
-/// Largest number of flows in a list. Each takes [`FLOW_BYTES`] of memory for the scenario, and as
-/// much again in every concurrent run: 1.3 GB at the limit, with one run.
-pub const FLOWS_MAX: usize = 10_000_000;
 
 /// Memory of a flow that waits for its start (bytes).
 pub const FLOW_BYTES: usize = size_of::<FlowSpec>();

@@ -1,6 +1,7 @@
 //! Errors of packet traces, with their place and advice.
 
-use crate::flow_list::{LINE_BYTES_MAX, LineTooLong};
+use crate::flow_list::LineTooLong;
+use crate::limits::LINE_BYTES_MAX;
 use bufferlab_params::Beyond;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};

@@ -20,9 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The copy's own profile: nobody debugs it, and most of it is built more often than it runs.
-/// Nothing here concerns the libraries of others: they are built as in the workspace, so that they
-/// can be taken from there.
+/// Build profile of the copy, for fast builds: most of the copy is built more often than it runs.
+/// Third-party libraries are built as in the workspace, so that the copy can reuse them.
 const QUICK_BUILD: &str = r#"
 [profile.dev]
 debug = false
@@ -161,7 +160,7 @@ fn walk_through(path: &str, page: &str) -> Result<Option<WalkThrough>, String> {
     Ok(Some(WalkThrough { page: path.to_owned(), subject: subject.to_owned(), promise, steps }))
 }
 
-/// What a walk-through adds.
+/// Numbers of files and lines that a walk-through adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     sources: usize,
@@ -191,8 +190,7 @@ impl WalkThrough {
         tally
     }
 
-    /// What the thing that is added is called in sources: the file's name, or that of the first
-    /// field.
+    /// Name of the added item in sources: the name of its file, or of the first field.
     fn name(&self) -> String {
         let created = self.steps.iter().find_map(|(_, what, _)| match what {
             Instruction::Create { path } => path.strip_suffix(".rs")?.rsplit('/').next(),
@@ -255,8 +253,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What a clone would hold if everything here were committed, but for this test: the copy need not
-/// copy itself.
+/// Files of a clone if everything here were committed, without this test: the copy need not copy
+/// itself.
 fn repository() -> Files {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(arguments).current_dir(root()).output().expect("git runs");

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Files, Trial, is_hidden, told};
 use super::points::{Point, Shim, limited};
-use crate::search::Finding;
+use crate::findings::Finding;
 use bufferlab_units::RandomStream;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

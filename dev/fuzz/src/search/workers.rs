@@ -1,6 +1,7 @@
 //! Worker processes that run cases, and their supervision.
 
-use super::{Finding, Found, Report, Search, Subject, replay, write_down};
+use super::{Found, Search, Subject, replay, write_down};
+use crate::findings::{Finding, Report};
 use crate::generate::generate;
 use crate::parsers;
 use std::io::{self, BufRead, BufReader};

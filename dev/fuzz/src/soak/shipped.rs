@@ -1,7 +1,7 @@
 //! Every shipped scenario, shortened: verified, from its resolved text, on several threads.
 
+use crate::findings::{Finding, Report};
 use crate::judge::{Budget, Outcome, judge_loaded};
-use crate::search::{Finding, Report};
 use bufferlab_scenario::{Loaded, load};
 use bufferlab_units::RandomStream;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,18 @@
 //! Colours of pages and rules of charts, as data. Pages use variables. A chart in a separate file
 //! has every colour filled in.
 
-use crate::svg::FigureStyle;
+/// Number of series styles in the style sheet.
+pub(crate) const STYLES: usize = 8;
+
+/// Purpose of a separate chart file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureStyle {
+    /// Screens: light colours, caption above the chart, 640 pixels wide.
+    Screen,
+    /// A column of a two-column paper: 240 points wide (text of 7.2 points), no caption, no colour:
+    /// dashes, markers and two greys distinguish series.
+    Paper,
+}
 
 /// A colour by the name of its variable: on light pages, on dark pages, and on paper.
 struct Colour {
@@ -213,8 +224,7 @@ mod tests {
         for side in sides {
             let named = |name: &str| side(COLOURS.iter().find(|known| known.name == name).expect("a colour"));
             let page = named("page");
-            let series: Vec<&str> =
-                (0..crate::svg::STYLES).map(|number| named(&format!("c{number}"))).collect();
+            let series: Vec<&str> = (0..STYLES).map(|number| named(&format!("c{number}"))).collect();
             for colour in &series {
                 let (a, b) = (luminance(linear(colour)), luminance(linear(page)));
                 let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);

@@ -1,0 +1,31 @@
+//! Failures that a search finds, and the result of a case.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Kind of the finding: `panic`, `identity`, `memory`, `lost result` …
+    pub kind: String,
+    /// Description in one line.
+    pub what: String,
+    /// Command that repeats the failure.
+    pub replay: String,
+}
+
+/// Result of one case or one batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// Number of cases by outcome.
+    pub outcomes: BTreeMap<String, u64>,
+    /// Options that ran together, by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<usize>,
+    /// Cases that several threads shared.
+    #[serde(default)]
+    pub divided: u64,
+    /// Failures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}
