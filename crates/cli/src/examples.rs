@@ -456,7 +456,8 @@ mod tests {
     fn a_wrong_example_is_found() {
         assert_eq!(mistakes("bufferlab run", "Examples:").len(), 1);
         assert_eq!(mistakes("bufferlab run", "  bufferlab run scenarios/first.toml").len(), 0);
-        assert_eq!(mistakes("bufferlab run", "  bufferlab run scenarios/missing.toml").len(), 1);
+        let missing = format!("  bufferlab run scenarios/{}.toml", "missing");
+        assert_eq!(mistakes("bufferlab run", &missing).len(), 1);
         assert_eq!(mistakes("bufferlab run", "  bufferlab check scenarios/first.toml").len(), 1);
         assert_eq!(mistakes("bufferlab run", "  bufferlab run scenarios/first.toml --no-such").len(), 1);
     }

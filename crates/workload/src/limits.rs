@@ -33,8 +33,8 @@ pub(crate) const UNPACKED: Limit = Limit {
     effect: EFFECT,
 };
 
-/// Largest number of flows in a list. Each takes [`FLOW_BYTES`](crate::FLOW_BYTES) of memory for the scenario, and as
-/// much again in every concurrent run: 1.3 GB at the limit, with one run.
+/// Largest number of flows in a list. Each takes [`FLOW_BYTES`](crate::FLOW_BYTES) of memory for
+/// the scenario, and as much again in every concurrent run: 1.3 GB at the limit, with one run.
 pub const FLOWS_MAX: usize = 10_000_000;
 
 /// Largest length of a line (bytes): some hundred times what a flow needs.
