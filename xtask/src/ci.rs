@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// A step.
+/// A step of CI.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// Name on the command line.
@@ -75,7 +75,7 @@ pub fn all() -> Result<(), String> {
 /// Runs one step; prints its duration and what it skipped.
 ///
 /// # Errors
-/// As [`all`].
+/// Returns the errors of [`all`].
 pub fn run(step: &Step) -> Result<(), String> {
     run_steps(std::slice::from_ref(step))
 }
@@ -151,7 +151,7 @@ fn clippy() -> Result<(), String> {
     spawn(cargo(&["clippy"]).args(of).args(features()).args(["--", "-D", "warnings"]))
 }
 
-/// All tests except that of DCTCP, which needs a quiet machine and is the next step.
+/// All tests except the test of DCTCP, which needs a quiet machine and is the next step.
 fn test() -> Result<(), String> {
     let mut command = cargo(&["test", "--workspace", "--locked"]);
     skips::listen(command.args(features()).args(["--", "--skip", "dctcp::"]))

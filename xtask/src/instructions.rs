@@ -98,7 +98,7 @@ pub fn check(record: bool) -> Result<(), String> {
 /// Valgrind.
 ///
 /// # Errors
-/// As [`check`].
+/// Returns the errors of [`check`].
 pub fn gate() -> Result<Outcome, String> {
     if !has_valgrind() {
         skips::note("no instructions were counted without valgrind (on Debian: apt-get install valgrind)");

@@ -15,8 +15,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use tool::Tests;
 
-/// A pure crate and the packages whose tests must detect its mutants: quick ones first, then those
-/// that only survivors have to pass.
+/// A pure crate and the packages whose tests must detect its mutants: quick packages first, then
+/// packages whose tests only survivors have to pass.
 struct Subject {
     package: &'static str,
     tests: &'static [&'static str],

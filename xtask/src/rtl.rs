@@ -47,7 +47,7 @@ pub fn run(arguments: &[&str]) -> Result<(), String> {
 /// project needs it.
 ///
 /// # Errors
-/// As [`run`].
+/// Returns the errors of [`run`].
 pub fn check() -> Result<Outcome, String> {
     if !has("verilator") {
         skips::note(

@@ -167,7 +167,7 @@ fn shortened(name: &str) -> Result<Vec<String>, String> {
     Ok(vec![key("duration", duration), key("drain", drain)])
 }
 
-/// Number of tables, and names of those that differ or exist on one side only.
+/// Number of tables, and names of tables that differ or exist in one folder only.
 fn differences(before: &Path, now: &Path) -> Result<(usize, Vec<String>), String> {
     let mut tables = [tables(before)?, tables(now)?].concat();
     tables.sort_unstable();

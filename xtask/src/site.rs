@@ -101,7 +101,7 @@ fn policies(source: &Path) -> Result<String, String> {
     Ok(lines)
 }
 
-/// The gallery: all computed figures, and those of the recorded runs, each with the command that
+/// The gallery: all computed figures, and the figures of recorded runs, each with the command that
 /// creates it. Charts are written next to the page.
 fn gallery(source: &Path, charts: &Path) -> Result<String, String> {
     let mut text = String::from(

@@ -63,7 +63,7 @@ fn command_of(command: &mut Command) -> &mut Command {
     command.stdout(Stdio::piped()).stderr(Stdio::piped())
 }
 
-/// Copies lines, and records those with the mark.
+/// Copies lines, and records the lines with the mark.
 fn pass_on(from: Option<impl Read>, mut to: impl Write) {
     let Some(from) = from else { return };
     let (mut from, mut line) = (BufReader::new(from), Vec::new());

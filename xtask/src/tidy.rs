@@ -53,7 +53,7 @@ pub const PURE: &[(&str, &[&str])] = &[
     ("bufferlab-params", &["bufferlab-units", "strsim"]),
     ("bufferlab-core", &["bufferlab-units", "bufferlab-params"]),
     ("bufferlab-transport", &["bufferlab-units", "bufferlab-params"]),
-    // The words of a packet's events are those of the core.
+    // The words for a packet's events are from the core.
     ("bufferlab-metrics", &["bufferlab-core"]),
     ("bufferlab-topology", &["bufferlab-units", "bufferlab-params"]),
 ];

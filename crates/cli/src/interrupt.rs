@@ -39,9 +39,9 @@ pub(crate) fn listen_quietly() {
     });
 }
 
-/// Makes SIGTERM, SIGQUIT and SIGHUP ask for the end: service managers, `timeout` and `docker stop`
-/// send the first, a closed terminal the last. A process that was started with SIGHUP ignored
-/// (nohup) still ignores it.
+/// Makes SIGTERM, SIGQUIT and SIGHUP request the end of the command. Service managers, `timeout`
+/// and `docker stop` send SIGTERM; a closed terminal sends SIGHUP. A process that was started with
+/// SIGHUP ignored (nohup) still ignores SIGHUP.
 pub(crate) fn listen_to_services() {
     #[cfg(unix)]
     {
@@ -74,7 +74,8 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Clears the request after the end, so that later errors are not reported as interruptions.
+/// Clears the interruption request after the command has ended, so that later errors are not
+/// reported as interruptions.
 pub(crate) fn fulfilled() {
     REQUESTED.store(false, Ordering::Relaxed);
 }

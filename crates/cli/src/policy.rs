@@ -22,7 +22,7 @@ struct PoliciesFile {
     policies: Vec<PolicyRecord>,
 }
 
-/// A policy.
+/// A buffer-management policy as a JSON record.
 #[derive(Serialize, JsonSchema)]
 struct PolicyRecord {
     /// Name in scenarios.
@@ -41,7 +41,7 @@ struct PolicyRecord {
     parameters: Vec<ParameterRecord>,
 }
 
-/// A parameter.
+/// A parameter of a policy as a JSON record.
 #[derive(Serialize, JsonSchema)]
 struct ParameterRecord {
     /// Key in a scenario.

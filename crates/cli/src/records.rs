@@ -148,7 +148,7 @@ struct DerivationFile {
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// The question.
+    /// Question that the calculator answers.
     title: String,
     answers: Vec<AnswerRecord>,
     steps: Vec<StepRecord>,
@@ -158,7 +158,7 @@ struct DerivationFile {
     notes: Vec<String>,
 }
 
-/// An answer.
+/// An answer of a calculator as a JSON record.
 #[derive(Serialize, JsonSchema)]
 struct AnswerRecord {
     name: String,
@@ -168,7 +168,7 @@ struct AnswerRecord {
     text: String,
 }
 
-/// A step.
+/// A step of a derivation as a JSON record.
 #[derive(Serialize, JsonSchema)]
 struct StepRecord {
     name: String,
@@ -180,7 +180,7 @@ struct StepRecord {
     source: String,
 }
 
-/// A table.
+/// A table of a derivation as a JSON record.
 #[derive(Serialize, JsonSchema)]
 struct TableRecord {
     columns: Vec<String>,

@@ -15,7 +15,7 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMa
 pub(crate) enum TheoryCommand {
     /// A calculator and the values of its parameters.
     Calculate {
-        /// The calculator.
+        /// The calculator to run.
         info: &'static CalculatorInfo,
         /// Parameters that are not defaults.
         values: Vec<(String, ParamValue)>,

@@ -318,7 +318,7 @@ impl Buffer {
         self.headroom_peaks[ingress.0 as usize]
     }
 
-    /// Number of ingress queues, including those of ports of other memories.
+    /// Number of ingress queues, including ingress queues of ports that belong to other memories.
     #[must_use]
     pub fn ingress_queues(&self) -> u16 {
         self.ingress.len() as u16

@@ -161,14 +161,14 @@ pub enum SwitchEvent<'a> {
     Departing(Time),
     /// The arrival was stored; the buffer contains it.
     Stored {
-        /// The arrival.
+        /// The packet that arrives.
         arrival: &'a Arrival,
         /// Packet number, chosen by the driver.
         id: u32,
     },
     /// The arrival was refused.
     Refused {
-        /// The arrival.
+        /// The packet that arrives.
         arrival: &'a Arrival,
         /// Packet number, chosen by the driver.
         id: u32,

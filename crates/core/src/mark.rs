@@ -85,7 +85,7 @@ pub fn register_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, Register
 /// ([`Registry::replace_below`]).
 ///
 /// # Errors
-/// As [`register_marker`]; if one of the names belongs to another rule.
+/// Returns the errors of [`register_marker`]. Also fails if a different rule has one of the names.
 pub fn replace_marker(info: MarkerInfo) -> Result<&'static MarkerInfo, RegisterError> {
     MARKERS.replace_below(COMMON, info)
 }
@@ -173,7 +173,8 @@ impl MarkerInfo {
     /// others.
     ///
     /// # Errors
-    /// As [`Self::construct`]; a value that is no parameter of this rule or is outside its domain.
+    /// Returns the errors of [`Self::construct`]. Also refuses a value that is outside its domain,
+    /// or whose name is no parameter of the rule.
     pub fn construct_with(
         &self,
         profile: Profile,
@@ -297,7 +298,7 @@ impl Marking {
 /// The marker of one switch: a rule, and the priorities that it applies to.
 #[derive(Clone, Debug)]
 pub struct Marker {
-    /// The rule.
+    /// The marking rule.
     pub rule: Marking,
     /// Bit p set: packets of priority p may be marked.
     pub priorities: u32,

@@ -185,7 +185,7 @@ impl SwitchConfig {
     /// pointer.
     ///
     /// # Errors
-    /// As [`Self::build`].
+    /// Returns the errors of [`Self::build`].
     pub fn build_dispatched(
         &self,
         name: &str,
@@ -346,7 +346,7 @@ impl<P: Policy> Switch<P> {
         &self.buffer
     }
 
-    /// The policy.
+    /// The policy that manages the buffer.
     #[must_use]
     pub fn policy(&self) -> &P {
         &self.policy

@@ -56,7 +56,7 @@ pub struct SwitchFile {
     /// The switch as a scenario: one switch with a host at every port, named like the interface, at
     /// the port's rate. The traffic of the hosts has no meaning.
     pub scenario: Scenario,
-    /// The ports.
+    /// The ports of the switch.
     pub ports: Vec<PortSpec>,
     /// Settings besides the buffer.
     pub forwarding: Forwarding,
@@ -106,7 +106,7 @@ pub fn load(path: &Path) -> Result<SwitchFile, LoadError> {
 /// Reads a switch from `text`, as if it were the content of the file `path`.
 ///
 /// # Errors
-/// As [`load`].
+/// Returns the errors of [`load`].
 pub fn load_text(path: &Path, text: &str) -> Result<SwitchFile, LoadError> {
     let mut context = Context::new("switch");
     let name = path.display().to_string();

@@ -77,8 +77,8 @@ struct Port {
 /// The core, and a virtual clock for every port.
 ///
 /// At one instant, completed transmissions come first, in the order of their starts, then the
-/// arrival, then timers of the policy. The simulator has the same order with `tie_order =
-/// "insertion"`, so a replayed record has the same verdicts there.
+/// arrival, then timers of the policy. The simulator has the same order with
+/// `tie_order = "insertion"`, so the simulator gives the same verdicts for a replayed record.
 pub struct Driver {
     core: Core,
     ports: Vec<Port>,
@@ -137,7 +137,7 @@ impl Driver {
     /// A driver for the first switch of `scenario`.
     ///
     /// # Errors
-    /// As [`core_of`].
+    /// Returns the errors of [`core_of`].
     pub fn new(scenario: &Scenario) -> Result<Self, BuildError> {
         let core = core_of(scenario)?;
         let port = |rate| Port { serializer: Serializer::new(rate), is_busy: false };
@@ -155,13 +155,13 @@ impl Driver {
         })
     }
 
-    /// The core.
+    /// The core that forwards frames.
     #[must_use]
     pub const fn core(&self) -> &Core {
         &self.core
     }
 
-    /// Earliest time at which the next arrival counts.
+    /// Earliest time that the next arrival can have: earlier decisions are final.
     #[must_use]
     pub const fn earliest(&self) -> Time {
         self.earliest

@@ -39,7 +39,7 @@ pub static ROOT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A port.
+/// Keys of a port in the file of a switch.
 static PORT: TableSpec = TableSpec {
     title: "[[port]]",
     doc: "An interface that the switch receives from and sends to.",

@@ -181,10 +181,10 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// The switch of a file, in its initial state.
+    /// Creates the switch that `file` describes, in its initial state.
     ///
     /// # Errors
-    /// As [`crate::core_of`].
+    /// Returns the errors of [`crate::core_of`].
     pub fn new(file: &SwitchFile, record: Option<RecordWriter>) -> Result<Self, BuildError> {
         let forwarding = &file.forwarding;
         let mut table = AddressTable::new(
@@ -240,7 +240,7 @@ impl Pipeline {
         record.mark(self.driver.earliest().min(open.unwrap_or(Time::MAX)));
     }
 
-    /// The driver.
+    /// The driver of the switch.
     #[must_use]
     pub const fn driver(&self) -> &Driver {
         &self.driver

@@ -1,8 +1,8 @@
 //! Record of a switch: a file with a line for each packet that requested space, and the verdict.
 //!
 //! The file is a packet trace of the scenario format (`kind = "trace"`), so any policy can be tried
-//! on it. The verdicts are in further columns. `bufferlab switch --verify` compares them with those
-//! of the simulator.
+//! on it. The verdicts are in further columns. `bufferlab switch --verify` compares them with the
+//! simulator's verdicts.
 
 use crate::driver::Incoming;
 use bufferlab_core::{DropReason, Refusal};
@@ -58,7 +58,7 @@ impl Fate {
 /// A packet that requested space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// The arrival.
+    /// The recorded arrival.
     pub incoming: Incoming,
     /// Queue of its port in which it requested space.
     pub queue: u8,

@@ -247,7 +247,7 @@ struct Shell {
 
 /// Sockets with data.
 struct Ready {
-    /// By port: a frame without a tag, a frame with one.
+    /// By port: an untagged frame and a tagged frame.
     ports: Vec<[bool; 2]>,
     /// Interface changes.
     links: bool,

@@ -10,7 +10,7 @@ use bufferlab_core::{Counters, Tags};
 use bufferlab_units::Time;
 use std::sync::Mutex;
 
-/// A port.
+/// State of a port at an instant.
 #[derive(Clone, Debug, Default)]
 pub struct PortSnapshot {
     /// Counts outside the core.
@@ -19,7 +19,7 @@ pub struct PortSnapshot {
     pub losses: Vec<(&'static str, u64)>,
 }
 
-/// A queue.
+/// State of a queue at an instant.
 #[derive(Clone, Debug, Default)]
 pub struct QueueSnapshot {
     /// Port of the queue.

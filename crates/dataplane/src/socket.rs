@@ -86,7 +86,7 @@ pub(crate) struct Received<'a> {
     pub(crate) dropped: Option<u32>,
     /// The VLAN tag that the kernel removed.
     pub(crate) tag: Option<[u8; TAG_BYTES]>,
-    /// Start of the sum of an unfinished checksum, and the checksum's offset from there.
+    /// Start of the sum of an unfinished checksum, and the checksum's offset from this start.
     pub(crate) checksum: Option<(usize, usize)>,
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn ns_of(time: TimeSpec) -> u64 {
 }
 
 impl Interface {
-    /// Sockets to wait for: frames without a tag, frames with one.
+    /// Sockets to wait for: the socket of untagged frames, then the socket of tagged frames.
     pub(crate) fn sockets(&self) -> [BorrowedFd<'_>; 2] {
         [self.data.as_fd(), self.tagged.as_fd()]
     }

@@ -33,9 +33,9 @@ impl<'a> Part<'a> {
 /// One `key=value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assignment<'a> {
-    /// The key.
+    /// Key that gets a value.
     pub key: Part<'a>,
-    /// The value, which is not empty.
+    /// Value assigned to the key; never empty.
     pub value: Part<'a>,
 }
 
@@ -55,7 +55,7 @@ pub struct Mistake {
     pub text: String,
     /// The wrong part (bytes of the text).
     pub at: Range<usize>,
-    /// The headline.
+    /// Headline of the error message.
     pub message: String,
     /// Advice; may be empty.
     pub help: String,

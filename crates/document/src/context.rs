@@ -113,7 +113,8 @@ impl Complaint {
 }
 
 impl Context {
-    /// A context for a kind of document, as messages call it: "scenario".
+    /// Creates the context of a kind of document. `document` is the word for it in messages:
+    /// "scenario".
     #[must_use]
     pub const fn new(document: &'static str) -> Self {
         Self { document, moved: &[], tables: &[], sources: Vec::new(), found: RefCell::new(Found::new()) }

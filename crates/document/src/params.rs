@@ -48,7 +48,8 @@ struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    /// The values of those `infos` that the document sets; `None` if one is wrong or missing.
+    /// Values of the parameters `infos` that the document sets; `None` if a value is wrong or
+    /// missing.
     fn given<'i>(
         &self,
         infos: &'static [ParamInfo],

@@ -279,7 +279,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string.
+    /// Reads a string.
     pub fn text(&mut self, key: &'static str) -> Option<String> {
         self.read(key, |item, spec| convert::text(item, spec).map(|text| (text.to_owned(), quote(text))))
     }
@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// A time.
+    /// Reads a time.
     pub fn time(&mut self, key: &'static str) -> Option<Time> {
         self.read(key, |item, spec| {
             let Kind::Time { zero } = spec.kind else { unreachable!("{} is declared as a time", spec.name) };
@@ -330,7 +330,7 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// A rate.
+    /// Reads a rate.
     pub fn rate(&mut self, key: &'static str) -> Option<BitRate> {
         self.read(key, |item, spec| {
             let rate = BitRate(convert::rate(item, spec)?);

@@ -6,10 +6,10 @@ use crate::spec::{KeySpec, Kind, Presence, TableSpec};
 use bufferlab_params::{AUTO, Card, ParamInfo, ParamValue, TableInfo};
 use serde_json::{Map, Value, json};
 
-/// A table that also accepts the keys of another one, and requires none of them.
+/// A table that also accepts the keys of a second table, and requires none of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Borrowed {
-    /// The table.
+    /// The table that borrows keys.
     pub table: &'static TableSpec,
     /// The table whose keys are accepted.
     pub from: &'static TableSpec,

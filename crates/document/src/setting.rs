@@ -11,7 +11,7 @@ pub struct Setting {
     pub key: String,
     /// Place of the key.
     pub key_origin: Origin,
-    /// The value.
+    /// Value of the setting.
     pub item: Item,
     /// The source of key and value; `None` if a program has set them.
     pub source: Option<Source>,

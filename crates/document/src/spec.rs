@@ -152,19 +152,19 @@ pub enum Kind {
     CountOrWord {
         /// Noun for the count: "segments".
         of: &'static str,
-        /// The words.
+        /// The accepted words.
         words: &'static [&'static str],
     },
     /// One of a few words, or a list of tables.
     WordOrTables {
-        /// The words.
+        /// The accepted words.
         words: &'static [Word],
         /// Noun for the tables: "groups".
         of: &'static str,
-        /// One of the tables.
+        /// Specification of each table in the list.
         table: &'static TableSpec,
     },
-    /// A table.
+    /// A table with the specified keys.
     Table(&'static TableSpec),
     /// A list of tables.
     Tables(&'static TableSpec),
@@ -195,7 +195,7 @@ pub enum Kind {
     Sizes,
     /// A list of texts, numbers, `true` and `false`; or also of tables, if they are declared.
     Values {
-        /// One of the tables.
+        /// Specification of each table in the list.
         or: Option<&'static TableSpec>,
     },
     /// A table of dotted keys of another document and their values: [`crate::setting::Setting`].
@@ -209,7 +209,7 @@ pub enum Kind {
     TextOr {
         /// Meaning of the string: "the id of a metric of the summary".
         text: &'static str,
-        /// The tables.
+        /// The tables of the document.
         tables: &'static [&'static TableSpec],
     },
     /// An even number of times, ascending: from, until, from, until …
@@ -219,7 +219,7 @@ pub enum Kind {
 /// The expected value of a key, for conversions and their messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// The key.
+    /// Name of the key.
     pub name: &'a str,
     /// Kind of the value.
     pub kind: Kind,

@@ -28,7 +28,7 @@ impl Origin {
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// The value.
+    /// Value of the item.
     pub value: Value,
     /// Place of the value.
     pub origin: Origin,
@@ -48,7 +48,7 @@ pub enum Value {
     Boolean(bool),
     /// TOML has dates, but our documents do not.
     Datetime,
-    /// A list.
+    /// A list of items.
     Array(Vec<Item>),
     /// A table, inline or below a header.
     Table(Table),
@@ -107,7 +107,7 @@ pub struct Entry {
     pub key: String,
     /// Place of the key.
     pub key_origin: Origin,
-    /// The value.
+    /// Value of the entry.
     pub item: Item,
 }
 

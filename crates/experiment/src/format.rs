@@ -215,11 +215,12 @@ pub static METRIC: Kind = Kind::TextOr {
 
 const CLASSES: &str = "[\"web_search\"]";
 
-/// A statistic.
+/// Keys of a statistic of an experiment.
 pub static STATISTIC: TableSpec = TableSpec {
     title: "a statistic",
     doc: "A metric over flows, over queries, or over the samples of a buffer: `{ flows = [\"web_search\"], below_bytes = 100_000, \
-          of = \"slowdown\", take = \"p99\" }`. Of `flows`, `queries` and `priorities` at most one; without any, it is over all flows.",
+          of = \"slowdown\", take = \"p99\" }`. Give at most one of `flows`, `queries` and `priorities`; \
+          without any of these keys, the metric covers all flows.",
     keys: &[
         optional("flows", Kind::Texts, CLASSES, "Classes of the flows."),
         optional("queries", Kind::Texts, "[\"incast\"]", "Classes of the queries."),
@@ -324,7 +325,7 @@ pub static READING: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A chart.
+/// Keys of a chart of an experiment.
 pub static PANEL: TableSpec = TableSpec {
     title: "[[panel]]",
     doc: "A chart over the first axis, repeated for every combination of the other axes.",
@@ -400,7 +401,7 @@ const MARKED: KeySpec = optional(
     "Marker for the paper's value in a panel.",
 );
 
-/// A claim.
+/// Keys of a claim of an experiment.
 pub static CLAIM: TableSpec = TableSpec {
     title: "[[claim]]",
     doc: "A statement and its criterion; the rules of verdicts are in [reproduction.md](../evidence/reproduction.md).",

@@ -214,8 +214,8 @@ pub fn execute_one(
     run_one(job, &Place { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
 }
 
-/// Executes a job if it fits in memory. If several threads fail, the outcome is that of a second
-/// attempt with one thread.
+/// Executes a job if it fits in memory. If several threads fail, a second attempt with one thread
+/// decides the outcome.
 fn run_one(job: &Job, place: &Place, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Finished, RunError> {
     fits_into(&job.loaded.scenario, place.budget)?;
     let mut used = NonZero::<usize>::MIN;
@@ -254,7 +254,7 @@ struct Place {
 /// Memory for parallel runs.
 struct Room {
     budget: MemoryBudget,
-    /// Memory of the largest run that fits (bytes).
+    /// Memory of the largest run that fits into the budget (bytes).
     largest: u64,
 }
 

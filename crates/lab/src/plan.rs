@@ -232,7 +232,7 @@ pub(crate) fn variant_of(run: &Present, compared: &[Variant]) -> Option<Variant>
 /// runs that are reused.
 ///
 /// # Errors
-/// As [`plan_compare`].
+/// Returns the errors of [`plan_compare`].
 pub fn prepare_group(
     to: Destination<'_>,
     jobs: &[Job],

@@ -21,7 +21,7 @@ pub struct DelayBin {
     pub to_ns: u64,
     /// Packets.
     pub packets: u64,
-    /// Sum of their delays (ns).
+    /// Sum of the packets' delays (ns).
     pub total_ns: u64,
 }
 

@@ -8,8 +8,8 @@
 //! * [`Model`]: the memory of a chip with a configuration, in the terms of the simulated switch.
 //! * [`scenario()`]: the scenario file of a model in a [`Network`], under a chosen [`Traffic`].
 //! * [`WhatIf`]: variants of alpha and policy, compared by pairs, with a recommendation.
-//! * [`Qualification`]: the points of [`Vectors`] by runs of the simulator.
-//! * [`probe`]: the bench behind a protocol of lines, for testers that search thresholds.
+//! * [`Qualification`]: simulator runs that measure the points that [`Vectors`] predict.
+//! * [`probe`]: a line protocol through which testers search thresholds on the bench.
 //! * [`store`]: the databases of a running switch. [`tune`]: alphas that follow its counters.
 //! * [`Vectors`]: packets until pause, loss and resume, by the chip's rules and on a [`Bench`].
 

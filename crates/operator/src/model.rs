@@ -58,7 +58,7 @@ pub struct QueueModel {
     pub minimum: u64,
 }
 
-/// A port.
+/// A port of the modelled switch.
 #[derive(Clone, Debug)]
 pub struct PortModel {
     /// Name.
@@ -75,7 +75,7 @@ pub struct PortModel {
     pub lossless_queues: BTreeMap<u8, u64>,
 }
 
-/// A switch.
+/// A switch with its ports and memory, as the simulator models it.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Chip.

@@ -61,7 +61,7 @@ impl Network {
         (0..times).flat_map(move |_| &model.ports[..number])
     }
 
-    /// Largest number of links that a packet crosses, divided by that of a star.
+    /// Largest number of links that a packet crosses, divided by the number in a star.
     pub(crate) const fn ways(self) -> f64 {
         match self {
             Self::Star => 1.0,

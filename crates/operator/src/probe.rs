@@ -33,7 +33,7 @@ pub enum Probe {
     HeadroomPool,
 }
 
-/// A request.
+/// A request of a tester to the bench.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
@@ -58,7 +58,7 @@ pub enum Request {
         /// port gets the others and stores them. Without it, all packets go to `dst_port`.
         #[serde(default)]
         dst_port_b: Option<u16>,
-        /// Number of repetitions, whose results must agree. Those of the model always do.
+        /// Number of repetitions, whose results must agree. Repetitions on the model always agree.
         #[serde(default = "once")]
         attempts: u32,
         /// Whether the switch is emptied before the check, except for persistent packets.

@@ -37,12 +37,12 @@ pub enum Sender {
 pub struct Qualification {
     /// The scenario file.
     pub text: String,
-    /// Names of the sending host and of the host behind the blocked port; they are those of the
-    /// ports.
+    /// Names of the sending host and of the host behind the blocked port; each host has the name of
+    /// its port.
     pub hosts: [String; 2],
     /// Number of the blocked port.
     pub blocked: u16,
-    /// The group.
+    /// Priority of the group.
     pub priority: u8,
     /// Time that a packet takes on the link of the blocked port (seconds).
     pub serialization: f64,

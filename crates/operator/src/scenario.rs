@@ -201,8 +201,8 @@ fn bytes(bytes: u64) -> String {
     format!("\"{bytes} B\"")
 }
 
-/// Alphas by priority, for policies with one list: those of the first port that has a limit for the
-/// priority.
+/// Alphas by priority, for policies with one list. The first port that has a limit for a priority
+/// gives its alpha.
 fn alphas(model: &Model, limit: &dyn Fn(bool, Limit) -> Limit) -> String {
     let of = |priority: u8| {
         let lossless = model.lossless.contains(&priority);
@@ -374,8 +374,8 @@ impl Marking {
         Self { by_priority: BTreeMap::new(), probability: 1.0 }
     }
 
-    /// Marking of the first port that has thresholds, for each priority. The probability is that of
-    /// the first lossless priority, or else of the first lossy one.
+    /// Marking of the first port that has thresholds, for each priority. The marking probability of
+    /// the first lossless priority applies, or else that of the first lossy priority.
     fn of(config: &Config, model: &Model) -> Self {
         let mut found = BTreeMap::new();
         let mut probabilities = BTreeMap::new();

@@ -62,7 +62,7 @@ pub struct GroupVector {
     pub ports: [String; 2],
     /// Groups of the port, each with a DSCP that maps to it.
     pub groups: Vec<(u8, u8)>,
-    /// Minimum of a group.
+    /// Guaranteed minimum of each priority group (packets).
     pub minimum: u64,
     /// Packets at which a lone group pauses.
     pub pause: Point,
@@ -271,7 +271,7 @@ impl Maker<'_> {
     }
 
     /// Ports and groups with the profile in the slice of `from`, without the blocked port. All
-    /// groups of a port come before those of the next port.
+    /// groups of a port are listed before the groups of the next port.
     fn members(&self, point: &GroupPoint, from: u16, to: u16) -> Vec<(u16, u8)> {
         let spread = bufferlab_core::PortSpread::new(self.model.ports.len(), self.model.slices as usize);
         let slice = |port: u16| spread.slice_of(usize::from(port));

@@ -245,7 +245,8 @@ const COLUMNS: [Column; 8] = [
     column("pauses.paused_ms", "paused ms"),
     column("pauses.headroom_max_kb", "headroom KB"),
     column("short.slowdown_p99", "short p99 x"),
-    // For queries the completion time of the query counts, and not that of its answers.
+    // For queries the completion time of the whole query counts, not the completion times of its
+    // answers.
     Column { unless: Some(QUERIES), ..column("class.{}.fct_p99_us", "{} FCT p99 us") },
     column(QUERIES, "{} QCT p99 ms"),
 ];

@@ -23,7 +23,7 @@ pub struct Pending {
 /// Columns of a line of prose in a page.
 const COLUMNS_MAX: usize = 100;
 
-/// Folder of the texts that wait, relative to the root.
+/// Folder of generated texts that are not yet written into pages, relative to the root.
 const FOLDER: &str = "target/pages";
 /// Separates the fields of a pending text: no page contains it.
 const SEPARATOR: &str = "\u{1}";
@@ -71,7 +71,7 @@ fn wrap_line(text: &mut String, line: &str) {
     text.push_str(&line[..indent]);
     for (index, word) in words(start.trim_end()).into_iter().enumerate() {
         let length = word.chars().count();
-        // A line that begins with one of these would begin a list or a heading.
+        // A line that begins with one of these words would begin a list or a heading.
         let starts_block = matches!(word, "*" | "-" | "+" | "1.") || word.starts_with('#');
         if index > 0 && columns + 1 + length > COLUMNS_MAX && !starts_block {
             text.push('\n');

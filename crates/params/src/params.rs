@@ -118,7 +118,7 @@ impl Params {
     /// Whether the parameter has a value: given, default or computed.
     ///
     /// # Panics
-    /// As [`Self::is_default`].
+    /// Panics like [`Self::is_default`].
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         !self.get(name).is_absent()
@@ -127,7 +127,7 @@ impl Params {
     /// Sets a computed value, which must have the same kind.
     ///
     /// # Panics
-    /// As [`Self::is_default`].
+    /// Panics like [`Self::is_default`].
     pub fn set(&mut self, name: &str, value: ParamValue) {
         let position = self.position(name);
         self.values[position].1 = value;
@@ -136,7 +136,7 @@ impl Params {
     /// Removes a value, as if it had not been given.
     ///
     /// # Panics
-    /// As [`Self::is_default`].
+    /// Panics like [`Self::is_default`].
     pub fn unset(&mut self, name: &str) {
         let position = self.position(name);
         self.values[position].1 = self.absent[position].clone();
@@ -145,7 +145,8 @@ impl Params {
     /// The time `name`; set to `computed` if it was not given.
     ///
     /// # Panics
-    /// As [`Self::ratio`]; also applies to the following methods that set values.
+    /// If the parameter is not declared or has a different kind, as in [`Self::ratio`]. The
+    /// following methods that set values panic in the same cases.
     pub fn time_or(&mut self, name: &str, computed: Time) -> Time {
         self.fill(name, ParamValue::Time(computed));
         self.time(name)

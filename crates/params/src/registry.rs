@@ -187,7 +187,7 @@ impl<E: Entry> Registry<E> {
     /// parameter may have the name of such a key.
     ///
     /// # Errors
-    /// As [`Self::register`]; if a parameter has a name in `common`.
+    /// Returns the errors of [`Self::register`]. Also fails if a parameter has a name in `common`.
     pub fn register_below(&self, common: &[&str], entry: E) -> Result<&'static E, RegisterError> {
         check_common(E::KIND, common, &entry.card())?;
         self.add(entry, false)
@@ -196,7 +196,7 @@ impl<E: Entry> Registry<E> {
     /// Replaces like [`Self::replace`], for entries whose table also has the keys `common`.
     ///
     /// # Errors
-    /// As [`Self::register_below`] and [`Self::replace`].
+    /// Returns the errors of [`Self::register_below`] and [`Self::replace`].
     pub fn replace_below(&self, common: &[&str], entry: E) -> Result<&'static E, RegisterError> {
         check_common(E::KIND, common, &entry.card())?;
         self.add(entry, true)
@@ -207,7 +207,8 @@ impl<E: Entry> Registry<E> {
     /// replaced. Objects built from the old entry continue to work.
     ///
     /// # Errors
-    /// As [`Self::register`]; if one of the names belongs to another entry.
+    /// Returns the errors of [`Self::register`]. Also fails if a different entry has one of the
+    /// names.
     pub fn replace(&self, entry: E) -> Result<&'static E, RegisterError> {
         self.add(entry, true)
     }

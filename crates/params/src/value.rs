@@ -33,7 +33,7 @@ pub enum ParamValue {
     BytesPerPort(Cow<'static, [u64]>),
     /// A span of time.
     Time(Time),
-    /// A rate.
+    /// A bit rate.
     Rate(BitRate),
     /// A whole number.
     Count(u64),

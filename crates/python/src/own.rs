@@ -145,7 +145,7 @@ pub(crate) fn nonsense(answer: &Bound<'_, PyAny>, expected: &str) -> Trouble {
 /// An exception that a custom class raised, with its traceback as text.
 #[derive(Debug)]
 pub(crate) struct Raised {
-    /// The exception.
+    /// Python exception of the custom class.
     pub(crate) error: PyErr,
     in_short: String,
     /// The traceback as Python prints it.

@@ -85,9 +85,9 @@ pub fn visit_buffer_samples(
 /// buffer, headroom included).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PriorityOccupancy {
-    /// The switch.
+    /// Name of the switch.
     pub switch: String,
-    /// The priority.
+    /// Priority of the queues.
     pub priority: u8,
     /// Distribution over the samples.
     pub percent: Distribution,

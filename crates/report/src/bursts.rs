@@ -14,7 +14,7 @@ const BINS: usize = 9;
 /// Open-loop flows of a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BurstGroup {
-    /// The class.
+    /// Traffic class of the bursts.
     pub class: String,
     /// Bursts with a known result: all packets arrived, or some were lost.
     pub bursts: u64,
@@ -100,7 +100,7 @@ impl BurstBin {
 /// Queueing delays of a class in switches, over all queues.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DelayGroup {
-    /// The class.
+    /// Traffic class of the packets.
     pub class: String,
     /// Packets sent by the switches.
     pub packets: u64,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Queries of a run below which their mean is unreliable.
+/// Minimum number of queries in a run for a reliable mean.
 pub const QUERIES_WANTED: u64 = 100;
 
 /// The percentiles that reports show.
@@ -53,7 +53,7 @@ pub enum Caveat {
     SingleSeed,
     /// A policy lacks seeds that others have, so fewer pairs are compared.
     UnevenSeeds {
-        /// The policy.
+        /// Name of the policy.
         policy: String,
         /// Missing seeds of the policy.
         missing: Vec<u64>,

@@ -20,7 +20,7 @@ pub struct Comparison {
 /// One metric for every policy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricComparison {
-    /// The metric.
+    /// The compared metric.
     pub metric: Metric,
     /// One cell per policy, in the order of [`Comparison::policies`].
     pub cells: Vec<Cell>,

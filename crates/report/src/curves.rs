@@ -46,8 +46,8 @@ pub struct CurvePoint {
     pub x: f64,
     /// Vertical value.
     pub y: f64,
-    /// Half-width of the interval around `y`, if one is known. A line with a known interval has
-    /// markers at its points.
+    /// Half-width of the interval around `y`, if known. A line with intervals has markers at its
+    /// points.
     pub half_width: Option<f64>,
 }
 

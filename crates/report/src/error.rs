@@ -14,7 +14,7 @@ pub enum ReportError {
     /// The folder has no run.
     #[error("{}", no_runs(path, below))]
     NoRuns {
-        /// The folder.
+        /// Folder of the results.
         path: PathBuf,
         /// Subfolders that a report can be made of, such as the points of a sweep.
         below: Vec<PathBuf>,
@@ -22,7 +22,7 @@ pub enum ReportError {
     /// Runs of the folder differ in more than seed and policy, so they have no common mean.
     #[error("{} {mixture}", path.display())]
     Mixed {
-        /// The folder.
+        /// Folder of the results.
         path: PathBuf,
         /// Two runs, and their difference.
         mixture: Mixture,
@@ -40,7 +40,7 @@ pub enum ReportError {
     /// A table of the report cannot be encoded.
     #[error("cannot write {}: {problem}", path.display())]
     Encode {
-        /// The file.
+        /// File that failed.
         path: PathBuf,
         /// Description of the problem.
         problem: String,
@@ -48,7 +48,7 @@ pub enum ReportError {
     /// A chart cannot be drawn as a picture.
     #[error("cannot draw \"{title}\": {problem}")]
     Picture {
-        /// The chart.
+        /// Title of the chart.
         title: String,
         /// Description of the problem.
         problem: String,

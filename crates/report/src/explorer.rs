@@ -112,7 +112,8 @@ impl Explorer {
 /// Positions of values along an axis: numbers, or sizes, times and rates with their units (`"50
 /// KB"`, `"1 MB"`), in the unit of the first.
 ///
-/// `None` if one of them is neither, or if they are of different kinds.
+/// `None` if a value is neither a number nor a quantity with a unit, or if the values have different
+/// kinds.
 ///
 /// ```
 /// use bufferlab_report::positions;

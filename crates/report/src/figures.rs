@@ -18,7 +18,7 @@ const PRINT: f32 = 6.25;
 /// Endings of the files of a figure.
 pub const FIGURE_FILES: [&str; 4] = ["svg", "pdf", "png", "csv"];
 
-/// Names in figures instead of those of the results: pairs of name and text.
+/// Names in figures that replace the names in the results: pairs of name and text.
 pub type Labels = [(String, String)];
 
 /// The text for a name.

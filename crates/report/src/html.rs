@@ -113,7 +113,7 @@ fn grid(sections: &[Section], wide: bool) -> Markup {
 const LINE: usize = 3;
 
 /// Orders sections so that no line is left half empty: a later section moves up into the space
-/// before one that needs a whole line.
+/// before a section that needs a whole line.
 fn fill_rows(sections: Vec<Section>) -> Vec<Section> {
     let takes = |section: &Section| section.width().parts();
     let mut left = VecDeque::from(sections);

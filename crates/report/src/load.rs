@@ -289,7 +289,7 @@ pub fn run_summary(result: &RunResult) -> Result<RunSummary, ReportError> {
 /// Writes the report of a folder of results, old or new, and returns the paths of the files.
 ///
 /// # Errors
-/// As [`Report::load`] and [`Report::write`].
+/// Returns the errors of [`Report::load`] and [`Report::write`].
 pub fn write(dir: &Path) -> Result<Vec<PathBuf>, ReportError> {
     Report::load(dir, &[])?.write()
 }

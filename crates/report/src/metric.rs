@@ -31,7 +31,7 @@ pub enum Unit {
     Milliseconds,
     /// Percent.
     Percent,
-    /// A count.
+    /// A number of items, without a unit.
     Count,
     /// Kilobytes (1,000 bytes).
     Kilobytes,
@@ -107,7 +107,7 @@ pub struct Metric {
 /// A metric of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricValue {
-    /// The metric.
+    /// The metric that has the value.
     pub metric: Metric,
     /// Value; `None` if it does not exist (no flow finished).
     pub value: Option<f64>,

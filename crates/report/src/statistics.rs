@@ -9,7 +9,7 @@ use serde::Serialize;
 pub struct Percentile(pub u32);
 
 impl Percentile {
-    /// The median.
+    /// The 50th percentile, or median.
     pub const P50: Self = Self(500);
     /// 95 %.
     pub const P95: Self = Self(950);
@@ -116,9 +116,9 @@ impl Estimate {
 
 /// A change against a baseline, paired by seed, as a fraction of the baseline's mean.
 ///
-/// The interval is that of the logarithm of the ratio of the two means (delta method), so it never
-/// reaches below −1: nothing falls by more than everything. Seeds pair the runs, so what both share
-/// cancels.
+/// The interval is computed for the logarithm of the ratio of the two means (delta method). So it
+/// never reaches below −1: no mean falls by more than 100 %. Runs are paired by seed, so effects of
+/// the seed cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// Seeds that both have.
@@ -132,8 +132,8 @@ pub struct Change {
 }
 
 impl Change {
-    /// The change over pairs of the baseline's value and the other one, a pair per seed; `None`
-    /// without pairs, and where the baseline's mean is zero.
+    /// Relative change against the baseline, from one pair of values per seed: the baseline's, then
+    /// the compared run's. `None` without pairs, or if the baseline's mean is zero.
     #[must_use]
     pub fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         Self::at_level(pairs, 0.95)
@@ -176,7 +176,7 @@ impl Change {
     #[must_use]
     pub fn in_words(&self) -> String {
         let mean = format::change(self.mean);
-        // A scheme that has none of it in any seed leaves no doubt about the size of its change.
+        // If the scheme's value is 0 with every seed, the change is −100 % and has no interval.
         let (Some(low), Some(high), true) = (self.low, self.high, self.mean > -1.0) else { return mean };
         let [below, above] = [self.mean - low, high - self.mean].map(|part| format::tenth(part * 100.0));
         if below == above { format!("{mean} ±{below}") } else { format!("{mean} −{below}/+{above}") }
@@ -196,8 +196,8 @@ struct LogRatio {
 }
 
 impl LogRatio {
-    /// From pairs of the baseline's value and the other one; `None` unless both means are positive
-    /// and there are two pairs.
+    /// Computes the ratio from pairs of values: the baseline's, then the compared run's. `None`
+    /// unless both means are positive and there are at least two pairs.
     fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         let (base, value) = means(pairs).filter(|(base, value)| *base > 0.0 && *value > 0.0)?;
         // The logarithm of a mean deviates as its values do, relative to the mean.
@@ -263,7 +263,7 @@ pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
 /// By bisection of [`student_two_sided`], which falls as `t` grows.
 ///
 /// # Panics
-/// As [`student_two_sided`].
+/// Panics like [`student_two_sided`].
 #[must_use]
 pub(crate) fn student_quantile(level: f64, degrees: u64) -> f64 {
     let (mut low, mut high) = (0.0_f64, 1.0);

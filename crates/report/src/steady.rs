@@ -1,11 +1,11 @@
 //! End of a run's warm-up. The first flows are fast in an empty network, so the mean over all flows
-//! differs from that of the loaded network.
+//! differs from the mean in the loaded network.
 //!
 //! MSER-5 (White, Cobb and Spratt 2000) finds the end: completion times in the order of starts, in
 //! batches of five. It leaves out the number of initial batches that minimises the standard error
-//! of the mean of the rest. If that is more than half, no steady state is visible, and nothing
-//! should be left out. The rest has an interval by batch means: twenty batches, whose means count
-//! as independent.
+//! of the mean of the rest. If it would leave out more than half of the batches, no steady state is
+//! visible, and all flows should count. The remaining flows have an interval by batch means: twenty
+//! batches, whose means count as independent.
 
 use crate::error::ReportError;
 use crate::format;
@@ -22,8 +22,8 @@ const BATCH: usize = 5;
 const BATCHES_MIN: usize = 20;
 /// Number of batches for the interval.
 const BATCH_MEANS: usize = 20;
-/// Lag-1 autocorrelation above which batch means do not count as independent: two standard
-/// deviations of that of twenty independent ones, 2 / √20.
+/// Largest lag-1 autocorrelation of batch means that count as independent. Twenty independent means
+/// have a standard deviation of 1 / √20; the limit is two of these.
 const CORRELATION_MAX: f64 = 0.447;
 
 /// Warm-up of one series of completion times.

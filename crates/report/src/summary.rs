@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// The numbers of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
-    /// The policy.
+    /// Policy of the run.
     pub policy: PolicyHead,
     /// Seed.
     pub seed: u64,
@@ -100,14 +100,14 @@ impl GroupKey {
 /// Summary of a group of flows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowGroup {
-    /// The group.
+    /// Group to which the flows belong.
     pub group: GroupKey,
     /// Number of flows.
     pub flows: u64,
     /// Flows not finished when the run ended; no distribution includes them.
     pub unfinished: u64,
     /// Flows without congestion control. They count in the distributions of their class, but not in
-    /// those of all flows or of the short ones.
+    /// the distributions of all flows or of short flows.
     pub open_loop: u64,
     /// Open-loop flows that lost packets: they end but never complete.
     pub lossy: u64,
@@ -132,7 +132,7 @@ pub struct FlowGroup {
 /// Queries of a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QueryGroup {
-    /// The class.
+    /// Traffic class of the queries.
     pub class: String,
     /// Number of queries.
     pub queries: u64,

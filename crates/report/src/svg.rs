@@ -68,7 +68,7 @@ impl From<(f64, f64)> for Point {
     }
 }
 
-/// A series.
+/// A series of points in a chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
@@ -431,7 +431,7 @@ mod tests {
         let (without, with) = (chart.markup().into_string(), chart.markup_with(&[strip]).into_string());
         assert!(without.contains("0 0 400 250\"") && with.contains("0 0 400 268\""));
         let with = with.split("<template").next().unwrap();
-        // The text occurs twice as a tooltip, once as text.
+        // The word occurs twice in tooltips and once as text.
         assert_eq!((with.matches("evacuation").count(), with.matches("port 0").count()), (3, 1));
     }
 

@@ -221,7 +221,7 @@ pub fn ablations_markdown(rows: &[AblationRow], ledger: &Ledger, said: &[KeyQuot
 /// Share (%) from which on the page has a row for a change.
 const SHARE_MIN: f64 = 10.0;
 
-/// The row that does most, of those with the fewest changes.
+/// The row with the largest effect among the rows with the fewest changes.
 fn carrying<'a>(rows: &[&'a AblationRow]) -> Option<&'a AblationRow> {
     let changed = rows.iter().filter(|row| !row.changes.is_empty() && row.changes != EVERYTHING);
     changed.copied().filter(|row| row.part().is_some()).max_by(|a, b| {

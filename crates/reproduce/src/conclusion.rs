@@ -31,8 +31,8 @@ pub struct Keep<'a> {
 /// verdicts if requested.
 ///
 /// The ledger has several sources. Verdicts recorded in the program have the lowest priority. Next
-/// are those that an earlier command of the same program left in `folder`, and those in the table
-/// of [`Keep`]. Verdicts of the current runs have the highest priority.
+/// are verdicts that an earlier command of the same program left in `folder`, and verdicts in the
+/// table of [`Keep`]. Verdicts of the current runs have the highest priority.
 ///
 /// # Errors
 /// If a file cannot be written, or an existing table cannot be read.

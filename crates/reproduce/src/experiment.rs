@@ -156,7 +156,7 @@ pub struct AxisValue {
     pub x: f64,
     /// Overrides for this value.
     pub set: Overrides,
-    /// Scenario file for this value, if it is a different one.
+    /// Scenario file for this value; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
 }
 
@@ -167,7 +167,7 @@ pub struct Variant {
     pub name: String,
     /// Overrides of the variant.
     pub set: Overrides,
-    /// Scenario file of the variant, if it is a different one.
+    /// Scenario file of the variant; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
 }
 
@@ -178,7 +178,7 @@ pub struct Scale {
     pub seeds: u32,
     /// Overrides at this scale.
     pub set: Overrides,
-    /// Scenario file at this scale, if it is a different one.
+    /// Scenario file at this scale; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
     /// Labels of the axis values that run at this scale, by axis; axes not listed run fully.
     pub values: BTreeMap<String, Vec<String>>,
@@ -192,11 +192,11 @@ pub struct Reading {
     pub about: String,
     /// Overrides for all variants.
     pub set: Overrides,
-    /// Scenario file at every scale, if it is a different one.
+    /// Scenario file at every scale; `None` for the experiment's scenario file.
     pub scenario: Option<PathBuf>,
 }
 
-/// A chart.
+/// A chart of an experiment.
 #[derive(Clone, Debug)]
 pub struct Panel {
     /// Caption of the chart.

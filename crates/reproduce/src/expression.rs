@@ -180,7 +180,7 @@ pub fn evaluate(expression: &str, values: &Arc<dyn Values>) -> Result<f64, Expre
 /// A named constant of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constant<'a> {
-    /// A number.
+    /// A numeric constant.
     Number(f64),
     /// Label of an axis value.
     Label(&'a str),
@@ -189,7 +189,7 @@ pub(crate) enum Constant<'a> {
 /// Evaluates an expression with named constants.
 ///
 /// # Errors
-/// As [`evaluate`].
+/// Returns the errors of [`evaluate`].
 pub(crate) fn evaluate_with(
     expression: &str,
     values: &Arc<dyn Values>,

@@ -245,8 +245,8 @@ fn number(value: f64) -> String {
 mod tests {
     use super::*;
 
-    /// For a mean, the jackknife gives the ordinary interval; for a ratio of means, that of the
-    /// linear part.
+    /// For a mean, the jackknife gives the ordinary interval. For a ratio of means, it gives the
+    /// interval of the linear part.
     #[test]
     fn the_interval_of_a_mean_is_students() {
         let sample = [1.0, 2.0, 4.0, 9.0];

@@ -54,7 +54,7 @@ impl Evidence<'_> {
 /// A statement and its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerRow {
-    /// The statement.
+    /// Statement of the paper.
     pub claim: Claim,
     /// Test that checks the statement, if any.
     pub test: Option<TestEvidence>,
@@ -173,8 +173,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Converts the ledger to that of a study: adds the statements of `experiments` that are not
-    /// from the papers.
+    /// Converts the ledger into the ledger of a study: adds the statements of `experiments` that
+    /// are not from the papers.
     ///
     /// If no experiment judges a statement of the papers, the papers' statements are removed. The
     /// ledger then belongs to the study alone, and is empty if the study makes no statements.

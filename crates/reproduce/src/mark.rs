@@ -19,7 +19,7 @@ use crate::{Axis, Estimates, Panel};
 use bufferlab_report::CurveMark;
 use std::sync::Arc;
 
-/// Position of the paper's number of a condition in our charts.
+/// Position of a number that a paper states, in our charts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaperMark {
     /// Short name of the metric; every panel of this metric shows the mark.

@@ -24,7 +24,7 @@ pub struct Point {
 /// The runs of an experiment at a scale.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The experiment.
+    /// The planned experiment.
     pub experiment: Arc<Experiment>,
     /// Scale of the runs.
     pub scale: ScaleName,
@@ -245,7 +245,7 @@ fn points(runs: &Runs, size: &Scale, seeds: Option<u32>) -> Vec<Point> {
 /// is read only with the first of them.
 pub(crate) struct Loader<'a> {
     plan: &'a Plan,
-    /// The point loaded last, and the scenario's seed there.
+    /// The point loaded last, and the seed of its scenario.
     last: Option<(&'a Point, u64)>,
 }
 

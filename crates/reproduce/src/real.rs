@@ -293,7 +293,7 @@ fn read_or_empty<R: Row>(table: &Path) -> Result<Vec<R>, ReproduceError> {
 /// The page docs/evidence/real-packets.md, and the values of its experiments.
 #[derive(Clone, Debug)]
 pub struct RealPage {
-    /// The text.
+    /// Text of the page.
     pub text: String,
     /// The tables beside the page, as CSV: file name, content.
     pub tables: Vec<(String, String)>,
@@ -377,7 +377,7 @@ fn experiment_markdown(
     text
 }
 
-/// A result without its criteria, which the result beside it has.
+/// Removes the criteria from a result, because the adjacent result has them.
 fn without_criteria(measured: &str) -> String {
     let mut parts = measured.split(" (criterion:");
     let mut text = parts.next().unwrap_or_default().to_owned();

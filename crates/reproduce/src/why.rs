@@ -51,7 +51,7 @@ pub struct Trial {
 /// Explanation of why two readings differ in a statement.
 #[derive(Clone, Debug)]
 pub struct Ablation {
-    /// The statement.
+    /// Statement that the ablation checks.
     pub claim: ClaimCheck,
     /// Differences between the readings.
     pub changes: Vec<Change>,
@@ -65,7 +65,7 @@ pub struct Ablation {
     pub trials: Vec<Trial>,
 }
 
-/// Explains the difference between the paper's reading of a statement and a second one: the
+/// Explains the difference between the paper's reading of a statement and a second reading: the
 /// artifact's, or `given` keys with their values.
 ///
 /// # Errors
@@ -273,8 +273,8 @@ fn grouped(key: &str) -> (String, Option<&str>) {
     }
 }
 
-/// Turns a key of some switches into that of all: `switch_override.0.policy.filter` becomes
-/// `switch.policy.filter`.
+/// Turns a key of some switches into the key of all switches: `switch_override.0.policy.filter`
+/// becomes `switch.policy.filter`.
 fn everywhere(key: &str) -> String {
     let rest = key.strip_prefix("switch_override.").and_then(|rest| rest.split_once('.'));
     rest.map_or_else(|| key.to_owned(), |(_, rest)| format!("switch.{rest}"))

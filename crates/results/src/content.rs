@@ -29,9 +29,9 @@ pub enum Difference {
     Key {
         /// Dotted key; entries of a list are numbered from 0.
         key: String,
-        /// Value in the first content as TOML; `None` if the key is missing there.
+        /// Value in the first content as TOML; `None` if the first content lacks the key.
         old: Option<String>,
-        /// Value in the second content as TOML; `None` if the key is missing there.
+        /// Value in the second content as TOML; `None` if the second content lacks the key.
         new: Option<String>,
     },
     /// An input file, such as a flow list, has another content or is missing on one side.

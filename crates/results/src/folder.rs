@@ -69,7 +69,7 @@ impl Staging {
     /// folder stays, so that hours of work are not lost.
     pub(crate) fn publish(mut self) -> Result<PathBuf, ResultsError> {
         self.keep = true;
-        // Check again, because files may have appeared there during the run.
+        // Check again, because files may have appeared in the folder during the run.
         check_replaceable(&self.target)?;
         if self.target.exists() {
             remove_folder(&self.replaced)?;
@@ -100,7 +100,7 @@ impl Drop for Staging {
 /// leftover lock file shows such a folder.
 ///
 /// # Errors
-/// If another process writes there.
+/// If another process writes into the folder.
 fn clear_killed_group(target: &Path) -> Result<(), ResultsError> {
     let lock = target.join(LOCK_FILE);
     if !lock.is_file() || !Claim::is_lock_file(&lock) {
@@ -202,7 +202,7 @@ fn check_replaceable(target: &Path) -> Result<(), ResultsError> {
     Ok(())
 }
 
-/// Whether the files are those of a run without a valid manifest: only files that runs write,
+/// Whether the files belong to a run without a valid manifest: only files that runs write,
 /// including a scenario and every table.
 fn lost_its_manifest(names: &[String]) -> bool {
     let has = |name: &str| names.iter().any(|other| other == name);
@@ -269,7 +269,7 @@ fn files_by_checksums(folder: &Path) -> Option<Vec<String>> {
     Some(sums.iter().map(|(name, _)| name.to_owned()).collect())
 }
 
-/// Creates the empty hidden folder of a claimed run and removes what a killed run left there.
+/// Creates the empty hidden folder of a claimed run. Removes files that a killed run left in it.
 fn make_empty(partial: &Path) -> Result<(), ResultsError> {
     if is_ours(partial) {
         clear(partial).map_err(ResultsError::io("remove", partial))?;

@@ -32,11 +32,12 @@ pub struct Inspection {
     pub files: usize,
     /// Total size of the files with a checksum (bytes).
     pub bytes: u64,
-    /// Folders of runs whose manifest has no checksums; there, only missing files can be detected.
+    /// Folders of runs whose manifest has no checksums. Only missing files can be detected in these
+    /// folders.
     pub without_checksums: Vec<PathBuf>,
     /// Files without a checksum, whose changes would go unnoticed. Earlier versions stored no
     /// checksums of manifests, comparisons and pages. A killed command may also leave pages without
-    /// one.
+    /// a checksum.
     pub unchecked: Vec<PathBuf>,
     /// Problems, each with its folder.
     pub problems: Vec<(PathBuf, String)>,

@@ -286,7 +286,7 @@ pub struct ColumnInfo {
     /// Type of its cells.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Unit, if the name ends with one.
+    /// Unit, if the name ends with a unit.
     pub unit: Option<String>,
     /// Whether cells may be empty.
     pub nullable: bool,

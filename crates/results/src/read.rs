@@ -217,7 +217,7 @@ impl RunResult {
     /// [`RunResult::visit`].
     ///
     /// # Errors
-    /// As [`RunResult::visit`].
+    /// Returns the errors of [`RunResult::visit`].
     pub fn load<R: TableRow>(&self) -> Result<Vec<R>, ResultsError> {
         // The manifest's count is only a hint, so limit the allocation in case it is damaged.
         let rows = self.manifest.rows(R::TABLE).min(1 << 20);

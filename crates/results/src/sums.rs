@@ -87,7 +87,7 @@ impl Sums {
         self.0.iter().map(|(name, sum)| (name.as_str(), sum.as_str()))
     }
 
-    /// Whether the checksums are those of a run, even one with a damaged manifest.
+    /// Whether the checksums belong to a run, even to a run with a damaged manifest.
     pub(crate) fn is_of_a_run(&self) -> bool {
         self.get(crate::MANIFEST_FILE).is_some() && self.get(crate::SCENARIO_FILE).is_some()
     }

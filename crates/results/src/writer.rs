@@ -46,9 +46,9 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Starts the result folder `dir`. It must not exist, be empty, or contain the result of a run,
-    /// which is replaced when this run is complete. Writes the resolved scenario and its inputs
-    /// first.
+    /// Starts the result folder `dir`. The folder may be missing or empty, or may contain the
+    /// result of a run. That result is replaced when this run is complete. Writes the resolved
+    /// scenario and its inputs first.
     ///
     /// # Errors
     /// If `dir` contains something else, another process is writing it, two names are equal, or
@@ -139,7 +139,7 @@ fn create_table(table: Table, names: &NameArrays, staging: &Staging) -> Result<T
 /// [`RunWriter::finish`]: atomically, and replacing nothing but an earlier run.
 ///
 /// # Errors
-/// If the files are not those of a finished run, `dir` contains something else, another process is
+/// If the files do not belong to a finished run, `dir` contains something else, another process is
 /// writing it, or writing fails.
 pub fn store_run<B: AsRef<[u8]>>(dir: &Path, files: &[(String, B)]) -> Result<PathBuf, ResultsError> {
     let staging = Staging::create(dir)?;

@@ -50,7 +50,7 @@ pub struct Circuit {
     pub clocks: u32,
     /// Clocks between the starts of two operations (arrivals or departures).
     pub clocks_per_operation: u32,
-    /// Rounded values, and how far the answer may differ from the policy's.
+    /// Values that the circuit rounds, and the largest difference from the policy's answer.
     #[serde(default)]
     pub rounding: String,
     /// Cost by size; joined from `cost.csv`, not part of the list.
@@ -192,7 +192,7 @@ fn rows<T: DeserializeOwned>(table: &'static str, text: &str) -> Result<Vec<T>, 
 /// Returns the circuit called `name`.
 ///
 /// # Errors
-/// As [`circuits()`].
+/// Returns the errors of [`circuits()`].
 pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
     Ok(circuits()?.into_iter().find(|circuit| circuit.name == name))
 }
@@ -201,7 +201,7 @@ pub fn circuit(name: &str) -> Result<Option<Circuit>, HardwareError> {
 /// one for a part beside one for the whole.
 ///
 /// # Errors
-/// As [`circuits()`].
+/// Returns the errors of [`circuits()`].
 pub fn of_policy(policy: &str) -> Result<Vec<Circuit>, HardwareError> {
     Ok(circuits()?.into_iter().filter(|circuit| circuit.policy.as_deref() == Some(policy)).collect())
 }

@@ -40,7 +40,8 @@ use bufferlab_document::context::MovedKey;
 pub(crate) use bufferlab_document::spec::{Kind, TableSpec, Variant, Wanted};
 use bufferlab_document::tree::Merging;
 
-/// Rules for merging a scenario with one that it extends, beside its tables.
+/// Rules for merging a scenario with a scenario that it extends, in addition to the declared
+/// tables.
 pub(crate) static MERGING: Merging = Merging {
     alternatives: &[
         &["buffer", "buffer_per_port_per_gbps"],

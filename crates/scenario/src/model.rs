@@ -253,8 +253,8 @@ choices! {
 }
 
 choices! {
-    /// Queue length that a switch reports to transports with telemetry. Bytes sent are always those
-    /// of the port.
+    /// Queue length that a switch reports to transports with telemetry. The reported bytes sent are
+    /// always the bytes of the port.
     #[derive(Default)]
     pub enum TelemetryScope {
         #[default]

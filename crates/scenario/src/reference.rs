@@ -152,7 +152,7 @@ fn row(text: &mut String, page: &ReferencePage, title: &str, keys: Vec<&str>) {
     );
 }
 
-/// The keys of a table, including those of its kinds, without duplicates.
+/// The keys of a table, including the keys of its kinds, without duplicates.
 fn keys(spec: &TableSpec) -> Vec<&'static str> {
     let variants = spec.variants.iter().flat_map(|variant| variant.keys);
     let mut names: Vec<_> = spec.keys.iter().chain(variants).map(|key| key.name).collect();

@@ -186,11 +186,11 @@ impl Variant {
         }
         name.truncate(LONGEST_FOLDER);
         let name = name.trim_matches(['-', '.']);
-        // Folder names like those of seeds, and empty names, have another meaning.
+        // Folder names that look like seeds, and empty names, have a different meaning.
         if name.is_empty() || name.starts_with("seed-") { format!("variant-{name}") } else { name.to_owned() }
     }
 
-    /// The policy.
+    /// Policy of the variant.
     #[must_use]
     pub const fn policy(&self) -> &'static PolicyInfo {
         self.policy

@@ -127,7 +127,8 @@ impl Simulation {
     /// every 262,144 events, and more often where an event is more work.
     ///
     /// # Errors
-    /// As [`Self::run`]; [`SimError::Interrupted`] if `go_on` returned false.
+    /// Returns the errors of [`Self::run`], and [`SimError::Interrupted`] if `go_on` returned
+    /// false.
     pub fn run_while(
         mut self,
         sink: &mut dyn RunSink,

@@ -190,8 +190,8 @@ impl Hosts {
         self.cards[host].resume(priority, &mut self.flows);
     }
 
-    /// Handles a packet that the network has lost. `uplink` is that of the host that sends the
-    /// flow.
+    /// Handles a packet that the network has lost. `uplink` is the uplink of the host that sends
+    /// the flow.
     pub(crate) fn handle_loss(&mut self, uplink: &mut Uplink<'_>, id: PacketId) {
         let slot = uplink.packet(id).flow().slot();
         uplink.remove(id);
@@ -274,7 +274,8 @@ impl Hosts {
         self.failed.take().into_iter().chain(live).min_by_key(|failed| failed.failure.now)
     }
 
-    /// NIC that would have exceeded the limit of packets: host, time, and packets that wait there.
+    /// NIC that would have exceeded the limit of packets: its host, the time, and its number of
+    /// waiting packets.
     pub(crate) fn overfull(&self) -> Option<(HostId, Time, usize)> {
         self.overfull.map(|(host, since)| (host, since, self.cards[host].waiting_packets()))
     }

@@ -42,7 +42,7 @@ macro_rules! ids {
 ids! {
     /// A host. Half the size of other ids, because packets and flows contain two of them.
     HostId(u16);
-    /// A switch.
+    /// Number of a switch in the network.
     SwitchId(u32);
     /// One direction of a cable. Host h's uplink is link h; the ports of switch 0, switch 1 and so
     /// on follow.

@@ -62,7 +62,7 @@ struct PauseState {
     ended_pauses: u64,
     received_pauses: u64,
     received_resumes: u64,
-    /// Packets from this link that the switch lost although their priority is lossless there.
+    /// Packets from this link that the switch lost although it treats their priority as lossless.
     lost_packets: u64,
     /// Time at which the pause expires.
     expires: Time,
@@ -192,7 +192,7 @@ impl Pfc {
         spec.is_some_and(|spec| !spec.ports.is_empty() && spec.mask_at(port) >> target.priority & 1 == 0)
     }
 
-    /// Counts a packet of `priority` that came through `port` of `node` and was lost there.
+    /// Counts a packet of `priority` that arrived at `port` of `node` and that `node` lost.
     #[cold]
     pub(crate) fn note_loss(&mut self, node: &SwitchNode, port: u16, priority: u8) {
         let mask = self.specs[node.id].as_ref().map_or(0, |spec| spec.mask_at(port));

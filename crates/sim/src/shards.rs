@@ -26,10 +26,10 @@
 //!
 //! # Equal results
 //!
-//! The tables equal those of one thread, byte for byte. The parts learn the end of the run only
-//! when the last interval is over, so they subtract later events (timers of policies) from the
-//! count. Only the largest number of packets alive is not exact: it is the sum of the maxima of the
-//! parts.
+//! The tables equal the tables of a run with one thread, byte for byte. The parts learn the end of
+//! the run only when the last interval is over, so they subtract later events (timers of policies)
+//! from the count. Only the largest number of packets alive is not exact: it is the sum of the
+//! maxima of the parts.
 
 mod exchange;
 mod merge;

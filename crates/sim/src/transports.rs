@@ -1,4 +1,4 @@
-//! Builds the transports of hosts from those of a scenario.
+//! Builds the transports of hosts from the transports of a scenario.
 
 use crate::SimError;
 use crate::build::check_size;

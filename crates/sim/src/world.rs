@@ -323,7 +323,7 @@ impl Uplink<'_> {
         self.world.claim(self.host.uplink())
     }
 
-    /// Sends a packet. `more` says whether another one waits.
+    /// Sends a packet. `more` says whether another packet waits.
     #[inline]
     pub(crate) fn transmit(&mut self, id: PacketId, more: bool) {
         self.world.transmit(self.host.uplink(), id, more);
@@ -398,7 +398,7 @@ impl Ports<'_> {
         self.world.claim(self.first.at_port(port))
     }
 
-    /// Sends a packet through `port`, whose link is idle. `more` says whether another one waits.
+    /// Sends a packet through `port`, whose link is idle. `more` says whether another packet waits.
     #[inline]
     pub(crate) fn transmit(&mut self, port: u16, id: PacketId, more: bool) {
         self.world.transmit(self.first.at_port(port), id, more);

@@ -40,8 +40,8 @@ pub struct PortInfo {
     pub lanes: Option<Placed<u32>>,
     /// Largest frame (bytes).
     pub mtu: Option<Placed<u64>>,
-    /// Whether the port answers pauses of all priorities, but sends only those of its lossless ones
-    /// (`pfc_asym`).
+    /// Whether the port obeys pauses of all priorities, but sends pauses only for its lossless
+    /// priorities (`pfc_asym`).
     pub pfc_asym: Option<Placed<bool>>,
     /// Whether the port is configured as up.
     pub admin_up: Option<Placed<bool>>,
@@ -54,7 +54,7 @@ pub enum Side {
     Ingress,
     /// The ports that packets leave through.
     Egress,
-    /// One account for both (VOQ systems).
+    /// One account for ingress and egress (VOQ systems).
     Both,
 }
 
@@ -63,7 +63,7 @@ pub enum Side {
 pub enum Mode {
     /// In bytes.
     Static,
-    /// As a multiple of the free memory.
+    /// A threshold that is a multiple of the free memory.
     Dynamic,
 }
 
@@ -121,7 +121,7 @@ pub struct Profile {
 /// The reference of a group or queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assigned {
-    /// A profile.
+    /// Name of a buffer profile.
     Profile(String),
     /// `NULL`: the switch computes a lossless profile.
     Computed,
@@ -146,7 +146,7 @@ pub enum MapKind {
     Other,
 }
 
-/// A map.
+/// A QoS map of the configuration.
 #[derive(Clone, Debug)]
 pub struct Map {
     /// Place of the map.
@@ -259,7 +259,7 @@ pub struct LookupRow {
 /// The whole configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// The switch.
+    /// The switch that has the configuration.
     pub device: Device,
     /// Ports.
     pub ports: BTreeMap<Port, PortInfo>,
@@ -339,7 +339,7 @@ impl Config {
         qos.map(|enabled| enabled.value.clone()).unwrap_or_default()
     }
 
-    /// All ports named by any table, without those of other cards.
+    /// All ports that any table names, without the ports of other cards.
     #[must_use]
     pub fn named_ports(&self) -> BTreeSet<Port> {
         let groups = self.groups.keys().map(|(port, _)| port);
@@ -357,7 +357,7 @@ impl Config {
             || self.queues.range(within).next().is_some()
     }
 
-    /// The map of this kind for a port: that of the port, or else that of all ports.
+    /// The map of this kind for a port: the port's own map, or else the map of all ports.
     #[must_use]
     pub fn map(&self, port: &Port, kind: MapKind) -> Option<(&str, &Map)> {
         let own = self.port_qos.get(port).and_then(|qos| qos.maps.get(&kind));

@@ -24,7 +24,7 @@ pub struct Change {
 /// A difference between two configurations.
 #[derive(Clone, Debug, Serialize)]
 pub struct Difference {
-    /// Changes, those of the memory first.
+    /// Changes; changes of the memory are first.
     pub changes: Vec<Change>,
     /// Findings that only the new configuration has: severity, rule, place, message.
     pub new_findings: Vec<String>,

@@ -160,7 +160,7 @@ fn within(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     add("queue reserves", queues * times * cell, note);
 }
 
-/// Headroom and reserves beside a net pool, whose size is the shared memory.
+/// Adds headroom and reserves as separate parts. The size of a net pool does not include them.
 fn beside(config: &Config, memory: &Memory, parts: &mut Vec<Part>) {
     let mut add = |name: &str, bytes: u64, note: &str| {
         parts.push(Part { name: name.to_owned(), bytes, note: note.to_owned() });

@@ -44,7 +44,7 @@ impl fmt::Display for Severity {
 
 type Check = fn(&Context<'_>, &mut Findings);
 
-/// A rule.
+/// A rule that checks a configuration.
 #[derive(Clone, Copy)]
 pub struct Rule {
     /// Number (`SB001`); it never changes its meaning.
@@ -69,7 +69,7 @@ impl fmt::Debug for Rule {
 /// A finding of a rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The rule.
+    /// Rule that the configuration breaks.
     pub rule: &'static Rule,
     /// Severity.
     pub severity: Severity,
@@ -112,7 +112,7 @@ pub struct Allowance {
 /// The context of a check beside the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The chip, if known. Rules that need a chip find nothing without one.
+    /// The chip, if known. Without a chip, rules that need one report nothing.
     pub chip: Option<&'static Chip>,
     /// Rules that are switched off.
     pub allow: Vec<Allowance>,

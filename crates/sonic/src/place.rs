@@ -58,7 +58,7 @@ impl fmt::Display for Place {
 /// A value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed<T> {
-    /// The value.
+    /// Value at the place.
     pub value: T,
     /// The place of the value.
     pub place: Place,

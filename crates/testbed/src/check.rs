@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 pub struct Finding {
     /// Name.
     pub what: &'static str,
-    /// Whether it is present.
+    /// Whether the machine meets the requirement.
     pub is_there: bool,
-    /// Whether the testbed cannot run without it.
+    /// Whether the testbed cannot run without this requirement.
     pub is_needed: bool,
     /// Advice if it is missing.
     pub advice: &'static str,

@@ -11,7 +11,7 @@ pub(crate) const NAME: &str = "dctcp";
 pub(crate) const OWN_NAME: &str = "bufferlab_dctcp";
 /// The kernel's type information.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
-/// The compiler.
+/// Compiler of the kernel program.
 const COMPILER: &str = "clang";
 
 /// Missing requirement for loading it, with advice; `None` if there is none.

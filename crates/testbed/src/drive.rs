@@ -24,8 +24,8 @@ enum Due {
     Answer { of: usize, thread: u32, answer: usize },
 }
 
-/// Identity of connections: transport, source, destination; in a closed loop also the loop, its
-/// thread and the number there.
+/// Identity of a connection: transport, source and destination. In a closed loop also the loop, its
+/// thread, and the connection's number in the thread.
 type Key = (u32, u32, u32, Option<(usize, u32, u32)>);
 
 /// A pending query.
@@ -38,7 +38,8 @@ struct Asked {
 /// Connection of a flow.
 struct Carried {
     key: Key,
-    /// Index of the connection among those of the key; `None` while the flow waits for one.
+    /// Index of the connection among the connections of the key; `None` while the flow waits for a
+    /// connection.
     place: Option<usize>,
     /// Bytes that the connection had delivered before the flow.
     before: u64,
@@ -53,7 +54,7 @@ struct Driver<'a> {
     idle: BTreeMap<Key, Vec<usize>>,
     /// Flows that wait for a connection.
     waiting: BTreeMap<Key, VecDeque<usize>>,
-    /// By flow: its connection, and the bytes received there before it.
+    /// By flow: its connection, and the bytes that the connection received before the flow.
     keys: Vec<Carried>,
     due: BinaryHeap<Reverse<(Time, Due)>>,
     asked: BTreeMap<(usize, u32), Asked>,
@@ -322,7 +323,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Sends `flow` over an idle connection, or over a new one if the key may have another.
+    /// Sends `flow` over an idle connection, or over a new connection if the key may have more
+    /// connections.
     fn carry(&mut self, key: Key, flow: usize) -> Result<(), TestbedError> {
         let place = match self.idle.get_mut(&key).and_then(Vec::pop) {
             Some(place) => place,

@@ -6,7 +6,7 @@ pub enum TestbedError {
     /// A command of the system failed.
     #[error("`{line}` failed: {why}\nhint: `bufferlab testbed check` says what this machine lacks")]
     Command {
-        /// The command.
+        /// Command line that failed.
         line: String,
         /// Error message.
         why: String,

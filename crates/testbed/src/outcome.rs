@@ -17,7 +17,7 @@ pub struct FlowOutcome {
     pub hash: u32,
 }
 
-/// A query.
+/// Outcome of a query.
 #[derive(Clone, Debug)]
 pub struct QueryOutcome {
     /// Number of the query.

@@ -15,7 +15,7 @@ pub enum PlanError {
     /// The scenario needs features that real hosts or the switch of real packets lack.
     #[error("{what}\nhint: {advice}")]
     Unsupported {
-        /// The feature.
+        /// Feature that the testbed lacks.
         what: String,
         /// The change that avoids it.
         advice: String,
@@ -28,7 +28,7 @@ pub enum PlanError {
 /// A runnable scenario.
 #[derive(Debug)]
 pub struct Plan {
-    /// The scenario.
+    /// The loaded scenario.
     pub loaded: Loaded,
     /// Switch of the scenario.
     pub switch: SwitchFile,
@@ -79,7 +79,7 @@ impl Plan {
         Ok(Self { hosts, switch, loaded })
     }
 
-    /// The scenario.
+    /// Scenario of the plan.
     #[must_use]
     pub const fn scenario(&self) -> &Scenario {
         &self.loaded.scenario

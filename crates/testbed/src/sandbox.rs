@@ -34,9 +34,9 @@ const ASK_AGAIN: Duration = Duration::from_millis(100);
 pub enum Place {
     /// Namespaces do not exist yet.
     Before,
-    /// The waiting process: see [`supervise`].
+    /// The outer process, which waits for the inner one ([`supervise`]).
     Outside,
-    /// The first process of the namespaces: see [`settle`].
+    /// The first process inside the new namespaces ([`settle`]).
     Inside,
 }
 
@@ -209,7 +209,7 @@ pub struct Standing {
     pub id: i32,
     /// The first process inside.
     inside: i32,
-    /// Names of the hosts, and last that of the switch's network.
+    /// Names of the hosts, and last the name of the switch's network.
     pub hosts: Vec<String>,
 }
 
@@ -230,8 +230,8 @@ fn stands(id: i32) -> Option<Standing> {
     (hosts.len() > 1).then_some(Standing { id, inside, hosts })
 }
 
-/// File with the names of the hosts, one per line, and last that of the switch's network. It exists
-/// once all is built.
+/// File with the names of the hosts, one per line, and last the name of the switch's network. The
+/// file exists once all is built.
 pub(crate) const NAMES: &str = "/run/networks";
 
 /// Set for commands of [`Standing::enter`], so that a prompt can show the host.

@@ -71,8 +71,8 @@ pub(crate) fn write(
     })
 }
 
-/// Data packets of every flow: those of its connection from the flow's start to the next start
-/// there.
+/// Data packets of every flow: the packets of its connection from the flow's start to the start of
+/// the next flow on that connection.
 fn packets_of_flows(outcome: &Outcome, seen: &Seen<'_>, min_rto: Time) -> Vec<Packets> {
     // Frames without data are headers with options: 66 B to 94 B, and 24 B on the wire.
     const MOST_WITHOUT_DATA: u32 = 118;
@@ -496,7 +496,7 @@ mod tests {
             packet(212, 642, evicted),
             // An acknowledgement carries no data.
             packet(213, 90, sent(214, false)),
-            // More than min_rto (200 ms) later.
+            // The next packet is more than min_rto (200 ms) later.
             packet(500, 1_538, sent(501, false)),
             packet(501, 642, sent(502, false)),
         ];

@@ -62,7 +62,7 @@ impl Bench {
     /// An idle switch with the policy `name`; all packets have `packet` bytes.
     ///
     /// # Errors
-    /// As [`SwitchConfig::build`], in words.
+    /// Returns the errors of [`SwitchConfig::build`] as text.
     pub(crate) fn new(
         config: &SwitchConfig,
         name: &str,

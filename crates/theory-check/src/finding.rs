@@ -10,7 +10,7 @@ pub enum Relation {
     Equal,
     /// The measured value is at least the stated one, up to the bound.
     AtLeast,
-    /// The measured value is at most the stated one, up to the bound.
+    /// The measured value is at most the stated value, up to the bound.
     AtMost,
 }
 

@@ -47,13 +47,13 @@ pub struct ReplayInfo {
 /// The question to a calculator, and its answer.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// The calculator.
+    /// The calculator that was asked.
     pub info: &'static CalculatorInfo,
     /// Parameters as given.
     pub given: &'a [(String, ParamValue)],
     /// All parameters, with defaults.
     pub params: Params,
-    /// The answer.
+    /// Answer of the calculator.
     pub answer: Derivation,
 }
 
@@ -85,7 +85,7 @@ pub static REPLAYS: &[ReplayInfo] = &[
 /// A calculator registered by a program has no replay, as the list of omitted answers states.
 ///
 /// # Errors
-/// As [`CalculatorInfo::calculate`].
+/// Returns the errors of [`CalculatorInfo::calculate`].
 pub fn verify(
     info: &'static CalculatorInfo,
     given: &[(String, ParamValue)],

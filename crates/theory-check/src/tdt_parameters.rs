@@ -28,8 +28,8 @@ fn run(asked: &Asked<'_>) -> Verification {
     replay(asked).unwrap_or_else(Verification::nothing)
 }
 
-/// A switch with the calculator's parameters from which TDT derives its counters, and those in
-/// `more`.
+/// A switch with the calculator's parameters from which TDT derives its counters, and with the
+/// parameters in `more`.
 fn bench(asked: &Asked<'_>, alpha: f64, more: &[(&'static str, ParamValue)]) -> Result<Bench, String> {
     let packet = asked.params.bytes("packet");
     let ports = asked.params.small_count("ports") as usize;

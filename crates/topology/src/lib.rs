@@ -185,7 +185,7 @@ impl Topology {
     /// Returns the rate at which `host` can send.
     ///
     /// # Panics
-    /// As [`Self::host_link`].
+    /// Panics like [`Self::host_link`].
     #[must_use]
     pub fn host_rate(&self, host: u32) -> BitRate {
         let link = &self.links[self.host_link(host) as usize];

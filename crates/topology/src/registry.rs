@@ -53,7 +53,8 @@ const COMMON: &[&str] = &["multipath", "change", "route"];
 /// Registers a custom topology. From then on its name is valid as `kind` in scenarios.
 ///
 /// # Errors
-/// As [`Registry::register`]; also if a parameter has the name of a key that every topology has.
+/// Returns the errors of [`Registry::register`]. Also fails if a parameter has the name of a key
+/// that every topology has.
 pub fn register_topology(info: TopologyInfo) -> Result<&'static TopologyInfo, RegisterError> {
     TOPOLOGIES.register_below(COMMON, info)
 }

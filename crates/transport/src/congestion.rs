@@ -98,7 +98,8 @@ pub fn register_congestion_control(
 /// ([`Registry::replace`]).
 ///
 /// # Errors
-/// As [`register_congestion_control`]; if one of the names belongs to another control.
+/// Returns the errors of [`register_congestion_control`]. Also fails if a different control has one
+/// of the names.
 pub fn replace_congestion_control(
     info: CongestionControlInfo,
 ) -> Result<&'static CongestionControlInfo, RegisterError> {

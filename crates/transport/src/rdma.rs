@@ -23,7 +23,8 @@ pub use responder::Responder;
 
 use bufferlab_units::Time;
 
-/// Parameters of a queue pair beyond those of its congestion control; many messages share one.
+/// Parameters of a queue pair, without the parameters of its congestion control. Many messages
+/// share one queue pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RdmaConfig {
     /// Repair of losses.

@@ -76,7 +76,8 @@ pub struct Sender {
     /// holes(resent_below..lost_below): segments that are lost and not yet sent again.
     pending_loss: u32,
     recovery_point: u32,
-    /// Segment whose acknowledgement allows the next reduction by a mark, and growth.
+    /// Once this segment is acknowledged, a mark may reduce the window again, and the window may
+    /// grow.
     mark_point: u32,
     /// Next new segment at the time when the window was last full. Only earlier segments may let
     /// the window grow.
@@ -171,8 +172,8 @@ impl Sender {
         }
     }
 
-    /// Segments in the network, as far as the sender can tell, plus those of a burst that the NIC
-    /// has yet to send.
+    /// Segments in the network, as far as the sender knows, plus segments of a burst that the NIC
+    /// has not sent yet.
     #[inline]
     #[must_use]
     pub fn in_flight(&self) -> u32 {

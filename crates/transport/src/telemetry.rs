@@ -10,8 +10,8 @@ pub const MAX_HOPS: usize = 8;
 /// NSDI 2022, section 3.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopReport {
-    /// Bytes that the packet left behind in its egress port, or in its own queue there, as the
-    /// transport requests.
+    /// Bytes that the packet left behind in its egress port, or in its own queue of the port, as
+    /// the transport requests.
     pub queue_bytes: u32,
     /// Id of the egress port in the whole network: reports of different ports cannot be compared.
     pub port: u32,

@@ -16,13 +16,13 @@ pub enum ViewError {
     /// The path is a file instead of a folder.
     #[error("{} is a file, and a view shows the folder of a run", path.display())]
     NotAFolder {
-        /// The file.
+        /// File that failed.
         path: PathBuf,
     },
     /// The folder contains several runs.
     #[error("{} holds several runs, and a view shows one", path.display())]
     SeveralRuns {
-        /// The folder.
+        /// Folder of the results.
         path: PathBuf,
         /// Run folders in it.
         runs: Vec<String>,
@@ -30,7 +30,7 @@ pub enum ViewError {
     /// No switch has that name.
     #[error("the run has no switch \"{name}\"")]
     NoSuchSwitch {
-        /// The name.
+        /// Unknown name.
         name: String,
         /// Existing switches.
         switches: Vec<String>,
@@ -38,7 +38,7 @@ pub enum ViewError {
     /// The run has neither packets nor samples of the switch.
     #[error("the run recorded neither packets nor samples of {switch}")]
     NothingRecorded {
-        /// The switch.
+        /// Name of the switch.
         switch: String,
         /// Switches with packets or samples.
         recorded: Vec<String>,
@@ -46,7 +46,7 @@ pub enum ViewError {
     /// The run did not record packets, which a trace needs.
     #[error("the run did not record the packets of {switch}")]
     NoPackets {
-        /// The switch.
+        /// Name of the switch.
         switch: String,
     },
     /// The scenario of the run can no longer be read.

@@ -80,7 +80,7 @@ impl Detail {
     }
 }
 
-/// All data that the page may request.
+/// Data for every request that the page may send.
 #[derive(Serialize)]
 struct Data {
     is_part: bool,

@@ -162,7 +162,8 @@ pub(crate) struct Gatherer {
     start: u64,
     width: u64,
     pub(crate) buckets: Vec<(u64, Bucket)>,
-    /// For every queue: the last bucket with an event of it, and its index there.
+    /// For every queue: the last bucket with an event of the queue, and the event's index in that
+    /// bucket.
     met: Vec<(u64, u32)>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) pauses: Vec<PauseEdge>,
@@ -252,7 +253,7 @@ fn join(earlier: &mut Bucket, later: Bucket) {
     add(&mut earlier.counts, later.counts);
 }
 
-/// Adds counts to counts.
+/// Adds the numbers of events of each kind to `sums`.
 pub(crate) fn add(sums: &mut [u32; KINDS], counts: [u32; KINDS]) {
     for (sum, count) in sums.iter_mut().zip(counts) {
         *sum += count;

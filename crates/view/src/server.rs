@@ -31,7 +31,7 @@ enum Subject {
     Play(Play),
 }
 
-/// Switches of one run, each tab with its switch. A tab names its switch in every request.
+/// Views of a run. Each browser tab shows one switch and names it in every request.
 #[derive(Debug)]
 struct Views {
     /// The switch for requests without a name.
@@ -90,7 +90,7 @@ impl Page {
     /// The playground, at a port of the loopback; 0 is any free port.
     ///
     /// # Errors
-    /// As [`Self::of_view`].
+    /// Returns the errors of [`Self::of_view`].
     pub fn of_play(play: Play, port: u16) -> Result<Self, ViewError> {
         Self::of(Subject::Play(play), port)
     }

@@ -38,7 +38,8 @@ impl View {
     /// Writes all events of the switch to a file, which appears only when it is complete.
     ///
     /// # Errors
-    /// As [`Self::trace`], and if the file cannot be created or moved to its path.
+    /// Returns the errors of [`Self::trace`]. Also fails if the file cannot be created or moved to
+    /// its path.
     pub fn trace_file(&self, format: Format, path: &Path) -> Result<(), ViewError> {
         let failed = || ViewError::io(format!("write {}", path.display()));
         let mut file = WholeFile::create(path).map_err(failed())?;

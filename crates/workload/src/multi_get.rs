@@ -49,8 +49,8 @@ pub struct MultiGetParams<'a> {
 }
 
 /// Closed loops: every thread of every client has exactly one query in progress. It asks the next
-/// query after the last answer and its think time. Threads are numbered from 0, those of a client
-/// together.
+/// query after the last answer and its think time. Threads are numbered from 0; the threads of a
+/// client have consecutive numbers.
 ///
 /// Random streams: `workload/<label>/servers` and `…/think`, with the thread's number as index. A
 /// thread's queries therefore do not depend on the speed of the others.

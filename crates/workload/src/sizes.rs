@@ -38,8 +38,8 @@ impl SizeDistribution {
     /// are ignored.
     ///
     /// # Errors
-    /// [`SizeError`] as [`Self::from_points`], or when a line is not two numbers; it names the
-    /// line.
+    /// Returns the errors of [`Self::from_points`]. Also fails if a line is not two numbers. The
+    /// error names the line.
     pub fn from_csv(name: impl Into<String>, text: &str) -> Result<Self, SizeError> {
         let name = name.into();
         let (points, places) = table::parse(&name, text)?;

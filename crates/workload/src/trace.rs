@@ -39,7 +39,7 @@ pub struct TraceOptions {
 /// size on the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// Packets by time; those of one time keep their order.
+    /// Packets by time; packets of one time keep their order.
     pub packets: Vec<FlowSpec>,
     /// Priority of the packets of each [`FlowSpec::class`]; `None` if the trace has none.
     pub priorities: Vec<Option<u8>>,

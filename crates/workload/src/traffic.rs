@@ -157,9 +157,10 @@ struct Parts {
     closed_loops: Vec<LoopTraffic>,
     classes: Vec<TrafficClass>,
     listed_queries: BTreeMap<u32, u32>,
-    /// First number above those of listed queries.
+    /// First number above the numbers of listed queries.
     query_base: u32,
-    /// Number of workloads that take query numbers; `asked` counts those that have taken them.
+    /// Number of workloads that take query numbers; `asked` counts the workloads that have taken
+    /// their numbers.
     askers: u32,
     asked: u32,
 }

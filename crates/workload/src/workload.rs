@@ -120,7 +120,8 @@ const COMMON: &[&str] = &["class", "transport"];
 /// Registers a custom workload: from then on its name is a valid `kind` in scenarios.
 ///
 /// # Errors
-/// As [`Registry::register`]; if a parameter has the name of a key that every workload has.
+/// Returns the errors of [`Registry::register`]. Also fails if a parameter has the name of a key
+/// that every workload has.
 pub fn register_workload(info: WorkloadInfo) -> Result<&'static WorkloadInfo, RegisterError> {
     WORKLOADS.register_below(COMMON, info)
 }
@@ -129,7 +130,7 @@ pub fn register_workload(info: WorkloadInfo) -> Result<&'static WorkloadInfo, Re
 /// [`register_workload`].
 ///
 /// # Errors
-/// As [`register_workload`]; if the name belongs to a built-in one.
+/// Returns the errors of [`register_workload`]. Also fails if a built-in workload has the name.
 pub fn replace_workload(info: WorkloadInfo) -> Result<&'static WorkloadInfo, RegisterError> {
     WORKLOADS.replace_below(COMMON, info)
 }

@@ -26,7 +26,7 @@ pub struct Recorded {
     wanted: Hooks,
     sheet: SharedSheet,
     /// First line of the switch, written at its first operation. A loaded scenario builds policies
-    /// just to check them, and those must not join the sheet.
+    /// just to check them, and these operations must not join the sheet.
     opening: Option<Vec<u64>>,
     /// Number of the switch on the sheet. `None` before the first operation, or if the sheet has
     /// enough switches.

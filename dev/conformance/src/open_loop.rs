@@ -113,7 +113,7 @@ impl OpenLoop {
     /// Creates a switch of `config` whose ports all have the rate of the first one.
     ///
     /// # Errors
-    /// As [`SwitchConfig::build`].
+    /// Returns the errors of [`SwitchConfig::build`].
     ///
     /// # Panics
     /// If the switch has no port.

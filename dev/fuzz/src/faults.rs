@@ -31,7 +31,7 @@ pub struct Faults {
     pub time: Duration,
     /// Maximum number of faults.
     pub most: usize,
-    /// Start in the order; a later call continues from there.
+    /// Position in the order at which to start; a later call continues after the last position.
     pub from: usize,
     /// Number of commands in parallel.
     pub jobs: u64,
@@ -97,7 +97,7 @@ pub fn inject(options: &Faults) -> io::Result<Injected> {
 /// Repeats fault `number` of the order of a seed. Returns its description and the findings.
 ///
 /// # Errors
-/// As [`inject`], and if there is no such fault.
+/// Returns the errors of [`inject`]. Also fails if fault `number` does not exist.
 pub fn repeat(program: &Path, seed: u64, number: usize) -> io::Result<(String, Report)> {
     let shim = Shim::build().ok();
     let all = points(program, shim.as_ref(), seed)?;

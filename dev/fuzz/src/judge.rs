@@ -70,7 +70,7 @@ pub enum Fault {
     Differs(String),
     /// The resolved scenario is refused, resolves differently, or runs differently.
     Resolved(String),
-    /// The tables of several threads differ from those of one.
+    /// The tables of a run with several threads differ from the tables of a run with one thread.
     Threads(String),
     /// `check` accepts the scenario, and `run` refuses it.
     Disagrees(String),
@@ -148,8 +148,8 @@ pub struct Judged {
 /// Removes the changes that the loader refuses, and runs the rest with every identity verified. If
 /// the network can be divided, the tables of one, two and three threads are compared.
 ///
-/// `number` selects further checks: every fourth case runs twice, every fourth from its resolved
-/// text, every fourth explains losses, and every second runs on several threads.
+/// `number` selects further checks: a quarter of the cases run twice, a quarter run again from
+/// their resolved text, a quarter explain losses, and half run on several threads.
 #[must_use]
 pub fn judge(case: &Case, number: u64, budget: Budget) -> Judged {
     let mut fitting = case.clone();

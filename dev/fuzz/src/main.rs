@@ -56,7 +56,7 @@ enum Task {
     Batch { seed: u64, number: u64 },
     /// Make single calls of the program fail, limit its memory, and kill it.
     Faults {
-        /// The program.
+        /// The tested program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
         /// Start in the order of faults.
@@ -65,7 +65,7 @@ enum Task {
     },
     /// Run all searches in turn, with fresh seeds, for the given time; write a report.
     Soak {
-        /// The program.
+        /// The tested program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
         /// Duration: 10m, 2h.
@@ -88,7 +88,7 @@ enum Task {
     Fault {
         seed: u64,
         number: usize,
-        /// The program.
+        /// The tested program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
     },

@@ -33,7 +33,7 @@ const SMALLER_ATTEMPTS: u32 = 400;
 /// … and the time for them: the whole batch must end before it counts as hung.
 const SMALLER_FOR: Duration = Duration::from_secs(5);
 
-/// A reader.
+/// A parser that the fuzzer feeds.
 pub(crate) struct Target {
     /// Name of the reader on the command line and in reports.
     pub(crate) name: &'static str,

@@ -168,7 +168,7 @@ impl Case {
     /// Runs the scenario of the case with more changes, keys and values as for `--set`.
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// Returns the errors of [`Self::run`].
     pub fn run_with(&self, more: &[(&'static str, String)]) -> Result<Outcome, ValidationError> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").join(self.scenario);
         let mut changes = vec![("switch.policy", self.policy.to_owned())];

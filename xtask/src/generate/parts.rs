@@ -16,7 +16,7 @@ struct Part {
     /// The test binary, and the filter of its tests.
     target: &'static str,
     tests: &'static [&'static str],
-    /// The documents.
+    /// The documents that the part writes.
     writes: &'static str,
 }
 
@@ -142,7 +142,8 @@ pub(super) fn write(parts: Parts<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Repeats the tests of a part until no document is stale: a document may depend on another one.
+/// Repeats the tests of a part until no document is stale: a document may depend on another
+/// document.
 fn write_part(part: &Part) -> Result<(), String> {
     let take = || bufferlab_pages::take(&root()).map_err(|error| format!("target/pages: {error}"));
     take()?;

@@ -125,7 +125,7 @@ impl Tool {
     }
 }
 
-/// Parses the outcomes of these mutants.
+/// Parses the outcomes of `mutants` from the JSON of cargo-mutants.
 fn outcomes(json: &Value, mutants: &[&Mutant]) -> Outcomes {
     let outcome = |entry: &Value| {
         let name = entry["scenario"]["Mutant"]["name"].as_str()?;

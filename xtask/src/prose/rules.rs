@@ -2,7 +2,7 @@
 
 use super::text::{Kind, Line, Passage};
 
-/// A rule.
+/// A language rule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
     /// Name in `xtask/prose.csv`.

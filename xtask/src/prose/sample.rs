@@ -31,7 +31,7 @@ pub fn sample(seed: u64) -> Result<(Vec<String>, Vec<String>), String> {
 /// Prints a sample.
 ///
 /// # Errors
-/// As [`sample`].
+/// Returns the errors of [`sample`].
 pub fn show(seed: u64) -> Result<(), String> {
     let (comments, sentences) = sample(seed)?;
     println!("sample of seed {seed}: {} lines of comments", comments.len());

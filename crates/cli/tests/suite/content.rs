@@ -1,5 +1,5 @@
-//! Repeats every command that adds to a folder of results there with other content. The result is
-//! never a mixed mean.
+//! Repeats every command that adds to a folder of results, with other content in the same folder.
+//! The result is never a mixed mean.
 //!
 //! The test is a matrix of commands, changes and kills. Cover a new command by a row in
 //! [`COMMANDS`], and a new kind of content by a row in [`CHANGES`].
@@ -282,7 +282,8 @@ fn assert_unmixed(desk: &Desk, out: &str) {
 }
 
 /// Repeats a command in its folder after a change. Either the command is refused and changes
-/// nothing, or its results equal those of a fresh folder. With `--replace` they always do.
+/// nothing, or its results equal the results in a fresh folder. With `--replace` the results are
+/// always equal.
 fn repeat(command: &Command, (change, words): &(Change, &str)) {
     let desk = desk();
     desk.succeed(&into(command.all, &[], "out"));
@@ -431,7 +432,7 @@ fn readers_of_a_mixed_folder_say_so_and_print_no_mean() {
         assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
         assert!(said.contains(words) && !said.contains("Mean over"), "{args:?}: {said}");
     }
-    // The sweep does not resume there without `--replace`, and its pages stay unchanged.
+    // The sweep does not resume in this folder without `--replace`, and its pages stay unchanged.
     let sweep = ["sweep", "mixed.toml", "--vary", "switch.buffer=90 KB", "--policies", "dt", "--out", "mix"];
     for seeds in ["1", "2", "3"] {
         let output = desk.output(&[&sweep[..], &["--seeds", seeds, "--json"]].concat());

@@ -34,8 +34,8 @@ fn two_alphas_of_one_policy_are_compared_paired_by_seed() {
     desk.succeed(&by_hand);
     let read = |path: &str| std::fs::read(desk.path(path)).expect("it is there");
     assert!(read("out/dt-alpha=0.25/seed-2/flows.parquet") == read("hand/flows.parquet"));
-    // The comparison is paired: the interval of a change is that of the logarithm of the ratio of
-    // the means, by seed.
+    // The comparison is paired: the interval of a change is computed for the logarithm of the ratio
+    // of the means, by seed.
     let comparison = json(&desk, "out/comparison.json");
     assert_eq!(comparison["policies"], serde_json::json!(["dt(alpha=0.25)", "high"]));
     let metrics = comparison["metrics"].as_array().expect("a list");

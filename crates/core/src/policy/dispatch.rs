@@ -58,7 +58,8 @@ macro_rules! each {
     };
 }
 
-/// Separate and by value: the arrival is built in memory only for policies that read it there.
+/// A separate function with arguments by value: the arrival is built in memory only for policies
+/// that read it from memory.
 #[inline(never)]
 fn ask<P: Policy>(policy: &mut P, arrival: Arrival, buffer: &Buffer) -> Verdict {
     policy.admit(&arrival, buffer)
@@ -70,7 +71,7 @@ fn ask_boxed(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) -> Verd
     policy.admit(&arrival, buffer)
 }
 
-/// Calls `can_bypass`; by value, as in [`ask`].
+/// Calls `can_bypass` with arguments by value, for the reason given at [`ask`].
 #[inline(never)]
 fn asks_to_pass<P: Policy>(policy: &P, arrival: Arrival, buffer: &Buffer) -> bool {
     policy.can_bypass(&arrival, buffer)

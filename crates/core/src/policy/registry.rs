@@ -70,7 +70,8 @@ pub fn register_policy(info: PolicyInfo) -> Result<&'static PolicyInfo, Register
 /// ([`Registry::replace`](bufferlab_params::Registry::replace)).
 ///
 /// # Errors
-/// As [`register_policy`]; if one of the names belongs to another policy.
+/// Returns the errors of [`register_policy`]. Also fails if a different policy has one of the
+/// names.
 pub fn replace_policy(info: PolicyInfo) -> Result<&'static PolicyInfo, RegisterError> {
     REGISTRY.replace(info)
 }

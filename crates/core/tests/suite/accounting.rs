@@ -162,8 +162,7 @@ fn a_group_sees_its_slice_only_and_resumes_below_its_pause_point() {
     }
 }
 
-/// Reproduces a chip with a minimum of 6 cells and alpha 1/2: pause and first loss, the latter as
-/// before.
+/// Reproduces the pause and the first loss of a chip with a minimum of 6 cells and alpha 1/2.
 #[test]
 fn a_group_pauses_with_the_packet_that_reaches_its_threshold() {
     let one = Accounting { slices: 1, ..CHIP };

@@ -108,7 +108,7 @@ fn agreement(pass: Time, egress_length: &'static str) -> Agreement {
     Agreement { registers: share(same), shift_only: share(same_by_shift), within_shift_error: share(within) }
 }
 
-/// Probe values of a policy for a queue, in the order of the policy.
+/// Probe values of a queue, in the order in which the policy reports them.
 fn registers(switch: &Switch<Box<dyn Policy>>, queue: QueueId) -> Vec<(&'static str, f64)> {
     let mut found = Vec::new();
     switch.policy().probe(queue, switch.buffer(), &mut |name, value| found.push((name, value)));

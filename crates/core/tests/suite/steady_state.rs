@@ -82,7 +82,8 @@ impl Overload {
         let mut next = vec![0; ports];
         let queues: Vec<_> = self.queues().map(|(queue, ..)| QueueId(queue as u16)).collect();
         let mut sums = vec![0_u64; queues.len()];
-        // Long enough to fill the buffer twice through one port, and for several updates.
+        // The warm-up is long enough to fill the buffer twice through one port, and for several
+        // updates.
         let warm_up = 2 * capacity / MTU + 12 * WHOLE_ROUNDS.0 / SLOT.0;
         let measured = 4 * WHOLE_ROUNDS.0 / SLOT.0;
         let mut now = Time::ZERO;
@@ -216,7 +217,7 @@ fn measured_drain_rates_at_80_us_are_off_by_two_to_three_percent() {
     for queues in 1..=8 {
         let load = Overload::spread(queues, queues, 0.5);
         let weights = load.abm_weights();
-        // Long queues, in which a packet is 0.2 %.
+        // The queues are long: a packet is 0.2 % of a queue's length.
         let capacity = Overload::capacity(&weights, 500);
         let expected = steady(capacity, &weights);
         let error = |interval_of: Time| {

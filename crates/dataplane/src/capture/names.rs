@@ -88,7 +88,7 @@ for file do
     else rm -f -- "$file.partial"; fi
 done"#;
 
-    /// The process.
+    /// The waiting shell, which names or removes the files of a capture at its end.
     #[derive(Debug)]
     pub(super) struct Keeper(Child);
 

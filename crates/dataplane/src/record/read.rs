@@ -10,7 +10,7 @@ pub enum RecordError {
     /// The file is missing or not CSV.
     #[error("cannot read {}: {source}", path.display())]
     Csv {
-        /// The file.
+        /// The record file.
         path: PathBuf,
         /// Reason.
         source: csv::Error,
@@ -18,11 +18,11 @@ pub enum RecordError {
     /// A cell is wrong.
     #[error("{}:{line}: column `{column}` is \"{found}\", expected {expected}", path.display())]
     Cell {
-        /// The file.
+        /// The record file.
         path: PathBuf,
         /// Line of the file, from 1.
         line: u64,
-        /// The column.
+        /// The column of the record.
         column: &'static str,
         /// The cell's text.
         found: String,

@@ -72,8 +72,8 @@ fn axis((vary, name): (&Vary, &String)) -> ExplorerAxis {
     }
 }
 
-/// The explorer of every metric at every point. Metrics and policies that only some points have are
-/// listed after those of the first point.
+/// The explorer of every metric at every point. Metrics and policies that the first point lacks are
+/// listed after the metrics and policies of the first point.
 fn explorer(axes: Vec<ExplorerAxis>, vary: &[Vary], compared: &[(&Point, Comparison)]) -> Explorer {
     let mut metrics: Vec<&Metric> = Vec::new();
     let mut schemes: Vec<String> = Vec::new();

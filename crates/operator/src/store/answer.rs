@@ -48,7 +48,7 @@ impl Limits {
 pub(crate) enum Trouble {
     /// No connection to the server.
     Unreachable(io::Error),
-    /// The connection broke: the question may be repeated over another one.
+    /// The connection broke. The caller may repeat the request over a new connection.
     Broken(io::Error),
     /// The answer was not complete in time.
     Late,

@@ -15,7 +15,8 @@ use redis::{Value, cmd};
 pub enum Swap {
     /// The field has the new value.
     Written,
-    /// The field has another value (empty: there is no such field), and nothing was written.
+    /// The field did not have the expected value, so nothing was written. Contains the actual
+    /// value, or an empty string if the field does not exist.
     Found(String),
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// A connection.
+/// A connection to a database of the switch.
 pub trait Wire: Send {
     /// Sends some of the bytes, within a time; returns their number.
     ///

@@ -83,8 +83,8 @@ pub fn sample(store: &mut Store, tuner: &Tuner, seconds: f64) -> Result<Sample, 
     Ok(sample)
 }
 
-/// A watermark: that of the last poll, or else that of the period, or else that since the user's
-/// last clear. The switch clears the first one at every poll.
+/// Reads a watermark: since the switch's last poll, or else of the period, or else since the user's
+/// last clear. The switch clears the first of these at every poll.
 fn watermark(
     store: &mut Store,
     counters: &Fields,

@@ -71,8 +71,8 @@ pub struct Daemon {
     tuner: Tuner,
     /// Keeper of the journal; `None` in a dry run.
     keeper: Option<Box<dyn Keeper>>,
-    /// The journal as the keeper has it, or should have it: profiles that were changed, or may have
-    /// been.
+    /// Journal that the keeper has, or should have. Lists the profiles that were changed, and those
+    /// that a write without an answer may have changed.
     journal: Option<Journal>,
     /// Whether the keeper certainly has the journal.
     is_finished: bool,
@@ -101,7 +101,7 @@ impl Daemon {
         Ok(Self { store, tuner, keeper, journal: None, is_finished: false, faults, uncertain, said })
     }
 
-    /// The tuner.
+    /// The tuner that decides changes.
     #[must_use]
     pub const fn tuner(&self) -> &Tuner {
         &self.tuner

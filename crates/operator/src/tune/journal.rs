@@ -71,7 +71,7 @@ impl std::fmt::Display for Owner {
 pub struct Journal {
     format: String,
     version: u32,
-    /// The switch.
+    /// Switch and process to which the journal belongs.
     pub owner: Owner,
     /// Process that wrote the journal.
     pub process: u32,

@@ -1,4 +1,4 @@
-//! Restores the configured values: at the end of a tuner, or after one that was killed.
+//! Restores the configured values: at the end of a tuner, or after a tuner was killed.
 
 use super::Event;
 use super::journal::{Journal, Keeper, Owner};

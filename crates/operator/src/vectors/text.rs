@@ -8,7 +8,8 @@ fn shown(point: Point) -> String {
     format!("{:>9} {simulated:>9}", point.formula)
 }
 
-/// The vectors as text: numbers by the rules of the chip, beside those of the simulated switch.
+/// The vectors as text: numbers by the rules of the chip, beside the numbers of the simulated
+/// switch.
 #[must_use]
 pub fn text(vectors: &Vectors) -> String {
     let mut text = String::new();

@@ -9,13 +9,13 @@ use serde::Serialize;
 /// sound.
 pub const NONE: &str = "none";
 
-/// A recommendation.
+/// Recommendation of a what-if analysis.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recommendation {
     /// A sentence that is shown first, if the current setting loses lossless packets.
     pub losses_today: Option<String>,
     /// The recommended choice: "today" if no choice is surely better, or "none" if the current
-    /// setting loses lossless packets and no other one is sound.
+    /// setting loses lossless packets and no other choice is sound.
     pub choice: String,
     /// Reasons, in sentences.
     pub reasons: Vec<String>,

@@ -34,8 +34,8 @@ fn slices_are_those_of_the_family_and_minimums_of_queues_are_in_each() {
         (accounting.slices, accounting.resume_below, accounting.queue_minimums),
         (2, ResumeBelow::PausePoint, QueueMinimums::EverySlice)
     );
-    // In cells of 254 B, 1,536 B are 7 cells. The minimums of 20 queues count twice, those of 8
-    // groups once.
+    // In cells of 254 B, 1,536 B are 7 cells. The minimums of 20 queues count twice, the minimums
+    // of 8 groups once.
     assert_eq!(two.reserves(), (2 * 20 + 8) * 7 * 254);
     assert_eq!(two.ports[0].groups[&3].limit, Limit::Alpha(0.5), "of its slice");
     assert!(two.notes[0].contains("2 slices") && one.notes.is_empty(), "{:?}", two.notes);

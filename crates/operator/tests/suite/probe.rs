@@ -97,7 +97,8 @@ fn the_phases_of_a_qualification_end_at_the_points_of_the_vectors() {
         assert!(pause.abs_diff(group.pause.formula) <= 1, "{name}: {pause}");
         let loss = found("ingress_drop", pause - 1);
         assert!(loss.abs_diff(group.loss.formula) <= 1, "{name}: {loss}");
-        // The resume point as testers find it: one port drains, and another one stores the rest.
+        // Finds the resume point as testers do: one port drains, and another port stores the other
+        // packets.
         let mut search =
             Search { executor: &mut executor, probe: "pfc_xon", ports: (0, 1, Some(2)), priority: 3 };
         let (mut unseen, mut seen) = (0, pause);

@@ -8,7 +8,7 @@ use bufferlab_report::{Cell, Change, Comparison, Estimate, Metric, MetricCompari
 const SEEDS: usize = 8;
 
 /// Values of one metric for every seed, for the choices of the plan by label. Choices without
-/// values have those of today.
+/// values have the values of today's setting.
 type Row<'a> = (&'a str, &'a [(&'a str, [f64; SEEDS])]);
 
 fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {

@@ -82,7 +82,7 @@ fn group_of<'a>(entry: &Entry, vectors: &'a Vectors) -> &'a GroupVector {
     let (speed, cable): (Option<u64>, Option<f64>) = (speed.parse().ok(), cable.parse().ok());
     let of_speed = |group: &&GroupVector| group.speed_mbps == speed;
     let exact = vectors.groups.iter().filter(of_speed).find(|group| group.cable_metres == cable);
-    // Some entries have the name of another cable than the test used.
+    // Some entries have the name of a cable that differs from the cable of the test.
     exact.or_else(|| vectors.groups.iter().find(of_speed)).unwrap_or_else(|| panic!("{}", entry.name()))
 }
 

@@ -52,8 +52,8 @@ pub(crate) fn drawn(report: &Report) -> Vec<Drawn<'_>> {
     chosen.into_iter().enumerate().map(of).collect()
 }
 
-/// The class of a policy in charts with a row per policy: that of its lines elsewhere, if it has
-/// any.
+/// CSS class of a policy in charts with a row per policy: the class of the policy's lines in other
+/// charts, if it has lines.
 pub(super) fn row_class(drawn: &[Drawn<'_>], at: usize) -> String {
     drawn.iter().find(|drawn| drawn.at == at).map_or_else(|| "other".to_owned(), |drawn| drawn.class.clone())
 }

@@ -92,7 +92,7 @@ struct Cell {
     state: Option<u8>,
 }
 
-/// A queue over time.
+/// Samples of one queue over time, one cell per column of the chart.
 #[derive(Clone, Debug)]
 struct Line(Vec<Cell>);
 

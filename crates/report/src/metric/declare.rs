@@ -86,8 +86,8 @@ pub(super) struct Row<T: 'static> {
     pub(super) value: fn(&T) -> Option<f64>,
 }
 
-/// Declares the metrics: per scope the type that the values are computed from, then a line per
-/// metric.
+/// Declares the metrics. Each scope names the type from which its values are computed, and has one
+/// line per metric.
 ///
 /// ```text
 /// "id": "quantity" Statistic, Unit, Better, label "in tables", shown when, judged place, said wording => value;

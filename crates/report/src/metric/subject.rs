@@ -117,7 +117,8 @@ impl Scope {
         }
     }
 
-    /// The texts for the `{}` of labels, from those of ids; `None` if no id has them.
+    /// Converts the texts for the `{}` of ids into the texts for the `{}` of labels; `None` if no
+    /// id has these texts.
     pub(super) fn words_of(self, keys: &[String]) -> Option<Vec<String>> {
         match self {
             Self::BurstBins => keys

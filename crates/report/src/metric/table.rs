@@ -9,7 +9,7 @@ use crate::pauses::{PauseTotal, Pauses};
 use crate::summary::{FlowGroup, GroupKey, LinkRole, QueryGroup, RunSummary, SwitchOccupancy, Switching};
 
 metrics! {
-    /// Flows: all of them, short ones outside queries, and those of each class.
+    /// Flows: all flows, short flows outside queries, and the flows of each class.
     FLOWS = Flows(FlowGroup) {
         "slowdown_mean": "FCT slowdown" Mean, Ratio, Lower, shown closed_loop, judged Judged::OfOthers(3) => |flows| Some(flows.slowdown?.mean);
         "slowdown_p50": "FCT slowdown" P50, Ratio, Lower => |flows| Some(flows.slowdown?.p50);

@@ -26,8 +26,8 @@ pub(crate) struct Axis {
 const STEPS: [f64; 5] = [1.0, 2.0, 2.5, 5.0, 10.0];
 
 impl Axis {
-    /// A linear axis from `min` to at least `max`: rounded up to a tick if one is near, else
-    /// slightly beyond it, so that values at `max` are not drawn on the edge.
+    /// A linear axis from `min` to at least `max`: rounded up to a tick if a tick is near, else
+    /// slightly beyond `max`, so that values at `max` are not drawn on the edge.
     pub(crate) fn linear(title: impl Into<String>, min: f64, max: f64, text: fn(f64) -> String) -> Self {
         let span = if max > min { max - min } else { 1.0 };
         let step = round_step(span / 5.0);

@@ -125,7 +125,7 @@ macro_rules! plain {
     };
 }
 
-/// The specification of a table; with the name of a kind, the keys are those of this kind.
+/// The specification of a table; with the name of a kind, it has the keys of this kind.
 macro_rules! spec {
     ($title:literal, $about:literal, $keys:expr) => {
         $crate::format::TableSpec { title: $title, doc: $about, keys: &$keys, variants: &[] }

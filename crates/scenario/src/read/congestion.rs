@@ -52,8 +52,8 @@ pub(crate) fn read(reader: &mut Reader<'_>, profile: Profile) -> Option<ControlC
     Some(ControlChoice(named))
 }
 
-/// Parameters that contradict each other do so on any path, so the control is configured for a
-/// common one.
+/// Parameters that contradict each other do so on any path. So the control is configured for a
+/// common path.
 fn refuse_contradictions(reader: &Reader<'_>, chosen: &Chosen<CongestionControlInfo>) -> Option<()> {
     let error = match chosen.info.configure(&chosen.params, &TcpConfig::default()) {
         Ok(_) => return Some(()),
@@ -100,9 +100,9 @@ pub(crate) fn read_telemetry(
     profile: Profile,
 ) -> (TelemetryScope, TelemetryPath) {
     let (scope, path) = match profile {
-        // The switches of ABM's public code report the queue of the packet's class, those of
-        // Reverie's the port. ABM's report to ACKs, too: these carry on what their data has
-        // collected.
+        // Switches in ABM's public code report the queue of the packet's class; switches in
+        // Reverie's code report the port. In ABM's code switches also report to ACKs: an ACK
+        // appends to the reports that its data packet has collected.
         Profile::Artifact if !is_rdma => (TelemetryScope::Queue, TelemetryPath::RoundTrip),
         _ => (TelemetryScope::Port, TelemetryPath::Data),
     };

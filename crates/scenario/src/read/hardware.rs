@@ -28,7 +28,7 @@ pub(crate) struct Chip<'a> {
     pub(crate) packet: u64,
 }
 
-/// Reads the table below a switch; without one the switch is ideal.
+/// Reads the `hardware` table of a switch; without this table the switch is ideal.
 pub(crate) fn read(switch: &mut Reader<'_>) -> Option<HardwareChoice> {
     switch.spec_of("hardware");
     let keys = ["slices", "slice_by", "queue_reserve", "port_limit", "uncharged_priorities", "device_queue"];

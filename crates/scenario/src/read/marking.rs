@@ -56,8 +56,8 @@ pub(crate) fn read(
 }
 
 impl MarkerChoice {
-    /// Checks that the rule fits the switch called `name`, and that it can mark there. If it
-    /// cannot, and `may_warn` is true, it warns.
+    /// Checks that the rule fits the switch called `name` and can mark packets on it. Warns if the
+    /// rule can never mark and `may_warn` is true.
     pub(crate) fn check(
         &self,
         context: &Context,

@@ -118,7 +118,8 @@ pub(crate) fn read_or_word<E: Entry>(
 /// Parameters with their values, and with their places.
 type Given = (Vec<(String, ParamValue)>, Vec<(String, Origin)>);
 
-/// The parameters in `table`; `None` if one is wrong, after all have been checked.
+/// The parameters in `table`; `None` if a parameter is wrong, after all parameters have been
+/// checked.
 fn read_parameters<E: Entry>(
     reader: &Reader<'_>,
     key: &'static str,

@@ -55,7 +55,7 @@ impl Sight<'_> {
     }
 
     /// Rank of a key by the time at which it takes effect. A file overrides the files that it
-    /// extends, and the command line overrides files; there the last one counts.
+    /// extends, and the command line overrides files. The last value on the command line counts.
     pub(super) fn rank(&self, key: &str) -> Option<(bool, i64)> {
         let origin = self.place(key)?;
         let behind = |name: &str| name == COMMAND_LINE || name == A_VARIANT;

@@ -137,7 +137,8 @@ fn read_group(
     })
 }
 
-/// The classifier that is written; `Some(None)`: none is, `None`: it is wrong.
+/// Reads the classifier of the scenario. `Some(None)`: the scenario has no classifier. `None`: the
+/// classifier is wrong.
 fn read_classifier(reader: &mut Reader<'_>, profile: Profile) -> Option<Option<Chosen<ClassifierInfo>>> {
     reader.spec_of("classifier");
     if !reader.has("classifier") {
@@ -180,7 +181,7 @@ struct Progress {
 struct Fitting {
     shape: SwitchShape,
     params: Vec<(String, ParamValue)>,
-    /// Whether the policy pauses senders there.
+    /// Whether the policy pauses senders on this kind of switch.
     pauses: bool,
 }
 
@@ -418,7 +419,8 @@ impl Group {
         config.shape()
     }
 
-    /// The classifier of its switches, if one is written; `None` if it does not fit the switch.
+    /// The classifier of the group's switches, if the scenario has one; `None` if it does not fit
+    /// the switch.
     fn classifier_spec(&self, context: &Context, name: &str) -> Option<Option<ClassifierSpec>> {
         let Some(chosen) = self.classifier.as_ref()? else { return Some(None) };
         let spec = ClassifierSpec { name: chosen.info.name.to_owned(), params: chosen.params.clone() };

@@ -20,7 +20,7 @@ const DEFAULT_WINDOW: u32 = 10;
 /// All entries, some of them perhaps wrong.
 pub(crate) struct Transports {
     entries: Vec<Entry>,
-    /// Whether two share a name, which has been reported.
+    /// Whether two transports have the same name; this error is reported already.
     ambiguous: bool,
 }
 
@@ -34,7 +34,7 @@ struct Entry {
 }
 
 impl Transports {
-    /// The specifications; `None` if one is wrong or there is none.
+    /// Specifications of all transports; `None` if one is wrong or there are no transports.
     pub(crate) fn specs(self) -> Option<Vec<TransportSpec>> {
         let specs: Option<Vec<_>> = self.entries.into_iter().map(|entry| entry.spec).collect();
         specs.filter(|specs| !specs.is_empty())
@@ -45,7 +45,7 @@ impl Transports {
         self.entries.iter().map(|entry| entry.used).collect()
     }
 
-    /// Whether one of them has no congestion control.
+    /// Whether a transport has no congestion control.
     pub(crate) fn any_open_loop(&self) -> bool {
         self.packets().any(|spec| spec.pacing.is_some())
     }

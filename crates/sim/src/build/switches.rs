@@ -1,4 +1,4 @@
-//! Builds the engine's switches from those of a scenario.
+//! Builds the engine's switches from the switches of a scenario.
 
 use crate::SimError;
 use crate::ids::{Id, LinkId, SwitchId, Table};

@@ -33,7 +33,7 @@ pub(crate) struct Card {
 pub(crate) struct SharedCard {
     /// ACKs of queue pairs, which precede all other packets.
     pub(crate) express: VecDeque<PacketId>,
-    /// Whether the previous turn was that of TCP's queue.
+    /// Whether TCP's queue had the previous turn.
     pub(crate) queue_had_turn: bool,
 }
 

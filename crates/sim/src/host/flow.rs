@@ -271,7 +271,8 @@ impl Flows {
         Some(slot)
     }
 
-    /// Defers the count of the largest number of live flows to [`Self::note_peak`].
+    /// Records the starts of flows, so that [`Self::note_peak`] can count the largest number of
+    /// live flows later.
     pub(super) fn keep_starts(&mut self) {
         self.starts = Some(Vec::new());
     }

@@ -1,4 +1,4 @@
-//! Meeting point of the threads of a run, and the data that they exchange there.
+//! Meeting point of the threads of a run, and the data that they exchange when they meet.
 
 use super::patience::Patience;
 use super::samples::Sample;
@@ -58,8 +58,8 @@ pub(super) struct Exchange {
     asleep: Mutex<usize>,
     bell: Condvar,
     /// Mailboxes by parity of the window, sender and receiver. A fast part fills the boxes of the
-    /// next window while a slow part still empties those of this one. The fast part cannot get
-    /// further ahead.
+    /// next window while a slow part still empties the boxes of the current window. The fast part
+    /// cannot get further ahead.
     mail: [Vec<Mutex<Mail>>; 2],
     notices: [Vec<Notice>; 2],
     /// Flows of each part that have ended since the previous interval.

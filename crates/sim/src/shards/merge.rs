@@ -4,8 +4,8 @@ use crate::Simulation;
 use crate::ids::{LinkId, ShardId, SwitchId};
 
 impl Simulation {
-    /// Takes over the results of `part`: its switches, the links that begin there, the ends of its
-    /// flows.
+    /// Takes over the results of `part`: its switches, the links that begin in `part`, and the ends
+    /// of its flows.
     pub(crate) fn adopt(&mut self, part: ShardId, mut other: Self) {
         let Some(shard) = self.part.clone() else { return };
         let partition = &shard.partition;

@@ -64,7 +64,7 @@ impl Simulation {
     /// There are never more threads than racks.
     ///
     /// # Errors
-    /// As [`Self::run_while`].
+    /// Returns the errors of [`Self::run_while`].
     pub fn run_on(
         mut self,
         threads: NonZero<usize>,

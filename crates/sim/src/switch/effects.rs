@@ -1,4 +1,4 @@
-//! Effects of a switch's event beyond the switch.
+//! Effects of a switch's event on other parts of the simulation.
 //!
 //! A switch cannot reach hosts, other switches or results. It leaves its effects here, and the
 //! engine settles them right after the event. The buffers are reused, so that a run allocates no

@@ -131,8 +131,8 @@ impl Logged {
         }
     }
 
-    /// Entry of a pause or resume, which `last` has caused if it is given. The bytes of the ingress
-    /// queue are looked up at settlement.
+    /// Creates the entry of a pause or resume. `last` is the packet event that caused it, if any.
+    /// Settlement looks up the bytes of the ingress queue.
     fn pause((place, now): (Place, Time), ingress: IngressId, paused: bool, last: Option<&Self>) -> Self {
         let event = if paused { PacketEvent::Paused } else { PacketEvent::Resumed };
         let nothing = Self {

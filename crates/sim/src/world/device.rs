@@ -3,7 +3,7 @@
 //!
 //! The order is fixed and the link has one rate, so every packet's start is known on its arrival at
 //! the device. The link's pipe contains the packets with their arrival times; the device has only
-//! the starts of those that wait.
+//! the start times of waiting packets.
 
 use bufferlab_units::Time;
 use std::collections::VecDeque;

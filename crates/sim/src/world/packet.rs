@@ -108,7 +108,7 @@ impl Packet {
 #[repr(align(64))]
 pub(crate) struct Slot {
     pub(super) packet: Packet,
-    /// Next packet on the link; valid unless this packet is the last one there.
+    /// Next packet on the link; valid unless this packet is the last packet on the link.
     pub(super) behind: PacketId,
     /// Arrival time of the next packet; stored here so that its own line is not touched until then.
     pub(super) behind_arrives: Time,
@@ -135,7 +135,7 @@ impl Slab {
         }
     }
 
-    /// Next packet on the link; `id` must not be the last one there.
+    /// Next packet on the link; `id` must not be the last packet on the link.
     pub(super) fn behind(&self, id: PacketId) -> PacketId {
         self.slots[id].behind
     }

@@ -56,7 +56,8 @@ struct Neighbour {
 
 impl Routes {
     /// Computes next hops over the cables that are up (`is_up`, by cable index). Base round-trip
-    /// times are those without failures, because an ideal must not depend on the time of the query.
+    /// times ignore failures, because the ideal completion time of a flow must not depend on when
+    /// it is computed.
     pub(crate) fn new(topology: &Topology, seed: u64, is_up: impl Fn(usize) -> bool) -> Self {
         let now = Self::search(topology, seed, &is_up);
         if (0..topology.links.len()).all(is_up) {

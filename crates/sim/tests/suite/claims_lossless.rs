@@ -47,7 +47,7 @@ fn incast(policy: &str, seed: u64) -> Rows {
     run_fast(&scenario)
 }
 
-/// Lost packets of the lossless priority, lost packets of the other one, and pauses.
+/// Lost packets of the lossless priority, lost packets of the lossy priority, and pauses.
 fn losses_and_pauses(rows: &Rows) -> [u64; 3] {
     let lost =
         |priority: u8| rows.drops.iter().filter(|row| row.priority == priority).map(|row| row.packets).sum();

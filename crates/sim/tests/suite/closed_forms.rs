@@ -252,8 +252,8 @@ fn shared_memory_loses_what_kamoun_and_kleinrocks_chain_says() {
             for port in 0..2_u16 {
                 let (lost, all) = losses(&rows, port, 0);
                 let expected = expected[usize::from(port)];
-                // Losses are bursty: the deviation of their number is several times that of a
-                // Poisson one.
+                // Losses are bursty: the standard deviation of their number is several times that
+                // of a Poisson process.
                 let tolerance = (4.5 / (expected * all).sqrt()).max(0.05);
                 near(&format!("{policy}, loads {loads:?}, port {port}"), lost / all, expected, tolerance);
             }
@@ -377,7 +377,8 @@ fn senders_at_line_rate_into_one_port_are_paused_for_one_minus_one_of_k() {
         assert_eq!(rows.switch_losses(), 0);
         let paused: u64 =
             rows.pauses.iter().filter(|row| row.priority == 1).map(|row| row.neighbour_paused_ns).sum();
-        // All senders are served equally and end together, after k times the time of one alone.
+        // All senders are served equally and end together, after k times the time of a single
+        // sender.
         let end = f64::from(senders) * 0.05 * 1e9;
         let share = paused as f64 / f64::from(senders) / end;
         near(&format!("{senders} senders"), share, 1.0 - 1.0 / f64::from(senders), 0.1);

@@ -66,7 +66,7 @@ fn a_device_does_not_know_priorities() {
     // Two links of 1 us and 0.8 us each, and at most the rest of one packet.
     let alone = urgent_behind(0);
     assert!((3_600..=4_400).contains(&alone), "{alone}");
-    // Ten packets of 0.8 us precede it.
+    // Ten packets of 0.8 us precede the urgent packet.
     let behind = urgent_behind(10);
     assert!((alone + 7_200..=alone + 8_800).contains(&behind), "{behind}, {alone} without a device");
 }

@@ -151,8 +151,7 @@ fn flows_of_one_host_share_its_card_evenly() {
 
 #[test]
 fn by_insertion_the_host_that_began_to_send_first_is_always_served_first() {
-    // All hosts begin at the same picosecond, in the order in which their flows start: that of the
-    // list.
+    // All hosts begin at the same picosecond, in the order of their flows in the list.
     let hosts = 5;
     let lab = Lab::new(
         &star(hosts + 1, "10 Gb/s", "1 us"),

@@ -18,7 +18,8 @@ fn rows_on(threads: usize, scenario: &Scenario) -> Rows {
     rows
 }
 
-/// Checks that two and three threads give the rows of one, and returns those rows.
+/// Checks that runs with two and three threads give the rows of a run with one thread; returns
+/// these rows.
 fn same_on_all(what: &str, scenario: &Scenario) -> Rows {
     let simulation = Simulation::new(scenario).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(simulation.needs_one_thread(scenario), None, "{what}");

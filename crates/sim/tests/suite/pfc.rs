@@ -97,7 +97,7 @@ fn a_packet_that_reaches_the_threshold_pauses_one_packet_earlier() {
 }
 
 /// A lost packet pauses its sender at once, and `explain` shows the pause. Two senders fill one
-/// port; the headroom of both together is that of one packet.
+/// port; the two senders together have headroom for one packet.
 #[test]
 fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
     let policy = r#"{ name = "sonic-dt", headroom = "15 KB", headroom_pool = "1500 B", lossless_static_threshold = "15001 B" }"#;
@@ -111,8 +111,8 @@ fn a_sender_whose_packet_is_lost_is_paused_and_the_pause_is_explained() {
     simulation.run(&mut found, &mut |_| ()).expect("it runs");
     let first: Vec<_> =
         [0, 1].map(|port| found.0.iter().find(|row| row.port == port).map(|row| row.queue_bytes)).into();
-    // The 11th packet of one sender goes to headroom; that of the other one is lost, with ten
-    // stored.
+    // The 11th packet of one sender goes to headroom. The 11th packet of the other sender is lost,
+    // with ten stored.
     assert!(first.contains(&Some(11 * 1_500)) && first.contains(&Some(10 * 1_500)), "{first:?}");
 }
 

@@ -38,8 +38,8 @@ fn frames(size: u64) -> (u64, u64) {
     (count, size - (count - 1) * SEGMENT + HEADER)
 }
 
-/// Time from the first bit of the first to the last bit of the last of `count` packets, sent back
-/// to back over hops of one rate [ps].
+/// Time from the first bit of the first packet to the last bit of the last packet, for `count`
+/// packets sent back to back over hops of one rate [ps].
 fn train(path: &[Hop], count: u64, last: u64) -> u64 {
     if count == 1 {
         return alone(path, last);

@@ -31,7 +31,8 @@ pub struct Limit {
 /// The headroom of a group, with the need for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Headroom {
-    /// Usable headroom of one group: that of its profile, at most the pool of a slice (bytes).
+    /// Usable headroom of one group: the headroom of its profile, at most the headroom pool of a
+    /// slice (bytes).
     pub bytes: u64,
     /// Headroom of the profile (bytes).
     pub asked: u64,
@@ -88,7 +89,7 @@ pub struct Way {
 /// Ports with the same speed, cable and ways.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortKind {
-    /// The ports.
+    /// Names of the ports of this kind.
     pub ports: Vec<String>,
     /// Speed (Mb/s).
     pub speed_mbps: Option<u64>,
@@ -125,7 +126,8 @@ pub(super) fn kinds(config: &Config, memory: Option<&Memory>, chip: Option<&'sta
     kinds.into_iter().map(|(_, kind)| kind).collect()
 }
 
-/// Classes of a port: those of its maps, or, without maps, one for each group and queue.
+/// Traffic classes of a port, from its maps. Without maps there is a class for each group and
+/// queue.
 fn classes(config: &Config, port: &Port) -> Vec<u8> {
     let maps = [MapKind::TcToPg, MapKind::TcToQueue].into_iter().filter_map(|kind| config.map(port, kind));
     let mut classes: Vec<u8> = maps.flat_map(|(_, map)| map.entries.keys().copied()).collect();

@@ -10,7 +10,7 @@ use crate::silicon::{Class, Rule};
 /// Slices of an unknown chip: the most that any chip has, so that no finding is wrong.
 const MOST_SLICES: u64 = 4;
 
-/// Memories that no chip exceeds: on the chip, and beside it (bytes).
+/// Upper bounds of packet memory, on the chip and outside the chip (bytes). No chip exceeds them.
 const LARGEST_ON_CHIP: u64 = 1 << 30;
 const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 
@@ -160,7 +160,7 @@ pub(super) fn promised_above_pool(context: &Context<'_>, findings: &mut Findings
 
 pub(super) fn pool_above_chip(context: &Context<'_>, findings: &mut Findings) {
     let of_family = context.options.chip.and_then(|chip| Some((chip.title.to_owned(), chip.memory?)));
-    // The size that the switch reports has precedence over that of its family.
+    // The pool size that the switch reports has precedence over the size of its chip family.
     let of_switch = context.config.mmu_size.as_ref();
     let of_switch = of_switch.map(|size| (format!("the switch ({})", size.place), size.value));
     let known = of_switch.or(of_family);

@@ -109,7 +109,7 @@ pub(super) fn lossless_yields(context: &Context<'_>, findings: &mut Findings) {
 
 pub(super) fn bursts_favour_lossy(context: &Context<'_>, findings: &mut Findings) {
     let Some(sides) = sides(context) else { return };
-    // The whole burst enters an empty switch at once: the limit is that of a lone queue.
+    // The whole burst enters an empty switch at once, so the limit of a lone queue applies.
     let lossy = sides.lossy_bytes(1.0).min(sides.lossy_pool);
     let lossless = sides.lossless_bytes(1.0, 0.0);
     if lossy <= lossless {

@@ -20,14 +20,14 @@ pub struct Term {
 /// The memory of lossless priority groups.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// The chip.
+    /// Chip that has the memory.
     pub chip: &'static Chip,
     /// Name of the pool.
     pub pool: String,
     /// Whether the pool's size is its shared memory. Otherwise headroom and reserves are
     /// subtracted.
     pub net: bool,
-    /// Reason for `net`.
+    /// Reason why the pool's size is, or is not, its shared memory.
     pub why: String,
     /// The terms of `shared`.
     pub terms: Vec<Term>,
@@ -35,7 +35,7 @@ pub struct Memory {
     pub shared: u64,
     /// Headroom pool of one slice (cells, or bytes); absent if groups do not share headroom.
     pub headroom_pool: Option<u64>,
-    /// Memory that is reserved beside the headroom pool.
+    /// Memory that is reserved in addition to the headroom pool.
     pub reserves: Reserves,
 }
 

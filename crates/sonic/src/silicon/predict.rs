@@ -34,7 +34,8 @@ pub struct GroupPoint {
     pub dynamic_th: Option<i8>,
     /// Occupancy at which the group pauses.
     pub pause: u64,
-    /// Headroom that one group can use: that of its profile, at most the headroom pool of a slice.
+    /// Headroom that one group can use: the headroom of its profile, at most the headroom pool of a
+    /// slice.
     pub headroom: u64,
     /// Headroom of the profile.
     pub headroom_asked: u64,

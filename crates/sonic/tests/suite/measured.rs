@@ -1,8 +1,8 @@
 //! Measured entries, with the switches that they were measured on.
 //!
-//! Pools and profiles are those of the device and role in `devices.csv`. Rows of speed and cable
-//! are from the device's `pg_profile_lookup.ini`, or from sonic-buildimage if that file is not in
-//! the corpus.
+//! Pools and profiles are from the files of the device and role in `devices.csv`. Rows of speed and
+//! cable are from the device's `pg_profile_lookup.ini`, or from sonic-buildimage if that file is
+//! not in the corpus.
 
 use crate::yaml::{self, Node};
 use bufferlab_sonic::{Config, Reader};
@@ -48,7 +48,7 @@ const TD3: Rows = Rows::Given("4608 4608 160000 0 4608");
 const P32O64: Rows = Rows::File("7060X6-64PE-B-P32O64");
 
 pub(crate) const ENTRIES: &[Entry] = &[
-    // Reserve and offset are those of the platform's other rows. No file of the corpus has the
+    // Reserve and offset are from the platform's other rows. No file of the corpus has the
     // headroom.
     Entry {
         headroom: false,

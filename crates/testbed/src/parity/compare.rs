@@ -1,4 +1,4 @@
-//! Comparison of the answers of the switch with those of the simulator.
+//! Comparison of the switch's answers with the simulator's answers.
 
 use bufferlab_core::{DropReason, Refusal};
 use bufferlab_dataplane::{Fate, Recorded};
@@ -127,7 +127,7 @@ impl Comparison {
         }
     }
 
-    /// Compares the queues of the record with those of a separate classifier.
+    /// Compares the queues of the record with the queues that a separate classifier selects.
     pub(crate) fn check_queues(&mut self, queues: &[u8]) {
         for (index, &queue) in queues.iter().enumerate() {
             if self.rows[index].decided() < self.until {

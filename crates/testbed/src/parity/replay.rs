@@ -77,8 +77,8 @@ impl Wire for Rows {
     }
 }
 
-/// Replays the arrivals of `rows` (by time) through the simulator and compares its answers with
-/// those of the rows.
+/// Replays the arrivals of `rows` (by time) through the simulator and compares its answers with the
+/// answers in the rows.
 ///
 /// # Errors
 /// [`ParityError`], if no comparison is possible.

@@ -148,7 +148,7 @@ impl Flow {
             let _ = client.0.wait();
             let interrupted = interrupted.load(Ordering::Relaxed);
             let client = read(&out).and_then(|report| report.check(interrupted, &control));
-            // After a failed client, the server waits for another one.
+            // After a failed client, the server waits for another client.
             let measured = client.and_then(|()| {
                 let _ = server.0.wait();
                 Ok(Measured { flow, arrived: read(&report)?.arrived() })

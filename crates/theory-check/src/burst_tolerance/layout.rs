@@ -161,7 +161,7 @@ impl Layout {
     /// Refuses a layout that the core's switch does not support.
     ///
     /// # Errors
-    /// The reason, in words.
+    /// Returns the reason for a refusal as text.
     pub(crate) fn check(&self, scheme: Scheme) -> Result<(), String> {
         let classes = u64::from(self.congested_queues.max(self.beside).max(self.priorities)) + 1;
         if classes > u64::from(QUEUES_MAX) {
@@ -212,8 +212,7 @@ impl Layout {
         }
     }
 
-    /// Priorities 0 to p - 1 are those of the congested queues; the burst has the next one, or
-    /// priority 0.
+    /// Congested queues have priorities 0 to p - 1; the burst has priority p, or priority 0.
     fn abm(&self, packet: u32) -> Result<Stage, String> {
         let config = self.config(self.congested + self.burst_ports, self.priorities + 1);
         let mut alphas = vec![self.alpha; self.priorities as usize];

@@ -14,7 +14,8 @@ use bufferlab_units::BitRate;
 use state::{BurstState, EvenSwitch, PORTS_MAX, QUEUES_MAX};
 use thresholds::thresholds;
 
-/// Answers `lossless for`, `arrived` and `stored` for a policy; without one a table of all of them.
+/// Answers `lossless for`, `arrived` and `stored` for a policy; without a policy a table of all
+/// policies.
 pub(super) static INFO: CalculatorInfo = CalculatorInfo {
     name: "burst-tolerance",
     aliases: &[],

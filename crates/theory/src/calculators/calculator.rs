@@ -34,7 +34,7 @@ entry!(CalculatorInfo, "calculator");
 
 impl CalculatorInfo {
     /// Name of a parameter's option on the command line, without dashes. `rate` is the rate of the
-    /// link in every calculator, so that of a burst is `burst-rate`.
+    /// link in every calculator, so the rate of a burst is `burst-rate`.
     #[must_use]
     pub fn option(&self, parameter: &str) -> String {
         let name = match parameter {
@@ -57,7 +57,8 @@ impl CalculatorInfo {
     /// All parameters: `given`, and defaults for the others.
     ///
     /// # Errors
-    /// As [`Self::calculate`], except for inputs without an answer in the theory.
+    /// Returns the errors of [`Self::calculate`], except for inputs without an answer in the
+    /// theory.
     pub fn resolve(&self, given: &[(String, ParamValue)]) -> Result<Params, CalculatorError> {
         for (name, value) in given {
             if let Some(info) = self.param(name) {

@@ -40,13 +40,13 @@ pub struct Answer {
 /// Derivation of the answers to a question.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Derivation {
-    /// The question.
+    /// Question that the calculator answers.
     pub title: String,
-    /// The steps.
+    /// Steps of the derivation.
     pub lines: Vec<Line>,
     /// A table, if values are compared.
     pub table: Option<Table>,
-    /// The answers.
+    /// Answers of the derivation.
     pub answers: Vec<Answer>,
     /// Conditions of the answers, and caveats.
     pub notes: Vec<String>,

@@ -68,8 +68,8 @@ struct Pools {
     drop: f64,
 }
 
-/// Runs the fluid model to a steady state. A class without queues also has a threshold: that of its
-/// first queue.
+/// Runs the fluid model to a steady state. A class without queues also has a threshold: the
+/// threshold that its first queue would have.
 fn pools(lossless_queues: usize, lossy_queues: usize) -> Result<Pools, FluidError> {
     let model = Sonic {
         ingress_pool: INGRESS_MB,

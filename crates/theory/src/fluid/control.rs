@@ -3,7 +3,7 @@
 use super::rates::{Limit, Rates, Tank};
 use super::trajectory::PortState;
 
-/// The state at an instant, with the rates from there on.
+/// The state at an instant, with the rates from this instant on.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) now: f64,
@@ -26,7 +26,7 @@ pub(super) trait Control {
     fn settle(&mut self, view: &View<'_>, changes: &mut Changes) -> bool;
 
     /// Time from now until [`Self::settle`] may have something to change; infinite if the present
-    /// rates never lead there.
+    /// rates never lead to a change.
     fn until_next(&self, view: &View<'_>) -> f64;
 
     /// Lets `time` pass at the present rates. Called before the lengths move.

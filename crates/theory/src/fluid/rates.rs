@@ -26,7 +26,7 @@ pub(super) enum Place {
 pub(super) enum Limit {
     /// Limited only by the buffer.
     None,
-    /// A constant.
+    /// A constant limit.
     Fixed(f64),
     /// `weight` times the pool's free space.
     Free { pool: usize, weight: f64 },
@@ -181,8 +181,8 @@ impl Tank {
         }
     }
 
-    /// Round robin as a liquid: empty queues send what they accept, the others share the rest of
-    /// the line equally.
+    /// Serves queues round robin in the fluid model. Empty queues send the traffic that they
+    /// accept; the other queues share the rest of the line equally.
     pub(super) fn serve(&self, rates: &mut Rates) {
         for port in 0..self.port_rates.len() {
             let queues = self.port_queues(port);

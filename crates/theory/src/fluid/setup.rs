@@ -95,7 +95,7 @@ impl Fluid {
     /// Runs until the first refusal to `queue`, at most to `end`.
     ///
     /// # Errors
-    /// As [`Self::run`], and if there is no such queue.
+    /// Returns the errors of [`Self::run`]. Also fails if `queue` does not exist.
     pub fn run_to_first_refusal(&self, queue: usize, end: f64) -> Result<Trajectory, FluidError> {
         self.run_until(end, Some(self.shape.known(queue)?))
     }

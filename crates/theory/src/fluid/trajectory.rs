@@ -1,6 +1,6 @@
 //! Trajectory of a fluid run: its events, and the state at any instant.
 
-/// State of a port's state machine, for laws with one.
+/// State of a port's state machine, for laws with a state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
     /// TDT: limited by `α (B − Q)`; EDT: controlled; any other law: the only state.

@@ -24,7 +24,8 @@ pub fn omega(alpha: f64, congested: u32, gamma: f64) -> Domain<f64> {
 /// The threshold of a queue: `omega · (B − Q)` (ABM Eq. 9; size).
 ///
 /// # Errors
-/// As [`omega`]; `buffer` not positive, `occupancy` outside 0 to `buffer`.
+/// Returns the errors of [`omega`]. Also refuses a `buffer` that is not positive, and an
+/// `occupancy` outside 0 to `buffer`.
 pub fn threshold(alpha: f64, congested: u32, gamma: f64, buffer: f64, occupancy: f64) -> Domain<f64> {
     Ok(omega(alpha, congested, gamma)? * free(buffer, occupancy)?)
 }
@@ -34,7 +35,7 @@ pub fn threshold(alpha: f64, congested: u32, gamma: f64, buffer: f64, occupancy:
 /// queue: 0.
 ///
 /// # Errors
-/// As [`omega`].
+/// Returns the errors of [`omega`].
 pub fn omega_sum(alpha: f64, gammas: &[f64]) -> Domain<f64> {
     positive("alpha", alpha)?;
     let congested = u32::try_from(gammas.len()).unwrap_or(u32::MAX);
@@ -67,7 +68,7 @@ pub fn guarantee(buffer: f64, alphas: &[f64], index: usize, gamma_min: f64) -> D
 /// drains at the full port rate.
 ///
 /// # Errors
-/// As [`guarantee`].
+/// Returns the errors of [`guarantee`].
 pub fn guarantee_printed(buffer: f64, alphas: &[f64], index: usize) -> Domain<f64> {
     guarantee(buffer, alphas, index, 1.0)
 }
@@ -129,7 +130,7 @@ impl BurstPriority {
 /// present with the burst, including the burst's.
 ///
 /// # Errors
-/// As [`omega`]; `buffer` or a factor not positive.
+/// Returns the errors of [`omega`]. Also refuses a `buffer` or a factor that is not positive.
 pub fn burst_stored_case_1(buffer: f64, burst: BurstPriority, alphas: &[f64]) -> Domain<f64> {
     all_positive("alpha", alphas)?;
     Ok(burst.omega()? * positive("buffer", buffer)? / (1.0 + alphas.iter().sum::<f64>()))
@@ -141,8 +142,8 @@ pub fn burst_stored_case_1(buffer: f64, burst: BurstPriority, alphas: &[f64]) ->
 /// queues together. Equal to (r−γ)·t1 of Eq. 39 if every old gamma is 1.
 ///
 /// # Errors
-/// As [`burst_stored_case_1`]; the arrival rate not above the drain rate; an `old_drain_rate` with
-/// which case 2 is impossible.
+/// Returns the errors of [`burst_stored_case_1`]. Also refuses an arrival rate not above the drain
+/// rate, and an `old_drain_rate` with which case 2 is impossible.
 pub fn burst_stored_case_2(
     buffer: f64,
     burst: BurstPriority,
@@ -178,7 +179,7 @@ pub fn t1_unaffected(buffer: f64, omega_sum_old: f64, new: &NewQueues) -> Domain
 /// with `alpha_low` instead of Σ omega.
 ///
 /// # Errors
-/// As [`t1_unaffected`]; `alpha_low` not positive.
+/// Returns the errors of [`t1_unaffected`]. Also refuses an `alpha_low` that is not positive.
 pub fn t1_bound_case_1(buffer: f64, alpha_low: f64, new: &NewQueues) -> Domain<f64> {
     t1_unaffected(buffer, positive("alpha_low", alpha_low)?, new)
 }
@@ -190,7 +191,7 @@ pub fn t1_bound_case_1(buffer: f64, alpha_low: f64, new: &NewQueues) -> Domain<f
 /// never meets the queue.
 ///
 /// # Errors
-/// As [`t1_bound_case_1`]; `old_drain_rate` negative.
+/// Returns the errors of [`t1_bound_case_1`]. Also refuses a negative `old_drain_rate`.
 pub fn t1_bound_case_2(buffer: f64, alpha_low: f64, new: &NewQueues, old_drain_rate: f64) -> Domain<f64> {
     t1_unaffected(buffer, positive("alpha_low", alpha_low)?, new)?;
     not_negative("old_drain_rate", old_drain_rate)?;

@@ -51,7 +51,7 @@ pub fn buffer_bytes(ports: u32, rate_gbps: f64, bytes_per_port_per_gbps: f64) ->
 /// The buffer of a switch per port and Gb/s (bytes).
 ///
 /// # Errors
-/// As [`buffer_bytes`].
+/// Returns the errors of [`buffer_bytes`].
 pub fn buffer_per_port_per_gbps(buffer_bytes: f64, ports: u32, rate_gbps: f64) -> Domain<f64> {
     let rate = at_least_one("ports", ports)? * positive("rate_gbps", rate_gbps)?;
     Ok(positive("buffer_bytes", buffer_bytes)? / rate)

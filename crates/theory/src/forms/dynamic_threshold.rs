@@ -29,7 +29,7 @@ pub fn threshold(alpha: f64, buffer: f64, occupancy: f64) -> Domain<f64> {
 /// The free buffer: B − Q (size).
 ///
 /// # Errors
-/// As [`threshold`].
+/// Returns the errors of [`threshold`].
 pub(crate) fn free(buffer: f64, occupancy: f64) -> Domain<f64> {
     positive("buffer", buffer)?;
     not_negative("occupancy", occupancy)?;

@@ -1,8 +1,8 @@
 //! Headroom formulas in use: bytes that a switch must still store after it has sent a pause frame.
 //!
 //! Sources: the terms of IEEE 802.1Qbb as switch vendors quote them; the shorthand of the same
-//! vendors; the released code of ABM and Reverie; that of HPCC. Physical units throughout. SONiC's
-//! calculation is [`super::sonic_headroom`].
+//! vendors; the released code of ABM and Reverie; the released code of HPCC. Physical units
+//! throughout. SONiC's calculation is [`super::sonic_headroom`].
 
 use super::{Domain, check, not_negative, positive};
 use bufferlab_units::headroom::PacketMemory;
@@ -88,7 +88,7 @@ pub fn ieee_bytes(link: Link, delays: EndDelays) -> Domain<f64> {
 /// The 3840 B are the response of 10 Gb/s; at higher speeds the result is too small.
 ///
 /// # Errors
-/// As [`ieee_bytes`].
+/// Returns the errors of [`ieee_bytes`].
 pub fn shorthand_bytes(link: Link) -> Domain<f64> {
     link.check()?;
     Ok(2.0 * link.mtu_bytes + 3_840.0 + 130.0 * link.cable_metres / 100.0 * link.rate_bps / 1e9)
@@ -98,7 +98,7 @@ pub fn shorthand_bytes(link: Link) -> Domain<f64> {
 /// the MTU (bytes).
 ///
 /// # Errors
-/// As [`ieee_bytes`].
+/// Returns the errors of [`ieee_bytes`].
 pub fn artifact_bytes(link: Link) -> Domain<f64> {
     link.check()?;
     Ok(2.0 * link.mtu_bytes + 3_860.0 + link.round_trip_bytes())
@@ -108,7 +108,7 @@ pub fn artifact_bytes(link: Link) -> Domain<f64> {
 /// with a short cable it is too small.
 ///
 /// # Errors
-/// As [`ieee_bytes`].
+/// Returns the errors of [`ieee_bytes`].
 pub fn hpcc_bytes(link: Link) -> Domain<f64> {
     link.check()?;
     Ok(1.5 * link.round_trip_bytes())

@@ -59,7 +59,7 @@ pub fn burst_printed(buffer: f64, tau: f64) -> Domain<f64> {
 /// 6).
 ///
 /// # Errors
-/// As [`ecn_burst`].
+/// Returns the errors of [`ecn_burst`].
 pub fn tau_of_equal_bursts(buffer: f64, mark_threshold: f64, flows: u32) -> Domain<f64> {
     Ok(ecn_burst(buffer, mark_threshold, flows)? / buffer)
 }

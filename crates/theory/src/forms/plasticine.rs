@@ -36,7 +36,7 @@ pub fn occupancy_max(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
 /// Least free buffer: `B / (1 + Σ_p alpha_max^p)` (Eqs. 20–22; size).
 ///
 /// # Errors
-/// As [`occupancy_max`].
+/// Returns the errors of [`occupancy_max`].
 pub fn free_min(buffer: f64, alphas_max: &[f64]) -> Domain<f64> {
     all_positive("alpha", alphas_max)?;
     Ok(positive("buffer", buffer)? / (1.0 + alphas_max.iter().sum::<f64>()))
@@ -54,7 +54,7 @@ pub fn share_max(alpha: f64) -> Domain<f64> {
 /// gamma)`: at most the largest alpha (Eqs. 11–14).
 ///
 /// # Errors
-/// As [`omega`].
+/// Returns the errors of [`omega`].
 pub fn omega_sum_of_classes(queues: &[(f64, f64)]) -> Domain<f64> {
     let congested = u32::try_from(queues.len()).unwrap_or(u32::MAX);
     queues.iter().map(|&(alpha, gamma)| omega(alpha, congested, gamma)).sum()
@@ -117,7 +117,7 @@ pub fn alpha_low_for_burst(burst: BurstToAbsorb) -> Domain<f64> {
 /// necessary.
 ///
 /// # Errors
-/// As [`alpha_low_for_burst`].
+/// Returns the errors of [`alpha_low_for_burst`].
 pub fn alpha_low_for_burst_printed(burst: BurstToAbsorb) -> Domain<f64> {
     burst.check()?;
     Ok(burst.buffer_time / burst.stored() - 1.0)
@@ -132,7 +132,7 @@ pub fn alpha_low_for_burst_printed(burst: BurstToAbsorb) -> Domain<f64> {
 /// is the sum of the largest alphas of all others (end of B.5).
 ///
 /// # Errors
-/// As [`alpha_low_for_burst`]; `alpha_low` not positive.
+/// Returns the errors of [`alpha_low_for_burst`]. Also refuses an `alpha_low` that is not positive.
 pub fn alpha_high_for_burst(burst: BurstToAbsorb, alpha_low: f64) -> Domain<f64> {
     burst.check()?;
     positive("alpha_low", alpha_low)?;
@@ -147,7 +147,7 @@ pub fn alpha_high_for_burst(burst: BurstToAbsorb, alpha_low: f64) -> Domain<f64>
 /// − (r−2)/(r−1))`. [`f64::INFINITY`] if the denominator is not positive.
 ///
 /// # Errors
-/// As [`alpha_high_for_burst`].
+/// Returns the errors of [`alpha_high_for_burst`].
 pub fn alpha_high_for_burst_printed(burst: BurstToAbsorb, alpha_low: f64) -> Domain<f64> {
     burst.check()?;
     positive("alpha_low", alpha_low)?;

@@ -113,7 +113,7 @@ pub fn gradient_weight(gamma: f64, update_period: f64) -> Domain<f64> {
 /// Variant of `gradient_weight` for `q̂(t)`, which Eq. 4 tests: `K' = γ·Δt/(1 − γ)` (time).
 ///
 /// # Errors
-/// As [`gradient_weight`].
+/// Returns the errors of [`gradient_weight`].
 pub fn gradient_weight_of_new(gamma: f64, update_period: f64) -> Domain<f64> {
     Ok(gamma * gradient_weight(gamma, update_period)?)
 }
@@ -121,7 +121,7 @@ pub fn gradient_weight_of_new(gamma: f64, update_period: f64) -> Domain<f64> {
 /// Property 1's K as printed, with the filter's γ instead of ν (E-REV-1; time): `Δt/γ`.
 ///
 /// # Errors
-/// As [`gradient_weight`].
+/// Returns the errors of [`gradient_weight`].
 pub fn gradient_weight_printed(gamma: f64, update_period: f64) -> Domain<f64> {
     Ok(positive("update_period", update_period)? / memory(gamma)?)
 }

@@ -86,7 +86,7 @@ impl Pools {
     /// queues (E-REV-6): `b_in·x < b_eo·y·(1 + x)`.
     ///
     /// # Errors
-    /// As [`Self::shares`].
+    /// Returns the errors of [`Self::shares`].
     pub fn lossy_gets_more(&self) -> Domain<bool> {
         let shares = self.shares()?;
         Ok(shares.lossy > shares.lossless)

@@ -158,7 +158,7 @@ impl Port {
         if self.generation == Generation::Spectrum6 {
             xoff_bytes += 18.0 * KIBIBYTE;
         }
-        // Margin of 2 KiB if the mean occupancy is below that of small packets only.
+        // Margin of 2 KiB if the mean occupancy is below the occupancy of small packets only.
         let worst_xoff = kibibytes(mtu + delay_bytes * worst_factor);
         if !self.shared_headroom_pool && small != 100.0 && xoff_bytes + 2.0 * KIBIBYTE < worst_xoff {
             xoff_bytes += 2.0 * KIBIBYTE;

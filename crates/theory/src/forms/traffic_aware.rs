@@ -63,7 +63,7 @@ impl Bursts {
     /// Longest burst that Dynamic Thresholds absorb (Eqs. 3, 7; time).
     ///
     /// # Errors
-    /// As [`Self::case_1_limit`].
+    /// Returns the errors of [`Self::case_1_limit`].
     pub fn dynamic_threshold(&self) -> Domain<f64> {
         let Checked { n, m, growth } = self.check()?;
         let a = self.alpha;
@@ -77,7 +77,7 @@ impl Bursts {
     /// Longest burst that EDT absorbs (Eqs. 5, 13; time). Eq. 14 is implied (E-TDT-5).
     ///
     /// # Errors
-    /// As [`Self::case_1_limit`].
+    /// Returns the errors of [`Self::case_1_limit`].
     pub fn enhanced_dynamic_threshold(&self) -> Domain<f64> {
         let Checked { n, m, .. } = self.check()?;
         if self.arrival_rate <= self.case_1_limit()? {
@@ -91,7 +91,7 @@ impl Bursts {
     /// in which the old queues empty. This condition never binds (E-TDT-5).
     ///
     /// # Errors
-    /// As [`Self::case_1_limit`].
+    /// Returns the errors of [`Self::case_1_limit`].
     pub fn old_queues_empty_printed(&self) -> Domain<f64> {
         let Checked { n, .. } = self.check()?;
         Ok(self.alpha * self.buffer / ((1.0 + self.alpha * n) * self.port_rate))
@@ -101,7 +101,7 @@ impl Bursts {
     /// better.
     ///
     /// # Errors
-    /// As [`Self::case_1_limit`].
+    /// Returns the errors of [`Self::case_1_limit`].
     pub fn ideal(&self) -> Domain<f64> {
         let Checked { m, growth, .. } = self.check()?;
         Ok(self.buffer / (m * growth))
@@ -111,7 +111,7 @@ impl Bursts {
     /// (M(R−C))`, as each evacuated port keeps B/n (E-TDT-2; time).
     ///
     /// # Errors
-    /// As [`Self::case_1_limit`].
+    /// Returns the errors of [`Self::case_1_limit`].
     pub fn traffic_aware(&self) -> Domain<f64> {
         let Checked { n, .. } = self.check()?;
         Ok(self.ideal()? * (1.0 - n / f64::from(self.ports)))
@@ -120,7 +120,7 @@ impl Bursts {
     /// TDT's longest burst as printed: the whole buffer, `B / (M(R−C))` (§VI-A, E-TDT-2; time).
     ///
     /// # Errors
-    /// As [`Self::case_1_limit`].
+    /// Returns the errors of [`Self::case_1_limit`].
     pub fn traffic_aware_printed(&self) -> Domain<f64> {
         self.ideal()
     }
@@ -128,7 +128,7 @@ impl Bursts {
     /// Length of a bursting port's queue after `duration`: (R − C)·d (size).
     ///
     /// # Errors
-    /// As [`Self::case_1_limit`]; a negative duration.
+    /// Returns the errors of [`Self::case_1_limit`]. Also refuses a negative duration.
     pub fn stored(&self, duration: f64) -> Domain<f64> {
         Ok(self.check()?.growth * super::not_negative("duration", duration)?)
     }
@@ -207,7 +207,7 @@ pub fn parameters(buffer: f64, ports: u32, burst_ratio: f64) -> Domain<Parameter
 /// OC2 as in the paper's experiments: 2·n·NEC with NEC rounded (E-TDT-4; packets).
 ///
 /// # Errors
-/// As [`parameters`].
+/// Returns the errors of [`parameters`].
 pub fn output_2_printed(buffer: f64, ports: u32) -> Domain<f64> {
     Ok(2.0 * f64::from(ports) * parameters(buffer, ports, 2.0)?.net_enqueues.round())
 }

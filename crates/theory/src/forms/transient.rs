@@ -132,7 +132,7 @@ pub fn case_1_limit(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
 /// (rate).
 ///
 /// # Errors
-/// As [`case_1_limit`].
+/// Returns the errors of [`case_1_limit`].
 pub fn case_1_limit_printed(old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     let omega = sum(old, |q| !q.is_affected(), |q| q.omega);
     let drain = sum(old, |q| !q.is_affected(), |q| q.drain_rate);
@@ -170,7 +170,7 @@ pub fn t1_case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64>
 /// `ω·B / [(1+S_old)·((r−γ) + ω·(−Σ_old γ + Σ_new (r−γ)))]`.
 ///
 /// # Errors
-/// As [`t1_case_1`].
+/// Returns the errors of [`t1_case_1`].
 pub fn t1_case_2(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<f64> {
     check_state(buffer, old, new)?;
     let sums = Sums::of(old, new);
@@ -203,7 +203,7 @@ impl Trajectory {
     /// (ABM Eq. 30).
     ///
     /// # Errors
-    /// As [`t1_case_1`].
+    /// Returns the errors of [`t1_case_1`].
     pub fn case_1(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<Self> {
         check_state(buffer, old, new)?;
         let sums = Sums::of(old, new);
@@ -214,7 +214,7 @@ impl Trajectory {
     /// Trajectory while no old queue follows (case 2): dQ/dt = `−Σ_old γ + Σ_new (r−γ)`.
     ///
     /// # Errors
-    /// As [`t1_case_1`].
+    /// Returns the errors of [`t1_case_1`].
     pub fn case_2(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<Self> {
         check_state(buffer, old, new)?;
         let sums = Sums::of(old, new);
@@ -283,7 +283,7 @@ const ROUNDING: f64 = 1e-12;
 /// threshold.
 ///
 /// # Errors
-/// As [`t1_case_1`].
+/// Returns the errors of [`t1_case_1`].
 pub fn first_touch(buffer: f64, old: &[OldQueues], new: &NewQueues) -> Domain<Touch> {
     check_state(buffer, old, new)?;
     let mut free = buffer / Sums::of(old, new).before;

@@ -166,7 +166,7 @@ fn a_queue_that_grows_slower_than_c2_in_tm1_stays_controlled() {
     assert_eq!(state(1.85), PortState::Absorption);
 }
 
-/// TDT: a row of departures follows the end of a burst and ends absorption.
+/// TDT: after the end of a burst, consecutive departures end absorption.
 #[test]
 fn absorption_ends_three_packets_after_the_burst() {
     let shape = Shape::new(160.0, vec![1.0; 16], 1).expect("in domain");

@@ -51,7 +51,7 @@ pub struct Dctcp {
     gain: f64,
     /// Segments delivered in the current observation window.
     delivered: u32,
-    /// Marked segments among them.
+    /// Marked segments among the segments in `delivered`.
     marked: u32,
     /// Segment whose acknowledgement ends the observation window.
     window_end: u32,

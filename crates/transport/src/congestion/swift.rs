@@ -58,7 +58,7 @@ const TIMEOUTS_TO_RESET: u32 = 5;
 /// State of Swift.
 #[derive(Clone, Debug)]
 pub struct Swift {
-    /// Window (segments), down to fractions of one.
+    /// Window (segments); may be less than one segment.
     window: f64,
     /// Base target delay.
     base_target: Time,

@@ -101,7 +101,7 @@ pub struct Timely {
     last_rtt: Time,
     /// Number of consecutive updates without a positive gradient.
     calm: u32,
-    /// Segment whose acknowledgement, once exceeded, allows the next update.
+    /// The next update waits for an ACK beyond this segment number.
     updated_at: u32,
     /// Whether the control has set a rate.
     governs: bool,

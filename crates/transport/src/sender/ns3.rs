@@ -124,7 +124,7 @@ impl Sender {
                 // Unsigned arithmetic wraps around in ns-3, so that nothing is allowed.
                 (true, None) => 0,
             };
-            // A control without a threshold has the largest unsigned number there, and ns-3 reads
+            // The threshold of a control without one is the largest unsigned number, and ns-3 reads
             // the difference as signed.
             let room = if target == f64::INFINITY { -1.0 } else { target - f64::from(pipe) };
             f64::from(limit).min(room)

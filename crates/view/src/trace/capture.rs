@@ -60,8 +60,8 @@ pub(super) fn write(view: &View, to: &mut dyn Write) -> Result<(), ViewError> {
 /// Flow, number and kind of a packet.
 type PacketName = (Option<u64>, Option<u32>, Option<&'static str>);
 
-/// Marks of packets. The row of a mark follows that of its packet's arrival or departure, so each
-/// row waits for the next one.
+/// Marks of packets. The row of a mark follows the row of its packet's arrival or departure. So
+/// each row waits for the next row.
 #[derive(Default)]
 struct Marks {
     waiting: Option<(PacketRow, Option<&'static str>)>,

@@ -41,8 +41,8 @@ fn events(row: &PacketRow, classes: &[String]) -> Vec<Value> {
     let ts = micros(row.time_ps);
     let counter = |name: &str, bytes: u64| json!({ "ph": "C", "pid": 1, "ts": ts, "name": name, "args": { "bytes": bytes } });
     let Some(port) = row.port.filter(|_| !row.event.is_pause()) else {
-        // Slices of one ingress queue do not overlap, but those of two may, so slices are
-        // asynchronous.
+        // Slices of one ingress queue do not overlap, but slices of two ingress queues may, so
+        // slices are asynchronous.
         let ph = if row.event == PacketEvent::Paused { "b" } else { "e" };
         let name = format!("pause at port {} priority {}", row.ingress_port, row.priority);
         let id = u32::from(row.ingress_port) * 256 + u32::from(row.priority);

@@ -1,4 +1,4 @@
-//! Tests of windows against the packets.
+//! Compares the data of time windows with the recorded packets.
 
 use super::*;
 use crate::index::Shape;

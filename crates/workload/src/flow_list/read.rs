@@ -51,7 +51,7 @@ pub fn read_flow_list(path: &Path, hosts: usize, host_names: &[String]) -> Resul
 /// Reads a flow list whose content is given, as [`read_flow_list`] does; `path` is for messages.
 ///
 /// # Errors
-/// As [`read_flow_list`].
+/// Returns the errors of [`read_flow_list`].
 pub fn parse_flow_list(
     path: &Path,
     content: &[u8],

@@ -299,9 +299,9 @@ fn synchronise(folder: &Path, files: &Files) {
     }
 }
 
-/// Copies the libraries of others, built for this test already, to where the copy of the repository
-/// would build them again. Cargo compares versions, features and profile: what does not fit is
-/// built there after all.
+/// Copies third-party libraries, which are built for this test already, into the build folder of
+/// the copy. Cargo compares versions, features and profile, and rebuilds a library that does not
+/// match.
 fn take_libraries(to: &Path) {
     let program = std::env::current_exe().expect("this test");
     let from = program.ancestors().nth(2).expect("a test lies in deps/");
@@ -397,7 +397,7 @@ impl Copy {
         output
     }
 
-    /// A mistake in what was added is found, and said to be one of that thing.
+    /// Checks that a mistake in an added thing is found, and that the message names this thing.
     fn check_mistakes(&self, walk: &WalkThrough) {
         let (page, mut count) = (&walk.page, 0);
         for (at, what, block) in &walk.steps {

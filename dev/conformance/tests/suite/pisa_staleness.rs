@@ -188,7 +188,7 @@ fn thresholds_converge_to_plasticines_as_the_pass_period_falls_up_to_the_error_o
         assert!(pair[1].p90 <= pair[0].p90 * 1.02, "{decades:#?}");
     }
     let fresh = threshold_error(FRESH, "dequeue");
-    // The remaining errors are the shift's, and those of queues whose last packet left some packet
+    // The remaining errors are due to the shift, and to queues whose last packet left some packet
     // times ago.
     assert!(fresh.p90 <= 2.0_f64.sqrt() && fresh.median < 1.05 && fresh.within_shift > 0.9, "{fresh:?}");
     assert!(decades[0].within_shift < 0.5, "a round of 2.4 ms is useless: {:?}", decades[0]);

@@ -71,7 +71,7 @@ pub(super) struct Trial {
     pub(super) name: &'static str,
     /// Earlier commands in the folder: they create earlier results.
     pub(super) before: &'static [&'static [&'static str]],
-    /// The command.
+    /// Command line that the trial executes.
     pub(super) command: &'static [&'static str],
 }
 

@@ -37,7 +37,7 @@ pub enum Disturbance {
         /// Address space that the process may use (MiB).
         mib: u64,
     },
-    /// SIGKILL after a delay that follows from the number.
+    /// Sends SIGKILL after a delay computed from the number of the attempt.
     Kill {
         /// Number of the attempt.
         number: u64,
@@ -195,7 +195,8 @@ fn ended(command: &mut Command, patience: Duration) -> io::Result<Option<Output>
 
 type Wrong = (&'static str, String);
 
-/// Checks the exit status of a disturbed command, its files, and the same command afterwards.
+/// Checks the exit status and the files of a disturbed command, then repeats the command without a
+/// disturbance.
 fn wrong(
     program: &Path,
     bench: &Bench,
@@ -271,8 +272,8 @@ fn partial<'f>(left: &'f Files, before: &Files, whole: &Files) -> Option<&'f str
     visible.find(|(name, content)| !is_fine(name, content)).map(|(name, _)| name.as_str())
 }
 
-/// Whether a file summarises runs: it is outside a run, or the page of one, which can be recreated
-/// from the tables.
+/// Whether a file summarises runs: it is outside a run, or it is the page of a run, which can be
+/// recreated from the tables.
 fn is_summary(name: &str, files: &Files) -> bool {
     let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
     file == "report.html" || !files.contains_key(&format!("{folder}/manifest.json"))

@@ -196,8 +196,8 @@ struct QueueState {
     gamma: Weight,
     /// Bytes sent, or credited, since the last update.
     sent: u64,
-    /// Whether a packet has waited behind another one since the last update, so that the measured
-    /// drain rate is valid.
+    /// Whether a packet has waited behind another packet since the last update, so that the
+    /// measured drain rate is valid.
     waited: bool,
     /// Peak length met by arrivals since the last update.
     peak: u64,

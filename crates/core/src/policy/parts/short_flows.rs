@@ -22,7 +22,7 @@ choices! {
     }
 }
 
-/// Packets up to which a flow is short. The default is that of FAB in ABM's public artifact.
+/// Number of packets up to which a flow is short. ABM's public artifact uses this default for FAB.
 pub(crate) const SHORT_PACKETS: ParamInfo = ParamInfo {
     name: "short_packets",
     kind: ParamKind::at_least(0),

@@ -1,5 +1,5 @@
-//! Virtual queue lengths: those of Longest Queue Drop on the same arrivals, tracked by counters
-//! alone.
+//! Virtual queue lengths: the lengths under Longest Queue Drop on the same arrivals, tracked by
+//! counters alone.
 //!
 //! Each queue has a counter. An arrival adds its bytes to the counter of its queue, and any excess
 //! over the buffer is taken from the largest counter. Packets are not tracked, so the state is

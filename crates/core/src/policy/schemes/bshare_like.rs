@@ -84,8 +84,8 @@ struct QueueState {
     factor: Weight,
     /// Bytes sent since the last update.
     sent: u64,
-    /// Whether a packet has waited behind another one since the last update, so that the measured
-    /// drain rate is valid.
+    /// Whether a packet has waited behind another packet since the last update, so that the
+    /// measured drain rate is valid.
     waited: bool,
 }
 

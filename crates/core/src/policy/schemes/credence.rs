@@ -3,7 +3,8 @@
 //! Credence never evicts. A packet within its threshold is stored unless the predictor expects
 //! Longest Queue Drop to drop it. While all queues are short, Credence stores the packet in any
 //! case, so that a bad predictor costs little. With perfect predictions the policy has the
-//! worst-case guarantee of Longest Queue Drop, and with bad ones still that of Complete Sharing.
+//! worst-case guarantee of Longest Queue Drop. With bad predictions it still has the guarantee of
+//! Complete Sharing.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{

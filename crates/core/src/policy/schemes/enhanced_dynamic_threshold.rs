@@ -95,7 +95,7 @@ struct Port {
     /// Net packets stored in the window.
     growth: u64,
     window_start: Time,
-    /// Packets sent since one was stored.
+    /// Packets sent since a packet was last stored.
     sent_in_a_row: u64,
 }
 

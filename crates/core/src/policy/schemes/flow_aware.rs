@@ -2,9 +2,9 @@
 //! first packets of every flow.
 //!
 //! A flow is short until it has sent a given number of packets or bytes, and again after some
-//! silence. Its packets are limited to `α_high (B − Q)`, those of longer flows to `α (B − Q)`.
-//! Protects short flows and their bursts from long flows in the same queues; ignores congestion and
-//! drain rates.
+//! silence. Packets of short flows are limited to `α_high (B − Q)`, packets of longer flows to
+//! `α (B − Q)`. Protects short flows and their bursts from long flows in the same queues; ignores
+//! congestion and drain rates.
 //!
 //! Source: Apostolaki, Vanbever, Ghobadi, BS 2019, reconstructed from papers that compare with it
 //! and from ABM's public artifact.

@@ -217,7 +217,7 @@ pub struct LossPass {
     large_reserve: u64,
     reserve_is_hard: bool,
     victim_end: End,
-    /// Whether the tag identifies small packets, instead of the queue.
+    /// Whether the tag of a packet, and not its queue, identifies small packets.
     by_tag: bool,
     printed_line_4: bool,
     small_priority: u8,

@@ -286,7 +286,7 @@ impl Reverie {
         slice * self.queues_per_port + usize::from(priority)
     }
 
-    /// Factor α/n for a packet of a priority; lossy packets that are favoured have a different one.
+    /// Factor α/n for a packet of a priority; favoured lossy packets have a different factor.
     #[inline]
     fn weight_of(&self, slice: usize, priority: u8, is_lossless: bool, tags: Tags) -> Weight {
         let place = self.in_slice(slice, priority);

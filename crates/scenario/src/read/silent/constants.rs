@@ -64,7 +64,8 @@ fn refers_to_round_trip(transport: &TransportSpec) -> bool {
         && (governs || window || transport.rdma.as_ref().is_some_and(|rdma| rdma.window_limit))
 }
 
-/// Delays that a control compares with round trips, far from those of this network.
+/// Delays that a control compares with round trips and that are far from the round trips of this
+/// network.
 fn warn_about_delays(sight: &Sight<'_>, index: usize, transport: &TransportSpec, base: Time) {
     let time = |name: &str| match transport.control_params.iter().find(|(key, _)| key == name) {
         Some((_, ParamValue::Time(time))) => Some(*time),

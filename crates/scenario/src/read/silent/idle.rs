@@ -39,7 +39,7 @@ fn bit(priority: u32) -> u32 {
     1u32.checked_shl(priority).unwrap_or(0)
 }
 
-/// Whether packets may have priorities that no transport names: those of traces, and of custom
+/// Whether packets may have priorities that no transport names: packets of traces and of custom
 /// workloads.
 pub(super) fn priorities_are_unknown(workloads: &[WorkloadSpec]) -> bool {
     let custom = WORKLOADS.own();

@@ -1,5 +1,5 @@
-//! LossPass, section 4: a port with eviction fills its link like one that marks only at the
-//! end of the buffer.
+//! LossPass, section 4: a port with eviction fills its link like a port that marks only at the end
+//! of the buffer.
 
 use super::run::{Run, run};
 use bufferlab_conformance::claims;

@@ -39,9 +39,9 @@ pub(super) struct Network {
     pub(super) by_port: bool,
     /// Whether the paused sender is a switch; otherwise it is a host.
     pub(super) through_switch: bool,
-    /// Number of largest packets that the queue takes before it pauses.
+    /// Number of packets of maximum size that the queue stores before it pauses.
     pub(super) threshold: u64,
-    /// Number of largest packets below the pause threshold at which the queue resumes.
+    /// Distance from the pause threshold down to the resume threshold, in packets of maximum size.
     pub(super) hysteresis: u64,
     /// Rate of the cable to h1; `None` if hardly anything leaves.
     pub(super) drain: Option<BitRate>,

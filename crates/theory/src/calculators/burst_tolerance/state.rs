@@ -31,7 +31,7 @@ pub(super) struct BurstGroup {
     pub(super) count: u32,
     /// Priority; `None` is a priority without congested queues.
     pub(super) priority: Option<u32>,
-    /// Alpha of the burst: that of the high priority, or of unscheduled packets.
+    /// Alpha of the burst: the alpha of the high priority, or of unscheduled packets.
     pub(super) alpha: f64,
     /// Drain rate of each, divided by the port rate.
     pub(super) gamma: f64,
@@ -54,7 +54,7 @@ pub(super) struct BurstState {
     pub(super) queues_beside_burst: u32,
     /// Congested queues.
     pub(super) groups: Vec<CongestedGroup>,
-    /// The burst.
+    /// Queues and ports of the burst.
     pub(super) burst: BurstGroup,
     /// Fraction of a full port buffer occupied by packets of large flows (LossPass).
     pub(super) tau: f64,
@@ -98,7 +98,8 @@ impl EvenSwitch {
     /// The queues of this switch.
     ///
     /// # Errors
-    /// As [`Self::check`]; a burst no faster than the port's drain rate.
+    /// Returns the errors of [`Self::check`]. Also refuses a burst that is not faster than the
+    /// port's drain rate.
     pub(super) fn state(&self) -> Domain<BurstState> {
         self.check()?;
         let beside = f64::from(self.queues_beside_burst);
