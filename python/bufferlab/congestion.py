@@ -93,7 +93,7 @@ class CongestionControl(Own):
         wishes = {
             "uses_ecn": cls.uses_ecn,
             "wants_telemetry": cls.wants_telemetry,
-            "governs_window": cls.governs_window,
+            "owns_window": cls.governs_window,
             "starts_at_line_rate": cls.starts_at_line_rate,
         }
         if not cls.governs_window and "on_congestion" not in hooks:
