@@ -108,7 +108,7 @@ def register(own: OwnClass) -> OwnClass:
     """
     if not (isinstance(own, type) and issubclass(own, Own) and own._kind):
         raise ArgumentError(
-            "a custom class is a subclass of bufferlab.Policy, bufferlab.CongestionControl, bufferlab.MarkingRule or bufferlab.Workload, "
+            "own must be a subclass of bufferlab.Policy, bufferlab.CongestionControl, bufferlab.MarkingRule or bufferlab.Workload, "
             f"not {own!r}"
         )
     name = getattr(own, "name", None)

@@ -2,9 +2,8 @@
 //!
 //! Ten times a second the switch publishes a snapshot of its counters
 //! ([`bufferlab_dataplane::Watch`]). The switch never waits for a reader. The view has a separate
-//! thread with normal priority.
-//! [`Board`] stores the data for rates and histories, [`draw()`] draws it on the screen, and
-//! [`show`] controls the terminal.
+//! thread with normal priority. [`board::Board`] stores the data for rates and histories,
+//! [`draw::draw`] draws it on the screen, and [`show`] controls the terminal.
 
 mod board;
 mod draw;

@@ -10,6 +10,7 @@ use bufferlab_operator::what_if::{check_scenario, recommend, write_scenario};
 use bufferlab_operator::{Kind, Model, Network, OperatorError, Traffic, WhatIf};
 use bufferlab_params::suggestion;
 use bufferlab_report::Report;
+use bufferlab_report::format::readable;
 use bufferlab_sonic::lint::{self, Allowance, Options};
 use bufferlab_sonic::silicon::{self, CHIPS, Chip, PredictError, chip_for};
 use bufferlab_sonic::{Config, Namespaces, Refusal, diff, explain};
@@ -98,7 +99,7 @@ impl SonicConfiguration {
     #[pyo3(signature = (chip))]
     fn explain(&self, py: Python<'_>, chip: Option<&str>) -> PyResult<(String, String)> {
         let explanation = explain::explain(&self.0, self.perhaps(py, chip)?);
-        Ok((json(py, &explanation)?, explain::text(&explanation)))
+        Ok((json(py, &explanation)?, readable(&explain::text(&explanation))))
     }
 
     /// Finds problems, as JSON.
@@ -122,7 +123,7 @@ impl SonicConfiguration {
     fn predict(&self, py: Python<'_>, chip: Option<&str>, packet_bytes: u64) -> PyResult<(String, String)> {
         let prediction = silicon::predict(&self.0, self.chip(py, chip)?, packet_bytes);
         let prediction = prediction.map_err(|error| not_predicted(py, &error))?;
-        Ok((json(py, &prediction)?, silicon::text(&prediction)))
+        Ok((json(py, &prediction)?, readable(&silicon::text(&prediction))))
     }
 
     /// Test vectors: as JSON, as text, and as `qos_params`.
@@ -136,7 +137,7 @@ impl SonicConfiguration {
         let chip = self.chip(py, chip)?;
         let found =
             py.detach(|| Vectors::new(&self.0, chip, packet_bytes)).map_err(|error| not_done(py, &error))?;
-        Ok((json(py, &found)?, vectors::text(&found), vectors::yaml(&found)))
+        Ok((json(py, &found)?, readable(&vectors::text(&found)), vectors::yaml(&found)))
     }
 
     /// Creates a scenario of the configuration, and the choices to compare.
@@ -182,7 +183,7 @@ impl SonicConfiguration {
     fn diff(&self, py: Python<'_>, other: &Self, chip: Option<&str>) -> PyResult<(String, String)> {
         let found = diff::diff(&self.0, &other.0, other.perhaps(py, chip)?);
         let found = found.map_err(|error| wrong(py, &error.to_string(), &error.help))?;
-        Ok((json(py, &found)?, diff::text(&found)))
+        Ok((json(py, &found)?, readable(&diff::text(&found))))
     }
 
     /// Creates a simulated chip that answers the protocol of probes.
