@@ -143,7 +143,7 @@ fn parsed(printed: &str) -> Option<Measured> {
     };
     Some(Measured {
         hosts: before(" hosts,")?,
-        packet_hops: before(" packet-hops,")?.parse().ok()?,
+        packet_hops: before(" packet-hops,")?.replace(',', "").parse().ok()?,
         rate: [before(" M packet-hops per")?.parse().ok()?, after("fastest ")?.parse().ok()?],
         built_seconds: after("built in ")?.parse().ok()?,
         resident_mb: before(" MB resident")?.parse().ok()?,
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn what_bench_prints_is_read() {
         let printed = "scenario permutation: 128 hosts, 13 ms simulated, 128 flows\n\
-                       7315456 packet-hops, 1.39 events per packet-hop; at most 5017 packets and 128 flows alive\n\
+                       7,315,456 packet-hops, 1.39 events per packet-hop; at most 5,017 packets and 128 flows alive\n\
                        6.76 M packet-hops per CPU second (median of 3; fastest 6.90), 1.083 s of CPU\n\
                        built in 0.0021 s; 12 MB resident at most\n";
         let Measured { hosts, packet_hops, rate, built_seconds, resident_mb } =

@@ -223,9 +223,9 @@ fn instructions(printed: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// Parses the output of `bench`: `5678 packet-hops, …`.
+/// Parses the output of `bench`: `5,678 packet-hops, …`.
 fn packet_hops(printed: &str) -> Option<u64> {
-    printed.split_once(" packet-hops,")?.0.split_whitespace().last()?.parse().ok()
+    printed.split_once(" packet-hops,")?.0.split_whitespace().last()?.replace(',', "").parse().ok()
 }
 
 #[cfg(test)]
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn counts_are_read_from_what_is_printed() {
         assert_eq!(instructions("==7== Events    : Ir\n==7== Collected : 123456\n==7=="), Some(123_456));
-        assert_eq!(packet_hops("scenario x: 64 hosts\n1205350 packet-hops, 1.37 events"), Some(1_205_350));
+        assert_eq!(packet_hops("scenario x: 64 hosts\n1,205,350 packet-hops, 1.37 events"), Some(1_205_350));
         assert_eq!((instructions("killed"), packet_hops("error: no such file")), (None, None));
     }
 
