@@ -289,9 +289,9 @@ impl Inputs {
 }
 
 /// The profile that the switch computes for a port in the dynamic model, for an exponent of alpha.
-/// It follows from the port's speed, cable, MTU and lanes and from the configured lossless traffic
-/// pattern, by the script for the family of `chip`. `None` for other vendors, and if speed or cable
-/// are not known.
+/// The script for the family of `chip` derives it from the port's speed, cable, MTU and lanes and
+/// from the configured lossless traffic pattern. `None` for other vendors, and if speed or cable are
+/// not known.
 #[must_use]
 pub fn computed_profile(
     config: &Config,
