@@ -6,6 +6,7 @@
 
 use crate::python::Build;
 use crate::{ci, output, read, root};
+use serde::Deserialize;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -47,14 +48,27 @@ const SET: &[Entry] = &[
     ),
 ];
 
-/// Output of a run.
-struct Measured {
-    hosts: String,
-    packet_hops: u64,
-    /// Millions of packet-hops per second: median and maximum.
-    rate: [f64; 2],
+/// Output of `bench --json`, as far as it is needed here.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Measured {
+    hosts: u64,
+    pub(crate) packet_hops: u64,
+    /// Time of every repetition, the fastest first (s).
+    seconds: Vec<f64>,
+    /// Speed of the median repetition (1/s).
+    packet_hops_per_second: f64,
+    /// Median time to build the network (s).
     built_seconds: f64,
-    resident_mb: u64,
+    /// Largest memory of the process (MB); `None` if the system does not tell.
+    peak_resident_mb: Option<u64>,
+}
+
+impl Measured {
+    /// Speed of the median and of the fastest repetition, in millions of packet-hops per second.
+    fn rates(&self) -> [f64; 2] {
+        let fastest = self.seconds.first().map_or(f64::NAN, |seconds| self.packet_hops as f64 / seconds);
+        [self.packet_hops_per_second / 1e6, fastest / 1e6]
+    }
 }
 
 /// Runs the set, each entry `runs` times, writes the page and appends to the data.
@@ -71,8 +85,10 @@ pub fn run(runs: u32) -> Result<(), String> {
     for &(title, scenario, settings) in SET {
         for threads in [1, 2] {
             let measured = measure(&program, scenario, settings, runs, threads)?;
-            let Measured { hosts, packet_hops, rate: [median, fastest], built_seconds, resident_mb } =
-                measured;
+            let [median, fastest] = measured.rates();
+            let Measured { hosts, packet_hops, built_seconds, peak_resident_mb, .. } = measured;
+            let resident_mb =
+                peak_resident_mb.ok_or("the system does not tell how much memory a run takes")?;
             println!("{title}, {threads} thread(s): {median:.2} M packet-hops per second");
             let _ = writeln!(
                 rows,
@@ -130,24 +146,14 @@ fn measure(
     bench
         .args(["--threads", &threads.to_string()])
         .args(settings.iter().flat_map(|setting| ["--set", setting]));
+    bench.arg("--json");
     let printed = text(&mut bench)?;
-    parsed(&printed).ok_or_else(|| format!("{bench:?} printed what cannot be read:\n{printed}"))
+    parsed(&printed).map_err(|error| format!("{bench:?} printed what cannot be read: {error}\n{printed}"))
 }
 
-/// Parses the output of `bench`.
-fn parsed(printed: &str) -> Option<Measured> {
-    let before = |mark: &str| printed.split_once(mark)?.0.split_whitespace().last().map(str::to_owned);
-    let after = |mark: &str| {
-        let rest = printed.split_once(mark)?.1.trim_start();
-        rest.split(|c: char| !c.is_ascii_digit() && c != '.').next().map(str::to_owned)
-    };
-    Some(Measured {
-        hosts: before(" hosts,")?,
-        packet_hops: before(" packet-hops,")?.replace(',', "").parse().ok()?,
-        rate: [before(" M packet-hops per")?.parse().ok()?, after("fastest ")?.parse().ok()?],
-        built_seconds: after("built in ")?.parse().ok()?,
-        resident_mb: before(" MB resident")?.parse().ok()?,
-    })
+/// Parses the output of `bench --json`.
+pub(crate) fn parsed(printed: &str) -> serde_json::Result<Measured> {
+    serde_json::from_str(printed)
 }
 
 fn text(command: &mut Command) -> Result<String, String> {
@@ -160,14 +166,15 @@ mod tests {
 
     #[test]
     fn what_bench_prints_is_read() {
-        let printed = "scenario permutation: 128 hosts, 13 ms simulated, 128 flows\n\
-                       7,315,456 packet-hops, 1.39 events per packet-hop; at most 5,017 packets and 128 flows alive\n\
-                       6.76 M packet-hops per CPU second (median of 3; fastest 6.90), 1.083 s of CPU\n\
-                       built in 0.0021 s; 12 MB resident at most\n";
-        let Measured { hosts, packet_hops, rate, built_seconds, resident_mb } =
-            parsed(printed).expect("it can be read");
-        assert_eq!((hosts.as_str(), packet_hops, resident_mb), ("128", 7_315_456, 12));
-        assert_eq!((rate, built_seconds), ([6.76, 6.90], 0.0021));
-        assert!(parsed("nothing").is_none());
+        let printed = r#"{"format": "bufferlab-bench", "hosts": 128, "packet_hops": 7315456, "seconds": [1.0, 1.25],
+            "packet_hops_per_second": 5852364.8, "built_seconds": 0.0021, "peak_resident_mb": 12}"#;
+        let measured = parsed(printed).expect("it can be read");
+        assert_eq!(
+            (measured.hosts, measured.packet_hops, measured.peak_resident_mb),
+            (128, 7_315_456, Some(12))
+        );
+        let [median, fastest] = measured.rates();
+        assert!((median - 5.852_364_8).abs() < 1e-9 && (fastest - 7.315_456).abs() < 1e-9);
+        assert!(parsed("nothing").is_err());
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::python::Build;
 use crate::skips::{self, Outcome};
-use crate::{cargo, ci, output, read, root, run, target};
+use crate::{bench, cargo, ci, output, read, root, run, target};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -203,7 +203,7 @@ fn measure(program: &Path, scenario: &Measured) -> Result<f64, String> {
 fn count(program: &Path, scenario: &Measured, duration: &str) -> Result<(u64, u64), String> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).arg("bench");
-    command.arg(format!("scenarios/{}.toml", scenario.name)).args(["--runs", "1"]);
+    command.arg(format!("scenarios/{}.toml", scenario.name)).args(["--json", "--runs", "1"]);
     command.args(["--set", &format!("duration=\"{duration}\"")]);
     for setting in &scenario.settings {
         command.args(["--set", setting]);
@@ -211,8 +211,8 @@ fn count(program: &Path, scenario: &Measured, duration: &str) -> Result<(u64, u6
     let result = command.current_dir(root()).output();
     let result = result.map_err(|error| format!("{command:?} cannot start: {error}"))?;
     let (out, err) = (String::from_utf8_lossy(&result.stdout), String::from_utf8_lossy(&result.stderr));
-    match (instructions(&err), packet_hops(&out)) {
-        (Some(instructions), Some(hops)) if result.status.success() => Ok((instructions, hops)),
+    match (instructions(&err), bench::parsed(&out)) {
+        (Some(instructions), Ok(run)) if result.status.success() => Ok((instructions, run.packet_hops)),
         _ => Err(format!("{command:?}: {}\n{out}{err}", result.status)),
     }
 }
@@ -223,11 +223,6 @@ fn instructions(printed: &str) -> Option<u64> {
     rest.split_whitespace().next()?.parse().ok()
 }
 
-/// Parses the output of `bench`: `5,678 packet-hops, …`.
-fn packet_hops(printed: &str) -> Option<u64> {
-    printed.split_once(" packet-hops,")?.0.split_whitespace().last()?.replace(',', "").parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,8 +230,7 @@ mod tests {
     #[test]
     fn counts_are_read_from_what_is_printed() {
         assert_eq!(instructions("==7== Events    : Ir\n==7== Collected : 123456\n==7=="), Some(123_456));
-        assert_eq!(packet_hops("scenario x: 64 hosts\n1,205,350 packet-hops, 1.37 events"), Some(1_205_350));
-        assert_eq!((instructions("killed"), packet_hops("error: no such file")), (None, None));
+        assert_eq!(instructions("killed"), None);
     }
 
     #[test]
