@@ -290,8 +290,8 @@ impl Inputs {
 
 /// The profile that the switch computes for a port in the dynamic model, for an exponent of alpha.
 /// The script for the family of `chip` derives it from the port's speed, cable, MTU and lanes and
-/// from the configured lossless traffic pattern. `None` for other vendors, and if speed or cable are
-/// not known.
+/// from the configured lossless traffic pattern. `None` for other vendors, and if speed or cable
+/// are not known.
 #[must_use]
 pub fn computed_profile(
     config: &Config,
