@@ -87,6 +87,7 @@ pub fn check() -> Result<(), String> {
         files.iter().flat_map(|path| meaning::in_python(path, &read(path).unwrap_or_default())).collect(),
         circles::problems(&production(&files), circles::KNOWN),
         files.iter().flat_map(|path| in_file(path, &known)).collect(),
+        crates_of_the_overview(&read("ARCHITECTURE.md").unwrap_or_default(), &files),
         scenarios(&files),
         policies(),
         pure_crates()?,
@@ -126,6 +127,20 @@ fn sizes(files: &[String], max: u64) -> Vec<String> {
 /// `crates/`, those of developers below `dev/`.
 pub(crate) fn in_crate(path: &str) -> Option<(&str, &str)> {
     ["crates/", "dev/"].iter().find_map(|folder| path.strip_prefix(folder)?.split_once('/'))
+}
+
+/// Crates that the table in ARCHITECTURE.md lacks, and names of that table that are no crates.
+fn crates_of_the_overview(page: &str, files: &[String]) -> Vec<String> {
+    let table = page.split("\n## ").find(|section| section.starts_with("Crates\n")).unwrap_or_default();
+    let cells = table.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    let listed: BTreeSet<&str> =
+        cells.flat_map(|cell| cell.split(['`', ',', ' '])).filter(|name| !name.is_empty()).collect();
+    let crates: BTreeSet<&str> =
+        files.iter().filter_map(|path| in_crate(path)).map(|(name, _)| name).chain(["xtask"]).collect();
+    let lacking =
+        crates.difference(&listed).map(|name| format!("ARCHITECTURE.md: the table of crates lacks {name}"));
+    let unknown = listed.difference(&crates).map(|name| format!("ARCHITECTURE.md: there is no crate {name}"));
+    lacking.chain(unknown).collect()
 }
 
 /// Tests that skip silently: the test runner discards the output of passing tests.
@@ -354,6 +369,21 @@ mod tests {
 
     fn arrow(from: &str, to: &str, dev: bool) -> Dependency {
         Dependency { from: from.to_owned(), to: to.to_owned(), dev }
+    }
+
+    #[test]
+    fn the_table_of_crates_has_every_crate_and_no_other() {
+        let files = ["crates/a/src/lib.rs", "dev/b/Cargo.toml"].map(str::to_owned);
+        let page = |names: &str| {
+            format!(
+                "# Overview\n\n## Crates\n\n| crate | purpose |\n|---|---|\n| {names} | x `c` |\n| `xtask` | y |\n\n## Next\n"
+            )
+        };
+        assert_eq!(crates_of_the_overview(&page("`a`, `b`"), &files), [""; 0]);
+        assert_eq!(
+            crates_of_the_overview(&page("`a`, `live`"), &files),
+            ["ARCHITECTURE.md: the table of crates lacks b", "ARCHITECTURE.md: there is no crate live"]
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! * `docs/x.md section 3.2`: a heading of that page begins with the number;
 //! * `E-ABM-1`: an erratum with a heading in `docs/evidence/errata.md`; `ABM-F6a-1`: a row of
 //!   `claims/claims.csv`;
+//! * `crates/NAME` and `dev/NAME`: the folder of a crate;
 //! * `crates/….rs::name`: a function of that file, or a test that `claims!` declares;
 //!   `testdata/….toml::name`: a case of that file.
 
@@ -92,6 +93,13 @@ impl<'a> Known<'a> {
         if is_number_of(word, |paper| self.papers.contains(paper)) && !self.claims.contains(word) {
             return Some(format!("the claim {word} is not in claims/claims.csv"));
         }
+        if is_crate(word) {
+            let there = self
+                .files
+                .iter()
+                .any(|file| file.strip_prefix(word).is_some_and(|rest| rest.starts_with('/')));
+            return (!there).then(|| format!("there is no crate {word}"));
+        }
         if !self.is_path(path, word) || MADE_UP.contains(&word) {
             return None;
         }
@@ -163,6 +171,12 @@ fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
         rest = &rest[end..];
         Some((word, after))
     })
+}
+
+/// Whether `word` is the folder of a crate: `crates/NAME` or `dev/NAME`.
+fn is_crate(word: &str) -> bool {
+    let name = ["crates/", "dev/"].iter().find_map(|folder| word.strip_prefix(folder));
+    name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
 }
 
 /// Whether `word` is `PAPER-PLACE-NUMBER`, the form of errata and claims.
@@ -251,6 +265,7 @@ mod tests {
             "erratum E-ABM-1; claim ABM-F6a-1",
             "`crates/x/tests/suite/y.rs::it_holds`, crates/x/tests/suite/y.rs::abm_f6a_1_it_does",
             "`testdata/v.toml::a case: one` and crates/x/tests/suite/*.rs",
+            "`crates/x`, all of `crates/*`",
             "src/lib.rs of this crate, results/run/flows.parquet, https://example.org/docs/b.md",
             "DCTCP-like, TCP-2, RFC-9438-1, E-mail-1, 802.1Qbb",
         ] {
@@ -263,6 +278,7 @@ mod tests {
     fn every_kind_of_reference_that_leads_nowhere_is_found() {
         for (wrong, said) in [
             ("docs/b.md", "there is no docs/b.md"),
+            ("`crates/y`", "there is no crate crates/y"),
             ("x\n// `DESIGN.md` section 4", "there is no DESIGN.md"),
             ("crates/x/tests/y.rs", "there is no crates/x/tests/y.rs"),
             ("crates/x/tests/*.csv", "there is no crates/x/tests/*.csv"),
