@@ -259,7 +259,7 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
 fn report_sweep(sweep: &SweepPlan, args: &ReportArgs) -> miette::Result<()> {
     if args.steady {
         let help = "give the folder of one of its points";
-        return Err(miette!(help = help, "{} is a sweep: --steady is of runs", args.dir.display()));
+        return Err(miette!(help = help, "{} is a sweep, and --steady applies to runs", args.dir.display()));
     }
     let outcome = sweep.finish().map_err(error::plan)?;
     if let Some(folder) = &args.figures {

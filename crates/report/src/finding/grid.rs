@@ -165,15 +165,15 @@ fn course(metric: &Metric, points: &[(String, &Comparison)], baseline: &str) -> 
     let values: Vec<(f64, String)> = points.iter().filter_map(mean).collect();
     let least = values.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
     let most = values.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    if values.len() < 2 || least.0 == most.0 {
+    let (lowest, highest) = (with_unit(metric, least.0), with_unit(metric, most.0));
+    // Values that print alike say nothing.
+    if lowest == highest {
         return None;
     }
     let text = format!(
-        "Under {baseline}, {} goes from {} ({}) to {} ({}).",
+        "Under {baseline}, {} goes from {lowest} ({}) to {highest} ({}).",
         metric.words_with_subject(),
-        with_unit(metric, least.0),
         least.1,
-        with_unit(metric, most.0),
         most.1
     );
     Some(Sentence { kind: SentenceKind::Fact, text })

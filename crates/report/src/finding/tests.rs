@@ -312,6 +312,16 @@ fn of_grid(points: &[(String, Comparison)], kind: SentenceKind) -> Vec<String> {
 }
 
 #[test]
+fn a_grid_says_nothing_of_a_baseline_whose_values_print_alike() {
+    let point = |name: &str, mean: f64| {
+        let values = [mean; 5];
+        (name.to_owned(), comparison(vec![queries(&[&values, &values])]))
+    };
+    let points = [point("buffer = 1 KB", 20.0), point("buffer = 2 KB", 20.000_1)];
+    assert_eq!(of_grid(&points, SentenceKind::Fact), [""; 0]);
+}
+
+#[test]
 fn a_grid_says_at_which_points_schemes_differ_and_how_the_baseline_does() {
     let points = grid(5);
     assert_eq!(

@@ -373,7 +373,7 @@
   const remark = make("p", { class: "soft" });
   const numbers = make("div", {});
   root.append(make("h2", {}, "Explore"), form, caption, make("div", { class: "drawn" }, make("div", {}, drawing, legend, remark), numbers),
-    make("p", { class: "soft" }, "Bars and ± are 95 % intervals of the mean over the seeds. The address of this page holds what is shown."));
+    make("p", { class: "soft" }, "Bars and ± are 95 % intervals of the mean over the seeds. The page's address keeps the selection."));
 
   function draw() {
     controls.forEach((show) => show());
