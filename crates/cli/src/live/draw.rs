@@ -1,10 +1,11 @@
 //! Layout of the screen.
 
 use super::board::{Board, COLUMN, Quit, Row};
-use super::numbers::{bytes, clock, count, short, span};
+use super::numbers::{bytes, clock, short, span};
 use bufferlab_core::Counters;
 use bufferlab_dataplane::{Discard, INCONCLUSIVE_LATENESS_NS, LinkState, Snapshot};
 use bufferlab_params::Choice;
+use bufferlab_report::format::count;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};

@@ -27,19 +27,6 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// A count with separators.
-pub(crate) fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A span of `ns` nanoseconds in a suitable unit: `61 us`.
 #[must_use]
 pub(crate) fn span(ns: u64) -> String {
@@ -72,10 +59,6 @@ mod tests {
         ] {
             assert_eq!(short(value), text);
         }
-        assert_eq!(
-            [count(0), count(999), count(1_000), count(1_234_567)],
-            ["0", "999", "1,000", "1,234,567"]
-        );
         assert_eq!([bytes(999), bytes(12_345), bytes(1_250_000)], ["999 B", "12.3 KB", "1.25 MB"]);
         assert_eq!([span(999), span(61_000), span(1_300_000)], ["999 ns", "61 us", "1.3 ms"]);
         assert_eq!(clock(3_725), "1:02:05");
