@@ -164,7 +164,7 @@ impl Caveat {
             }
             Self::TooFewSamples { percentile, groups } => too_few_samples(*percentile, groups),
             Self::FewQueries { class, queries } => format!(
-                "{class}: only {} {} in the smallest run; their mean wants {QUERIES_WANTED}.",
+                "{class}: only {} {} in the smallest run; their mean needs {QUERIES_WANTED}.",
                 format::count(*queries),
                 if *queries == 1 { "query" } else { "queries" }
             ),
