@@ -134,6 +134,10 @@ title = "query completion time (ms)"
 metric = "qct"
 "#;
 
+/// The explorer has drawn, and the script that adds the buttons of charts has run after it. A text
+/// read earlier lacks the buttons' labels.
+const EXPLORED: &str = "document.querySelector('#explorer table') && document.querySelector('#explorer .save button')";
+
 /// Sets every control of the explorer to each of its values, one after the other, and back. Each
 /// change must change the displayed text. Returns the number of changes.
 fn turn_every_control(browser: &mut Browser) -> usize {
@@ -189,7 +193,7 @@ fn assert_address_keeps_it(browser: &mut Browser) {
     browser.eval(choose);
     let (says, address) = (browser.text(SAYS), browser.text("location.href"));
     browser.navigate(&address, 1_200);
-    browser.until("document.querySelector('#explorer table')");
+    browser.until(EXPLORED);
     assert_eq!(browser.text(SAYS), says, "{address}");
 }
 
@@ -219,12 +223,12 @@ fn explore(page: &Path) {
     let Some(mut browser) = Browser::start() else { return };
     let url = format!("file://{}", page.display());
     browser.navigate(&url, 1_200);
-    browser.until("document.querySelector('#explorer table')");
+    browser.until(EXPLORED);
     let turned = turn_every_control(&mut browser);
     assert!(turned > 12, "{turned} turns");
     assert_address_keeps_it(&mut browser);
     browser.navigate(&url, 1_200);
-    browser.until("document.querySelector('#explorer table')");
+    browser.until(EXPLORED);
     assert_saves_and_fits(&mut browser, &url);
     assert_clean(&browser);
 }
