@@ -340,7 +340,7 @@ pub(crate) enum PolicyCommand {
     },
 }
 
-/// A scenario and changes to it.
+/// Arguments that name a scenario and change its values.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ScenarioArgs {
     /// Scenario file, or - for standard input
@@ -510,13 +510,13 @@ impl CompareArgs {
     }
 }
 
-/// Policies, followed by variants.
+/// Policies to compare, followed by variants.
 fn choices(policies: &[PolicySelection], variants: &[VariantList]) -> Vec<PolicySelection> {
     let variants = variants.iter().flat_map(|list| list.0.iter().cloned().map(PolicySelection::One));
     policies.iter().cloned().chain(variants).collect()
 }
 
-/// Variants in one argument.
+/// Variants that one argument lists.
 #[derive(Clone, Debug)]
 struct VariantList(Vec<Variant>);
 
@@ -647,7 +647,7 @@ pub(crate) struct PlayArgs {
     pub(crate) listen: u16,
 }
 
-/// A format of another viewer.
+/// Trace format that another program displays.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum TraceFormat {
     /// Trace events as JSON: queues as counters, losses and marks as instants, pauses as slices
@@ -739,7 +739,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) date: Option<String>,
 }
 
-/// Formats with a schema.
+/// Outputs and files that have a JSON schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SchemaOf {
     /// Scenario files
@@ -804,7 +804,7 @@ pub(crate) struct ReportArgs {
     pub(crate) metrics: Vec<String>,
 }
 
-/// `--table` of results.
+/// Value of `--table`: the format of a table of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Table {
     /// Pipes, as GitHub and pandoc read them
@@ -822,7 +822,7 @@ impl Table {
     }
 }
 
-/// `--style` of figures.
+/// Value of `--style`: the style of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Style {
     /// Colours, a caption, 640 pixels wide

@@ -30,13 +30,13 @@ pub(crate) fn plan_part(error: &PlanError) -> Report {
     }
 }
 
-/// Error of a folder of results.
+/// Message for an error in a folder of results.
 pub(crate) fn results(error: ResultsError) -> Report {
     let hint = error.hint();
     miette!(help = hint, "{error}")
 }
 
-/// Error of a report.
+/// Message for an error of a report.
 pub(crate) fn report(error: ReportError) -> Report {
     let hint = error.hint();
     miette!(help = hint, "{error}")
@@ -50,7 +50,7 @@ pub(crate) fn reproduce(error: ReproduceError) -> Report {
     }
 }
 
-/// Error of a run.
+/// Message for an error of a run.
 pub(crate) fn run(scenario: &Path, error: &RunError) -> Report {
     match error {
         RunError::Simulation(_) => miette!(help = error.hint(), "{}: {error}", scenario.display()),
@@ -58,7 +58,7 @@ pub(crate) fn run(scenario: &Path, error: &RunError) -> Report {
     }
 }
 
-/// Error of a simulation that writes no results.
+/// Message for an error of a simulation that writes no results.
 pub(crate) fn simulation(scenario: &Path, error: SimError) -> Report {
     run(scenario, &RunError::Simulation(error))
 }

@@ -116,7 +116,7 @@ fn compare_until(
     unreachable!("the last look ends it")
 }
 
-/// "20 seeds: queries.qct_mean_ms: abm -48.1 % ± 12.0".
+/// Describes the results so far: "20 seeds: queries.qct_mean_ms: abm -48.1 % ± 12.0".
 fn in_words(look: &Look) -> String {
     let change = |(policy, change): &(String, Change)| format!("{policy} {}", change.in_words());
     let changes: Vec<String> = look.changes.iter().map(change).collect();
@@ -255,7 +255,7 @@ pub(crate) fn report(args: &ReportArgs) -> miette::Result<()> {
     print(&format!("{}\n", written[0].display()))
 }
 
-/// `report` of a sweep's folder.
+/// Executes `report` for the folder of a sweep.
 fn report_sweep(sweep: &SweepPlan, args: &ReportArgs) -> miette::Result<()> {
     if args.steady {
         let help = "give the folder of one of its points";

@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Units of the bar per run.
+/// Units of the progress bar per run.
 const UNITS: u64 = 10_000;
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
@@ -61,7 +61,7 @@ impl Board {
         self.bar.set_position(done);
     }
 
-    /// Removes the bar.
+    /// Removes the progress bar.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }

@@ -176,7 +176,7 @@ struct StepRecord {
     /// The formula with its numbers.
     substituted: String,
     result: String,
-    /// The paper and equation; empty for arithmetic.
+    /// Paper and equation of the step; empty for arithmetic.
     source: String,
 }
 
@@ -187,7 +187,7 @@ struct TableRecord {
     rows: Vec<Vec<String>>,
 }
 
-/// `theory CALCULATOR --json`.
+/// Prints the JSON of `theory CALCULATOR --json`.
 pub(crate) fn derivation(derivation: &Derivation) -> miette::Result<()> {
     let Derivation { title, lines, table, answers, notes } = derivation.clone();
     let answer = |answer: bufferlab_theory::calculators::Answer| AnswerRecord {
@@ -221,7 +221,7 @@ struct ParityFile {
     format: &'static str,
     /// 1.
     format_version: u32,
-    /// Packets of the record.
+    /// Number of packets in the record.
     packets: usize,
     /// Packets decided before the first gap of the record: all packets, unless the end is missing.
     compared: usize,
@@ -241,13 +241,13 @@ struct ParityFile {
 struct DifferenceRecord {
     /// Number of the packet in the record, from 0; null: the difference concerns no single packet.
     packet: Option<usize>,
-    /// `queue`, `verdict`, `mark`, `departure` or `losses`.
+    /// Kind of difference: `queue`, `verdict`, `mark`, `departure` or `losses`.
     what: String,
     switch: String,
     simulator: String,
 }
 
-/// `switch --verify --json`, `switch --synthetic --json`.
+/// Prints the JSON of `switch --verify` and `switch --synthetic`.
 pub(crate) fn parity(comparison: &bufferlab_testbed::parity::Comparison) -> miette::Result<()> {
     let difference = |one: &bufferlab_testbed::parity::Difference| DifferenceRecord {
         packet: one.packet,
@@ -285,7 +285,7 @@ pub(crate) struct SwitchRunFile {
     /// Lateness of handed-over frames.
     pub(crate) lateness: LatenessRecord,
     pub(crate) buffer: SwitchBufferRecord,
-    /// Arrivals at times that were already decided.
+    /// Arrivals at times for which the switch had already decided.
     pub(crate) late_arrivals: u64,
     /// Frames that the system dropped before the switch read them.
     pub(crate) missed: u64,
@@ -332,7 +332,7 @@ pub(crate) struct StayRecord {
     pub(crate) largest_ns: u64,
 }
 
-/// Frames of an interface.
+/// Frame counts of an interface.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchPortRecord {
     pub(crate) interface: String,
@@ -356,7 +356,7 @@ pub(crate) struct SwitchPortRecord {
     pub(crate) discarded: std::collections::BTreeMap<String, u64>,
 }
 
-/// Packets of a queue.
+/// Packet counts of a queue.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SwitchQueueRecord {
     pub(crate) interface: String,
@@ -390,13 +390,13 @@ struct TestbedCheckFile {
 struct TestbedFinding {
     what: String,
     is_there: bool,
-    /// Whether the testbed cannot run without it.
+    /// Whether the testbed cannot run without this requirement.
     is_needed: bool,
-    /// Advice if it is missing.
+    /// Advice for a missing requirement.
     advice: String,
 }
 
-/// `testbed check --json`.
+/// Prints the JSON of `testbed check --json`.
 pub(crate) fn testbed_check(findings: &[bufferlab_testbed::Finding]) -> miette::Result<()> {
     let finding = |one: &bufferlab_testbed::Finding| TestbedFinding {
         what: one.what.to_owned(),

@@ -87,7 +87,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
     Err(miette!(help = help, "{} runs failed:\n{}", failures.len(), failures.join("\n")))
 }
 
-/// `reproduce NAME --values FILE`.
+/// Executes `reproduce NAME --values FILE`.
 fn redraw(args: &ReproduceArgs, selected: &[&Experiment], values: &Path) -> miette::Result<()> {
     let [experiment] = selected else {
         let help =
@@ -102,7 +102,7 @@ fn redraw(args: &ReproduceArgs, selected: &[&Experiment], values: &Path) -> miet
     Ok(())
 }
 
-/// `reproduce --why CLAIM`.
+/// Executes `reproduce --why CLAIM`.
 fn ablations(args: &ReproduceArgs, registry: &Registry, scale: ScaleName) -> miette::Result<()> {
     let setting = |(key, value): &(String, String)| {
         Setting::of_text(key, value).map_err(|why| {

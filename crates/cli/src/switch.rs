@@ -62,7 +62,7 @@ fn verify_record(folder: &Path, as_json: bool) -> miette::Result<()> {
     show(&compare(&file, &rows, missing.settled)?, as_json)
 }
 
-/// Describes a record without its end.
+/// Describes a record whose end is missing.
 fn without_end(path: &Path, lines: usize, missing: MissingEnd) -> String {
     let cut = match missing.cut_bytes {
         0 => String::new(),

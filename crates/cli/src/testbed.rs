@@ -78,7 +78,7 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
     }
 }
 
-/// The runs: name of the folder, and scenario.
+/// Runs, each as the name of its folder and its scenario.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
     let own = own_policy(args)?;
     let names: Vec<String> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
@@ -346,7 +346,7 @@ mod real {
     fn content(pipe: Option<impl Read>) -> Vec<u8> {
         let mut all = Vec::new();
         if let Some(mut pipe) = pipe {
-            // Output before an error is shown.
+            // Read the rest of the output before showing an error.
             let _ = pipe.read_to_end(&mut all);
         }
         all

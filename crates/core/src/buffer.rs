@@ -94,7 +94,7 @@ pub struct Buffer {
     /// Shared pool; `None` without reserves and delayed thresholds, when the pool is the whole
     /// memory.
     pool: Option<Box<SharedPool>>,
-    /// Bytes by [`Account`].
+    /// Stored bytes by [`Account`].
     used: [u64; ACCOUNTS],
     queues: Vec<Queue>,
     ports: Vec<PortAccount>,

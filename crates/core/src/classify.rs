@@ -20,7 +20,7 @@ pub use elephant_trap::ElephantTrap;
 
 /// Every classifier of bufferlab: the one list behind scenario files, schema and documentation.
 pub static BUILT_IN_CLASSIFIERS: &[&ClassifierInfo] = &[
-    // In the order of the documentation.
+    // Classifiers in the order of the documentation.
     &priority::INFO,
     &elephant_trap::INFO,
 ];
@@ -76,11 +76,11 @@ pub type ClassifierConstructor =
 pub struct ClassifierInfo {
     /// Name in scenario files: `switch.classifier`.
     pub name: &'static str,
-    /// Other accepted names.
+    /// Other accepted names of the classifier.
     pub aliases: &'static [&'static str],
     /// Full name.
     pub title: &'static str,
-    /// Summary in one line.
+    /// Summary of the classifier in one line.
     pub summary: &'static str,
     /// Source: authors, venue, section.
     pub source: &'static str,
@@ -139,7 +139,7 @@ pub struct Classifier {
     /// The last queue, if every priority up to it maps to the queue of its number and all others
     /// map to it; avoids a lookup.
     identity_up_to: Option<u8>,
-    /// Queue by priority; always filled.
+    /// Queue of each priority; the array is always filled.
     queue_of: Box<[u8; CODE_POINTS]>,
     /// Stage after the map. Boxed: it is nearly always absent and then takes one null pointer.
     behind: Option<Box<Behind>>,
@@ -173,7 +173,7 @@ pub trait Classify: fmt::Debug + Send + CloneClassify {
 /// Copies a boxed classifier with its state, since switches can be copied. Every [`Classify`] that
 /// is [`Clone`] implements it.
 pub trait CloneClassify {
-    /// A copy with the same state.
+    /// A copy of the classifier with the same state.
     fn boxed_clone(&self) -> Box<dyn Classify>;
 }
 
@@ -234,7 +234,7 @@ impl Classifier {
         Self { identity_up_to: is_identity.then_some(last), queue_of: Box::new(map), behind: None }
     }
 
-    /// Adds `trap` behind the map.
+    /// Adds an elephant trap behind the priority map.
     #[must_use]
     pub fn with_trap(self, trap: ElephantTrap) -> Self {
         Self { behind: Some(Box::new(Behind::Trap(trap))), ..self }

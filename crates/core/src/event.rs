@@ -15,7 +15,7 @@ pub enum Effect {
     Removes,
     /// Removes a stored packet and sends it.
     Sends,
-    /// Changes a packet, but not the content.
+    /// Changes a packet, but not the content of the buffer.
     Marks,
     /// Stops or releases the sender behind an ingress queue.
     Signals,
@@ -172,7 +172,7 @@ pub enum SwitchEvent<'a> {
         arrival: &'a Arrival,
         /// Packet number, chosen by the driver.
         id: u32,
-        /// Outcome and reason.
+        /// Outcome and reason of the refusal.
         refusal: Refusal,
     },
     /// A stored packet was removed without being sent; the buffer no longer contains it.
@@ -190,7 +190,7 @@ pub enum SwitchEvent<'a> {
     Departed(&'a Departure),
     /// The sender behind `ingress` must stop (`true`) or may resume.
     PauseChanged {
-        /// Time of the change.
+        /// Time of the pause or resume.
         now: Time,
         /// The ingress queue.
         ingress: IngressId,

@@ -17,7 +17,7 @@ pub struct PolicyFailure {
     pub queue: Option<QueueId>,
     /// Method of [`crate::Policy`] that failed, such as `"admit"`.
     pub hook: &'static str,
-    /// Description in one sentence.
+    /// Description of the failure in one sentence.
     pub what: String,
     /// Underlying error of the policy, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,
@@ -85,7 +85,7 @@ pub struct MarkingFailure {
     pub now: Time,
     /// Queue of the packet that the rule was called for, numbered as the rule sees it.
     pub queue: QueueId,
-    /// Description in one sentence.
+    /// Description of the failure in one sentence.
     pub what: String,
     /// Underlying error of the rule, if any.
     pub cause: Option<Arc<dyn Error + Send + Sync>>,

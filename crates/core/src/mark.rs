@@ -28,7 +28,7 @@ pub use watch::Watch;
 
 /// Every marking rule of bufferlab: the one list behind scenario files, schema and documentation.
 pub static MARKING_RULES: &[&MarkerInfo] = &[
-    // In the order of the documentation.
+    // Marking rules in the order of the documentation.
     &step::INFO,
     &red::INFO,
     &buffer_aware::INFO,
@@ -118,11 +118,11 @@ pub type MarkerConstructor =
 pub struct MarkerInfo {
     /// Name in scenario files: the `kind` of `[switch.ecn]`.
     pub name: &'static str,
-    /// Other accepted names.
+    /// Other accepted names of the rule.
     pub aliases: &'static [&'static str],
     /// Full name.
     pub title: &'static str,
-    /// Summary in one line.
+    /// Summary of the rule in one line.
     pub summary: &'static str,
     /// Source: authors, venue, section.
     pub source: &'static str,
@@ -190,7 +190,7 @@ impl MarkerInfo {
 /// A packet that may be marked: its transport supports ECN, and it has no mark yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Markable {
-    /// Time of the decision.
+    /// Time of the marking decision.
     pub now: Time,
     /// Time since the packet was stored; zero on arrival.
     pub waited: Time,
@@ -231,7 +231,7 @@ pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
 
 /// Copies a boxed rule with its state; every [`MarkingRule`] that is [`Clone`] implements it.
 pub trait CloneMarkingRule {
-    /// A copy with the same state.
+    /// A copy of the marking rule with the same state.
     fn boxed_clone(&self) -> Box<dyn MarkingRule>;
 }
 
@@ -246,13 +246,13 @@ impl<T: MarkingRule + Clone + 'static> CloneMarkingRule for T {
 /// Every other rule is a boxed [`MarkingRule`].
 #[derive(Debug)]
 pub enum Marking {
-    /// Marks above a length.
+    /// Marks packets above a length.
     Step(Step),
     /// Marks with a probability that rises with the length.
     Red(Red),
     /// Marks above a length, and above a share of the free buffer.
     BufferAware(BufferAware),
-    /// Any other rule.
+    /// Any other marking rule.
     Boxed(Box<dyn MarkingRule>),
 }
 
@@ -317,7 +317,7 @@ impl Marker {
         Self::new(Marking::Step(Step::new(k)))
     }
 
-    /// A step per priority; the last threshold repeats.
+    /// A marker with one step threshold per priority; the last threshold repeats.
     #[must_use]
     pub fn steps(thresholds: &[u64]) -> Self {
         Self::new(Marking::Step(Step { by_priority: thresholds.to_vec(), ..Step::new(u64::MAX) }))

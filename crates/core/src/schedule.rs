@@ -49,7 +49,7 @@ choices! {
 pub enum Discipline {
     /// Order of arrival over all queues of the group; the lower queue first for equal times.
     Fifo,
-    /// One packet from each queue.
+    /// One packet from each queue in turn.
     RoundRobin,
     /// `weights[k]` packets of the k-th queue of the group per round (at least 1).
     WeightedRoundRobin(Vec<u32>),
@@ -63,7 +63,7 @@ pub enum Discipline {
 pub struct Group {
     /// Priorities of the group; each priority belongs to one group only.
     pub queues: Vec<u8>,
-    /// Discipline among these queues.
+    /// Discipline among the queues of the group.
     pub discipline: Discipline,
 }
 

@@ -31,11 +31,11 @@ impl Reserves {
 pub(crate) struct Shown {
     /// Occupancy of the pool (bytes).
     pub(crate) occupancy: u64,
-    /// Bytes by [`crate::Account`].
+    /// Stored bytes by [`crate::Account`].
     pub(crate) used: [u64; ACCOUNTS],
 }
 
-/// The pool's accounts.
+/// Accounts of the shared pool.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedPool {
     pub(crate) reserves: Reserves,

@@ -14,9 +14,9 @@ impl Tags {
     pub const UNSCHEDULED: Self = Self(1);
     /// Belongs to a short flow, or to the first bytes of any flow (PIAS, FAB, LossPass).
     pub const SMALL: Self = Self(1 << 1);
-    /// Carries no data (ACK, handshake).
+    /// The packet carries no data (ACK, handshake).
     pub const CONTROL: Self = Self(1 << 2);
-    /// Is a retransmission.
+    /// The packet is a retransmission.
     pub const RETRANSMISSION: Self = Self(1 << 3);
     /// Belongs to a lossless class: may pause its sender, but no threshold may drop it.
     pub const LOSSLESS: Self = Self(1 << 4);
@@ -28,14 +28,14 @@ impl Tags {
         self.0 & other.0 == other.0
     }
 
-    /// Union of both sets.
+    /// Union of two sets of flags.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Union of both sets if `condition` is met.
+    /// Union of two sets of flags if `condition` is met.
     #[inline]
     #[must_use]
     pub const fn with_if(self, condition: bool, other: Self) -> Self {

@@ -84,7 +84,7 @@ pub struct QueueSample {
     pub paused: Time,
 }
 
-/// Change detected by a poll.
+/// Start or end of a storm that a poll detects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StormChange {
     /// A storm begins: the rule was true for the detection time.

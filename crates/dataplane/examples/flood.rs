@@ -38,7 +38,7 @@ mod linux {
         let rate = number("--rate", 0)?;
         let hostile = words.iter().any(|word| word == "--hostile");
         let flags = SockFlag::SOCK_CLOEXEC;
-        // Protocol 0: it receives nothing.
+        // With protocol 0, the socket receives nothing.
         let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None::<SockProtocol>)?;
         let address = getifaddrs()?
             .filter(|one| one.interface_name == *interface)

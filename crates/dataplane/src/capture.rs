@@ -27,7 +27,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use writer::{Files, write};
 
-/// Frames of a batch.
+/// Number of frames in a batch.
 const BATCH: usize = 256;
 /// Number of batches: some 16,000 frames, a tenth of a second at the highest rates. Whole frames
 /// need 25 MB, the usual 128 B of each 2 MB.
@@ -93,11 +93,11 @@ enum Event {
     Lost { origin: Origin, loss: Loss },
     /// A frame was lost whose arrival is already written.
     LostLate { loss: Loss },
-    /// The frame left.
+    /// The frame left the switch.
     Left(Departure),
 }
 
-/// A frame on its way to the thread.
+/// A frame on its way to the writing thread.
 #[derive(Debug)]
 struct Item {
     port: u16,
@@ -128,7 +128,7 @@ struct Batch {
     settled: u64,
 }
 
-/// A message to the thread.
+/// A message to the writing thread.
 #[derive(Debug)]
 enum Message {
     Batch(Batch),
@@ -143,18 +143,18 @@ enum Message {
 /// Content of a capture.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureReport {
-    /// Frames in all files.
+    /// Number of frames in all capture files.
     pub frames: u64,
     /// Frames that are in no file, because the disk was too slow.
     pub left_out: u64,
-    /// The files, by port.
+    /// The capture files, by port.
     pub files: Vec<PathBuf>,
 }
 
 /// Writes a capture of every port.
 #[derive(Debug)]
 pub struct CaptureWriter {
-    /// The files before [`Self::begin`].
+    /// The files until [`Self::begin`] hands them to the thread.
     files: Option<Files<BufWriter<File>>>,
     /// Channel to the thread, from [`Self::begin`] until the end.
     to: Option<Sender<Message>>,
@@ -169,7 +169,7 @@ pub struct CaptureWriter {
     first: u64,
     /// By port: frames left out since the last captured one.
     missing: Vec<u64>,
-    /// By port: all frames that were left out.
+    /// Frames left out of the capture, by port.
     left_out: Vec<u64>,
     /// Time zero of the switch (ns since 1970).
     epoch_ns: u64,
@@ -259,7 +259,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Number of frames that were left out.
+    /// Number of frames left out of the capture.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out.iter().sum()

@@ -16,7 +16,7 @@ const APART: Time = Time::from_ns(1);
 /// A packet that reaches the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// Time at which its last bit arrives.
+    /// Time at which the packet's last bit arrives.
     pub at: Time,
     /// Header. Its size is the bytes on the wire, with preamble, check sequence and gap.
     pub header: Header,
@@ -26,7 +26,7 @@ pub struct Incoming {
     pub egress: u16,
 }
 
-/// A packet that leaves.
+/// A packet that leaves the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departing {
     /// The caller's identifier of the packet.

@@ -9,19 +9,19 @@ pub enum ShellError {
     /// An interface does not exist.
     #[error("there is no interface \"{name}\" here; `ip link` shows: {known}")]
     NoInterface {
-        /// Name in the file.
+        /// Name of the interface in the switch file.
         name: String,
         /// Existing interfaces.
         known: String,
     },
-    /// The system refused.
+    /// The operating system refused an operation.
     #[error("{what} of \"{interface}\": {source}{}", advice(*source))]
     System {
         /// The attempted operation.
         what: &'static str,
         /// The interface.
         interface: String,
-        /// The system's error.
+        /// Error of the operating system.
         source: Errno,
     },
     /// The policy, its scheduler or its marking rule does not fit.

@@ -3,7 +3,7 @@
 use bufferlab_document::spec::{Kind, TableSpec, computed, default, optional, required};
 use bufferlab_params::{Choice, Profile};
 
-/// The file itself.
+/// Keys at the root of a switch file.
 pub static ROOT: TableSpec = TableSpec {
     title: "top level",
     doc: "A switch that forwards real packets between interfaces.",
@@ -61,7 +61,7 @@ static PORT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Everything beside the buffer.
+/// Table of the settings besides the buffer.
 static FORWARDING: TableSpec = TableSpec {
     title: "[forwarding]",
     doc: "Settings of a real switch besides its buffer.",

@@ -62,7 +62,7 @@ fn messages(mut bytes: &[u8]) -> Vec<(i32, LinkState)> {
     while let Some(header) = bytes.first_chunk::<16>() {
         let length = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
         let kind = u16::from_ne_bytes([header[4], header[5]]);
-        // Then family and type (4 bytes), number, flags.
+        // After the header: family and type (4 bytes), number, flags.
         if let Some(link) = bytes.get(16..28).filter(|_| kind == NEW_LINK || kind == DELETED_LINK) {
             let word = |at: usize| [link[at], link[at + 1], link[at + 2], link[at + 3]];
             let family = link[0];

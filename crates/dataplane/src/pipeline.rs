@@ -246,13 +246,13 @@ impl Pipeline {
         &self.driver
     }
 
-    /// Counts by port.
+    /// Frame counts by port.
     #[must_use]
     pub fn tallies(&self) -> &[Tallies] {
         &self.tallies
     }
 
-    /// Counts of `port`, for the shell.
+    /// Frame counts of `port`, for the shell.
     pub fn tallies_mut(&mut self, port: u16) -> &mut Tallies {
         &mut self.tallies[usize::from(port)]
     }
@@ -360,7 +360,7 @@ impl Pipeline {
         let row = Recorded {
             incoming,
             queue: 0,
-            // Preliminary, until the packet leaves.
+            // The fate is preliminary until the packet leaves.
             fate: Fate::Sent { at: Time::ZERO, marked: false },
         };
         let id = self.frames.insert(frame, row, origin);

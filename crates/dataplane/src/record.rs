@@ -28,14 +28,14 @@ pub const PROGRESS_FILE: &str = "progress.csv";
 pub enum Fate {
     /// Sent.
     Sent {
-        /// Start of its transmission.
+        /// Start of the packet's transmission.
         at: Time,
         /// Whether the switch marked the packet, on arrival or departure.
         marked: bool,
     },
-    /// Refused on arrival.
+    /// The packet was refused on arrival.
     Refused(Refusal),
-    /// Removed from its queue without being sent.
+    /// The packet was removed from its queue without being sent.
     Evicted {
         /// Time of the removal.
         at: Time,
@@ -119,7 +119,7 @@ impl RecordWriter {
         Ok(Self { out, progress, names, line: Vec::new(), packets: 0, marked: 0, failed: None })
     }
 
-    /// Adds a packet.
+    /// Adds a packet to the record.
     pub(crate) fn write(&mut self, row: &Recorded) {
         if self.failed.is_none() {
             self.failed = self.try_write(row).err();

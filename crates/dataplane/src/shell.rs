@@ -27,7 +27,7 @@ use std::sync::mpsc::Sender;
 /// Stop condition of a run.
 #[derive(Debug)]
 pub struct Stopping<'a> {
-    /// Set to stop.
+    /// Flag that is set to stop the run.
     pub wanted: &'a AtomicBool,
     /// Duration; [`Time::MAX`] means no limit.
     pub after: Time,
@@ -51,7 +51,7 @@ pub struct RunOptions<'a> {
     /// Whether the whole process permanently changes from root to another user. Otherwise only the
     /// calling thread gives up its capabilities. Requires a process with one thread.
     pub change_user: bool,
-    /// Called at each state change of an interface.
+    /// Function that is called at each state change of an interface.
     pub tell: Option<fn(&str)>,
     /// Stop condition.
     pub stopping: Stopping<'a>,
@@ -64,7 +64,7 @@ pub struct Summary {
     pub ran: Time,
     /// Time zero of the switch by the system clock (ns since 1970).
     pub epoch_ns: u64,
-    /// Counts by port.
+    /// Frame counts by port.
     pub tallies: Vec<Tallies>,
     /// Arrivals with times for which decisions were already final.
     pub late_arrivals: u64,
@@ -79,7 +79,7 @@ pub struct Summary {
     pub capture: std::io::Result<Option<CaptureReport>>,
     /// Remarks to read before trusting the lateness.
     pub notes: Vec<String>,
-    /// The final state.
+    /// Final state of the pipeline.
     pub pipeline: Pipeline,
 }
 
@@ -245,7 +245,7 @@ struct Shell {
     notes: Vec<String>,
 }
 
-/// Sockets with data.
+/// Sockets that have data to read.
 struct Ready {
     /// By port: an untagged frame and a tagged frame.
     ports: Vec<[bool; 2]>,
@@ -335,7 +335,7 @@ impl Shell {
         }
         let (frame, start) = (received.frame, self.contents.len());
         match received.tag {
-            // Reinsert the tag where the kernel removed it.
+            // Reinsert the VLAN tag where the kernel removed it.
             Some(tag) if frame.len() >= 12 => {
                 for part in [&frame[..12], &tag, &frame[12..]] {
                     self.contents.extend_from_slice(part);

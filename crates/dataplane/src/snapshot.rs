@@ -13,9 +13,9 @@ use std::sync::Mutex;
 /// State of a port at an instant.
 #[derive(Clone, Debug, Default)]
 pub struct PortSnapshot {
-    /// Counts outside the core.
+    /// Frame counts outside the core.
     pub tallies: Tallies,
-    /// Packets lost by its queues, by reason.
+    /// Packets lost by the port's queues, by reason.
     pub losses: Vec<(&'static str, u64)>,
 }
 
@@ -55,7 +55,7 @@ pub struct Snapshot {
     pub lateness_ns: [u64; 4],
     /// Sum of the lateness of all frames (ns).
     pub lateness_sum_ns: u64,
-    /// Number of frames in that sum.
+    /// Number of frames in the sum of the lateness.
     pub handed_over: u64,
     /// Arrivals with times for which decisions were already final.
     pub late_arrivals: u64,

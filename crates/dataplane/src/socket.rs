@@ -59,7 +59,7 @@ pub(crate) struct Interface {
     pub(crate) name: String,
     /// Interface index of the kernel.
     pub(crate) index: usize,
-    /// State at opening.
+    /// State of the interface when it was opened.
     pub(crate) state: LinkState,
     data: OwnedFd,
     /// Receives only frames with a VLAN tag. The kernel removes the tag before a raw socket sees

@@ -66,7 +66,7 @@ pub struct Tallies {
 }
 
 impl Discard {
-    /// Number of reasons.
+    /// Number of reasons for a discard.
     pub const COUNT: usize = <Self as bufferlab_params::Choice>::WORDS.len();
 }
 

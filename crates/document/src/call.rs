@@ -10,7 +10,7 @@ use std::ops::Range;
 pub struct Part<'a> {
     /// The trimmed text.
     pub text: &'a str,
-    /// First byte in the whole text.
+    /// Position of the part's first byte in the whole text.
     pub start: usize,
 }
 
@@ -42,7 +42,7 @@ pub struct Assignment<'a> {
 /// A name and the parameters in brackets after it; without brackets the list is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// The name; may be empty.
+    /// Name before the parameters; may be empty.
     pub name: Part<'a>,
     /// The parameters, in the order of the text.
     pub parameters: Vec<Assignment<'a>>,
@@ -53,11 +53,11 @@ pub struct Call<'a> {
 pub struct Mistake {
     /// The whole text.
     pub text: String,
-    /// The wrong part (bytes of the text).
+    /// Place of the wrong part (bytes of the text).
     pub at: Range<usize>,
     /// Headline of the error message.
     pub message: String,
-    /// Advice; may be empty.
+    /// Advice for the user; may be empty.
     pub help: String,
 }
 
@@ -68,7 +68,7 @@ impl Mistake {
         Self { text: text.to_owned(), at, message: message.into(), help: help.into() }
     }
 
-    /// The place as people count: characters, from 1.
+    /// Place of the mistake in characters, counted from 1.
     #[must_use]
     pub fn character(&self) -> usize {
         self.text[..self.at.start].chars().count() + 1

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A text that values come from: a file, or one value of the command line.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Name in messages.
+    /// Name of the source in messages.
     name: Arc<str>,
     text: Arc<str>,
     /// Folder to which paths in the text are relative.
@@ -32,7 +32,7 @@ impl Source {
 /// A key that has moved to another spelling or table.
 #[derive(Clone, Copy, Debug)]
 pub struct MovedKey {
-    /// The title of its table: `[[transport]]`.
+    /// Title of the key's table: `[[transport]]`.
     pub table: &'static str,
     /// The old key.
     pub key: &'static str,
@@ -77,9 +77,9 @@ pub struct Mark {
 #[must_use]
 #[derive(Clone, Debug)]
 pub struct Complaint {
-    /// The headline, without the key.
+    /// Headline of the problem, without the key.
     pub message: String,
-    /// Text at the place in the file.
+    /// Text shown at the place in the file.
     pub label: String,
     /// Advice.
     pub help: Option<String>,

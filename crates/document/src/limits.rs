@@ -2,7 +2,7 @@
 
 use bufferlab_params::Limit;
 
-/// Nodes that fit a machine's memory.
+/// Number of nodes that fit a machine's memory.
 pub(crate) const MAX_NODES: u64 = 1 << 20;
 
 /// Bytes of a document: a scenario, an experiment, a file that one extends, standard input.

@@ -98,7 +98,7 @@ impl Converter<'_> {
             .map_or_else(|complaint| self.refuse(path, item.origin, complaint), Some)
     }
 
-    /// A list of tables with parameters.
+    /// Converts a list of tables with parameters.
     fn tables(
         &self,
         path: &str,
@@ -213,7 +213,7 @@ impl Converter<'_> {
         Some(ParamValue::Texts(names))
     }
 
-    /// A list of pairs of names.
+    /// Converts a list of pairs of names.
     fn pairs(&self, path: &str, item: &Item, info: &'static ParamInfo) -> Option<ParamValue> {
         let example = info.example();
         let wanted = wanted(info, &example);
@@ -263,7 +263,7 @@ impl Converter<'_> {
         }
     }
 
-    /// A known distribution, a file, or one size.
+    /// Converts flow sizes: a known distribution, a file, or one size.
     fn flow_sizes(
         &self,
         path: &str,

@@ -29,7 +29,7 @@ impl Problem {
         &self.key
     }
 
-    /// The headline, without the key.
+    /// Headline of the problem, without the key.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message

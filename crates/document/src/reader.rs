@@ -17,7 +17,7 @@ use std::borrow::Cow;
 /// Getters return `None` if the key is absent without a default, or if its value is wrong (then the
 /// problem has been recorded). The format must declare the key with the kind of the getter.
 pub struct Reader<'a> {
-    /// Records the problems.
+    /// Context that records the problems.
     pub context: &'a Context,
     spec: &'static TableSpec,
     kind: Option<&'static str>,
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         keys.chain(params.iter().map(|param| param.name)).collect()
     }
 
-    /// Another kind that has `key`.
+    /// Another kind of the table, which has `key`.
     fn kind_with(&self, key: &str) -> Option<&'static str> {
         let variant = |variant: &&Variant| variant.keys.iter().any(|known| known.name == key);
         let card = |card: &Card| card.params.iter().any(|param| param.name == key);
@@ -284,7 +284,7 @@ impl<'a> Reader<'a> {
         self.read(key, |item, spec| convert::text(item, spec).map(|text| (text.to_owned(), quote(text))))
     }
 
-    /// A string with a computed default.
+    /// Reads a string with a computed default.
     pub fn text_or(&mut self, key: &'static str, computed: &str) -> String {
         let value = self.text(key).unwrap_or_else(|| computed.to_owned());
         self.out.set(key, quote(&value));
@@ -300,14 +300,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A time with a computed default.
+    /// Reads a time with a computed default.
     pub fn time_or(&mut self, key: &'static str, computed: Option<Time>) -> Option<Time> {
         let value = self.time(key).or(computed)?;
         self.out.set(key, quote(&format_time(value)));
         Some(value)
     }
 
-    /// A size (bytes).
+    /// Reads a size (bytes).
     pub fn size(&mut self, key: &'static str) -> Option<u64> {
         self.read(key, |item, spec| {
             let Kind::Size { min, max } = spec.kind else {
@@ -338,14 +338,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A rate with a computed default.
+    /// Reads a rate with a computed default.
     pub fn rate_or(&mut self, key: &'static str, computed: Option<BitRate>) -> Option<BitRate> {
         let value = self.rate(key).or(computed)?;
         self.out.set(key, quote(&format_rate(value)));
         Some(value)
     }
 
-    /// A whole number.
+    /// Reads a whole number.
     pub fn count(&mut self, key: &'static str) -> Option<u64> {
         self.read(key, |item, spec| {
             let Kind::Count { min, max } = spec.kind else {
@@ -356,7 +356,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A whole number with a computed default.
+    /// Reads a whole number with a computed default.
     pub fn count_or(&mut self, key: &'static str, computed: u64) -> u64 {
         let value = self.count(key).unwrap_or(computed);
         self.out.set(key, value.to_string());
@@ -368,7 +368,7 @@ impl<'a> Reader<'a> {
         self.count(key).map(narrow)
     }
 
-    /// A number, or a fraction in a string.
+    /// Reads a number, or a fraction in a string.
     pub fn ratio(&mut self, key: &'static str) -> Option<f64> {
         self.read(key, |item, spec| {
             let Kind::Ratio { min, max, open } = spec.kind else {
@@ -379,7 +379,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Any number, or a fraction in a string.
+    /// Reads any number, or a fraction in a string.
     pub fn number(&mut self, key: &'static str) -> Option<f64> {
         self.read(key, |item, spec| {
             let number = convert::number(item).ok_or_else(|| convert::wrong_kind(item, spec))?;
@@ -387,7 +387,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn flag(&mut self, key: &'static str) -> Option<bool> {
         self.read(key, |item, spec| convert::flag(item, spec).map(|flag| (flag, flag.to_string())))
     }
@@ -415,14 +415,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A word with a computed default.
+    /// Reads a word with a computed default.
     pub fn word_or(&mut self, key: &'static str, computed: &'static str) -> &'static str {
         let value = self.word(key).unwrap_or(computed);
         self.out.set(key, quote(value));
         value
     }
 
-    /// A list of whole numbers.
+    /// Reads a list of whole numbers.
     pub fn counts(&mut self, key: &'static str) -> Option<Vec<u64>> {
         self.read(key, |item, spec| {
             let Kind::Counts { min, max } = spec.kind else {
@@ -453,7 +453,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A string or a list of strings.
+    /// Reads a string or a list of strings.
     pub fn names(&mut self, key: &'static str) -> Option<Vec<String>> {
         self.texts(key).map(|texts| texts.into_iter().map(|(text, _)| text).collect())
     }
@@ -545,7 +545,7 @@ impl<'a> Reader<'a> {
         entries.map(setting).collect()
     }
 
-    /// A table below this one.
+    /// Reads a table below the reader's table.
     pub fn table(&mut self, key: &'static str) -> Option<Reader<'a>> {
         let spec = self.spec_of(key);
         let Kind::Table(below) = spec.kind else { unreachable!("{key} is declared as a table") };
@@ -601,13 +601,13 @@ impl<'a> Reader<'a> {
         let unread = self.spec.keys_of(self.kind).find(|key| !self.asked.contains(&key.name));
         debug_assert!(unread.is_none(), "{} declares {:?} and nobody reads it", self.spec.title, unread);
         let order = self.known_keys();
-        // `kind` is not declared and comes first.
+        // The key `kind` is not declared and comes first.
         self.out.sort_by_key(|key| order.iter().position(|known| *known == key).map_or(0, |index| index + 1));
         self.out
     }
 }
 
-/// A number whose kind bounds it.
+/// Converts a number that its kind limits to the type.
 fn narrow<T: TryFrom<u64>>(number: u64) -> T {
     T::try_from(number).unwrap_or_else(|_| panic!("the format bounds {number}"))
 }

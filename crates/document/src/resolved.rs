@@ -14,14 +14,14 @@ pub struct OutTable {
 pub enum OutValue {
     /// TOML text.
     Text(String),
-    /// A table below.
+    /// A nested table.
     Table(OutTable),
     /// A list of tables.
     Tables(Vec<OutTable>),
 }
 
 impl OutTable {
-    /// `key = text`, where `text` is TOML.
+    /// Sets `key = text`, where `text` is TOML.
     pub fn set(&mut self, key: &str, text: impl Into<String>) {
         self.put(key, OutValue::Text(text.into()));
     }
@@ -55,7 +55,7 @@ impl OutTable {
             let kept = match (&mut *value, over.get(key)) {
                 (OutValue::Table(below), Some(OutValue::Table(above))) => {
                     let tag = if rules.named.contains(&key.as_str()) { "name" } else { "kind" };
-                    // A table of another kind replaces this one.
+                    // A table of another kind replaces the present table.
                     if below.text(tag) == above.text(tag) || above.text(tag).is_none() {
                         went |= below.keep_common(rules, above);
                     }

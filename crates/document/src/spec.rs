@@ -34,11 +34,11 @@ pub struct Variant {
 /// One key.
 #[derive(Debug)]
 pub struct KeySpec {
-    /// Name in the file.
+    /// Name of the key in the file.
     pub name: &'static str,
     /// Kind of the value.
     pub kind: Kind,
-    /// Whether it must be written.
+    /// Whether a document must set the key.
     pub presence: Presence,
     /// An example value, in TOML.
     pub example: &'static str,
@@ -79,11 +79,11 @@ pub const fn computed(
 /// Whether a key must be written, and its default.
 #[derive(Clone, Copy, Debug)]
 pub enum Presence {
-    /// Must be written.
+    /// A document must set the key.
     Required,
-    /// May be left out, without a default.
+    /// A document may omit the key, which has no default.
     Optional,
-    /// Has this default (TOML).
+    /// The key has this default (TOML).
     Default(&'static str),
     /// Has a default that follows from a rule, given in words.
     Computed(&'static str),
@@ -179,9 +179,9 @@ pub enum Kind {
     },
     /// A list of whole numbers.
     Counts {
-        /// Smallest of each.
+        /// Smallest accepted number of the list.
         min: u64,
-        /// Largest of each.
+        /// Largest accepted number of the list.
         max: u64,
     },
     /// A list of pairs of names.
@@ -315,7 +315,7 @@ impl Kind {
     }
 }
 
-/// "from 1 to 8", "of at least 1".
+/// Words for a range: "from 1 to 8", "of at least 1".
 pub(crate) fn bounds(min: u64, max: u64) -> String {
     match max {
         u64::MAX | 0xffff_ffff => format!("of at least {min}"),
@@ -323,7 +323,7 @@ pub(crate) fn bounds(min: u64, max: u64) -> String {
     }
 }
 
-/// "a number from 0 to 1".
+/// Words for a range of ratios: "a number from 0 to 1".
 pub(crate) fn ratio_bounds(min: f64, max: f64, open: bool) -> String {
     if open {
         format!("a number above {min} and at most {max}")

@@ -12,7 +12,7 @@ pub struct Origin {
     pub source: u32,
     /// First byte.
     pub start: usize,
-    /// One past the last byte.
+    /// Position after the last byte.
     pub end: usize,
 }
 

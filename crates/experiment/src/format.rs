@@ -49,7 +49,7 @@ const OWN_SET: KeySpec = optional(
     "Changes to the scenario: dotted keys, as with `--set`.",
 );
 
-/// The top level of the file.
+/// Keys at the top level of an experiment file.
 pub static ROOT: TableSpec = TableSpec {
     title: "top level",
     doc: "Content of the figure, scenario and comparison. An analytical figure has only `title`, `figure`, `about` and `theory`.",
@@ -147,7 +147,7 @@ pub static ROOT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A varied parameter.
+/// Keys of a varied parameter.
 pub static AXIS: TableSpec = TableSpec {
     title: "[[axis]]",
     doc: "A varied parameter.",
@@ -176,7 +176,7 @@ pub static AXIS: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A place of an axis as a table.
+/// Keys of a place of an axis.
 pub static AXIS_VALUE: TableSpec = TableSpec {
     title: "a place of an axis",
     doc: "A place that changes more than one value of one key.",
@@ -195,7 +195,7 @@ pub static AXIS_VALUE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A compared variant.
+/// Keys of a compared variant.
 pub static VARIANT: TableSpec = TableSpec {
     title: "[[variant]]",
     doc: "A compared variant, with any changes to the scenario.",
@@ -248,7 +248,7 @@ pub static STATISTIC: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Goodput between samples.
+/// Keys of a goodput between samples.
 pub static GOODPUT: TableSpec = TableSpec {
     title: "a goodput",
     doc: "A metric: the payload received (Mb/s) by all flows of some classes together, between two samples. Needs \
@@ -261,7 +261,7 @@ pub static GOODPUT: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A count of queues.
+/// Keys of a count of queues.
 pub static QUEUES: TableSpec = TableSpec {
     title: "a count of queues",
     doc: "A metric: a count over the queues of all switches.",
@@ -272,7 +272,7 @@ pub static QUEUES: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A probe of a policy.
+/// Keys of a probe of a policy.
 pub static PROBE: TableSpec = TableSpec {
     title: "a probe",
     doc: "A metric: a probe of the policy, the last sample of every sampled queue, summed. Intended for counters.",
@@ -293,7 +293,7 @@ pub static PROBE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Scale of an experiment.
+/// Keys of a scale of an experiment.
 pub static SCALE: TableSpec = TableSpec {
     title: "[quick] and [paper]",
     doc: "Size of the experiment at a scale.",
@@ -316,7 +316,7 @@ pub static SCALE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// The artifact's reading.
+/// Keys of the artifact's reading.
 pub static READING: TableSpec = TableSpec {
     title: "[artifact]",
     doc: "Settings of the authors' public simulator that differ from the paper or that the paper does not state; the scenario's `profile` \
@@ -338,7 +338,7 @@ pub static PANEL: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// A chart over time.
+/// Keys of a chart over time.
 pub static COURSE: TableSpec = TableSpec {
     title: "[[course]]",
     doc: "A chart over time, from the samples of the first seed's runs.",
@@ -450,7 +450,7 @@ pub static CLAIM: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// An additional condition of a claim.
+/// Keys of an additional condition of a claim.
 pub static CONDITION: TableSpec = TableSpec {
     title: "another condition of a claim",
     doc: "A condition in addition to the claim's effect; of several conditions the worst verdict counts.",
@@ -480,7 +480,7 @@ pub static BESIDE: TableSpec = TableSpec {
     variants: &[],
 };
 
-/// Marker for the paper's value in a panel.
+/// Keys of a marker for the paper's value in a panel.
 pub static MARK: TableSpec = TableSpec {
     title: "the mark of a claim",
     doc: "A hollow marker for a variant at the paper's value; where the statement is relative, computed from *our* baseline.",

@@ -90,7 +90,7 @@ macro_rules! words {
             /// All variants.
             pub const ALL: &'static [Self] = &[Self::$first, $(Self::$variant,)+];
 
-            /// Name in tables.
+            /// Name of the value in tables.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -145,7 +145,7 @@ macro_rules! tables {
             /// All tables, in the order of the manifest.
             pub const ALL: [Self; [$(Self::$table),+].len()] = [$(Self::$table),+];
 
-            /// Name in the manifest and of the file.
+            /// Name of the table in the manifest and of its file.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$table => <$row as $crate::Record>::NAME,)+ }

@@ -15,9 +15,9 @@ pub struct DelayHistogram {
 /// One bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayBin {
-    /// Smallest delay (ns).
+    /// Smallest delay of the bin (ns).
     pub from_ns: u64,
-    /// Largest delay (ns).
+    /// Largest delay of the bin (ns).
     pub to_ns: u64,
     /// Packets.
     pub packets: u64,

@@ -59,11 +59,11 @@ pub struct Explanation {
 pub struct BoundText {
     /// Compared place: `queue`, `headroom of ingress queue 3.1` …
     pub what: String,
-    /// Bytes in the place before the packet.
+    /// Bytes in the compared place before the packet.
     pub held: u64,
     /// Bytes that the packet adds: whole cells, or 0 if the length is compared without the packet.
     pub size: u64,
-    /// Limit of the place (bytes).
+    /// Limit of the compared place (bytes).
     pub limit: u64,
     /// Whether the policy set the limit; otherwise the limit is a configured size.
     pub by_policy: bool,
@@ -72,7 +72,7 @@ pub struct BoundText {
 /// Share of the buffer of a port, queue, class or flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// `port`, `queue`, `class` or `flow`.
+    /// Kind of the holder: `port`, `queue`, `class` or `flow`.
     pub kind: &'static str,
     /// Name: `3`, `3.1` (port and priority), a class name, a flow number.
     pub name: String,

@@ -62,16 +62,16 @@ pub struct OccupancyHistogram {
     times: OccupancyTimes,
     value: u64,
     max: u64,
-    /// Σ value × time [byte · ps].
+    /// Sum of value × time [byte · ps].
     integral: u128,
 }
 
 /// One bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// Smallest value (bytes).
+    /// Smallest value of the bin (bytes).
     pub from: u64,
-    /// Largest value (bytes).
+    /// Largest value of the bin (bytes).
     pub to: u64,
     /// Time (ps).
     pub time: u64,

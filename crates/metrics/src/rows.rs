@@ -275,7 +275,7 @@ record! {
         /// Packets sent after a delay in the bin.
         packets: u64,
         /// Sum of the delays of these packets.
-        // Makes means exact.
+        // The sum makes means exact.
         total_ns: u64,
     }
 }
@@ -302,7 +302,7 @@ record! {
         /// Time for which this port was paused.
         paused_ns: u64,
         /// Time for which the neighbour's port towards this one was paused.
-        // The only record of paused hosts.
+        // This column is the only record of paused hosts.
         neighbour_paused_ns: u64,
         /// Peak headroom of packets of this priority that arrived through this port.
         max_headroom_bytes: u64,

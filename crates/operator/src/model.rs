@@ -25,7 +25,7 @@ const LOSSY_POOL_MAX: f64 = 64.0;
 /// A limit in the units of the simulated switch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
-    /// Multiple of the free memory.
+    /// Limit as a multiple of the free memory.
     Alpha(f64),
     /// Fixed limit (bytes).
     Bytes(u64),
@@ -36,13 +36,13 @@ pub enum Limit {
 pub struct GroupModel {
     /// Profile of the group.
     pub profile: String,
-    /// Reserve (bytes, whole cells).
+    /// Reserve of the group (bytes, whole cells).
     pub reserve: u64,
     /// Limit at which the group pauses.
     pub limit: Limit,
     /// Headroom beyond the limit (bytes, whole cells).
     pub headroom: u64,
-    /// Resume at this occupancy at the latest (bytes).
+    /// Occupancy at which the group resumes at the latest (bytes).
     pub xon: u64,
     /// Distance of the resume point below the chip's reference point (bytes, whole cells).
     pub xon_offset: u64,

@@ -15,7 +15,7 @@ pub enum Network {
     /// Leaves, and half as many spines, all with this switch. The first half of a leaf's ports has
     /// hosts, the others are divided evenly among the spines. All ports of a spine are in use.
     LeafSpine {
-        /// Number of leaves, even.
+        /// Number of leaf switches; even.
         leaves: usize,
     },
 }

@@ -108,11 +108,11 @@ pub struct QueueVector {
 pub struct Vectors {
     /// Name of the chip family.
     pub chip: &'static str,
-    /// Chip in words.
+    /// Description of the chip in words.
     pub title: &'static str,
     /// Size of a cell (bytes).
     pub cell_bytes: u64,
-    /// Slices of the memory.
+    /// Number of slices of the memory.
     pub slices: u64,
     /// Size of the packets (bytes).
     pub packet_bytes: u64,

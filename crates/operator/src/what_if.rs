@@ -33,7 +33,7 @@ const LOSSY_STEPS: [i32; 2] = [-1, 1];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
-    /// None: the current configuration.
+    /// No change: the current configuration.
     Today,
     /// Another `dynamic_th` of the switch's profiles.
     Setting,
@@ -46,9 +46,9 @@ pub enum Reach {
 /// A compared variant.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// Name in tables.
+    /// Name of the variant in tables.
     pub label: String,
-    /// Meaning on the switch.
+    /// Meaning of the variant on the switch.
     pub meaning: String,
     /// The kind of change that the variant needs.
     pub reach: Reach,

@@ -29,13 +29,13 @@ impl Place {
         Self { element: Some(index), ..self }
     }
 
-    /// Adds a key of that element.
+    /// Adds a key of the list element.
     #[must_use]
     pub const fn key(self, key: &'static str) -> Self {
         Self { key: Some(key), ..self }
     }
 
-    /// Adds an index within that element.
+    /// Adds an index within the list element.
     #[must_use]
     pub const fn inner(self, index: usize) -> Self {
         Self { inner: Some(index), ..self }
@@ -58,7 +58,7 @@ pub struct Fault {
     pub message: String,
     /// Label at the place: the expected value, in a few words.
     pub label: String,
-    /// Advice, if any.
+    /// Advice for the user, if any.
     pub help: Option<String>,
     /// Related places, with labels.
     pub also: Vec<(Place, String)>,

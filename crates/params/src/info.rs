@@ -33,7 +33,7 @@ pub enum ParamKind {
     },
     /// A dimensionless number above `min`, up to `max`.
     RatioAbove {
-        /// Bound, itself not accepted.
+        /// Lower bound, which is not accepted itself.
         min: f64,
         /// Largest accepted value.
         max: f64,
@@ -193,7 +193,7 @@ fn names(words: &[Word]) -> String {
 /// The description of one parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamInfo {
-    /// Name in scenario files and elsewhere.
+    /// Name of the parameter in scenario files and elsewhere.
     pub name: &'static str,
     /// Kind and domain of the value.
     pub kind: ParamKind,

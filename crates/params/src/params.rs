@@ -54,7 +54,7 @@ pub struct Params {
     defaults: Vec<bool>,
 }
 
-/// Compares values, not where they come from.
+/// Compares values, not their sources.
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
         self.values == other.values

@@ -30,11 +30,11 @@ pub enum ThresholdRule {
 /// Values of some queues that replace the policy's parameters; `None`: the parameter applies.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct BufferProfile {
-    /// Numbers of the ports; empty: all.
+    /// Numbers of the ports that the profile covers; empty: all.
     pub ports: Vec<u16>,
-    /// Priorities; empty: all.
+    /// Priorities that the profile covers; empty: all.
     pub priorities: Vec<u8>,
-    /// Side of the switch.
+    /// Side of the switch that the profile covers.
     pub direction: Direction,
     /// Threshold at which a lossless ingress queue pauses, and at which any other queue loses
     /// packets.

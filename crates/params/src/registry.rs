@@ -59,11 +59,11 @@ pub trait Entry: Send + Sync + 'static {
 pub struct Card {
     /// Short name: scenario files, columns, reports (`dt`).
     pub name: &'static str,
-    /// Other accepted names (`dynamic-threshold`).
+    /// Other accepted names of the entry (`dynamic-threshold`).
     pub aliases: &'static [&'static str],
     /// Full name.
     pub title: &'static str,
-    /// Summary in one line.
+    /// Summary of the entry in one line.
     pub summary: &'static str,
     /// Source: authors, venue, equation.
     pub source: &'static str,

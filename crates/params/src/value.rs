@@ -24,7 +24,7 @@ pub enum ParamValue {
     OptionalLike(&'static str),
     /// A plain number: see [`crate::ParamKind::Ratio`] and [`crate::ParamKind::Measure`].
     Ratio(f64),
-    /// See [`crate::ParamKind::RatioPerPriority`]; never empty.
+    /// A ratio per priority, never empty: see [`crate::ParamKind::RatioPerPriority`].
     RatioPerPriority(Cow<'static, [f64]>),
     /// Bytes; for a [`crate::ParamKind::BytesPerPort`], the same for every port.
     Bytes(u64),
@@ -43,9 +43,9 @@ pub enum ParamValue {
     Choice(Cow<'static, str>),
     /// Any text.
     Text(Cow<'static, str>),
-    /// See [`crate::ParamKind::List`]; never empty.
+    /// A list, never empty: see [`crate::ParamKind::List`].
     List(Cow<'static, [ParamValue]>),
-    /// See [`crate::ParamKind::Profiles`]; may be empty.
+    /// Profiles of queues, possibly none: see [`crate::ParamKind::Profiles`].
     Profiles(Cow<'static, [BufferProfile]>),
     /// Several texts.
     Texts(Vec<String>),
@@ -53,7 +53,7 @@ pub enum ParamValue {
     Pairs(Vec<(String, String)>),
     /// See [`crate::ParamKind::File`].
     File(FileContent),
-    /// See [`crate::ParamKind::Tables`]; each table is complete.
+    /// Tables, each of them complete: see [`crate::ParamKind::Tables`].
     Tables(Vec<Params>),
 }
 

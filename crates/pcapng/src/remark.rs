@@ -5,7 +5,7 @@ use std::fmt;
 /// Outcome of a packet, and the state of the buffer right after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Remark<'a> {
-    /// Outcome in a word.
+    /// Outcome for the packet in a word.
     pub event: &'a str,
     /// Port and priority of the packet's queue, such as `eth1.0`.
     pub queue: &'a str,

@@ -14,7 +14,7 @@ use pyo3::types::{PyBool, PyDict};
 
 /// Name, formula, the formula with its numbers, result, source.
 type Line = (String, String, String, String, String);
-/// Column headers, rows.
+/// Column headers and rows of a table.
 type Table = (Vec<String>, Vec<Vec<String>>);
 /// Quantity, stated value, measured value, relation, tolerance for discretisation, whether the
 /// values agree.
@@ -177,11 +177,11 @@ pub(crate) fn theory_figures() -> Vec<(&'static str, &'static str)> {
     FIGURES.iter().map(|entry| (entry.name, entry.summary)).collect()
 }
 
-/// Title, whether the axis is logarithmic.
+/// Title of an axis, and whether the axis is logarithmic.
 type Axis = (String, bool);
 /// Name, points.
 type Series = (String, Vec<(f64, f64)>);
-/// Name, title, note, axes, lines.
+/// Name, title, note, axes and lines of a panel.
 type Panel = (String, String, String, Axis, Axis, Vec<Series>);
 
 /// The panels of a figure.

@@ -89,7 +89,7 @@ pub struct PriorityOccupancy {
     pub switch: String,
     /// Priority of the queues.
     pub priority: u8,
-    /// Distribution over the samples.
+    /// Distribution of the occupancy over the samples.
     pub percent: Distribution,
 }
 
@@ -166,7 +166,7 @@ mod tests {
                 (40, 300, &[(1, 100), (3, 150), (3, 50)]),
                 // One queue is not sampled: the priority of the other 100 bytes is unknown.
                 (80, 900, &[(3, 800)]),
-                // After the arrival phase.
+                // This sample follows the arrival phase.
                 (100, 700, &[(3, 700)]),
             ],
         );

@@ -36,7 +36,7 @@ pub struct BurstGroup {
 /// Bursts of similar length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BurstBin {
-    /// Shortest length (ns).
+    /// Shortest length of the bin's bursts (ns).
     pub from_ns: u64,
     /// Upper limit of the length, excluded (ns); `None`: no limit.
     pub to_ns: Option<u64>,
@@ -67,7 +67,7 @@ impl BurstBin {
         self.lossless as f64 / self.bursts as f64
     }
 
-    /// Every bin, empty.
+    /// All bins, without bursts.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (0..BINS as u64).map(|at| Self {
             from_ns: at * BIN_NS,
@@ -104,13 +104,13 @@ pub struct DelayGroup {
     pub class: String,
     /// Packets sent by the switches.
     pub packets: u64,
-    /// Mean (ns), exact.
+    /// Exact mean of the delays (ns).
     pub mean_ns: f64,
     /// Median (ns); quantiles are the upper edge of their bin, at most 1.6 % above.
     pub p50_ns: u64,
-    /// 90th percentile (ns).
+    /// 90th percentile of the delays (ns).
     pub p90_ns: u64,
-    /// 99th percentile (ns).
+    /// 99th percentile of the delays (ns).
     pub p99_ns: u64,
     /// Upper edge of the last bin (ns).
     pub max_ns: u64,

@@ -21,7 +21,7 @@ const PERCENTILES: [Percentile; 4] = [Percentile::P50, Percentile::P95, Percenti
 pub enum Caveat {
     /// Packets of lossless priorities were lost because their headroom was full.
     LostLossless {
-        /// Packets lost, over all runs.
+        /// Number of packets lost in all runs.
         packets: u64,
         /// Affected runs.
         runs: u64,
@@ -31,9 +31,9 @@ pub enum Caveat {
     /// Flows were cut off by the end of the run. They are the slow ones, and no percentile includes
     /// them.
     UnfinishedFlows {
-        /// Unfinished flows, over all runs.
+        /// Number of unfinished flows of all runs.
         unfinished: u64,
-        /// All flows, over all runs.
+        /// Number of flows of all runs.
         flows: u64,
         /// The drain time of the scenario (ns).
         drain_ns: u64,
@@ -74,7 +74,7 @@ pub enum Caveat {
     MixedRuns {
         /// The differing property: `version`, `profile`, `scenario`, …
         what: &'static str,
-        /// The different values.
+        /// The different values of the property.
         values: Vec<String>,
     },
     /// A percentile (and every higher one) has fewer than ten samples beyond it.
@@ -96,7 +96,7 @@ pub enum Caveat {
 }
 
 impl Caveat {
-    /// Short name, for programs.
+    /// Short name of the caveat, for programs.
     #[must_use]
     pub fn id(&self) -> &str {
         match self {

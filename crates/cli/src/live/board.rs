@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 const WINDOW: Time = Time::from_ms(1_000);
 /// Snapshots per column of the history: half a second.
 pub(crate) const COLUMN: usize = 5;
-/// Maximum number of stored columns: two minutes.
+/// Maximum number of columns of the history: two minutes.
 const COLUMNS: usize = 240;
 
 /// Title of a port.
@@ -65,7 +65,7 @@ pub(crate) enum Key {
     Follow,
 }
 
-/// A line of the table.
+/// A line of the queue table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Index of the queue.
@@ -80,20 +80,20 @@ pub(crate) struct Board {
     pub(crate) title: Title,
     /// Snapshots of the last second, newest last.
     recent: VecDeque<Snapshot>,
-    /// By queue: peaks of the columns, newest last.
+    /// Peak occupancy of every column by queue, newest column last.
     history: Vec<VecDeque<u64>>,
     /// Number of snapshots in the newest column.
     in_column: usize,
     pub(crate) is_paused: bool,
     pub(crate) chosen: usize,
-    /// `None`: show all queues if there are few.
+    /// Whether all queues are shown; `None`: only if there are few.
     all_queues: Option<bool>,
     pub(crate) by_bytes: bool,
     pub(crate) follows_chosen: bool,
 }
 
 impl Board {
-    /// An empty board.
+    /// A screen without snapshots.
     #[must_use]
     pub(crate) fn new(title: Title) -> Self {
         Self {
@@ -199,11 +199,11 @@ impl Board {
         let latest = self.latest()?;
         let wanted = (0..latest.queues.len())
             .filter(|&queue| !self.follows_chosen || usize::from(latest.queues[queue].port) == self.chosen);
-        // The first of equal queues.
+        // Of queues with equal values, choose the first.
         wanted.rev().max_by_key(|&queue| (self.history(queue).max(), latest.queues[queue].counters.arrived))
     }
 
-    /// Ports in the order of the table.
+    /// Ports in the order in which the table lists them.
     fn order(&self) -> Vec<usize> {
         let mut order: Vec<_> = (0..self.title.ports.len()).collect();
         if let Some(latest) = self.latest().filter(|_| self.by_bytes) {
@@ -218,7 +218,7 @@ impl Board {
         order
     }
 
-    /// Lines of the table.
+    /// Lines of the queue table.
     pub(crate) fn rows(&self) -> Vec<Row> {
         let Some(latest) = self.latest() else { return Vec::new() };
         let mut rows = Vec::new();

@@ -122,7 +122,7 @@ fn the_bar_ends_where_the_bytes_do_and_has_a_stroke_at_the_limit() {
     let bar: String =
         full.chars().skip(full.chars().take_while(|c| !"█▏▎▍▌▋▊▉".contains(*c)).count()).collect();
     let bar: Vec<_> = bar.chars().take_while(|c| "█▏▎▍▌▋▊▉░·│".contains(*c)).collect();
-    // 45 and 50 of 120 KB.
+    // The queue has 45 KB, and its threshold is 50 KB, of 120 KB.
     let filled = bar.iter().filter(|c| "█▏▎▍▌▋▊▉".contains(**c)).count() as f64 / bar.len() as f64;
     let stroke = bar.iter().position(|c| *c == '│').expect("a stroke") as f64 / bar.len() as f64;
     assert!(

@@ -20,7 +20,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// `check` with other values of keys.
+/// Runs `check` with other values of keys.
 fn set(keys: &[(&str, &str)], wanted: &str) -> Above {
     let mut args = vec!["check".to_owned(), "tiny.toml".to_owned()];
     for (key, value) in keys {
@@ -208,7 +208,7 @@ fn the_page_of_limits_is_as_declared() {
 
 /// Constants that bound something other than input, and are on no page.
 const OTHERS: &[&str] = &[
-    // Drawings, reports and terminals.
+    // Limits of drawings, reports and terminals.
     "WIDTH_MAX",
     "COLUMNS_MAX",
     "NAME_MAX",
@@ -218,7 +218,7 @@ const OTHERS: &[&str] = &[
     "INTERNED_MAX",
     "CORRELATION_MAX",
     "AT_MOST",
-    // Searches in results and trials of theory.
+    // Limits of searches in results and of trials of theory.
     "DEPTH_MAX",
     "PACKETS_MAX",
     "QUEUES_MAX",
@@ -226,7 +226,7 @@ const OTHERS: &[&str] = &[
     "SEQUENCE_MAX",
     "PACKET_MAX",
     "ROWS_MAX",
-    // Data of chips, headers and clocks.
+    // Limits of chip data, headers and clocks.
     "TIME_LIMIT",
     "MAX_REACH",
     "MAX_LINK",
@@ -245,7 +245,7 @@ const OTHERS: &[&str] = &[
     "BYTES_MAX",
     "KEYS_MAX",
     "LINE_MAX",
-    // Captures, policies and warnings.
+    // Limits of captures, policies and warnings.
     "PACKET_BYTES_MAX",
     "BLOCK_BYTES_MAX",
     "LABELS_MAX",
@@ -262,7 +262,7 @@ const OTHERS: &[&str] = &[
     "SHOWN_MAX",
     "KEY_MAX",
     "LOSSY_POOL_MAX",
-    // Connections to the metrics of a switch.
+    // Limits of connections to the metrics of a switch.
     "CONNECTION_MAX",
 ];
 

@@ -191,7 +191,7 @@ fn figures_of_a_sweep_show_a_metric_over_its_key_with_intervals_and_labels() {
         "{svg}"
     );
     assert!(desk.files("figures")["class-incast-qct_mean_ms.pdf"].starts_with(b"%PDF-1.4\n"));
-    // All headline metrics, where none is named.
+    // Without named metrics, the figures show all headline metrics.
     desk.succeed(&["report", "out", "--figures", "all"]);
     assert!(desk.files("all").len() > 8);
     for mistake in [["--label", "abn=ABM"], ["--metric", "qct"]] {

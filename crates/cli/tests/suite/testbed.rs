@@ -307,7 +307,7 @@ fn nothing_is_left_of_a_testbed_that_is_killed() {
     let links = || std::fs::read_dir("/sys/class/net").expect("a list of links").count();
     let before = links();
     let folder = tempfile::tempdir().expect("a folder");
-    // Kills before, during and after the setup.
+    // Kill the command before, during and after the setup.
     for (round, wait) in [30, 200, 600, 2_000].into_iter().enumerate() {
         let out = folder.path().join(round.to_string());
         let mut child = Command::new(PROGRAM)

@@ -116,7 +116,7 @@ pub struct Ramp {
 /// Marks with a probability that rises with the length.
 #[derive(Clone, Debug)]
 pub struct Red {
-    /// Length that the rule compares, and when.
+    /// Queue or port length that the rule compares, and the moment of the comparison.
     pub watch: Watch,
     /// Range over which the probability rises.
     pub ramp: Ramp,

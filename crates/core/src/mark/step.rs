@@ -55,7 +55,7 @@ fn build(params: &Params, _: &SwitchShape) -> Result<Marking, BuildError> {
 /// Marks every packet above a length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Length that the rule compares, and when.
+    /// Queue or port length that the rule compares, and the moment of the comparison.
     pub watch: Watch,
     /// Threshold K: no mark up to this length (bytes).
     pub threshold: u64,

@@ -20,10 +20,10 @@ pub(super) const AT: ParamInfo = ParamInfo::with_default(
     "Moment at which the length is compared. Default: DCTCP (SIGCOMM 2010) section 3.1.",
 );
 
-/// A length without a lower bound.
+/// Kind of a length parameter without a lower bound.
 pub(super) const LENGTH: ParamKind = ParamKind::Bytes { min: 0 };
 
-/// The length that a rule compares, and when.
+/// Queue or port length that a rule compares, and the moment of the comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// Queue or port whose length is compared.

@@ -65,7 +65,7 @@ fn ask<P: Policy>(policy: &mut P, arrival: Arrival, buffer: &Buffer) -> Verdict 
     policy.admit(&arrival, buffer)
 }
 
-/// [`ask`] through a pointer.
+/// Calls [`ask`] for a boxed policy.
 #[inline(never)]
 fn ask_boxed(policy: &mut dyn Policy, arrival: Arrival, buffer: &Buffer) -> Verdict {
     policy.admit(&arrival, buffer)
@@ -77,7 +77,7 @@ fn asks_to_pass<P: Policy>(policy: &P, arrival: Arrival, buffer: &Buffer) -> boo
     policy.can_bypass(&arrival, buffer)
 }
 
-/// [`asks_to_pass`] through a pointer.
+/// Calls [`asks_to_pass`] for a boxed policy.
 #[inline(never)]
 fn asks_boxed_to_pass(policy: &dyn Policy, arrival: Arrival, buffer: &Buffer) -> bool {
     policy.can_bypass(&arrival, buffer)

@@ -43,7 +43,7 @@ enum First {
     Departure,
 }
 
-/// A drop, and the state of the switch.
+/// A drop, and the state of the switch at that time.
 #[derive(Clone, Copy, Debug)]
 struct Loss {
     at: Time,

@@ -14,7 +14,7 @@ fn word(text: &'static str) -> ParamValue {
     ParamValue::Choice(text.into())
 }
 
-/// Evictions for an arrival.
+/// Packets evicted for an arrival.
 #[derive(Default)]
 struct Evicted {
     packets: usize,

@@ -39,7 +39,7 @@ struct Place {
     number: u64,
 }
 
-/// The file of a port.
+/// The capture file of a port.
 struct Port<W: Write> {
     name: String,
     capture: Capture<W>,
@@ -47,7 +47,7 @@ struct Port<W: Write> {
     frames: u64,
 }
 
-/// The files of all ports.
+/// The capture files of all ports.
 pub(super) struct Files<W: Write> {
     ports: Vec<Port<W>>,
     numbers: u64,
@@ -112,7 +112,7 @@ impl<W: Write> Port<W> {
 }
 
 impl<W: Write> Files<W> {
-    /// Captures into any writers.
+    /// Captures of all ports into any writers.
     #[cfg(test)]
     pub(super) fn of(all: Vec<(W, Interface<'_>)>) -> io::Result<Self> {
         let ports = all.into_iter().map(|(to, interface)| Port::new(to, &interface));

@@ -15,7 +15,7 @@ pub enum RecordError {
         /// Reason.
         source: csv::Error,
     },
-    /// A cell is wrong.
+    /// A cell of the record has a wrong value.
     #[error("{}:{line}: column `{column}` is \"{found}\", expected {expected}", path.display())]
     Cell {
         /// The record file.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Selection and style of a sweep's figures.
 #[derive(Clone, Debug)]
 pub struct FigureRequest {
-    /// Screen or paper.
+    /// Style of the figures: screen or paper.
     pub style: FigureStyle,
     /// Names of metrics; empty: the headline metrics.
     pub metrics: Vec<String>,

@@ -13,15 +13,15 @@ use std::time::Duration;
 pub struct Limits {
     /// Time from the question to the end of its answer.
     pub time: Duration,
-    /// Length of an answer (bytes).
+    /// Largest length of an answer (bytes).
     pub bytes: usize,
     /// Number of elements of an answer, at every depth.
     pub elements: usize,
-    /// Depth of lists within lists.
+    /// Largest depth of lists within lists.
     pub nesting: usize,
     /// Length of a line, such as an error's (bytes).
     pub line: usize,
-    /// Number of steps of a scan of keys.
+    /// Largest number of steps of a scan of keys.
     pub steps: usize,
     /// Length of all answers of one dump of a database (bytes).
     pub dump_bytes: usize,
@@ -70,7 +70,7 @@ pub(crate) struct Waiting<'a> {
     pub(crate) limits: &'a Limits,
     /// Time by which the answer must be complete, on the network's clock.
     pub(crate) until: Duration,
-    /// Set to end the wait.
+    /// Flag that is set to end the wait.
     pub(crate) interrupted: Option<&'a AtomicBool>,
 }
 

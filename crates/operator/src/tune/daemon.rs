@@ -22,7 +22,7 @@ const BACK: Duration = Duration::from_secs(10);
 pub enum Event {
     /// An alpha was changed, or would be (`applied` is false).
     Change {
-        /// Profile, exponents and reason.
+        /// The change: profile, exponents and reason.
         decision: Decision,
         /// Whether the change was written.
         applied: bool,

@@ -28,7 +28,7 @@ pub struct Entry {
     pub ours: BTreeSet<i8>,
 }
 
-/// The switch of a journal.
+/// The switch to which a journal belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// The server, without a password.

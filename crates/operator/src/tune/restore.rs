@@ -13,12 +13,12 @@ pub(super) fn key(profile: &str) -> String {
     format!("BUFFER_PROFILE|{profile}")
 }
 
-/// Outcome for a profile.
+/// Outcome of restoring a profile.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Back {
     /// The configured value was read back. `changed`: the profile had another value before.
     Restored { changed: bool },
-    /// The profile has a value of another program.
+    /// The profile has a value that another program wrote.
     Foreign(String),
 }
 

@@ -367,7 +367,7 @@ const ROUNDS: u32 = 5;
 fn check(world: &Shared, exit: Exit, what: &str) {
     {
         let mut world = lock(world);
-        // Delayed requests arrive.
+        // The delayed requests arrive now.
         world.is_over = true;
         world.pass(Duration::from_secs(1_000));
         let (is_configured, journal_knows) = (is_configured(&world), journal_knows(&world));

@@ -43,9 +43,9 @@ fn plan() -> WhatIf {
 }
 
 const TEN: [f64; SEEDS] = [10.0, 11.0, 10.5, 9.5, 10.2, 9.8, 10.9, 10.1];
-/// A tenth less, each with a small deviation.
+/// Values a tenth below 10, each with a small deviation.
 const NINE: [f64; SEEDS] = [9.0, 9.91, 9.44, 8.56, 9.17, 8.83, 9.8, 9.1];
-/// A tenth more, each with a small deviation.
+/// Values a tenth above 10, each with a small deviation.
 const ELEVEN: [f64; SEEDS] = [11.0, 12.09, 11.56, 10.44, 11.23, 10.77, 12.0, 11.1];
 
 #[test]

@@ -16,7 +16,7 @@ use std::path::Path;
 /// The quantities of the table, in its order.
 const QUANTITIES: [&str; 5] = ["pause", "headroom", "resume", "headroom pool", "lossy drop"];
 
-/// One number of an entry.
+/// A threshold of an entry of the table.
 struct Threshold {
     entry: &'static Entry,
     quantity: &'static str,

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Requests to end.
+/// Requests to end the command.
 pub(super) struct Ending {
     /// Set by every signal that asks for the end.
     asked: Arc<AtomicBool>,

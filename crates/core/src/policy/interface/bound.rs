@@ -12,11 +12,11 @@ use crate::buffer::{Buffer, IngressId, QueueId};
 pub struct Bound {
     /// Place whose bytes were compared.
     pub place: BoundPlace,
-    /// Bytes in that place.
+    /// Bytes in the compared place.
     pub held: u64,
     /// Bytes that the packet adds.
     pub size: u64,
-    /// Limit of that place (bytes).
+    /// Limit of the compared place (bytes).
     pub limit: u64,
 }
 

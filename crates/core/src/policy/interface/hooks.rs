@@ -33,7 +33,7 @@ impl Hooks {
     /// the switch polls the policy about them after every event.
     pub(crate) const PAUSE_EMPTY: Self = Self(1 << 9);
 
-    /// Union of both sets.
+    /// Union of two sets of hooks.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -18,11 +18,11 @@ pub type PolicyConstructor =
 pub struct PolicyInfo {
     /// Short name: scenario files, columns, reports (`dt`).
     pub name: &'static str,
-    /// Other accepted names (`dynamic-threshold`).
+    /// Other accepted names of the policy (`dynamic-threshold`).
     pub aliases: &'static [&'static str],
     /// Full name.
     pub title: &'static str,
-    /// Summary in one line.
+    /// Summary of the policy in one line.
     pub summary: &'static str,
     /// Source: authors, venue, equation.
     pub source: &'static str,

@@ -74,11 +74,11 @@ choices! {
 pub(crate) enum Criterion {
     /// The queue reaches this share of its threshold.
     Share(Weight),
-    /// The queue is longer than this (bytes).
+    /// The queue is longer than this number of bytes.
     Longer(u64),
     /// The queue counts as min(1, q / `full`), as of the last arrival.
     Fraction {
-        /// Length that counts in full (bytes).
+        /// Length from which a queue counts in full (bytes).
         full: u64,
         /// Share of the threshold above which the queue competes for its port when drain rates are
         /// computed.
@@ -103,7 +103,7 @@ pub(crate) enum DrainRate {
     /// and updates the ports whose number is below their count. This is inferred: only then do the
     /// pauses of spines match.
     Unbounded {
-        /// Length above which a queue is measured (bytes).
+        /// Length above which the drain rate of a queue is measured (bytes).
         longer: u64,
     },
 }

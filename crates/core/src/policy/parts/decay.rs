@@ -3,7 +3,7 @@
 
 use bufferlab_units::Time;
 
-/// Binary digits of the parts of a step.
+/// Binary digits of the parts of a time step.
 const PARTS: u32 = 10;
 /// Fractional bits of the fixed-point powers.
 const BITS: u32 = 63;
@@ -16,7 +16,7 @@ pub(crate) struct Decay {
 }
 
 impl Decay {
-    /// Powers of a factor in 0..1.
+    /// Powers of a factor between 0 and 1.
     pub(crate) fn new(factor: f64) -> Self {
         // Square roots and products round identically everywhere, powers of floating-point numbers
         // do not.

@@ -229,7 +229,7 @@ fn refuse_too_little(
 }
 
 impl Lossless {
-    /// State from the parameters above and the profiles.
+    /// State from the parameters of lossless traffic and the profiles.
     pub(crate) fn new(params: &Params, shape: &SwitchShape) -> Result<Self, BuildError> {
         let headroom_of_ports = headroom_of_ports(params, shape)?;
         let (xon, xon_offset) = (params.bytes("xon"), params.bytes("xon_offset"));
@@ -320,7 +320,7 @@ impl Lossless {
         self.pause_with != PauseWith::Headroom
     }
 
-    /// The hooks that pauses need.
+    /// The policy hooks that pauses need.
     pub(crate) fn hooks(&self) -> Hooks {
         if self.pauses_refused() { Hooks::PAUSE.and(Hooks::PAUSE_REFUSED) } else { Hooks::PAUSE }
     }

@@ -494,8 +494,8 @@ struct Needs {
     at_ingress: u64,
     /// Length of its egress queue beyond the reserve, with the arrival.
     at_egress: u64,
-    /// Part taken from the ingress pool.
+    /// Bytes taken from the ingress pool.
     ingress: u64,
-    /// Part taken from the lossy pool.
+    /// Bytes taken from the lossy pool.
     egress: u64,
 }

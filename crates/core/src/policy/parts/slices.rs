@@ -9,7 +9,7 @@ use crate::policy::interface::SwitchShape;
 /// Bytes of ingress queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// Bytes outside headroom.
+    /// Bytes of ingress queues outside headroom.
     pub(crate) pool: u64,
     pub(crate) headroom: u64,
 }

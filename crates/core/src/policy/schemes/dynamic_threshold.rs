@@ -39,12 +39,12 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 pub struct DynamicThreshold {
     /// Alpha shared by all priorities, if they are equal; avoids a lookup.
     common: Option<Weight>,
-    /// Alpha by priority; always filled.
+    /// Alpha by priority; the array is always filled.
     alphas: Box<[Weight; MAX_QUEUES_PER_PORT]>,
 }
 
 impl DynamicThreshold {
-    /// One α per priority.
+    /// Dynamic Thresholds with one α per priority.
     #[must_use]
     pub fn new(alphas: &[f64]) -> Self {
         let alpha = |priority: usize| {

@@ -37,7 +37,7 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Box<dyn Policy>, BuildE
 }
 
 choices! {
-    /// Quantity that is limited.
+    /// Quantity that the policy limits.
     enum Limit {
         Rank = "rank": "for every i, the i-th longest queue has at most B/(i H_n)",
         Sum = "sum":
@@ -45,7 +45,7 @@ choices! {
     }
 }
 
-/// Limits by rank.
+/// Harmonic policy: limits queues by their rank.
 #[derive(Clone, Debug)]
 pub struct Harmonic {
     limit: Limit,

@@ -132,7 +132,7 @@ choices! {
 }
 
 choices! {
-    /// Packets that may evict.
+    /// Packets that may evict other packets.
     enum Classes {
         Priority = "priority": "packets of the queue `small_priority`",
         Tag = "tag":

@@ -112,7 +112,7 @@ pub struct Occamy {
     cell_bytes: u64,
     /// Refill rate of the bucket (operations per second).
     cell_rate: u64,
-    /// Maximum of `tokens`.
+    /// Maximum number of tokens in the bucket.
     bucket: i128,
     charge_writes: bool,
     queues: u16,

@@ -195,7 +195,7 @@ pub struct Reverie {
     rules: Rules,
     clock: Option<Clock>,
     congested_share: Weight,
-    /// Length that counts in full, with `fraction`.
+    /// Length from which a queue counts in full, with `fraction`.
     full: Option<u64>,
     queues_per_port: usize,
     /// Egress queues of the switch.

@@ -125,7 +125,7 @@ pub struct SonicAbm {
     ingress: Vec<Tracker>,
     /// Trackers of the egress queues by slice, with their bytes in that slice; lossy queues count.
     egress: Vec<Tracker>,
-    /// Whether n changes with every arrival.
+    /// Whether the congestion count n changes with every arrival.
     at_once: bool,
     accounting: Accounting,
 }

@@ -202,11 +202,11 @@ struct Port {
     nec: u64,
     /// Packets sent since `nec` started.
     oc1: u64,
-    /// Packets sent in absorption.
+    /// Packets sent in the absorption state.
     oc2: u64,
     /// Packets sent since the last arrival.
     dec: u64,
-    /// Drops in the normal state.
+    /// Drops in the normal state of the port.
     dc: u64,
 }
 
@@ -225,7 +225,7 @@ pub struct TrafficAware {
     any_drop_ends_absorption: bool,
     keep_drop_count: bool,
     ports: Vec<Port>,
-    /// Number of ports in absorption, n_A.
+    /// Number of ports in the absorption state, n_A.
     absorbing: u64,
 }
 

@@ -50,7 +50,7 @@ struct SetAside {
     /// Reserves of the slice's ingress queues.
     reserves: u64,
     headroom: u64,
-    /// Minimums of all egress queues.
+    /// Guaranteed minimums of all egress queues.
     minimums: u64,
 }
 
