@@ -16,7 +16,7 @@ use std::time::Instant;
 /// A step of CI.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Name on the command line.
+    /// Name of the step on the command line.
     pub name: &'static str,
     run: fn() -> Result<Outcome, String>,
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The recorded figures.
+/// File of the recorded instruction counts.
 const FILE: &str = "xtask/instructions.toml";
 
 /// History of the recorded figures, one line per scenario.

@@ -17,7 +17,7 @@ use text::Passage;
 
 pub use sample::{sample, show};
 
-/// The recorded numbers.
+/// File of the recorded numbers of violations.
 const FILE: &str = "xtask/prose.csv";
 /// First line of the file.
 const HEADER: &str = "rule,part,broken\n";

@@ -300,7 +300,7 @@ fn pure_crates() -> Result<Vec<String>, String> {
 pub struct Dependency {
     from: String,
     to: String,
-    /// Whether only tests, examples and benches use it.
+    /// Whether only tests, examples and benches use the dependency.
     dev: bool,
 }
 

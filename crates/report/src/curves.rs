@@ -12,7 +12,7 @@ use maud::{Markup, html};
 /// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CurveScale {
-    /// Equal steps for equal differences.
+    /// The axis has equal steps for equal differences.
     Linear,
     /// Equal steps for equal ratios; values are above zero.
     Log,
@@ -33,7 +33,7 @@ pub struct CurveAxis {
 /// A line of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveLine {
-    /// Name in the legend.
+    /// Name of the line in the legend.
     pub name: String,
     /// Points in drawing order.
     pub points: Vec<CurvePoint>,
@@ -310,7 +310,7 @@ fn chart_within(panel: &CurvePanel, whole: &CurvePanel) -> Chart {
     Chart { title: panel.title.clone(), x: horizontal(whole), y: vertical(whole), series: series.collect() }
 }
 
-/// The least and the greatest value.
+/// The least and the greatest of the values.
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
@@ -488,7 +488,7 @@ mod tests {
         let picture = curve_png(&panel).expect("it can be drawn");
         assert!(picture.starts_with(b"\x89PNG"));
         assert!(picture == curve_png(&panel).expect("it can be drawn"));
-        // Width: 400 x 1.6 x 2.
+        // The width is 400 x 1.6 x 2 pixels.
         assert_eq!(picture[16..20], 1_280_u32.to_be_bytes());
         // A picture without the title must differ, which proves that letters are drawn.
         let silent = CurvePanel { title: String::new(), ..panel.clone() };

@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// Notation of a table in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Pipes, as GitHub and pandoc read them.
+    /// A table with pipes, as GitHub and pandoc read it.
     Markdown,
     /// A `tabular` with the rules of `booktabs`.
     Latex,

@@ -34,13 +34,13 @@ pub enum ReportError {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A table of the report cannot be encoded.
     #[error("cannot write {}: {problem}", path.display())]
     Encode {
-        /// File that failed.
+        /// Path of the file that cannot be written.
         path: PathBuf,
         /// Description of the problem.
         problem: String,

@@ -35,7 +35,7 @@ pub struct ExplorerMark {
     pub metric: usize,
     /// Index of the scheme.
     pub scheme: usize,
-    /// Index of the place, as in the cells.
+    /// Index of the place on the axes, as in the cells.
     pub place: usize,
     /// The value.
     pub value: f64,
@@ -48,7 +48,7 @@ pub struct ExplorerMark {
 /// A varied parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ExplorerAxis {
-    /// Name in the address of a view.
+    /// Name of the axis in the address of a view.
     pub key: String,
     /// Title, with the unit of the positions.
     pub title: String,
@@ -62,11 +62,11 @@ pub struct ExplorerAxis {
 /// A measured metric.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExplorerMetric {
-    /// Name in the address of a view.
+    /// Name of the metric in the address of a view.
     pub id: String,
-    /// Heading in the list; may be empty.
+    /// Heading of the metric in the list; may be empty.
     pub group: String,
-    /// Name with the unit.
+    /// Name of the metric with its unit.
     pub title: String,
     /// Whether the metric is a headline one, listed first.
     pub headline: bool,
@@ -77,7 +77,7 @@ pub struct ExplorerMetric {
 /// A mean over seeds, and its change against the first scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExplorerCell {
-    /// Mean and interval.
+    /// Mean and interval over the seeds.
     pub estimate: Estimate,
     /// Relative change against the first scheme, paired by seed; `None` where there is none.
     pub change: Option<Change>,

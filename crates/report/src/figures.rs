@@ -21,7 +21,7 @@ pub const FIGURE_FILES: [&str; 4] = ["svg", "pdf", "png", "csv"];
 /// Names in figures that replace the names in the results: pairs of name and text.
 pub type Labels = [(String, String)];
 
-/// The text for a name.
+/// The text that figures show for a name.
 pub(crate) fn labelled<'a>(labels: &'a Labels, name: &'a str) -> &'a str {
     labels.iter().find(|(known, _)| known == name).map_or(name, |(_, text)| text)
 }

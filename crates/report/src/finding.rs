@@ -24,7 +24,7 @@ use serde::Serialize;
 
 /// Accepted chance of an error, over all sentences together.
 const LEVEL: f64 = 0.05;
-/// Relative changes below this are displayed as zero.
+/// Relative changes below this fraction are displayed as zero.
 const TOLD: f64 = 0.000_5;
 /// Percentages below this are negligible: sentences about them come last.
 const MINOR_PERCENT: f64 = 0.1;

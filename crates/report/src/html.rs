@@ -42,11 +42,11 @@ struct Section {
 /// Width of a section in a line of sections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Width {
-    /// Width of the section's table.
+    /// The section has the width of its table.
     Table,
     One,
     Two,
-    /// A whole line.
+    /// The section fills a whole line.
     Whole,
 }
 
@@ -197,13 +197,13 @@ fn title(report: &Report) -> String {
     }
 }
 
-/// The caveats; `None` if there are none.
+/// Section of the caveats; `None` if there are none.
 fn caveats(report: &Report) -> Option<Markup> {
     let noted: Vec<_> = report.caveats.iter().map(|caveat| (caveat.record(), String::new())).collect();
     (!noted.is_empty()).then(|| crate::page::caveats(&noted))
 }
 
-/// The facts of the runs.
+/// Section of the facts of the runs.
 fn what(report: &Report) -> Markup {
     let manifest = report.runs[0].result.manifest();
     html! {

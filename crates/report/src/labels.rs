@@ -3,11 +3,11 @@
 //! A label such as `dt(alpha=0.5) + buffer=2 MB` has a policy, parameters and changes. Files for
 //! programs keep whole labels.
 
-/// Short labels, and what they leave out.
+/// Short labels, and the parts that they omit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Short {
     pub(crate) labels: Vec<String>,
-    /// The common parts: `dt`, `alpha=0.5`, `buffer=2 MB`.
+    /// Parts that all labels share: `dt`, `alpha=0.5`, `buffer=2 MB`.
     pub(crate) common: Vec<String>,
 }
 

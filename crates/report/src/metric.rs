@@ -70,9 +70,9 @@ impl Unit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// Less is better.
+    /// A smaller value is better.
     Lower,
-    /// More is better.
+    /// A larger value is better.
     Higher,
     /// No good direction, because the metric is not an outcome.
     Neither,
@@ -85,7 +85,7 @@ pub struct Metric {
     pub id: String,
     /// Heading of the metric in reports.
     pub group: String,
-    /// Name under the heading.
+    /// Name of the metric under the heading.
     pub label: String,
     /// Unit.
     pub unit: Unit,
@@ -261,7 +261,7 @@ impl Metric {
         }
     }
 
-    /// Whether it is a 99th percentile.
+    /// Whether the metric is a 99th percentile.
     pub(crate) fn is_tail(&self) -> bool {
         self.kind.statistic == Some(Statistic::P99)
     }

@@ -93,7 +93,7 @@ pub fn local_page(title: &str, body: &Markup, styles: &[&str], scripts: &[&str])
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                // Without this, browsers request an icon.
+                // Without this link, browsers request an icon.
                 link rel="icon" href="data:,";
                 title { (title) " – bufferlab" }
                 style { (PreEscaped(style())) }

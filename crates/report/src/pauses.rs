@@ -30,9 +30,9 @@ pub struct Pauses {
 pub struct PauseTotal {
     /// Number of pauses.
     pub number: u64,
-    /// Sum of their lengths (ns).
+    /// Sum of the lengths of all pauses (ns).
     pub total_ns: u64,
-    /// The longest duration (ns).
+    /// Length of the longest pause (ns).
     pub longest_ns: u64,
 }
 

@@ -11,7 +11,7 @@ const COLUMNS: usize = 5;
 /// Standing of a scheme in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The best mean.
+    /// The scheme has the best mean.
     Best,
     /// Not significantly worse than the best: the paired interval of their difference includes
     /// zero, or they are equal in every seed. One interval per scheme, not corrected for their
@@ -22,7 +22,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The sign in tables, independent of colour.
+    /// Sign of the standing in tables, independent of colour.
     #[must_use]
     pub const fn sign(self) -> &'static str {
         match self {

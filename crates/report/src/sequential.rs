@@ -26,7 +26,7 @@ pub struct Stopping {
     pub metric: Option<String>,
 }
 
-/// Result of a look.
+/// Result of a look at the seeds so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// The metric's name.
@@ -36,7 +36,7 @@ pub struct Look {
     /// Label of every scheme but the baseline, and its change against the baseline with the
     /// corrected interval.
     pub changes: Vec<(String, Change)>,
-    /// No further look is needed.
+    /// Whether no further look is needed.
     pub is_enough: bool,
 }
 
@@ -165,7 +165,7 @@ mod tests {
             metric: Some("class.web.qct_mean_ms".to_owned()),
             ..stopping(half_width, 5)
         };
-        // One look: no correction.
+        // A single look needs no correction.
         assert!(of(0.031).look(&comparison).expect("it can be judged").is_enough);
         let look = of(0.029).look(&comparison).expect("it can be judged");
         assert!(!look.is_enough && look.seeds == 5 && look.changes.len() == 2, "{look:?}");

@@ -121,7 +121,7 @@ impl Estimate {
 /// the seed cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
-    /// Seeds that both have.
+    /// Number of seeds that both schemes have.
     pub seeds: u64,
     /// Ratio of the two means, less 1: −0.5 is half of the baseline.
     pub mean: f64,

@@ -70,7 +70,7 @@ pub enum GroupKey {
     All,
     /// Flows below a size that belong to no query.
     Short {
-        /// The size (bytes).
+        /// Size below which flows belong to the group (bytes).
         below_bytes: u64,
     },
     /// The flows of a class.
@@ -90,7 +90,7 @@ impl GroupKey {
         }
     }
 
-    /// Name in reports.
+    /// Name of the group in reports.
     #[must_use]
     pub fn label(&self) -> String {
         self.subject().heading()

@@ -56,7 +56,7 @@ pub(crate) struct Point {
     pub(crate) y: f64,
     /// Half-width of an interval around `y`, drawn as a whisker.
     pub(crate) half: Option<f64>,
-    /// Whether there are too few samples: drawn hollow.
+    /// Whether the point has too few samples and is drawn hollow.
     pub(crate) weak: bool,
     /// Whether no line connects the point to the previous one, because nothing is known in between.
     pub(crate) lifted: bool,
@@ -127,7 +127,7 @@ struct Layout {
     right: f64,
     top: f64,
     bottom: f64,
-    /// Height without rows of bars.
+    /// Height of the chart without rows of bars.
     height: f64,
     x_title: Vec<String>,
     y_title: Vec<String>,

@@ -26,7 +26,7 @@ struct ExperimentRecord {
     /// The paper's figure or table.
     figure: String,
     title: String,
-    /// Number of its runs, including reused ones.
+    /// Number of the experiment's runs, including reused runs.
     runs: usize,
     statements: Vec<StatementRecord>,
 }

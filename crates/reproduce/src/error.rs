@@ -20,7 +20,7 @@ pub enum ReproduceError {
         action: &'static str,
         /// Path of the file or folder.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Experiments are invalid: all mistakes, each with file, line, key and advice.
@@ -40,7 +40,7 @@ pub enum ReproduceError {
     /// No experiment or paper has the given name.
     #[error("there is no experiment or paper \"{name}\"{}", near.as_ref().map_or_else(String::new, |near| format!("; did you mean \"{near}\"?")))]
     Unknown {
-        /// The given name.
+        /// Name that the user gave.
         name: String,
         /// The most similar known name, if any.
         near: Option<String>,
@@ -145,7 +145,7 @@ pub enum FailureCause {
     Kept {
         /// Path of the cache file.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The run was assigned to another machine, and its result did not arrive.

@@ -150,9 +150,9 @@ pub struct Axis {
 /// A value on an axis.
 #[derive(Clone, Debug)]
 pub struct AxisValue {
-    /// Label in tables and expressions.
+    /// Label of the value in tables and expressions.
     pub label: String,
-    /// Position in charts.
+    /// Position of the value in charts.
     pub x: f64,
     /// Overrides for this value.
     pub set: Overrides,
@@ -163,7 +163,7 @@ pub struct AxisValue {
 /// A variant to compare.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// Name in tables and expressions.
+    /// Name of the variant in tables and expressions.
     pub name: String,
     /// Overrides of the variant.
     pub set: Overrides,

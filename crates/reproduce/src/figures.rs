@@ -36,7 +36,7 @@ impl Row for PaperFigure {
 /// A reference to a figure or table: `Fig. 12a` is panel a of Fig. 12.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Whether it is a table.
+    /// Whether the place is a table of the paper.
     pub is_table: bool,
     /// Number of the figure or table.
     pub number: u32,

@@ -68,9 +68,9 @@ pub enum FileFault {
     Length {
         /// Name of the file.
         name: String,
-        /// Length when it was written (bytes).
+        /// Length of the file when it was written (bytes).
         written: u64,
-        /// Length now (bytes).
+        /// Present length of the file (bytes).
         found: u64,
     },
     /// The file has the right length, but other content.

@@ -21,7 +21,7 @@ pub enum ResultsError {
         action: &'static str,
         /// Path of the file or folder.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The output folder contains something other than the result of a run.
@@ -42,7 +42,7 @@ pub enum ResultsError {
     /// it.
     #[error("{} is in the way: a run is written under this name, but this folder is none of bufferlab's", path.display())]
     InTheWay {
-        /// Path of that folder.
+        /// Path of the folder with the hidden name.
         path: PathBuf,
     },
     /// Another command, in this process or another, is writing the same result.

@@ -257,7 +257,7 @@ impl From<&RunTotals> for Totals {
 pub struct TableInfo {
     /// Name of the table.
     pub name: String,
-    /// Name of its file in the folder.
+    /// Name of the table's file in the folder.
     pub file: String,
     /// Number of rows.
     pub rows: u64,
@@ -283,7 +283,7 @@ impl TableInfo {
 pub struct ColumnInfo {
     /// Name of the column.
     pub name: String,
-    /// Type of its cells.
+    /// Type of the column's cells.
     #[serde(rename = "type")]
     pub kind: String,
     /// Unit, if the name ends with a unit.

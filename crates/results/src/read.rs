@@ -261,17 +261,17 @@ mod tests {
         ResetRow => "resets" {
             /// Start of the reset.
             time_ns: u64,
-            /// Class that requested it.
+            /// Class that requested the reset.
             class: u16 as ClassName,
             /// Part of the switch that was reset.
             scope: Scope,
-            /// Duration; empty if it did not end.
+            /// Duration of the reset; empty if the reset did not end.
             outage_ns: Option<u64>,
             /// Fraction of packets lost.
             loss: f64,
             /// Reason for the reset.
             reason: &'static str,
-            /// Neighbours that noticed it.
+            /// Neighbours that noticed the reset.
             path: Vec<String>,
         }
     }
@@ -279,7 +279,7 @@ mod tests {
     record! {
         /// Like [`ResetRow`], but with a required column.
         OtherRow => "resets" {
-            /// Duration, required here.
+            /// Duration of the reset; required here.
             outage_ns: u64,
         }
     }
@@ -295,7 +295,7 @@ mod tests {
     record! {
         /// Like [`ResetRow`], but with an enumeration in place of free text.
         WordRow => "resets" {
-            /// Reason, which must be a scope here.
+            /// Reason for the reset; must be a scope here.
             reason: Scope,
         }
     }

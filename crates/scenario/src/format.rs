@@ -57,7 +57,7 @@ pub(crate) static TABLES: &[&TableSpec] = &[
     &OUTPUT,
 ];
 
-/// Keys with old spellings, and the new ones.
+/// Old spellings of keys, and their new spellings.
 pub(crate) static MOVED: &[MovedKey] = &[
     transport_key("dctcp_gain", "congestion_control = { name = \"dctcp\", gain = \"1/16\" }"),
     transport_key("dctcp_initial_alpha", "congestion_control = { name = \"dctcp\", initial_alpha = 1.0 }"),

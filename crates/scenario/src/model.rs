@@ -105,12 +105,12 @@ impl EcnSpec {
 /// Bytes that a flow may send before the first ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWindow {
-    /// A number of segments.
+    /// The first window is a number of segments.
     Segments(u32),
     /// The bandwidth-delay product of the host's rate and the base round trip, rounded up to a
     /// segment.
     BandwidthDelay,
-    /// The whole flow.
+    /// The first window is the whole flow.
     Whole,
 }
 
@@ -225,9 +225,9 @@ impl PartialEq for WorkloadSpec {
 /// Switches at which something is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordedSwitches {
-    /// All of them.
+    /// All switches of the network.
     All,
-    /// One (index into the topology).
+    /// One switch (index into the topology).
     One(u32),
 }
 

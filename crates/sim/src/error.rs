@@ -105,9 +105,9 @@ pub enum SimError {
         "{alive} packets are alive but {found} were found in queues and on links; this is a bug in bufferlab, please report it"
     )]
     LostTrack {
-        /// Packets alive according to the slab.
+        /// Number of live packets according to the slab.
         alive: usize,
-        /// Packets found in queues and pipes.
+        /// Number of packets found in queues and pipes.
         found: usize,
     },
 }

@@ -66,9 +66,9 @@ ids! {
 }
 
 impl ShardId {
-    /// The part that writes the results.
+    /// The part of the network that writes the results.
     pub(crate) const FIRST: Self = Self(0);
-    /// Largest number of parts.
+    /// Largest number of parts of a network.
     pub(crate) const MOST: usize = 1 << 8;
 }
 

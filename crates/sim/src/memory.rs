@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// A queue of a switch: ledger, counters, histogram of occupancy, and the state of the largest
 /// policy (bytes).
 const QUEUE: u64 = 300;
-/// An ingress queue of a memory (bytes).
+/// Memory of the state of an ingress queue (bytes).
 const INGRESS_QUEUE: u64 = 48;
 /// State of flow control for an ingress queue (bytes).
 const PAUSED_QUEUE: u64 = 400;

@@ -290,7 +290,7 @@ impl Uplink<'_> {
         self.world.packets.len()
     }
 
-    /// Creates a packet without reports.
+    /// Creates a packet without telemetry reports.
     #[inline]
     pub(crate) fn create(&mut self, packet: Packet) -> PacketId {
         let id = self.world.packets.insert(packet);
@@ -427,7 +427,7 @@ impl Ports<'_> {
         }
     }
 
-    /// Adds a report to a packet.
+    /// Adds a telemetry report to a packet.
     pub(crate) fn report(&mut self, id: PacketId, report: HopReport) {
         self.world.telemetry.add(id, report);
     }

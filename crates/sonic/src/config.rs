@@ -89,7 +89,7 @@ pub struct Pool {
 pub enum Threshold {
     /// Exponent of two of alpha: the limit is alpha times the free memory.
     Dynamic(i8),
-    /// The limit (bytes).
+    /// A static limit (bytes).
     Static(u64),
 }
 
@@ -104,11 +104,11 @@ pub struct Profile {
     pub pool: Option<Placed<String>>,
     /// Reserve (bytes).
     pub size: Option<Placed<u64>>,
-    /// Limit in the pool.
+    /// Limit of the profile in the pool.
     pub threshold: Option<Placed<Threshold>>,
-    /// Resume at this occupancy at the latest (bytes).
+    /// Occupancy at which the group resumes at the latest (bytes).
     pub xon: Option<Placed<u64>>,
-    /// Resume this far below the threshold (bytes).
+    /// Distance below the threshold at which the group resumes (bytes).
     pub xon_offset: Option<Placed<u64>>,
     /// Headroom beyond the threshold (bytes). A profile with headroom is lossless.
     pub xoff: Option<Placed<u64>>,
@@ -151,12 +151,12 @@ pub enum MapKind {
 pub struct Map {
     /// Place of the map.
     pub place: Place,
-    /// Result by input.
+    /// Output value of the map by input value.
     pub entries: BTreeMap<u8, Placed<u8>>,
 }
 
 impl Map {
-    /// The result for `from`.
+    /// The output value of the map for `from`.
     #[must_use]
     pub fn get(&self, from: u8) -> Option<u8> {
         self.entries.get(&from).map(|to| to.value)
@@ -205,7 +205,7 @@ pub struct Wred {
 pub struct WredProfile {
     /// Place of the entry.
     pub place: Place,
-    /// `ecn_all`, `ecn_none`, `ecn_green`, ...
+    /// ECN mode: `ecn_all`, `ecn_none`, `ecn_green`, ...
     pub ecn: Option<Placed<String>>,
     /// Thresholds for green, yellow and red packets.
     pub colours: [Wred; 3],
@@ -216,9 +216,9 @@ pub struct WredProfile {
 pub struct Scheduler {
     /// Place of the entry.
     pub place: Place,
-    /// `DWRR`, `WRR`, `STRICT`.
+    /// Kind of scheduler: `DWRR`, `WRR`, `STRICT`.
     pub kind: Option<Placed<String>>,
-    /// Share among its siblings.
+    /// Share of the queue among its siblings.
     pub weight: Option<Placed<u64>>,
 }
 
@@ -227,7 +227,7 @@ pub struct Scheduler {
 pub struct Watchdog {
     /// Place of the entry.
     pub place: Place,
-    /// `drop`, `forward`, `alert`.
+    /// Action during a storm: `drop`, `forward`, `alert`.
     pub action: Option<Placed<String>>,
     /// Length of a pause that counts as a storm (milliseconds).
     pub detection_ms: Option<Placed<u64>>,
@@ -246,13 +246,13 @@ pub struct LookupRow {
     pub cable_metres: f64,
     /// Reserve (bytes).
     pub size: u64,
-    /// Resume floor (bytes).
+    /// Occupancy at which a group resumes at the latest (bytes).
     pub xon: u64,
     /// Headroom (bytes).
     pub xoff: u64,
     /// `dynamic_th` or `static_th`, by the mode of the pool.
     pub threshold: i64,
-    /// Resume this far below the threshold (bytes).
+    /// Distance below the threshold at which a group resumes (bytes).
     pub xon_offset: Option<u64>,
 }
 
@@ -287,7 +287,7 @@ pub struct Config {
     pub global_qos: Option<PortQos>,
     /// Schedulers and marking of queues.
     pub queue_settings: BTreeMap<(Port, u8), QueueSetting>,
-    /// Marking by name.
+    /// Marking profiles by name.
     pub wred: BTreeMap<String, WredProfile>,
     /// Schedulers by name.
     pub schedulers: BTreeMap<String, Scheduler>,

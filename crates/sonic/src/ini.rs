@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The content of a table that is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
-    /// Speed, cable, size, ...
+    /// Columns of the lookup table: speed, cable, size, ...
     Lookup,
     /// Name, lanes, ...
     Ports,
@@ -41,7 +41,7 @@ fn rows(text: &str) -> impl Iterator<Item = (u32, &str)> {
     numbered.filter(|(_, line)| !line.trim().is_empty())
 }
 
-/// Half of the earth's circumference.
+/// Largest length of a cable: half of the earth's circumference.
 const METRES_MAX: f64 = 2e7;
 
 /// Metres of `5m`, `300M` or `0.5m`.

@@ -228,7 +228,7 @@ impl<'de> Visitor<'de> for Pairs {
 
 /// Finds the line of an offset. A mark per block is small even for texts of newlines only.
 struct Lines {
-    /// Newlines before each block.
+    /// Number of newlines before each block of the text.
     marks: Vec<u32>,
 }
 

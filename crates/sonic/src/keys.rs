@@ -93,7 +93,7 @@ pub fn ports(text: &str) -> Result<Vec<Port>, String> {
     Ok(found)
 }
 
-/// `Ethernet0-Ethernet3` or `Ethernet0-3`: first, last, stem.
+/// Parses `Ethernet0-Ethernet3` or `Ethernet0-3` into first, last and stem.
 fn port_range(text: &str) -> Option<(u64, u64, &str)> {
     let (from, to) = text.split_once('-')?;
     let split = from.find(|c: char| c.is_ascii_digit())?;

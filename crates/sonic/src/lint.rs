@@ -55,7 +55,7 @@ pub struct Rule {
     pub severity: Severity,
     /// Reason for the rule.
     pub reason: &'static str,
-    /// Issue or paper.
+    /// Issue or paper that is the source of the rule.
     pub source: &'static str,
     check: Check,
 }
@@ -105,7 +105,7 @@ impl Findings {
 pub struct Allowance {
     /// Number or name of the rule.
     pub rule: String,
-    /// Reason why its findings do not count.
+    /// Reason why the rule's findings do not count.
     pub reason: String,
 }
 

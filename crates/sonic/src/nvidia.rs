@@ -20,7 +20,7 @@ const KIBIBYTE: i64 = 1_024;
 /// Inputs of the calculation that reproduce the published rows of some switches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Inputs {
-    /// Name on the command line.
+    /// Name of the inputs on the command line.
     pub name: &'static str,
     /// Parts of the names of hardware models.
     #[serde(skip)]
@@ -140,7 +140,7 @@ static INPUTS: &[Inputs] = &[
     },
 ];
 
-/// A row, published and computed.
+/// Headroom of a row, published and computed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Speed (Mb/s).

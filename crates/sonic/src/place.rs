@@ -76,7 +76,7 @@ pub enum Weight {
 /// A value that was not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Whether the value is left out.
+    /// Whether the reader omits the value.
     pub weight: Weight,
     /// Place of the value.
     pub place: Place,

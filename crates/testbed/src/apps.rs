@@ -49,7 +49,7 @@ pub(crate) struct Connection {
 struct CodePoints {
     /// Code point of the first bytes, as the header's byte.
     first: u32,
-    /// Later code points, with their first byte.
+    /// Later code points of the flow, each with its first byte.
     then: Vec<(u64, u32)>,
 }
 

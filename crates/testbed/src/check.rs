@@ -14,7 +14,7 @@ pub struct Finding {
     pub is_there: bool,
     /// Whether the testbed cannot run without this requirement.
     pub is_needed: bool,
-    /// Advice if it is missing.
+    /// Advice for a missing requirement.
     pub advice: &'static str,
 }
 

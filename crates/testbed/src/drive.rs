@@ -58,7 +58,7 @@ struct Driver<'a> {
     keys: Vec<Carried>,
     due: BinaryHeap<Reverse<(Time, Due)>>,
     asked: BTreeMap<(usize, u32), Asked>,
-    /// By flow: the thread of its query.
+    /// Thread of the flow's query, by flow.
     thread_of: Vec<Option<(usize, u32)>>,
     /// Active flows.
     open_flows: BTreeSet<usize>,

@@ -22,7 +22,7 @@ pub struct FlowOutcome {
 pub struct QueryOutcome {
     /// Number of the query.
     pub number: u32,
-    /// Class of its flows.
+    /// Class of the query's flows.
     pub class: u16,
     /// Client host.
     pub client: u32,

@@ -17,7 +17,7 @@ pub enum PlanError {
     Unsupported {
         /// Feature that the testbed lacks.
         what: String,
-        /// The change that avoids it.
+        /// Change that avoids the feature.
         advice: String,
     },
     /// The scenario's switch cannot be loaded as a switch of real packets.
@@ -32,7 +32,7 @@ pub struct Plan {
     pub loaded: Loaded,
     /// Switch of the scenario.
     pub switch: SwitchFile,
-    /// By host: port and sending rate.
+    /// Port and sending rate of every host.
     pub(crate) hosts: Vec<Host>,
 }
 

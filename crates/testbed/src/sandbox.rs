@@ -205,9 +205,9 @@ pub fn end_all() -> io::Result<usize> {
 /// A testbed whose hosts can be entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Outer process, as in [`running`].
+    /// Number of the outer process, as in [`running`].
     pub id: i32,
-    /// The first process inside.
+    /// Number of the first process inside the sandbox.
     inside: i32,
     /// Names of the hosts, and last the name of the switch's network.
     pub hosts: Vec<String>,

@@ -15,7 +15,7 @@ use std::io;
 /// Record of the switch.
 #[derive(Debug)]
 pub(crate) struct Seen<'a> {
-    /// Rows by arrival.
+    /// Rows of the record in the order of arrival.
     pub(crate) rows: &'a [Recorded],
     /// Time zero of the rows (ns since 1970).
     pub(crate) epoch_ns: u64,

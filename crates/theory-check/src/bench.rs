@@ -37,9 +37,9 @@ pub(crate) struct Burst {
 pub(crate) struct FirstLoss {
     /// Time after the start of the burst (s).
     pub(crate) seconds: f64,
-    /// Arrivals at the queue until then (bytes).
+    /// Arrivals at the queue before the loss (bytes).
     pub(crate) arrived: f64,
-    /// Length of the queue then (bytes).
+    /// Length of the queue at the loss (bytes).
     pub(crate) stored: f64,
 }
 

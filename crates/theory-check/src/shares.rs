@@ -13,7 +13,7 @@ pub(crate) const REPLAY: ReplayInfo = ReplayInfo {
     run,
 };
 
-/// The powers of two of the table.
+/// Exponents of the powers of two in the table.
 const POWERS: std::ops::RangeInclusive<i32> = -8..=8;
 /// Default buffer (bytes): ten thousand packets. Every share is a fraction of it.
 const SOME_BUFFER: u64 = 10_000_000;

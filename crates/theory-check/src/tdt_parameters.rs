@@ -218,7 +218,7 @@ fn recognises(asked: &Asked<'_>, ratio: f64, (nec, oc1): (f64, f64)) -> Result<b
     let mut sent = 0_u64;
     let most = (4.0 * (nec + oc1) * ratio) as u64;
     for arrival in 1..=most {
-        // Departures in the time of these arrivals.
+        // Send the packets that depart in the time of the arrivals so far.
         while (sent as f64) < arrival as f64 / ratio - 1.0 {
             sent += 1;
             bench.send(PORT.port);

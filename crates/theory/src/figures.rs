@@ -13,7 +13,7 @@ use crate::fluid::FluidError;
 /// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Equal steps for equal differences.
+    /// The axis has equal steps for equal differences.
     Linear,
     /// Equal steps for equal ratios; all values are above zero.
     Log,
@@ -41,7 +41,7 @@ impl Axis {
 /// A line of a figure: points in order of x, joined by straight lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Name in the legend.
+    /// Name of the line in the legend.
     pub name: String,
     /// x and y, in the units of the axes.
     pub points: Vec<(f64, f64)>,
@@ -64,9 +64,9 @@ impl Series {
 /// One panel of a paper's figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Name for file names: "abm-5a".
+    /// Name of the panel in file names: "abm-5a".
     pub name: String,
-    /// Title for the caption.
+    /// Title of the panel for its caption.
     pub title: String,
     /// The paper's figure and its parameters, including those that the paper does not state.
     pub note: String,
@@ -81,7 +81,7 @@ pub struct Figure {
 /// A figure of a paper that can be computed: its name and a function that builds its panels.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// Name on the command line: "abm-5".
+    /// Name of the figure on the command line: "abm-5".
     pub name: &'static str,
     /// Content of the figure, in one line.
     pub summary: &'static str,

@@ -16,11 +16,11 @@ pub type BuildTopology = dyn Fn(&mut Params) -> Result<Topology, Faults> + Send 
 pub struct TopologyInfo {
     /// `kind` in a scenario's `[topology]`.
     pub name: &'static str,
-    /// Other accepted names.
+    /// Other accepted names of the topology.
     pub aliases: &'static [&'static str],
     /// Full name.
     pub title: &'static str,
-    /// Summary in one line.
+    /// Summary of the topology in one line.
     pub summary: &'static str,
     /// Reference to the paper that introduced it; may be empty.
     pub source: &'static str,

@@ -117,13 +117,13 @@ pub type ControlConstructor =
 
 /// Registry entry of a congestion control.
 pub struct CongestionControlInfo {
-    /// Name in scenario files.
+    /// Name of the control in scenario files.
     pub name: &'static str,
-    /// Other accepted names.
+    /// Other accepted names of the control.
     pub aliases: &'static [&'static str],
     /// Full name, for people.
     pub title: &'static str,
-    /// Summary in one line.
+    /// Summary of the control in one line.
     pub summary: &'static str,
     /// Publication or code that defines the control.
     pub source: &'static str,
@@ -362,7 +362,7 @@ impl Error for ControlFailure {
 
 /// Copies a boxed control with its state; implemented for every [`Controller`] that is [`Clone`].
 pub trait CloneController {
-    /// Returns a copy with the same state.
+    /// Returns a copy of the control with the same state.
     fn boxed_clone(&self) -> Box<dyn Controller>;
 }
 

@@ -203,6 +203,6 @@ pub struct Ack {
     pub sack: (u32, u32),
     /// Send time of the segment that caused this ACK (timestamp echo, RFC 7323).
     pub echo: Time,
-    /// Whether that segment was marked.
+    /// Whether the segment that caused this ACK was marked.
     pub marked: bool,
 }

@@ -13,7 +13,7 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
-    /// Number of members.
+    /// Number of members of the set.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
@@ -43,12 +43,12 @@ impl Ranges {
             .sum()
     }
 
-    /// Number of non-members in `first..end`.
+    /// Number of missing members in `first..end`.
     pub(crate) fn holes(&self, first: u32, end: u32) -> u32 {
         if first >= end { 0 } else { end - first - self.covered(first, end) }
     }
 
-    /// Smallest non-member at or above `from`.
+    /// Smallest missing member at or above `from`.
     pub(crate) fn next_hole(&self, from: u32) -> u32 {
         let at = self.ranges.partition_point(|range| range.1 <= from);
         match self.ranges.get(at) {

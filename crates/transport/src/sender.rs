@@ -47,7 +47,7 @@ pub enum Phase {
     Open,
     /// Fast recovery until `recovery_point` is acknowledged.
     Recovery,
-    /// After a timeout, until `recovery_point` is acknowledged.
+    /// Recovery after a timeout, until `recovery_point` is acknowledged.
     Loss,
     /// Reduction of the window after a mark, until more than `recovery_point` is acknowledged;
     /// [`CongestionStates::Ns3`] only.

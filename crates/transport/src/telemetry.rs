@@ -15,7 +15,7 @@ pub struct HopReport {
     pub queue_bytes: u32,
     /// Id of the egress port in the whole network: reports of different ports cannot be compared.
     pub port: u32,
-    /// Bytes that the port had sent before.
+    /// Bytes that the port had sent before the packet.
     pub sent_bytes: u64,
     /// Time of the report.
     pub at: Time,

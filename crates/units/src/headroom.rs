@@ -101,7 +101,7 @@ pub struct HeadroomTerm {
     /// Formula of the part: C rate of arrivals, F rate of frames, m largest packet, b largest
     /// packet back.
     pub formula: &'static str,
-    /// Bytes of memory.
+    /// Memory of the part (bytes).
     pub bytes: u64,
 }
 

@@ -28,7 +28,7 @@ impl Dimension {
         }
     }
 
-    /// Noun: "time", "size", "rate".
+    /// Noun of the dimension: "time", "size", "rate".
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
@@ -259,7 +259,7 @@ pub fn format_size(bytes: u64) -> String {
     decimal(bytes, &[("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000), ("B", 1)])
 }
 
-/// The canonical text of a rate: exact.
+/// The canonical and exact text of a rate.
 #[must_use]
 pub fn format_rate(rate: BitRate) -> String {
     let units = [

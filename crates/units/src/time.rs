@@ -14,7 +14,7 @@ pub struct Time(pub u64);
 impl Time {
     /// The start of the run; the empty span.
     pub const ZERO: Self = Self(0);
-    /// Later than any event: "never".
+    /// Time later than any event: "never".
     pub const MAX: Self = Self(u64::MAX);
 
     /// A time of `ns` nanoseconds.

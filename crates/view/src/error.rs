@@ -24,7 +24,7 @@ pub enum ViewError {
     SeveralRuns {
         /// Folder of the results.
         path: PathBuf,
-        /// Run folders in it.
+        /// Names of the run folders in the folder.
         runs: Vec<String>,
     },
     /// No switch has that name.
@@ -55,7 +55,7 @@ pub enum ViewError {
     /// The run cannot be repeated, which is needed to explain a loss.
     #[error("the run cannot be repeated: {0}")]
     Simulation(#[from] SimError),
-    /// The repeated run had no such loss.
+    /// The repeated run lacks the requested loss.
     #[error("repeated, the run has no such loss")]
     NoSuchLoss,
     /// Reading, writing or serving failed.
@@ -63,7 +63,7 @@ pub enum ViewError {
     Io {
         /// Description of the failed action.
         action: String,
-        /// The system's error.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The playground's choices include one that no switch supports.

@@ -21,7 +21,7 @@ const ROWS_REPEATED: u64 = 2_000_000;
 /// Amount of detail in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Detail {
-    /// Points of the whole run.
+    /// Number of points of the whole run.
     pub(crate) points: u64,
     /// Number of first losses with an explanation and all packets around them.
     pub(crate) losses: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Detail {
     pub(crate) queries: usize,
     /// Number of queues with a separate view, those with the most losses.
     pub(crate) queues: usize,
-    /// Points around a loss.
+    /// Number of points around a loss.
     pub(crate) points_around: u64,
     /// Maximum number of packets.
     pub(crate) rows: usize,

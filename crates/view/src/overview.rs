@@ -29,7 +29,7 @@ pub(crate) struct RunOverview {
     pub(crate) buffer_bytes: u64,
     /// Start of the first view (ps): the first sample.
     pub(crate) begin: u64,
-    /// The run's end, or the last sample (ps).
+    /// End of the run or time of the last sample (ps).
     pub(crate) end: u64,
     /// Whether the run recorded packets; otherwise only samples exist.
     pub(crate) is_recorded: bool,

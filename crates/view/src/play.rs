@@ -33,7 +33,7 @@ const UPDATE_INTERVAL: &str = "update_interval";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Play;
 
-/// Numbers that can be chosen, with their bounds.
+/// Numbers that the user can choose, with their bounds.
 const NUMBERS: [Number; 8] = [
     Number { key: "ports", label: "Ports", min: 2, max: 64, default: 8 },
     Number { key: "queues", label: "Queues per port", min: 1, max: 8, default: 1 },
@@ -45,7 +45,7 @@ const NUMBERS: [Number; 8] = [
     Number { key: "burst_kb", label: "Burst (KB)", min: 2, max: 8_000, default: 500 },
 ];
 
-/// A number that can be chosen.
+/// A number that the user can choose.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Number {
     key: &'static str,
@@ -55,7 +55,7 @@ struct Number {
     default: u64,
 }
 
-/// A policy that can be chosen.
+/// A policy that the user can choose.
 #[derive(Clone, Debug, Serialize)]
 struct PolicySelection {
     name: &'static str,
@@ -292,7 +292,7 @@ impl RunSink for Packets {
 }
 
 impl Play {
-    /// Runs the choices.
+    /// Runs a simulation with the user's choices.
     pub(crate) fn run(self, choices: &Choices) -> Result<Outcome, ViewError> {
         let begin = Instant::now();
         let text = scenario_text(choices)?;

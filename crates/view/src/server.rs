@@ -222,7 +222,7 @@ async fn answer<T: Serialize + Send + 'static>(
     }
 }
 
-/// Switch of a tab; `None`: the first one.
+/// Switch of a tab; `None`: the first switch.
 #[derive(Deserialize)]
 struct At {
     switch: Option<String>,

@@ -9,7 +9,7 @@ use bufferlab_results::WholeFile;
 use std::io::Write;
 use std::path::Path;
 
-/// A format of another viewer.
+/// File format that another program displays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Chrome's trace events as JSON, which Perfetto's viewer reads: queues as counters, losses,

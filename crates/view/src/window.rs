@@ -73,7 +73,7 @@ pub(crate) struct Window {
     pub(crate) limit: Vec<Option<u64>>,
     /// Events by kind, in the order of [`bufferlab_metrics::PacketEvent::ALL`].
     pub(crate) counts: Vec<Vec<u32>>,
-    /// Sums of the counts.
+    /// Sums of the counts by kind of event.
     pub(crate) sums: Vec<u64>,
     /// Greatest occupancy: bytes and time.
     pub(crate) peak: Option<(u64, u64)>,
@@ -402,7 +402,7 @@ impl<'a> Course<'a> {
             groups.push(Group { name: self.name(group), colour: colour.unwrap_or(0), held });
         }
         let mut rest = vec![0; self.held.len()];
-        // Index of each group among the chosen ones.
+        // Index of each group among the chosen groups.
         let mut places = vec![None; self.largest.len()];
         chosen.iter().enumerate().for_each(|(at, &group)| places[group] = Some(at));
         for (point, held) in self.held.iter().enumerate() {

@@ -81,11 +81,11 @@ pub type BuildWorkload =
 pub struct WorkloadInfo {
     /// Value of `kind` in a scenario's `[[workload]]`.
     pub name: &'static str,
-    /// Other accepted names.
+    /// Other accepted names of the workload.
     pub aliases: &'static [&'static str],
     /// Full name, for people.
     pub title: &'static str,
-    /// Summary in one line.
+    /// Summary of the workload in one line.
     pub summary: &'static str,
     /// Publication that defines the workload; may be empty.
     pub source: &'static str,

@@ -23,7 +23,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word of the table.
+    /// Word for the verdict in the table.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

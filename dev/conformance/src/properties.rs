@@ -54,7 +54,7 @@ pub struct Violation {
     pub subject: String,
     /// The violated claim.
     pub claim: &'static str,
-    /// Script that violates it.
+    /// Script that violates the claim.
     pub script: Box<Script>,
     /// Index of the operation at which the violation shows.
     pub at: usize,

@@ -26,7 +26,7 @@ pub enum Operation {
         port: u16,
         /// Priority that is paused or resumed.
         priority: u8,
-        /// Whether it is paused from now on.
+        /// Whether the priority is paused from now on.
         paused: bool,
     },
     /// Time passes without any other operation.

@@ -42,7 +42,7 @@ pub struct Faults {
 pub struct Injected {
     /// Faults by kind, and findings.
     pub report: Report,
-    /// Position in the order, including earlier calls.
+    /// Position in the order of faults, including earlier calls.
     pub done: usize,
     /// Total number of faults.
     pub all: usize,

@@ -9,7 +9,7 @@ use bufferlab_units::RandomStream;
 
 /// Maximum number of changes of a case.
 const MOST_CHANGES: u64 = 8;
-/// Maximum number of changes of its input file.
+/// Maximum number of changes of the case's input file.
 const MOST_SPLICES: u64 = 4;
 /// Pieces inserted into files: numbers at and beyond limits, special characters, bytes that are not
 /// text.

@@ -59,7 +59,7 @@ enum Task {
         /// The tested program.
         #[arg(long, default_value = "target/debug/bufferlab")]
         program: PathBuf,
-        /// Start in the order of faults.
+        /// Number of faults to skip, in their order.
         #[arg(long, default_value_t = 0)]
         from: usize,
     },
@@ -282,6 +282,6 @@ fn in_short(labels: &[&str]) -> String {
 /// A different seed at each call.
 fn fresh_seed() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    // Short enough to type.
+    // The seed is short enough to type.
     now.map_or(0, |since| since.as_nanos() as u64 >> 10) % 1_000_000_000
 }

@@ -16,7 +16,7 @@ pub(crate) struct Choice {
     pub(crate) label: String,
     /// Dotted key that the option sets.
     pub(crate) path: String,
-    /// Option that must be set before this one.
+    /// Option that must be set before this option.
     pub(crate) parent: Option<usize>,
     /// Kind of value.
     pub(crate) what: What,

@@ -39,7 +39,7 @@ pub(crate) struct Target {
     pub(crate) name: &'static str,
     /// Small valid inputs.
     pub(crate) seeds: fn() -> Vec<Vec<u8>>,
-    /// Words of its format.
+    /// Words of the target's format.
     pub(crate) words: &'static [&'static str],
     /// Number of inputs in a batch.
     pub(crate) inputs: u64,

@@ -92,7 +92,7 @@ impl Dice<'_> {
             1 => max,
             2 => max.saturating_add(1),
             3 => min.saturating_sub(1),
-            // Counts of objects: large ones are only slow.
+            // Large counts of objects only make a run slow.
             _ => min.saturating_add(self.up_to(max.saturating_sub(min).min(64))),
         }
     }

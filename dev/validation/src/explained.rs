@@ -103,11 +103,11 @@ pub struct RangeApart {
     pub run: &'static str,
     /// Metric of the run: [`crate::ranges::Spread::metric`].
     pub metric: &'static str,
-    /// The cause, as far as it is known.
+    /// Cause of the difference, as far as it is known.
     pub why: &'static str,
 }
 
-/// Explained in the section of this name.
+/// Name of the section with the explanation.
 const MORE_HELD: &str = "A full buffer under load";
 /// Cause unknown: lossless queues occupy more of the pool than in the artifact.
 const LOSSLESS_SHARE: &str = "open: lossless queues hold more of the pool than there, TCP less";

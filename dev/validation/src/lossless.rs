@@ -9,7 +9,7 @@ use crate::row::Row;
 pub const PAUSES: f64 = 0.5;
 /// Tolerance of the mean slowdown of incast flows.
 pub const INCAST: f64 = 0.15;
-/// Tolerance of everything else.
+/// Tolerance of all other metrics.
 const OTHER: f64 = 0.25;
 
 /// Size below which flows are short (bytes), as in the reference's columns: Reverie's

@@ -99,7 +99,7 @@ const PARTS: &[Part] = &[
 pub enum Parts<'a> {
     /// The parts that take seconds.
     Quick,
-    /// Every part: half an hour.
+    /// Every part, which takes half an hour.
     All,
     /// Every part of these crates.
     Of(&'a [&'a str]),

@@ -18,7 +18,7 @@ pub(super) struct Mutant {
     /// Name without line and column, with the text of the line: independent of changes elsewhere in
     /// the file. Equal keys are numbered.
     pub(super) key: String,
-    /// The line, trimmed.
+    /// Changed line of the source, trimmed.
     pub(super) line: String,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Mutant {
 pub(super) struct Equivalent {
     /// Key as in [`Mutant::key`].
     mutant: String,
-    /// Reason for which it has no effect.
+    /// Reason for which the mutant has no effect.
     reason: String,
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Version to install.
+/// Version of cargo-mutants to install.
 const VERSION: &str = "27.1.0";
 
 /// Tests of whole programs and documents detect no mutant that others miss.
@@ -56,7 +56,7 @@ impl Tool {
         run(&mut install).map_err(|why| {
             format!("{why}\nhint: install it by hand with `cargo install cargo-mutants --locked`")
         })?;
-        // Its build files are no longer needed.
+        // The build files of the tool are no longer needed.
         let _ = std::fs::remove_dir_all(own.join("build"));
         Ok(Self { program: built })
     }

@@ -5,7 +5,7 @@ use super::text::{Kind, Line, Passage};
 /// A language rule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    /// Name in `xtask/prose.csv`.
+    /// Name of the rule in `xtask/prose.csv`.
     pub(super) name: &'static str,
     /// Advice to the author.
     pub(super) advice: &'static str,

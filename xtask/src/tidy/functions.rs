@@ -18,7 +18,7 @@ pub(super) struct Long {
     /// File, relative to the root.
     pub(super) path: &'static str,
     pub(super) name: &'static str,
-    /// Reason for its length.
+    /// Reason for the length of the function.
     pub(super) reason: &'static str,
 }
 

@@ -172,7 +172,7 @@ pub(super) struct Amount {
     size: String,
     /// " (43 to 52 %)", or " (6.1 to 6.9)" of a multiple; empty for several schemes.
     interval: String,
-    /// Told as a multiple.
+    /// Whether the change is given as a multiple.
     is_multiple: bool,
 }
 

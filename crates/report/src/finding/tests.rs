@@ -288,7 +288,7 @@ fn one_scheme_is_told_of_by_what_it_did() {
     );
     let three = comparison(vec![queries(&[&[10.0, 11.0, 12.0]]), losses(&[ZEROS])]);
     let told: Vec<String> = facts_of_one(&three).into_iter().map(|sentence| sentence.text).collect();
-    // s = 1, half 4.3027 / sqrt(3).
+    // With s = 1, half of the interval is 4.3027 / sqrt(3).
     assert_eq!(told, ["Mean QCT of web queries is 11.0 ms ± 2.48.", "No packet is lost."]);
     // Compared schemes have a separate finding.
     assert!(facts_of_one(&comparison(vec![queries(&[&[1.0], &[2.0]])])).is_empty());

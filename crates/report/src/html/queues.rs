@@ -84,9 +84,9 @@ fn state_name(policy: &str, state: u8) -> String {
 /// Samples of a queue in one column of a chart.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    /// Largest length (bytes).
+    /// Largest length in the cell (bytes).
     length: u64,
-    /// Last limit (bytes).
+    /// Last limit in the cell (bytes).
     limit: Option<u64>,
     /// Last state.
     state: Option<u8>,

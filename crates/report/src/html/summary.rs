@@ -141,7 +141,7 @@ fn ranked(report: &Report, ranking: &Ranking<'_>) -> Markup {
     }
 }
 
-/// Meaning of the signs.
+/// Legend of the signs in tables.
 fn legend(several: bool) -> String {
     if several {
         "● best mean; ○ not told apart from it: the paired interval of the difference includes zero (not corrected for the number of schemes)."

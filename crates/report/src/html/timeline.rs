@@ -72,7 +72,7 @@ fn legend(timelines: &[(&str, Timeline)]) -> Vec<(&'static str, Mark, String)> {
     entries
 }
 
-/// Port and priority.
+/// Port and priority of a queue.
 type Queue = (u16, u8);
 
 /// Sampling times of a run, and the greatest length of every queue with rows, by sampled switch.

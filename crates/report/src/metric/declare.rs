@@ -37,11 +37,11 @@ impl Statistic {
 /// Rank of a metric among those that findings judge, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
-    /// Rank for every subject.
+    /// Rank of the metric for every subject.
     Always(u8),
-    /// Rank only for short flows.
+    /// Rank of the metric for short flows only.
     OfShort(u8),
-    /// Rank for all subjects except short flows.
+    /// Rank of the metric for all subjects except short flows.
     OfOthers(u8),
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct MetricKind {
     pub(crate) scope: Scope,
     /// The id after the subject's prefix; `{}` is a part, such as a class.
     pub(crate) name: &'static str,
-    /// The measured quantity; `{}` as in the name.
+    /// The measured quantity, with `{}` as in the name.
     pub(super) quantity: &'static str,
     pub(crate) statistic: Option<Statistic>,
     /// The label in tables, if it is not the quantity followed by the statistic.
@@ -77,7 +77,7 @@ pub(crate) struct MetricKind {
     pub(crate) wording: Wording,
 }
 
-/// A row of the table.
+/// A row of the table of metrics.
 pub(super) struct Row<T: 'static> {
     pub(super) kind: MetricKind,
     /// Whether the short table on the terminal shows it.

@@ -46,7 +46,7 @@ impl Subject {
         }
     }
 
-    /// The class or switch for `{}`.
+    /// The class or switch that replaces `{}`.
     pub(super) fn part(&self) -> Option<&str> {
         match self {
             Self::Flows(name) | Self::Queries(name) | Self::OpenLoop(name) | Self::Packets(name) => {
@@ -62,7 +62,7 @@ impl Subject {
         self.pattern().replace("{}", self.part().unwrap_or_default())
     }
 
-    /// The heading in reports.
+    /// Heading of the subject in reports.
     pub(crate) fn heading(&self) -> String {
         match self {
             Self::Short(Some(bytes)) => {
@@ -73,7 +73,7 @@ impl Subject {
         }
     }
 
-    /// The name in a sentence.
+    /// Name of the subject in a sentence.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::All => "all flows".to_owned(),

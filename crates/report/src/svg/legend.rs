@@ -44,7 +44,7 @@ pub(super) fn inside(chart: &Chart, entries: &[Entry]) -> Option<(Chart, Inside)
             return Some((chart.clone(), place(free)));
         }
         let room = (size.1 + 2.0 * GAP) / height;
-        // More columns need less room.
+        // More columns need fewer rows and less height.
         let is_last = (columns + 1) as f64 * column > width - GAP || rows <= 2;
         if room <= ADDED_PART && is_last {
             let chart = Chart { y: chart.y.clone().with_headroom(room), ..chart.clone() };

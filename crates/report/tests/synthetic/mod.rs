@@ -12,7 +12,7 @@ use std::path::Path;
 /// Behaviour of a made-up policy.
 #[derive(Clone, Copy)]
 pub(crate) struct Behaviour {
-    /// Folder and registry name.
+    /// Name of the folder and registry name of the policy.
     pub name: &'static str,
     /// Title.
     pub title: &'static str,

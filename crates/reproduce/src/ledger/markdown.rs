@@ -109,7 +109,7 @@ fn shown(claim: &Claim, verdict: Verdict) -> String {
     format!("{verdict}{}", if simulated { " (consistent in simulation)" } else { "" })
 }
 
-/// One line without bars.
+/// One line for a table cell, without bars.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

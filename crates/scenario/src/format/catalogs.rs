@@ -11,7 +11,7 @@ pub(crate) static POLICY_CATALOG: &dyn Catalog = &REGISTRY;
 /// Classifiers.
 pub(crate) static CLASSIFIER_CATALOG: &dyn Catalog = &CLASSIFIERS;
 
-/// Congestion controls, and none.
+/// Registered congestion controls, and the word `none`.
 pub(crate) static CONGESTION_CONTROL_CATALOG: &dyn Catalog = &AndNone {
     catalog: &CONTROLS,
     none: Card {
@@ -27,7 +27,7 @@ pub(crate) static CONGESTION_CONTROL_CATALOG: &dyn Catalog = &AndNone {
 /// The `kind` of a marking rule that is none.
 pub(crate) const NO_MARKS: &str = "none";
 
-/// Marking rules, and none.
+/// Registered marking rules, and the word `none`.
 pub(crate) static MARKER_CATALOG: &dyn Catalog = &AndNone {
     catalog: &MARKERS,
     none: Card {

@@ -73,7 +73,7 @@ table! {
         /// Memories by egress port, each with an equal share of the buffer and its own consecutive
         /// ports; at least 1. Memories by ingress port are in `switch`.
         slices: u16;
-        /// Deviations that every memory has.
+        /// Deviations of the chip that every memory has.
         switch: Hardware;
     }
 }

@@ -167,7 +167,7 @@ table! {
         control_params: Vec<(String, ParamValue)>;
         /// Send times without congestion control; `Some` only for `none`.
         pacing: Option<Pacing>;
-        /// `None`: TCP, or open loop.
+        /// Settings of queue pairs; `None` for TCP and open loop.
         rdma: Option<RdmaSpec>;
         /// Connections that stay open between the messages of two hosts. `None`: every flow has a
         /// new connection.

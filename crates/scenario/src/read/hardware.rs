@@ -9,11 +9,11 @@ use crate::tree::Origin;
 use bufferlab_core::{Accounting, Hardware, PortSpread, QueueMinimums, Reserves, ResumeBelow};
 use bufferlab_params::{ChipFacts, ChipFamily};
 
-/// The options, and their places in the file.
+/// The hardware options, and their places in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HardwareChoice {
     pub(crate) spec: HardwareSpec,
-    /// By key, the place for complaints.
+    /// Place for complaints about every key.
     places: [(&'static str, Origin); 6],
 }
 

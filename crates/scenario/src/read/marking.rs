@@ -17,7 +17,7 @@ pub(crate) struct MarkerChoice {
     pub(crate) spec: EcnSpec,
     path: String,
     origin: Origin,
-    /// By written parameter, its place.
+    /// Place of every parameter that the file sets.
     places: Vec<(&'static str, Origin)>,
 }
 

@@ -9,7 +9,7 @@ use crate::quantity::format_time;
 use crate::reader::Reader;
 use crate::resolved::quote;
 
-/// `lossless`: some switch has lossless priorities.
+/// Reads `[host]`; `lossless`: some switch has lossless priorities.
 pub(crate) fn host(root: &mut Reader<'_>, lossless: bool) -> Option<HostSpec> {
     let mut reader = root.table("host")?;
     let mut keys = HostKeys::read(&mut reader);
@@ -22,7 +22,7 @@ pub(crate) fn host(root: &mut Reader<'_>, lossless: bool) -> Option<HostSpec> {
     keys.complete()
 }
 
-/// `open_loop`: some traffic has no congestion control.
+/// Reads `[output]`; `open_loop`: some traffic has no congestion control.
 pub(crate) fn output(
     root: &mut Reader<'_>,
     networks: Option<&Networks>,

@@ -90,7 +90,7 @@ pub(crate) fn select(
     selections
 }
 
-/// `*`: any characters; `?`: one.
+/// Whether a name fits a pattern: `*` stands for any characters, `?` for one.
 pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     // reached[i]: the pattern so far matches the first i characters of the name.

@@ -9,7 +9,7 @@ use crate::reader::Reader;
 use crate::tree::Origin;
 use bufferlab_params::Profile;
 
-/// The table, and its place in the file.
+/// The table `[switch.pfc]`, and its place in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct PfcChoice {
     spec: PfcSpec,

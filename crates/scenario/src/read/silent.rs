@@ -22,13 +22,13 @@ const ACK_EVERY_MAX: u32 = 64;
 /// The default, which resolved scenarios write out.
 const DELAYED_ACK_TIMEOUT: Time = Time::from_ms(1);
 
-/// A complete scenario, and what was written.
+/// A complete scenario, and the keys that its files set.
 pub(super) struct Sight<'a> {
     pub(super) context: &'a Context,
-    /// All files merged.
+    /// Content of all files, merged.
     pub(super) root: &'a Item,
     pub(super) scenario: &'a Scenario,
-    /// By transport: whether something is sent over it.
+    /// Whether a workload sends anything over the transport, by transport.
     pub(super) used: &'a [bool],
 }
 
@@ -137,7 +137,7 @@ impl Sight<'_> {
         if offered <= links as f64 {
             return;
         }
-        // The one that adds most.
+        // Find the workload that offers most.
         let most = offers.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(index, _)| index);
         let message = format!(
             "the workloads offer {:.1} Gb/s, and the hosts' links carry {} together: queues of flows grow for as long as flows start",
@@ -176,7 +176,7 @@ impl Sight<'_> {
         }
     }
 
-    /// Changes of cables that change nothing.
+    /// Warns about changes of cables that have no effect.
     fn warn_about_changes(&self) {
         let Scenario { duration, drain, .. } = self.scenario;
         let end = Time(duration.0.saturating_add(drain.0));

@@ -157,7 +157,7 @@ pub(super) struct Site<'a> {
     /// By switch, all ports of the network as it runs.
     pub(super) ports: Vec<Vec<Port>>,
     largest_packet: Option<u64>,
-    /// As it runs.
+    /// Topology with all changes of cables.
     pub(super) topology: &'a Topology,
     pub(super) transports: Vec<&'a TransportSpec>,
     profile: Profile,
@@ -231,7 +231,7 @@ pub(crate) fn finish(
 }
 
 impl Group {
-    /// Whether its switches pause their neighbours.
+    /// Whether the switches of the group pause their neighbours.
     pub(crate) fn is_lossless(&self) -> bool {
         self.pfc.as_ref().is_some_and(Option::is_some)
     }

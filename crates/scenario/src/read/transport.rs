@@ -17,7 +17,7 @@ use bufferlab_workload::{Carrier, Carriers};
 /// Segments before the first ACK (RFC 6928).
 const DEFAULT_WINDOW: u32 = 10;
 
-/// All entries, some of them perhaps wrong.
+/// All entries of `[[transport]]`, including wrong ones.
 pub(crate) struct Transports {
     entries: Vec<Entry>,
     /// Whether two transports have the same name; this error is reported already.
@@ -40,7 +40,7 @@ impl Transports {
         specs.filter(|specs| !specs.is_empty())
     }
 
-    /// By transport: whether something is sent over it.
+    /// Whether a workload sends anything over the transport, by transport.
     pub(crate) fn used(&self) -> Vec<bool> {
         self.entries.iter().map(|entry| entry.used).collect()
     }
@@ -74,7 +74,7 @@ impl Transports {
         }
     }
 
-    /// The specifications that are valid.
+    /// The valid specifications of transports.
     pub(crate) fn packets(&self) -> impl Iterator<Item = &TransportSpec> {
         self.entries.iter().filter_map(|entry| entry.spec.as_ref())
     }

@@ -10,7 +10,7 @@ use bufferlab_units::Time;
 
 /// SONiC's detection time for every 32 ports or part of them.
 const DETECTION_PER_32_PORTS: Time = Time::from_ms(200);
-/// SONiC's longest interval between two looks.
+/// SONiC's longest interval between two polls.
 const POLL_MAX: Time = Time::from_ms(1_000);
 
 /// The table. Times that are not written depend on the number of ports.

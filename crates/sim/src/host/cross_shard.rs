@@ -33,7 +33,7 @@ pub(crate) struct Retired {
 #[derive(Debug)]
 pub(super) struct RemoteFlows {
     shard: Shard,
-    /// Notes for each part.
+    /// Notes for each part of the network.
     notes: Vec<Vec<FlowNote>>,
     /// Time of the last change in each slot that the end of its flow waits for.
     changed: Vec<Time>,

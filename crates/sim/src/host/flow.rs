@@ -306,7 +306,7 @@ impl Flows {
         self.infos[slot].as_mut().expect("a flow is alive as long as anything is left of it")
     }
 
-    /// Frees a slot.
+    /// Frees the slot of a flow.
     pub(crate) fn remove(&mut self, slot: FlowSlot, now: Time) -> FlowInfo {
         self.free.leave(now, slot);
         self.infos[slot].take().expect("a flow ends once")

@@ -37,7 +37,7 @@ impl FreeSlots {
         self.free.pop()
     }
 
-    /// Frees a slot.
+    /// Frees the slot of a flow.
     pub(super) fn leave(&mut self, now: Time, slot: FlowSlot) {
         self.advance(now);
         self.left.push(slot);

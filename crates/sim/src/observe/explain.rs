@@ -23,7 +23,7 @@ pub enum ExplainedEvent {
     Mark,
     /// A stored packet was removed.
     Eviction,
-    /// Either kind of loss: refused or removed.
+    /// Either kind of loss: a refused or a removed packet.
     Loss,
     /// A switch paused the sender behind an ingress queue.
     Pause,

@@ -38,7 +38,7 @@ struct Notice {
     next: AtomicU64,
     /// Whether the part has failed or was interrupted; all parts stop then.
     stops: AtomicBool,
-    /// Packet-hops so far.
+    /// Number of packet-hops so far.
     hops: AtomicU64,
 }
 
@@ -48,11 +48,11 @@ pub(super) struct Exchange {
     parts: usize,
     /// Number of checks before a waiting part yields its core, adapted to its last waits.
     patience: Patience,
-    /// Parts that have reached the next meeting.
+    /// Number of parts that have reached the next meeting.
     arrived: AtomicUsize,
     /// Number of completed meetings.
     meetings: AtomicUsize,
-    /// Whether a part has left for good.
+    /// Whether a part has stopped and reaches no further meeting.
     broken: AtomicBool,
     /// Number of parts that sleep until a meeting is complete.
     asleep: Mutex<usize>,

@@ -90,7 +90,7 @@ fn switches(
     let mut of_rack = BTreeMap::new();
     let mut before = 0;
     for (&rack, &count) in racks {
-        // The middle of the rack decides.
+        // The middle of the rack decides to which part the rack belongs.
         of_rack.insert(rack, (2 * before + count) * parts / (2 * hosts));
         before += count;
     }

@@ -103,7 +103,7 @@ impl Simulation {
         let end = match ending {
             Ending::Over(end) => end,
             Ending::Cut => self.plan.end,
-            // No part has reported a reason.
+            // No part has reported a reason for the stop.
             Ending::Stopped => return Err(SimError::Interrupted),
         };
         for (index, other) in others.into_iter().enumerate() {

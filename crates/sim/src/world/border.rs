@@ -8,18 +8,18 @@ use crate::world::telemetry::Reports;
 use bufferlab_core::Ecn;
 use bufferlab_units::Time;
 
-/// Packets for other parts.
+/// Packets for other parts of the network.
 #[derive(Debug)]
 pub(crate) struct Border {
     /// Part to which each link leads.
     to: Table<LinkId, u8>,
-    /// Outgoing data for each part.
+    /// Outgoing data for each part of the network.
     out: Vec<Out>,
     /// Earliest arrival among the outgoing packets.
     first: Time,
 }
 
-/// Outgoing data for one part.
+/// Outgoing data for one part of the network.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
     pub(crate) packets: Vec<Crossing>,

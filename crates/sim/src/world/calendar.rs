@@ -219,7 +219,7 @@ impl Calendar {
         let event = (time.0 - self.epoch) << KEY_BITS | key;
         let bucket = self.bucket_of(event);
         if bucket > self.open && bucket - self.open < BUCKETS as u64 {
-            // Reached when the epoch has just moved.
+            // The epoch has just moved, so a bucket has room for the event.
             self.put(bucket, event);
         } else if bucket <= self.open {
             let current = self.current.as_slice();
@@ -338,7 +338,7 @@ impl Calendar {
         let (time, ties) = (*first >> bits, self.ties.at((*first >> KEY_BITS) + self.epoch));
         let rank = |event: u64| ties.rank(kind_of(event), link_of(event));
         if others.first().is_none_or(|third| third >> bits != time) {
-            // Nearly always there are two.
+            // Nearly always, two events are simultaneous.
             if rank(*first) < rank(*second) {
                 std::mem::swap(first, second);
             }

@@ -74,9 +74,9 @@ pub(crate) struct Packet {
     pub(crate) sent: Time,
     /// Header; its size is the bytes on the wire.
     pub(crate) header: Header,
-    /// Data: segment. ACK: cumulative acknowledgement.
+    /// Segment of data, or cumulative acknowledgement of an ACK.
     pub(crate) seq: u32,
-    /// ACK: first segment of the SACK block.
+    /// First segment of the SACK block of an ACK.
     pub(crate) sack_first: u32,
     /// Entropy for multipath, or explicit path choices.
     pub(crate) path: u32,

@@ -8,7 +8,7 @@ use crate::ids::{Id, PacketId};
 use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::{HopReport, MAX_HOPS};
 
-/// Reports of all live packets.
+/// Telemetry reports of all live packets.
 #[derive(Debug, Default)]
 pub(crate) struct Telemetry {
     rows: Vec<Row>,
@@ -38,7 +38,7 @@ impl Telemetry {
         self.is_wanted
     }
 
-    /// Clears the reports of a new packet.
+    /// Clears the telemetry reports of a new packet.
     #[inline]
     pub(crate) fn begin(&mut self, packet: PacketId) {
         if self.is_wanted {
@@ -85,7 +85,7 @@ impl Telemetry {
         self.rows[packet.index()] = reports.0;
     }
 
-    /// Reports of a packet.
+    /// Telemetry reports of a packet.
     #[inline]
     pub(crate) fn of(&self, packet: PacketId) -> &[HopReport] {
         if !self.is_wanted {

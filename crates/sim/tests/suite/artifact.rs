@@ -111,7 +111,7 @@ fn message_with_traffic_on_the_way_back(path: &str) -> u64 {
 fn telemetry_of_the_round_trip_sees_what_acks_pass() {
     let (data, round_trip) =
         (message_with_traffic_on_the_way_back("data"), message_with_traffic_on_the_way_back("round_trip"));
-    // Alone, 2 MB take 1.7 ms.
+    // A lone message of 2 MB takes 1.7 ms.
     assert!(data < 2_000_000, "data {data} ns");
     assert!(round_trip > 2 * data, "round trip {round_trip} ns, data {data} ns");
 }

@@ -147,18 +147,18 @@ fn homogeneous(ports: usize, name: &str) -> Arc<Run> {
     run(scenario, &[("switch.policy", &policy(name))])
 }
 
-/// Two overwhelmed ports; all bursts of 250 us.
+/// Run with two overloaded ports and bursts of 250 us.
 fn fixed(name: &str) -> Arc<Run> {
     let changes = [("switch.policy", policy(name)), ("workload.0.on_distribution", "fixed".to_owned())];
     run("tdt-homogeneous.toml", &changes.each_ref().map(|(key, value)| (*key, value.as_str())))
 }
 
-/// Section VI-C; "9:1" by the number of bursts.
+/// Run of section VI-C; "9:1" is the ratio of the numbers of bursts.
 fn mixed(name: &str) -> Arc<Run> {
     run("tdt-mixed.toml", &[("switch.policy", &policy(name)), ("duration", "4 s")])
 }
 
-/// Section VI-C; "9:1" by load.
+/// Run of section VI-C; "9:1" is the ratio of the loads.
 fn mixed_by_load(name: &str) -> Arc<Run> {
     run("tdt-mixed-by-load.toml", &[("switch.policy", &policy(name)), ("duration", "1200 ms")])
 }

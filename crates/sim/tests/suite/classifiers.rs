@@ -35,7 +35,7 @@ fn a_trap_sends_the_first_packets_of_every_flow_to_their_queue_in_every_memory()
     let expected = [16, 7, 0, 7];
     assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{trap}")), expected);
     assert_eq!(packets_by_queue(&format!("policy = \"dt\"\n{trap}\nhardware = {{ slices = 2 }}")), expected);
-    // The classifier replaces the policy's own trap.
+    // The classifier replaces the policy's own elephant trap.
     assert_eq!(packets_by_queue(&format!("policy = \"ib\"\n{trap}")), expected);
     let none = "policy = { name = \"ib\", dpp_packets = 4 }\nclassifier = \"priority\"";
     assert_eq!(packets_by_queue(none), [0, 15, 0, 15]);

@@ -15,7 +15,7 @@ const PACKET: u64 = 1_500;
 const SERVICE_US: f64 = 12.0;
 /// Number of sending hosts, each ten times as fast as a receiver's port: arrivals stay Poisson.
 const SENDERS: u64 = 40;
-/// One-packet flows, sent by the clock.
+/// Flows of one packet, sent by a clock.
 const OPEN: &str =
     "congestion_control = \"none\"\nrate = \"10 Gb/s\"\nsegment_bytes = \"1500 B\"\nheader_bytes = \"0 B\"";
 

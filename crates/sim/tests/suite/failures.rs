@@ -170,7 +170,7 @@ fn a_host_whose_link_comes_back_finishes_its_flows() {
 
 #[test]
 fn a_network_may_be_idle_for_longer_than_the_calendar_counts() {
-    // 44 bits of picoseconds are 17.6 s.
+    // A 44-bit number of picoseconds ends at 17.6 s.
     let lab = Lab::new(&star(2, "10 Gb/s", "1 us"), "buffer = \"100 KB\"\npolicy = \"cs\"", TRANSPORT);
     let flows = [0, 20, 61, 100].map(|second| flow(0, 1, 5_000, Time::from_ms(1_000 * second)));
     let rows = run(&lab.times("120 s", "1 s").flows(flows.to_vec()));

@@ -180,7 +180,7 @@ fn wire_ns(bytes: f64) -> f64 {
 }
 
 fn assert_near(found: u64, expected_ns: f64, what: &str) {
-    // Ten packets cover edge effects.
+    // A tolerance of ten packets covers edge effects.
     assert!(
         (found as f64 - expected_ns).abs() < wire_ns(10.0 * 1_454.0),
         "{what}: {found}, expected {expected_ns}"
@@ -199,7 +199,7 @@ fn deficit_round_robin_shares_a_port_by_its_quanta_whatever_the_packets_sizes() 
     // While all three wait, the shares are 3/5, 1/5, 1/5.
     let first = wire[0] * 5.0 / 3.0;
     assert_near(times[0], wire_ns(first), "three fifths");
-    // Afterwards the other two have half each.
+    // Afterwards, the other two flows have half of the rate each.
     let second = first + 2.0 * (wire[1] - first / 5.0);
     assert_near(times[1], wire_ns(second), "a fifth, then half");
     assert_near(times[2], wire_ns(wire.iter().sum()), "the rest");

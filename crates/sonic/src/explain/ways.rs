@@ -24,7 +24,7 @@ pub struct Limit {
     pub thresholds: Option<[u64; 3]>,
     /// Occupancy that a lone queue reaches (bytes).
     pub alone: Option<u64>,
-    /// Action at the limit.
+    /// Action on a packet at the limit.
     pub then: &'static str,
 }
 
@@ -57,13 +57,13 @@ pub struct Headroom {
 pub struct Wred {
     /// Profile.
     pub profile: String,
-    /// `ecn_all` and others.
+    /// ECN mode, such as `ecn_all`.
     pub ecn: String,
     /// First and last threshold (bytes).
     pub thresholds: [Option<u64>; 2],
 }
 
-/// The way of one traffic class.
+/// The way of one traffic class through the switch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Way {
     /// Traffic class.
@@ -95,7 +95,7 @@ pub struct PortKind {
     pub speed_mbps: Option<u64>,
     /// Cable (metres).
     pub cable_metres: Option<f64>,
-    /// Ways by class.
+    /// Ways through the switch by traffic class.
     pub ways: Vec<Way>,
 }
 

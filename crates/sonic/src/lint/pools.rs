@@ -16,7 +16,7 @@ const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 
 /// Bytes that the lossless pool admits, with its headroom.
 struct Admitted {
-    /// By the pool's size.
+    /// Bytes by the pool's size.
     nominal: u64,
     /// Without the reserves of egress queues, which a gross pool may include: certain in any case.
     sure: u64,

@@ -90,7 +90,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// A name, in either spelling of references.
+    /// Reads a name, in either spelling of references.
     pub(super) fn reference(&mut self, name: &str) -> Option<Placed<String>> {
         self.parse(name, |text| match keys::reference(text) {
             "" => Err("expected a name".to_owned()),
@@ -110,7 +110,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Priorities, as in `3,4`; may be empty.
+    /// Reads priorities, as in `3,4`; may be empty.
     pub(super) fn priorities(&mut self, name: &str) -> Option<Placed<BTreeSet<u8>>> {
         self.parse(name, |text| match text {
             "" => Ok(BTreeSet::new()),

@@ -9,7 +9,7 @@ pub enum Rule {
     /// Cells in slices: a port's groups are accounted in the slice of the port, and its queues in
     /// every slice.
     Cells,
-    /// Bytes, plus this many for each packet.
+    /// Bytes, plus this number of bytes for each packet.
     Bytes(u64),
     /// Cells in one memory; the size of a pool is its shared memory.
     OneLevel,
@@ -20,11 +20,11 @@ pub enum Rule {
 /// A family of chips.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
-    /// Name on the command line.
+    /// Name of the family on the command line.
     pub name: &'static str,
     /// Family in `[switch.hardware]`; `None`: a memory of bytes without slices.
     pub family: Option<ChipFamily>,
-    /// Name in words.
+    /// Name of the family in words.
     pub title: &'static str,
     /// Size of a cell (bytes); 1 if the chip counts bytes.
     pub cell: u64,

@@ -6,7 +6,7 @@ use crate::config::{Config, Pool, Profile, Side, Threshold};
 use crate::resolve::{LOSSLESS_POOL, Resolved};
 use serde::Serialize;
 
-/// A term of the sum.
+/// A term of the sum that gives the shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Term {
     /// Name of the term.
@@ -29,7 +29,7 @@ pub struct Memory {
     pub net: bool,
     /// Reason why the pool's size is, or is not, its shared memory.
     pub why: String,
-    /// The terms of `shared`.
+    /// Terms of the sum that gives `shared`.
     pub terms: Vec<Term>,
     /// Shared memory of one slice: S (cells, or bytes).
     pub shared: u64,
@@ -42,11 +42,11 @@ pub struct Memory {
 /// Memory reserved for priority groups and queues (cells; 0 on chips that count bytes).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reserves {
-    /// Minimums of priority groups, in all slices together.
+    /// Guaranteed minimums of priority groups, in all slices together.
     pub groups: u64,
     /// Private headroom of lossless groups, included in their `size`, in all slices together.
     pub private_headroom: u64,
-    /// Minimums of egress queues, in each slice.
+    /// Guaranteed minimums of egress queues, in each slice.
     pub queues: u64,
     /// Number of lossless groups with private headroom.
     pub private_groups: u64,

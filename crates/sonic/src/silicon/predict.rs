@@ -75,7 +75,7 @@ pub struct Prediction {
     pub slices: u64,
     /// Whether pools are net, with the reason.
     pub accounting: String,
-    /// Terms of `shared`.
+    /// Terms of the sum that gives `shared`.
     pub terms: Vec<Term>,
     /// Shared memory of one slice: S.
     pub shared: u64,

@@ -66,10 +66,10 @@ pub(super) struct Flow {
     port: u16,
     own_port: u16,
     interval_s: f64,
-    /// The server's report.
+    /// File with the report of the server.
     report: PathBuf,
     server: Option<Running>,
-    /// The client, once started.
+    /// Process of the client, once started.
     client: Option<Pid>,
     /// Whether the flow ends without a signal.
     ends: bool,

@@ -8,11 +8,11 @@ use std::fmt;
 /// A calculator.
 #[derive(Clone, Copy, Debug)]
 pub struct CalculatorInfo {
-    /// Name on the command line: `burst-tolerance`.
+    /// Name of the calculator on the command line: `burst-tolerance`.
     pub name: &'static str,
-    /// Other accepted names.
+    /// Other accepted names of the calculator.
     pub aliases: &'static [&'static str],
-    /// Name in full.
+    /// Full name of the calculator.
     pub title: &'static str,
     /// The question that the calculator answers, in one line.
     pub summary: &'static str,

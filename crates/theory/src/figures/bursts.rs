@@ -135,7 +135,7 @@ pub(super) fn abm_5() -> Result<Vec<Figure>, FluidError> {
     panels("abm-5", source, order, &[(Measure::Stored, ""), (Measure::Arrived, "-arrived")])
 }
 
-/// Plasticine Fig. 16. Claims PLA-F16-1, PLA-F16-2.
+/// Panels of Plasticine Fig. 16, for claims PLA-F16-1 and PLA-F16-2.
 pub(super) fn plasticine_16() -> Result<Vec<Figure>, FluidError> {
     let order = [
         (Scheme::DynamicThresholds, "Dynamic Thresholds", Old::Ports),

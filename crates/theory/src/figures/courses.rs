@@ -26,7 +26,7 @@ enum Value {
     Limit(usize),
 }
 
-/// Plasticine Fig. 3. Claim PLA-F3-1.
+/// Panel of Plasticine Fig. 3, for claim PLA-F3-1.
 pub(super) fn plasticine_3() -> Result<Vec<Figure>, FluidError> {
     let shape = Shape::new(60.0, vec![1.0; 2], 1)?;
     let law = Law::dynamic_threshold_by_queue(&shape, vec![1.0, 2.0])?;

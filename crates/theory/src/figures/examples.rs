@@ -43,7 +43,7 @@ fn shares(name: &str, title: &str, note: &str, series: Vec<Series>) -> Figure {
     }
 }
 
-/// Plasticine Fig. 2. Claims PLA-F2a-1 to PLA-F2d-1.
+/// Panels of Plasticine Fig. 2, for claims PLA-F2a-1 to PLA-F2d-1.
 pub(super) fn plasticine_2() -> Result<Vec<Figure>, FluidError> {
     Ok(vec![
         shares(
@@ -105,7 +105,7 @@ fn course(name: &str, title: &str, note: &str, series: Vec<Series>) -> Figure {
     }
 }
 
-/// Plasticine Fig. 5. Claims PLA-F5a-1 to PLA-F5b-3.
+/// Panels of Plasticine Fig. 5, for claims PLA-F5a-1 to PLA-F5b-3.
 pub(super) fn plasticine_5() -> Result<Vec<Figure>, FluidError> {
     let mut lines = burst(5, LOW, 0.2, 1)?;
     lines.extend(burst(5, LOW, 1.0, 5)?);

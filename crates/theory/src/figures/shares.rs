@@ -39,7 +39,7 @@ pub(super) fn abm_4() -> Result<Vec<Figure>, FluidError> {
     ])
 }
 
-/// Plasticine Fig. 4; Eq. 2. Claim PLA-F4-1.
+/// Panel of Plasticine Fig. 4 by Eq. 2, for claim PLA-F4-1.
 pub(super) fn plasticine_4() -> Result<Vec<Figure>, FluidError> {
     let (high, low) = (2.0, 1.0);
     let share = move |n: f64| 100.0 * high / (1.0 + high + n * low);

@@ -7,7 +7,7 @@ use super::rates::Limit;
 /// Source of a queue's drain rate γ, a fraction of the fastest port's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrainRate {
-    /// Always 1 (a single queue per port).
+    /// The drain rate is always 1 (a single queue per port).
     One,
     /// An equal share of the port for each of its congested queues, the queue itself included.
     Computed,

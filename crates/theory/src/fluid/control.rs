@@ -9,14 +9,14 @@ pub(super) struct View<'a> {
     pub(super) now: f64,
     pub(super) tank: &'a Tank,
     pub(super) rates: &'a Rates,
-    /// Limits, by group.
+    /// Limits of all groups.
     pub(super) limits: &'a [f64],
     /// Tolerance below which lengths, and times, count as equal.
     pub(super) small_length: f64,
     pub(super) small_time: f64,
 }
 
-/// New limits, by group.
+/// New limits, each with the number of its group.
 pub(super) type Changes = Vec<(usize, Limit)>;
 
 /// A law that counts, measures or waits. Its counters move linearly between events.

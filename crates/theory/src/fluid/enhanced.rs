@@ -15,11 +15,11 @@ pub struct EnhancedLimits {
     pub packet: f64,
     /// Packets sent in a row to end a burst (3).
     pub c1: f64,
-    /// Net packets stored to start a burst (8).
+    /// Net number of stored packets that starts a burst (8).
     pub c2: f64,
     /// Window for counting growth (2.1 ms).
     pub tm1: f64,
-    /// Longest time without control (10 ms).
+    /// Longest time that a port is uncontrolled (10 ms).
     pub tm2: f64,
 }
 

@@ -12,7 +12,7 @@ pub enum FluidError {
         what: String,
         /// Value of the number.
         value: f64,
-        /// The valid range.
+        /// The valid range of the number.
         expected: &'static str,
     },
     /// A queue that the switch does not have.
@@ -66,12 +66,12 @@ pub(super) fn checked(
     }
 }
 
-/// A finite number above zero.
+/// Checks for a finite number above zero.
 pub(super) fn positive(what: impl Into<String>, value: f64) -> Result<f64, FluidError> {
     checked(what, value, value.is_finite() && value > 0.0, "a finite number above 0")
 }
 
-/// A finite number that is not negative.
+/// Checks for a finite number that is not negative.
 pub(super) fn not_negative(what: impl Into<String>, value: f64) -> Result<f64, FluidError> {
     checked(what, value, value.is_finite() && value >= 0.0, "a finite number of at least 0")
 }
@@ -168,11 +168,11 @@ impl Shape {
 pub struct Source {
     /// Number of the queue ([`Shape::queue`]).
     pub queue: usize,
-    /// Size per time.
+    /// Arrival rate (size per time).
     pub rate: f64,
-    /// Start time (included).
+    /// Start of the arrivals (included).
     pub start: f64,
-    /// End time (excluded).
+    /// End of the arrivals (excluded).
     pub end: f64,
 }
 

@@ -24,7 +24,7 @@ pub(super) enum Place {
 /// Limit of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Limit {
-    /// Limited only by the buffer.
+    /// No limit except the buffer.
     None,
     /// A constant limit.
     Fixed(f64),
@@ -87,7 +87,7 @@ pub(super) struct Rates {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     pub(super) bends: Vec<f64>,
-    /// By group: highest and lowest possible growth.
+    /// Highest and lowest possible growth of every group.
     highest: Vec<f64>,
     lowest: Vec<f64>,
 }

@@ -15,13 +15,13 @@ pub struct TrafficAwareLimits {
     pub packet: f64,
     /// Net packets stored without a drop to start absorption.
     pub nec: f64,
-    /// Packets sent before the net count restarts.
+    /// Number of sent packets after which the net count restarts.
     pub oc1: f64,
-    /// Packets sent to end absorption.
+    /// Number of sent packets that ends absorption.
     pub oc2: f64,
     /// Packets sent in a row to end absorption or evacuation.
     pub dec: f64,
-    /// Drops to start evacuation.
+    /// Number of drops that starts evacuation.
     pub dc: f64,
     /// Length below which evacuation ends.
     pub lb: f64,

@@ -5,7 +5,7 @@
 pub enum PortState {
     /// TDT: limited by `α (B − Q)`; EDT: controlled; any other law: the only state.
     Normal,
-    /// TDT: absorption; EDT: uncontrolled.
+    /// The port absorbs a burst (TDT) or is uncontrolled (EDT).
     Absorption,
     /// TDT: evacuation.
     Evacuation,

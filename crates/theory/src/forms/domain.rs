@@ -42,7 +42,7 @@ pub(crate) fn not_negative(input: &'static str, value: f64) -> Domain<f64> {
     check(value >= 0.0, input, value, "0 or more")
 }
 
-/// From 0 to 1, both included.
+/// Checks for a value from 0 to 1, both included.
 pub(crate) fn fraction(input: &'static str, value: f64) -> Domain<f64> {
     check((0.0..=1.0).contains(&value), input, value, "0 to 1")
 }
@@ -57,17 +57,17 @@ pub(crate) fn at_least_one(input: &'static str, value: u32) -> Domain<f64> {
     check(value >= 1, input, f64::from(value), "1 or more")
 }
 
-/// More than `limit`, which the error calls `what`.
+/// Checks for a value above `limit`, which the error calls `what`.
 pub(crate) fn above(input: &'static str, value: f64, limit: f64, what: &str) -> Domain<f64> {
     check(value > limit, input, value, format_args!("more than {limit} ({what})"))
 }
 
-/// All values more than 0.
+/// Checks that all values are above 0.
 pub(crate) fn all_positive(input: &'static str, values: &[f64]) -> Domain<()> {
     values.iter().try_for_each(|&value| positive(input, value).map(drop))
 }
 
-/// At most `limit`, which the error calls `what`.
+/// Checks for a value of at most `limit`, which the error calls `what`.
 pub(crate) fn at_most(input: &'static str, value: f64, limit: f64, what: &str) -> Domain<f64> {
     check(value <= limit, input, value, format_args!("at most {limit} ({what})"))
 }

@@ -73,7 +73,7 @@ pub struct FullPort {
     pub queue_small: f64,
     /// The reserve for large flows: B_l.
     pub reserve_large: f64,
-    /// The arriving packet.
+    /// Size of the arriving packet.
     pub packet: f64,
 }
 

@@ -59,7 +59,7 @@ impl Pools {
         sum / (1.0 + sum)
     }
 
-    /// y = mα'/(1 + mα').
+    /// Share of the lossy queues: y = mα'/(1 + mα').
     fn lossy_fraction(&self) -> f64 {
         let sum = f64::from(self.lossy_queues) * self.alpha_lossy;
         sum / (1.0 + sum)
@@ -137,11 +137,11 @@ pub fn check_pools(pools: PoolSizes) -> Result<(), DomainError> {
 /// Three counters of a switch, from which Eq. 1 computes thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Occupancies {
-    /// Ingress pool: q_in (size).
+    /// Occupancy of the ingress pool: q_in (size).
     pub ingress: f64,
-    /// Egress lossless: q_el (size).
+    /// Occupancy of the lossless egress queues: q_el (size).
     pub egress_lossless: f64,
-    /// Egress lossy: q_eo (size).
+    /// Occupancy of the lossy egress queues: q_eo (size).
     pub egress_lossy: f64,
 }
 

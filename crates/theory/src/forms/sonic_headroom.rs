@@ -66,9 +66,9 @@ pub struct Profile {
     pub small_bytes_percent: f64,
     /// Mean cell occupancy per byte.
     pub cell_occupancy: f64,
-    /// Cable, both ways (bytes).
+    /// Propagation in the cable, both ways (bytes).
     pub cable_bytes: f64,
-    /// Gearbox, one way (bytes).
+    /// Delay of the gearbox, one way (bytes).
     pub gearbox_bytes: f64,
     /// Response of the peer (bytes).
     pub peer_response_bytes: f64,

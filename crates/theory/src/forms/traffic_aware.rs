@@ -137,7 +137,7 @@ impl Bursts {
 /// State of a port under TDT (or EDT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
-    /// Controlled: `alpha·(B − Q)`.
+    /// The port is controlled: its limit is `alpha·(B − Q)`.
     Normal,
     /// Uncontrolled, absorbing a burst: B divided by the number of such ports.
     Absorption,

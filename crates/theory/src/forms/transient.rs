@@ -89,17 +89,17 @@ fn sum(old: &[OldQueues], keep: impl Fn(&OldQueues) -> bool, value: impl Fn(&Old
     old.iter().filter(|q| keep(q)).map(|q| f64::from(q.count) * value(q)).sum()
 }
 
-/// Sums in the printed forms.
+/// Sums in the printed formulas.
 struct Sums {
     /// 1 + Σ omega over all old queues, before the burst.
     before: f64,
     /// 1 + Σ omega over the unaffected old queues.
     unaffected: f64,
-    /// Σ drain rate of the affected old queues.
+    /// Sum of the drain rates of the affected old queues.
     affected_drain: f64,
-    /// Σ drain rate of all old queues.
+    /// Sum of the drain rates of all old queues.
     drain: f64,
-    /// Σ (r − γ) of the new queues.
+    /// Sum of r − γ over the new queues.
     growth: f64,
 }
 
@@ -248,7 +248,7 @@ pub enum Regime {
     AllFollow,
     /// Some queues follow: between the papers' two cases (E-ABM-4).
     SomeFollow,
-    /// No queue follows: case 2.
+    /// No unaffected queue follows its threshold: case 2.
     NoneFollows,
 }
 
@@ -266,7 +266,7 @@ pub struct Touch {
     pub regime: Regime,
     /// Old queues that cannot follow at the start, including the affected ones.
     pub lagging: u32,
-    /// dQ/dt at the start (rate).
+    /// Growth of the occupancy, dQ/dt, at the start (rate).
     pub occupancy_slope: f64,
     /// Old queues that fell to their new threshold before the first loss.
     pub rejoined: u32,

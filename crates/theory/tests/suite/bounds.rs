@@ -17,7 +17,7 @@ const ROUNDING: f64 = 1e-9;
 /// most one queue on a port.
 struct Switch {
     alphas: Vec<f64>,
-    /// (priority, gamma) of each congested queue.
+    /// Priority and gamma of each congested queue.
     queues: Vec<(usize, f64)>,
 }
 

@@ -160,7 +160,7 @@ fn the_closed_forms_of_section_3_agree_with_the_general_solution_and_with_integr
         };
         let dt = bursts.dynamic_threshold()?;
         assert_ratio(dt, first_touch(1.0, &old, &new)?.time, 1e-9);
-        // EDT: only the physical buffer limits the burst.
+        // Under EDT, only the physical buffer limits the burst.
         let unlimited = NewQueues { omega: f64::INFINITY, ..new };
         assert_ratio(bursts.enhanced_dynamic_threshold()?, first_touch(1.0, &old, &unlimited)?.time, 1e-9);
         if number % 40 == 0 {

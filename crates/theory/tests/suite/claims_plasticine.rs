@@ -189,7 +189,7 @@ fn the_printed_bound_on_alpha_low_suffices_and_the_tight_one_is_necessary() -> T
         assert!(lossless_for(burst, tight * 0.999, 1e9)? > burst.duration);
         assert!(lossless_for(burst, tight * 1.001, 1e9)? < burst.duration);
     }
-    // E-PLA-3: above the printed bound, and still absorbed.
+    // Erratum E-PLA-3: a burst above the printed bound is still absorbed.
     let burst = BurstToAbsorb { buffer_time: 8.0, arrival_rate: 5.0, duration: 1.6 };
     assert_close(plasticine::alpha_low_for_burst_printed(burst)?, 0.25, 1e-12);
     assert!(lossless_for(burst, 0.458, 9.45)? >= burst.duration);

@@ -271,7 +271,7 @@ fn reveries_pool_is_shared_as_equations_13_to_15_say() {
     let (mut stream, mut worst) = (RandomStream::new(5, "test/fluid/reverie", 0), 0.0_f64);
     for _ in 0..20 {
         let alphas = [between(&mut stream, 0.2, 4.0), between(&mut stream, 0.2, 4.0)];
-        // n queues of a class: n_p = n.
+        // With n queues of a class, n_p = n.
         let counts = [1 + stream.below(3) as usize, 1 + stream.below(3) as usize];
         let mut queues = Vec::new();
         for class in 0..2 {

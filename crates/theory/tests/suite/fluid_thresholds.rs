@@ -194,7 +194,7 @@ fn complete_sharing_fills_the_buffer_and_stays_full() {
         .and_then(|fluid| fluid.with(Source { queue: 1, rate: 4.0, start: 0.0, end: 10.0 }))
         .and_then(|fluid| fluid.run(20.0))
         .expect("it runs");
-    // Growth 1 and 3: full at 1/4.
+    // With growths of 1 and 3, the buffer is full at time 1/4.
     let first = run.first_refusal(1).expect("it drops");
     assert!(near(first.time, 0.25, 1e-9) && near(first.stored, 0.75, 1e-9));
     assert!(near(run.occupancy(5.0), 1.0, 1e-9));

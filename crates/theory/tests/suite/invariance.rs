@@ -118,7 +118,7 @@ enum Grouping {
     Columns,
 }
 
-/// Every list of a calculator.
+/// Every list parameter of a calculator.
 const GROUPINGS: [(&str, &str, Grouping); 4] = [
     ("alpha", "others", Grouping::Sum),
     ("shares", "queues", Grouping::Columns),
@@ -126,7 +126,7 @@ const GROUPINGS: [(&str, &str, Grouping); 4] = [
     ("drain-time", "alphas", Grouping::SmallestOfOthers),
 ];
 
-/// The list in more groups.
+/// The same alphas or queues in a list of more groups.
 fn regrouped(list: &[ParamValue], grouping: Grouping) -> Vec<ParamValue> {
     let (last, rest) = list.split_last().expect("not empty");
     let mut other = rest.to_vec();

@@ -45,7 +45,7 @@ pub(crate) struct Cell {
     pub(crate) rate: f64,
     /// Size of the buffer (bytes).
     pub(crate) buffer: u64,
-    /// Interval for refreshing weights, for policies that do.
+    /// Interval for refreshing weights, for policies that refresh them.
     pub(crate) refresh: Time,
 }
 

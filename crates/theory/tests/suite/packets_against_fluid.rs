@@ -105,7 +105,7 @@ fn state(layout: Layout) -> String {
     }
 }
 
-/// `ours` beside `theirs` in per cent.
+/// Difference of `ours` from `theirs` in per cent.
 fn difference(ours: f64, theirs: f64) -> f64 {
     if theirs > 0.0 { 100.0 * (ours / theirs - 1.0) } else { 0.0 }
 }
@@ -165,7 +165,7 @@ fn block() -> String {
     text
 }
 
-/// Every cell: `docs/evidence/validation/fluid.csv`.
+/// Table of every cell: `docs/evidence/validation/fluid.csv`.
 fn table() -> String {
     let mut text = String::from(
         "policy,old_queues,alpha_old,alpha_burst,burst_rate,fluid_us,packets_us,difference_percent,fluid_kb,packets_kb,length_difference_percent,within\n",

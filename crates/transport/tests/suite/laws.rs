@@ -313,7 +313,7 @@ fn timely_follows_algorithm_1() {
     near(update(&mut flow, 1_000), 4_956.0, 0.01);
     // Below T_low the rate grows for every gradient.
     near(update(&mut flow, 40), 4_966.0, 0.01);
-    // Four calm updates, then hyperactive increase.
+    // After four calm updates, hyperactive increase begins.
     for n in 1..=4 {
         near(update(&mut flow, 60 - n), 4_966.0 + 10.0 * n as f64, 0.01);
     }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 const ONE_WAY: Time = Time::from_us(40);
 const SERIALIZATION: Time = Time::from_ns(1_200);
-/// Bytes that 10 Gb/s serialize in that time.
+/// Bytes that a link of 10 Gb/s sends in `SERIALIZATION`.
 const FRAME: u32 = 1_500;
 
 /// Fate of the n-th transmission of a direction.

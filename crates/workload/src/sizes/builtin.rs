@@ -6,9 +6,9 @@
 /// A built-in distribution of flow sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltinSizes {
-    /// Name in scenario files.
+    /// Name of the distribution in scenario files.
     pub name: &'static str,
-    /// Summary in one line.
+    /// Summary of the distribution in one line.
     pub summary: &'static str,
     /// Source of the numbers.
     pub source: &'static str,

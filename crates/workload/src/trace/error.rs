@@ -183,7 +183,7 @@ pub enum PacketProblem {
     /// A packet of zero bytes.
     #[error("a packet of 0 bytes; give its size on the wire")]
     NoBytes,
-    /// A packet longer than the transport's largest.
+    /// A packet longer than the transport's largest packet.
     #[error(
         "{bytes} bytes are more than {largest}, the segments and headers of its transport; raise `segment_bytes`, or capture without offloading"
     )]

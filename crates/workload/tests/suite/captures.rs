@@ -117,7 +117,7 @@ fn every_interface_has_its_own_link_resolution_and_offset() {
     blocks.packet(0, 10_000_000_000, 100, &ethernet());
     blocks.packet(1, 10 * 1_024 + 512, 86, &ip());
     blocks.packet(2, 10_250_000, 102, &cooked);
-    // Names, a vendor's block, statistics: all are skipped.
+    // The reader skips names, a vendor's block and statistics.
     blocks.block(4, &[0; 8]);
     blocks.block(0x0bad, &[1; 5]);
     blocks.block(5, &[0; 12]);

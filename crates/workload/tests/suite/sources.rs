@@ -8,7 +8,7 @@ use bufferlab_workload::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Three racks of four: hosts 0..4, 4..8, 8..12.
+/// Three racks of four hosts: 0..4, 4..8, 8..12.
 fn racks() -> Vec<Vec<u32>> {
     (0..3).map(|rack| (4 * rack..4 * rack + 4).collect()).collect()
 }

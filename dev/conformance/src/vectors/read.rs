@@ -14,7 +14,7 @@ pub enum LoadError {
     Read {
         /// Path of the file.
         file: String,
-        /// The system's error.
+        /// Error of the operating system.
         error: std::io::Error,
     },
     /// The file is not TOML, or a key is unknown or of the wrong type.

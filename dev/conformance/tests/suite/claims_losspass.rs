@@ -69,7 +69,7 @@ struct Event {
     small: u64,
     large: u64,
     limit: u64,
-    /// Q_s and Q_l, after the arrival.
+    /// Lengths Q_s and Q_l after the arrival.
     after: (u64, u64),
     stored: bool,
     evicted: u64,

@@ -59,7 +59,7 @@ opt-level = 2
 opt-level = 0
 "#;
 
-/// Path relative to the root, content.
+/// Content of files by path relative to the root.
 type Files = BTreeMap<String, Vec<u8>>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,9 +79,9 @@ type Step = (usize, Instruction, String);
 struct WalkThrough {
     /// Path of the page, from the root.
     page: String,
-    /// The title without "Add": "a policy".
+    /// Title of the page without "Add": "a policy".
     subject: String,
-    /// The first sentence.
+    /// First sentence of the page.
     promise: String,
     steps: Vec<Step>,
 }

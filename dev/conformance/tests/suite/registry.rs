@@ -152,7 +152,7 @@ fn subjects() -> Vec<Subject> {
 fn as_claimed(info: &'static PolicyInfo, params: &[(&str, ParamValue)]) -> Subject {
     let subject = Subject::registered(info, params);
     match info.name {
-        // Section 3.2.2 of the paper.
+        // Section 3.2.2 of the paper evicts one packet per arrival at most.
         "losspass" => subject.with_at_most_evictions(1),
         // The thresholds depend on the arrival itself, because it first adds its own bytes.
         // Credence also drops by predictions.

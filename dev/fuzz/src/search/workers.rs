@@ -159,7 +159,7 @@ fn listen(
         let hangs = worker.number.filter(|number| *number >= worker.next && worker.hangs());
         if let Some(number) = hangs {
             give_up(options, number, "hang", &format!("no answer for {}", in_words(HANGS_AFTER)), found)?;
-            // Its end follows, and must not count twice.
+            // The end of the worker follows, and must not count twice.
             worker.number = None;
             worker.next = number + options.jobs;
             worker.child.kill()?;

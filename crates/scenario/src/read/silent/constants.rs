@@ -100,7 +100,7 @@ fn warn_about_delays(sight: &Sight<'_>, index: usize, transport: &TransportSpec,
     }
 }
 
-/// A timeout after which the run is over.
+/// Warns about a timeout that is longer than the run.
 fn warn_about_late_timeouts(sight: &Sight<'_>, index: usize, transport: &TransportSpec) {
     let end = Time(sight.scenario.duration.0.saturating_add(sight.scenario.drain.0));
     let (key, timeout) = match &transport.rdma {
@@ -143,7 +143,7 @@ fn warn_about_intervals(sight: &Sight<'_>) {
     }
 }
 
-/// Watchdogs that bark when all is over.
+/// Warns about watchdogs that cannot detect a storm within the run.
 fn warn_about_watchdogs(sight: &Sight<'_>) {
     let end = Time(sight.scenario.duration.0.saturating_add(sight.scenario.drain.0));
     let found = sight.scenario.switches.iter().enumerate().find_map(|(at, switch)| {

@@ -192,7 +192,7 @@ fn idle_class(switch: &SwitchSpec, sent: u32, tags: bool) -> Option<String> {
     }
 }
 
-/// `priority 3`, or `priorities 3 and 4`.
+/// Words for a set of priorities: `priority 3`, or `priorities 3 and 4`.
 pub(super) fn priorities(mask: u32) -> String {
     let list: Vec<String> = (0..u32::BITS).filter(|p| mask & bit(*p) != 0).map(|p| p.to_string()).collect();
     match &list[..] {

@@ -35,7 +35,7 @@ pub(super) fn warn(sight: &Sight<'_>) {
     warn_about_reach(sight, sent);
 }
 
-/// Marking on priorities that no capable transport uses.
+/// Warns about marking on priorities that no capable transport uses.
 fn warn_about_priorities(sight: &Sight<'_>, sent: u32) {
     let switches = &sight.scenario.switches;
     // The priorities of one switch that marks; where others mark what is sent, all is well.
@@ -159,7 +159,7 @@ impl Trial {
         Some(Self { core, size, priority, tags, ports, rate, now: Time::ZERO, sent: 0, marks: false })
     }
 
-    /// One arrival for `egress`; whether it was stored.
+    /// Offers one arrival for `egress`; returns whether it was stored.
     fn arrive(&mut self, egress: u16) -> bool {
         let packet = Packet {
             id: self.sent,

@@ -1,4 +1,4 @@
-//! Settings of switches that nothing can feel.
+//! Finds settings of switches that have no effect.
 
 use super::{Sight, find};
 use crate::model::SwitchSpec;
@@ -32,7 +32,7 @@ type Check<'a> = &'a dyn Fn(&SwitchSpec, &str) -> Option<Note>;
 
 /// A suspicious setting of a switch.
 struct Note {
-    /// Key below the switch.
+    /// Key below the table of the switch.
     key: &'static str,
     message: String,
     label: &'static str,
@@ -87,7 +87,7 @@ fn nobody_to_pause(switch: &SwitchSpec, name: &str) -> Option<Note> {
     Some(Note { key: "policy", message, label: "nobody is ever paused", help })
 }
 
-/// A limit that the buffer reaches first.
+/// Finds a port limit that is not below the shared memory.
 fn port_limit(switch: &SwitchSpec, name: &str) -> Option<Note> {
     let limit = switch.hardware.switch.port_limit?;
     let memory = switch.buffer_bytes / u64::from(switch.hardware.slices);

@@ -13,7 +13,7 @@ use std::path::Path;
 pub(super) struct Network {
     /// Number of lossless priorities, from 0 on; the next priority is lossy.
     pub(super) priorities: u8,
-    /// Rate towards s0.
+    /// Rate of arrivals at s0.
     pub(super) arrivals: BitRate,
     /// Rate of pause frames.
     pub(super) frames: BitRate,

@@ -35,7 +35,7 @@ pub(super) struct BurstGroup {
     pub(super) alpha: f64,
     /// Drain rate of each, divided by the port rate.
     pub(super) gamma: f64,
-    /// Arrival rate at each (bits/s).
+    /// Arrival rate at each queue (bits/s).
     pub(super) rate_bps: f64,
 }
 
