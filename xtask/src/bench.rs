@@ -1,8 +1,8 @@
 //! A repeatable benchmark: a fixed set of runs, as a page and as data.
 //!
-//! Each run rewrites the page (`docs/evidence/benchmark.md`), which names the machine. It appends
-//! lines to the data (`xtask/bench.csv`), so earlier measurements stay. Times depend on the machine
-//! and the hour: compare lines of one command.
+//! Each run rewrites the page (`docs/evidence/benchmark.md`), which names the machine. The run
+//! appends lines to the data (`xtask/bench.csv`), so earlier measurements stay. Times depend on the
+//! machine and the hour: compare lines of one command.
 
 use crate::python::Build;
 use crate::{ci, output, read, root};

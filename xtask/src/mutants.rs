@@ -2,8 +2,9 @@
 //!
 //! [cargo-mutants](https://mutants.rs) generates the mutants, each one small change of the source,
 //! and runs tests on a copy of the repository. This module selects the mutants and the packages
-//! whose tests must detect them. It compares the survivors with `testdata/mutants.toml`, the list
-//! of mutants without observable effect. Results are stored in `target/mutants/outcomes.tsv`.
+//! whose tests must detect them. The module compares the survivors with `testdata/mutants.toml`,
+//! the list of mutants without observable effect. Results are stored in
+//! `target/mutants/outcomes.tsv`.
 
 mod list;
 mod tool;

@@ -38,7 +38,8 @@ pub struct Hardware {
     /// Rounds every alpha to the nearest power of two by ratio, so that a shift can apply it.
     pub quantised_alpha: bool,
     /// Bit p: packets of priority p are stored without calling the policy, and charged to no
-    /// account. They have a separate memory without limit (class 0 of Reverie's public code).
+    /// account. These packets have a separate memory without limit (class 0 of Reverie's public
+    /// code).
     pub uncharged_priorities: u32,
 }
 

@@ -10,9 +10,10 @@ pub struct Tags(pub u16);
 impl Tags {
     /// No mark.
     pub const NONE: Self = Self(0);
-    /// Sent in the first round-trip time of its flow, before any feedback (ABM, Reverie).
+    /// The packet is sent in the first round-trip time of its flow, before any feedback (ABM,
+    /// Reverie).
     pub const UNSCHEDULED: Self = Self(1);
-    /// Belongs to a short flow, or to the first bytes of any flow (PIAS, FAB, LossPass).
+    /// The packet belongs to a short flow, or to the first bytes of any flow (PIAS, FAB, LossPass).
     pub const SMALL: Self = Self(1 << 1);
     /// The packet carries no data (ACK, handshake).
     pub const CONTROL: Self = Self(1 << 2);

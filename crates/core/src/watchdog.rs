@@ -3,8 +3,8 @@
 //! The watchdog is SONiC's, with the detection rules of two vendors (SONiC's design document and
 //! `sonic-swss`). A switch polls each of its lossless egress queues at fixed intervals and compares
 //! the queue's counters with their values at the previous poll. A storm begins when a rule is true
-//! in every poll for the detection time. It ends when no pause frame has arrived, and no pause was
-//! in force, for the restoration time.
+//! in every poll for the detection time. The storm ends when no pause frame has arrived, and no
+//! pause was in force, for the restoration time.
 //!
 //! [`QueueWatchdog`] is the state of one queue. The driver owns the clock and the counters, and
 //! executes the [`WatchdogAction`].

@@ -7,9 +7,9 @@
 //!                 time stamp                                     virtual clocks of the ports
 //! ```
 //!
-//! [`Driver`] decides: arrivals with their times go in; verdicts, marks and departures come out. It
-//! has no clock and no sockets, so its answers are the same in a test, in a replay and behind
-//! interfaces. The rest is a thin shell: [`frame`] reads headers, [`AddressTable`] learns
+//! [`Driver`] decides: arrivals with their times go in; verdicts, marks and departures come out.
+//! The driver has no clock and no sockets, so its answers are the same in a test, in a replay and
+//! behind interfaces. The rest is a thin shell: [`frame`] reads headers, [`AddressTable`] learns
 //! addresses, [`Pipeline`] connects them, and [`Opened::run`] moves frames between sockets and the
 //! pipeline.
 //!

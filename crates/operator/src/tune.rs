@@ -1,6 +1,6 @@
 //! ABM's control plane on a switch with Dynamic Thresholds (ABM, SIGCOMM 2022, section 4.4). The
-//! alpha of every profile follows the number of its congested queues and their drain rates. It is a
-//! power of two within bounds.
+//! alpha of every profile follows the number of its congested queues and their drain rates. Alpha
+//! is a power of two within bounds.
 //!
 //! [`Tuner`] decides, without a clock or a database. [`Daemon`] reads counters and writes
 //! `dynamic_th`.

@@ -26,7 +26,7 @@ const SEQUENCE_MAX: usize = 64;
 /// A number of packets, by the rules of the chip and by simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
-    /// By the rules.
+    /// Number by the rules of the chip.
     pub formula: u64,
     /// By simulation; absent if the point was not reached.
     pub simulated: Option<u64>,

@@ -2,10 +2,10 @@
 //! differs from the mean in the loaded network.
 //!
 //! MSER-5 (White, Cobb and Spratt 2000) finds the end: completion times in the order of starts, in
-//! batches of five. It leaves out the number of initial batches that minimises the standard error
-//! of the mean of the rest. If it would leave out more than half of the batches, no steady state is
-//! visible, and all flows should count. The remaining flows have an interval by batch means: twenty
-//! batches, whose means count as independent.
+//! batches of five. MSER-5 leaves out the number of initial batches that minimises the standard
+//! error of the mean of the rest. If it would leave out more than half of the batches, no steady
+//! state is visible, and all flows should count. The remaining flows have an interval by batch
+//! means: twenty batches, whose means count as independent.
 
 use crate::error::ReportError;
 use crate::format;

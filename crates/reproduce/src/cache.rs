@@ -26,7 +26,7 @@ pub struct Numbers {
     pub cpu_seconds: f64,
 }
 
-/// Numbers that experiments need from a run beyond its summary. It can be sent as JSON to the
+/// Numbers that experiments need from a run beyond its summary. The list can be sent as JSON to the
 /// machine of the run, where the tables are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! `value` is an expression like an effect. It may use `paper`, and `x` and `y` (values of the
-//! axes). Its result is a value of the metric, so a relative statement is shown against *our*
-//! baseline. A headline without axis values ("up to") has no mark.
+//! axes). The result of the expression is a value of the metric, so a relative statement is shown
+//! against *our* baseline. A headline without axis values ("up to") has no mark.
 
 use crate::expression::{self, Constant, Values};
 use crate::{Axis, Estimates, Panel};

@@ -76,8 +76,8 @@ pub fn write_panels(folder: &Path, panels: &[CurvePanel]) -> Result<(), Reproduc
 }
 
 /// Writes `index.html`, `ledger.md` and `verdicts.csv` to `folder`. The index links to the figures
-/// of `experiments` in the folder. It marks the `renewed` records, which come from the current
-/// runs.
+/// of `experiments` in the folder. The index marks the `renewed` records, which come from the
+/// current runs.
 ///
 /// # Errors
 /// If the folder cannot be written.

@@ -4,8 +4,8 @@
 //! An experiment with real hosts (`testbeds/<paper>/<figure>.toml`) is like any other, but a caller
 //! with hosts executes its runs. Three tables in `claims/` record the results: `real-packets.csv`
 //! has the verdicts, `real-runs.csv` the lateness of the switch and the number of packets that the
-//! simulator judged differently, and `real/` the values of both. They are shown beside the verdicts
-//! of simulations and never change them.
+//! simulator judged differently, and `real/` the values of both. These results are shown beside the
+//! verdicts of simulations and never change them.
 
 use crate::output::{write_experiment, write_whole};
 use crate::table::{Cells, Row, rows, to_csv};

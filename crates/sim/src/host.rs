@@ -1,7 +1,7 @@
 //! Hosts: NICs, flows with their senders and receivers, persistent connections.
 //!
-//! A host handles an event (a flow starts, a packet arrives, a timer fires, its link is idle). It
-//! reaches only the state in this module and its [`Uplink`]; it leaves all other effects in
+//! A host handles an event (a flow starts, a packet arrives, a timer fires, its link is idle). The
+//! host reaches only the state in this module and its [`Uplink`]; it leaves all other effects in
 //! [`Hosts::effects`]. Both ends of a flow share one slot, because policies know the flow by its
 //! slot.
 

@@ -10,8 +10,8 @@
 //! belongs to the paused link: its sender obeys, its receiver demands.
 //!
 //! This module is the link layer of both ends: it uses links and timers and changes no host or
-//! switch. It returns who must stop or may resume, and the engine notifies the node at the sending
-//! end of the link. Only the watchdog changes a switch, namely its own.
+//! switch. The module returns who must stop or may resume, and the engine notifies the node at the
+//! sending end of the link. Only the watchdog changes a switch, namely its own.
 
 mod cycles;
 mod rows;

@@ -11,7 +11,7 @@
 //! # Windows
 //!
 //! No packet reaches another part sooner than the shortest delay of a cable between two parts. For
-//! that long, a *window*, parts run independently. Then they meet and exchange what crosses
+//! that long, a *window*, parts run independently. Then the parts meet and exchange what crosses
 //! ([`exchange`]): packets with their arrival times, and notes on flows with a remote source. A
 //! note says that a packet of the flow was lost, or that a receiver made or took one. The next
 //! window begins with the earliest event of any part.

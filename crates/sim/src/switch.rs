@@ -107,7 +107,8 @@ impl SwitchNode {
     }
 
     /// Creates the shadow policies lazily, before the first packet: a switch without packets needs
-    /// none. Their earlier timers are caught up then; all memories were empty until that time.
+    /// none. Earlier timers of the policies are caught up then; all memories were empty until that
+    /// time.
     #[cold]
     fn start_shadows(&mut self) {
         let panel = |slice: &Slice| {

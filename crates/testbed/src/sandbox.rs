@@ -1,9 +1,9 @@
 //! New namespaces for a command of this program, which end with it.
 //!
 //! The process becomes `unshare`, which becomes this program again, outside. The outer process has
-//! new mount and network namespaces. It starts the program a third time, inside, as the first
-//! process of a new process namespace. The outer process waits, and forwards requests to end. If
-//! either process is killed, the kernel ends every process inside. With the last process the
+//! new mount and network namespaces. This process starts the program a third time, inside, as the
+//! first process of a new process namespace. The outer process waits, and forwards requests to end.
+//! If either process is killed, the kernel ends every process inside. With the last process the
 //! namespaces, their links and their mounts disappear. No resource has a name outside, so nothing
 //! can remain.
 

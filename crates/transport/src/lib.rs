@@ -152,8 +152,8 @@ pub enum CongestionStates {
     ///   during a recovery. The reduction lasts until a segment sent after it is acknowledged.
     ///   During it losses start no recovery, and lost segments are repeated only as far as the
     ///   mark's window allows.
-    /// * Reductions and recoveries share one proportional rate reduction. It is relative to all
-    ///   unacknowledged data. It grows by one segment more than was delivered only when a
+    /// * Reductions and recoveries share one proportional rate reduction. The reduction is relative
+    ///   to all unacknowledged data. It grows by one segment more than was delivered only when a
     ///   retransmission is acknowledged. An ACK that reports a SACK and acknowledges new data
     ///   counts twice.
     /// * Speculative retransmissions count as two segments in flight.

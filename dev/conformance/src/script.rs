@@ -77,8 +77,8 @@ impl Script {
     }
 
     /// A random script: a switch of 1–32 ports × 1–8 queues with random rates, scheduler and
-    /// buffer, and `length` operations. These are packets of 64–9216 B, departures, pauses and
-    /// waits. The load alternates between overload and draining.
+    /// buffer, and `length` operations. The operations are packets of 64–9216 B, departures, pauses
+    /// and waits. The load alternates between overload and draining.
     #[must_use]
     pub fn random(seed: u64, length: usize) -> Self {
         let mut stream = RandomStream::new(seed, "conformance/script", 0);

@@ -2,7 +2,8 @@
 //!
 //! One file per policy, `testdata/policy/<name>.toml`, a list of `[[case]]`. Vectors have time,
 //! event, state and verdict, so that they also drive other implementations: write a [`Device`] and
-//! call [`Case::run`]. Its observer receives every elementary operation with time and answer.
+//! call [`Case::run`]. The observer of a case receives every elementary operation with time and
+//! answer.
 //!
 //! ```toml
 //! [[case]]

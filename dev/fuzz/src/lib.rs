@@ -3,7 +3,7 @@
 //! * A scenario ([`Case`]) is a small valid one with changes that follow the declaration of the
 //!   format. The changes set one key at a time at and beyond its bounds, or pairs and triples of
 //!   options on any number of ports ([`generate()`]). Changes that the loader refuses are removed,
-//!   so that the rest runs ([`judge()`]). It runs with all identities verified, with overflow
+//!   so that the rest runs ([`judge()`]). The case runs with all identities verified, with overflow
 //!   checks, within a budget of events, again from its resolved text, and on several threads.
 //!   [`Coverage`] counts the pairs of options that have run together.
 //! * [`parsers`] read damaged files, requests and answers.

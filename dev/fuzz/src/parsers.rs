@@ -3,7 +3,8 @@
 //!
 //! A batch is a number of inputs for one target. Inputs are changes of small valid files, and of
 //! earlier inputs of the batch whose answer had a new shape (its text without names and numbers).
-//! This is a cheap substitute for coverage, which reaches code behind the first check.
+//! The reuse of inputs is a cheap substitute for coverage, which reaches code behind the first
+//! check.
 
 mod mutate;
 mod requests;

@@ -137,7 +137,7 @@ fn the_recorded_summary_agrees_with_the_recorded_flows() {
         let column = |name| expected.number(name).expect("a number").expect("not empty");
         let is_near = |a: f64, b: f64| (a - b).abs() < 1e-3;
         assert!(is_near(mean(&sorted).expect("flows"), column("incast_mean")), "{}", case.name);
-        // This is the nearest rank; the artifact's parser takes the element before it (see the
+        // The index is the nearest rank; the artifact's parser takes the element before it (see the
         // README of the reference data).
         let recorded: &[_] = &[(0.5, "incast_p50"), (0.99, "incast_p99"), (0.95, "incast_p95")];
         // Reverie's runs have no p95.

@@ -1,5 +1,6 @@
 //! Records the configured values while other values are set. The journal is written before the
-//! first change, and removed when all values were read back as configured. It outlives the process.
+//! first change, and removed when all values were read back as configured. The journal outlives the
+//! process.
 
 use crate::OperatorError;
 use crate::store::{Database, Store, StoreError};

@@ -3,9 +3,9 @@
 //! The steps are those of `tests/saitests/probe` of sonic-mgmt: for every flow the pause point and
 //! the drop point, each in four phases, then `persist`. A flow that finds at most `step` packets of
 //! headroom ends the search. The drop point is the first packet beyond the headroom, so the
-//! framework counts one packet per group more than the pool has. Its last phase begins one packet
-//! above the lower end of the range. If that end is the point itself, the result is one packet
-//! late.
+//! framework counts one packet per group more than the pool has. The framework's last phase begins
+//! one packet above the lower end of the range. If that end is the point itself, the result is one
+//! packet late.
 
 use crate::measured::ENTRIES;
 use crate::support::{corpus, switch};

@@ -113,8 +113,8 @@ fn a_leaf_spine_uses_every_port_of_every_switch() {
             assert_eq!(ports.len(), 4, "{leaves} leaves, switch {switch}");
         }
     }
-    // Ports have cables of 5, 5, 40 and 300 m. The uplinks of a leaf have 40 and 300 m. Those of
-    // the first leaf end at the spine's first two ports, whose headroom is for 5 m.
+    // Ports have cables of 5, 5, 40 and 300 m. The uplinks of a leaf have 40 and 300 m. The uplinks
+    // of the first leaf end at the spine's first two ports, whose headroom is for 5 m.
     let plan = WhatIf::new("w", (&config, &model), None, &traffic(2)).expect("it divides");
     let delays: Vec<&str> = plan
         .scenario

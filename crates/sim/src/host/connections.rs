@@ -4,8 +4,8 @@
 //! closed loop has separate pools. A connection carries one message at a time, until it is
 //! acknowledged. An idle connection is reused before another is opened. The most recently used one
 //! goes first, because its window is the freshest. Messages that may not open another connection
-//! wait in the order of their arrival. They already count as flows (their FCT runs) but have sent
-//! nothing.
+//! wait in the order of their arrival. Such messages already count as flows (their FCT runs) but
+//! have sent nothing.
 
 use super::Hosts;
 use crate::ids::{FlowSlot, HostId, PoolId, TransportId};

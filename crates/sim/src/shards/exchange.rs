@@ -105,8 +105,8 @@ impl Exchange {
 
     /// Waits until all parts have arrived.
     ///
-    /// Spins for a while, because a window is often shorter than the time to wake a thread. Then it
-    /// sleeps, because the late part may need this core.
+    /// Spins for a while, because a window is often shorter than the time to wake a thread. Then
+    /// the thread sleeps, because the late part may need this core.
     ///
     /// # Errors
     /// If a part has left for good.

@@ -5,8 +5,9 @@
 //! lossless packet. An *attack* arranges the worst case of the model packet by packet. *Noise*
 //! makes pauses and resumes follow each other as fast as possible. At the model's headroom neither
 //! may lose a packet. With less headroom the attack must lose one. The reduction is one packet of
-//! the size that occupies most per byte. It also includes the bytes by which another frame exceeds
-//! the largest packet on its way back, since the attack lets the frame wait for a packet.
+//! the size that occupies most per byte. The reduction also includes the bytes by which another
+//! frame exceeds the largest packet on its way back, since the attack lets the frame wait for a
+//! packet.
 
 mod network;
 mod traffic;

@@ -18,7 +18,8 @@ const LARGEST_BESIDE_CHIP: u64 = 32 << 30;
 struct Admitted {
     /// Bytes by the pool's size.
     nominal: u64,
-    /// Without the reserves of egress queues, which a gross pool may include: certain in any case.
+    /// Bytes without the reserves of egress queues, which a gross pool may include; certain in any
+    /// case.
     sure: u64,
 }
 

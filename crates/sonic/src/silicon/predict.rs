@@ -208,8 +208,8 @@ pub(crate) fn share(exponent: i8, shared: u64) -> u64 {
 }
 
 /// Shared cells that a lossy queue stores: ⌈α S / (1 + α)⌉. A packet is admitted if the queue is
-/// below α times the memory that is free before it. This agrees with the measured drops of Trident
-/// 3 (α = 8) and Tomahawk 2 (α = 1/2). Those of Tomahawk 5 (α = 1) are ⌊S / 2⌋.
+/// below α times the memory that is free before it. The rule agrees with the measured drops of
+/// Trident 3 (α = 8) and Tomahawk 2 (α = 1/2). The drops of Tomahawk 5 (α = 1) are ⌊S / 2⌋.
 pub(crate) fn stored_share(exponent: i8, shared: u64) -> u64 {
     if exponent == 0 {
         return shared / 2;

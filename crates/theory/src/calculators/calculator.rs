@@ -105,7 +105,7 @@ fn base(value: &ParamValue) -> Option<f64> {
     }
 }
 
-/// A rule for combining parameters. Their defaults are [`ParamValue::Optional`] or
+/// A rule for combining parameters. The parameters' defaults are [`ParamValue::Optional`] or
 /// [`ParamValue::Computed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {

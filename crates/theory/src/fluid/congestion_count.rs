@@ -19,9 +19,9 @@ pub enum DrainRate {
 /// Fraction of the mark below which a queue ceases to be congested, for continuous refresh.
 ///
 /// Without this band the law chatters: a queue at its mark that becomes congested can lower the
-/// limits of other queues on its port. They stop growing, and its own limit rises faster than the
-/// queue. So the queue is no longer congested, all at one instant. With the band, each change takes
-/// time. Laws with a refresh interval change slowly enough and have no band.
+/// limits of other queues on its port. These queues stop growing, and its own limit rises faster
+/// than the queue. So the queue is no longer congested, all at one instant. With the band, each
+/// change takes time. Laws with a refresh interval change slowly enough and have no band.
 const RELEASE: f64 = 0.99;
 
 /// Refresh times of n and γ.

@@ -9,8 +9,8 @@ impl Tank {
     /// exhausted pool are zero.
     ///
     /// A pool that is not exhausted (SONiC's lossy pool beside a full ingress pool) keeps changing,
-    /// and so do the limits of its groups. Its growth and the probability are computed in
-    /// alternation until they agree.
+    /// and so do the limits of its groups. The growth of this pool and the probability are computed
+    /// in alternation until they agree.
     pub(super) fn overflow(&self, rates: &mut Rates) {
         let exhausted: Vec<bool> =
             (0..self.pools.len()).map(|pool| self.free(pool) <= 1e-9 * self.pools[pool].size).collect();

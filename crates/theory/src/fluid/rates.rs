@@ -9,8 +9,8 @@
 //! arrivals - drain)`
 //!
 //! The right side falls with X and the left side rises: exactly one X exists, so the state has
-//! exactly one future. This is the general algorithm behind ABM's cases 1 and 2 (appendix A.4) and
-//! everything between them. A queue that slides along its limit needs no small steps (no
+//! exactly one future. The solution is the general algorithm behind ABM's cases 1 and 2 (appendix
+//! A.4) and everything between them. A queue that slides along its limit needs no small steps (no
 //! chattering), because sliding is solved for and not stepped through.
 
 /// Position of a group relative to its limit.

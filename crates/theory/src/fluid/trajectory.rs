@@ -3,7 +3,8 @@
 /// State of a port's state machine, for laws with a state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
-    /// TDT: limited by `α (B − Q)`; EDT: controlled; any other law: the only state.
+    /// The port has the limit `α (B − Q)` (TDT) or is controlled (EDT); other laws have only this
+    /// state.
     Normal,
     /// The port absorbs a burst (TDT) or is uncontrolled (EDT).
     Absorption,

@@ -4,8 +4,8 @@
 //!
 //! Before the burst every old queue is at its threshold. At time 0 new queues appear, each with
 //! `arrival_rate` r and `drain_rate` γ. Old queues whose omega is unchanged (G_ne) follow their
-//! threshold down as long as they drain fast enough. Those whose omega fell (G_e) are above it and
-//! drain at full rate. The first loss is at `t1`, when a new queue meets its falling threshold.
+//! threshold down as long as they drain fast enough. Old queues whose omega fell (G_e) are above it
+//! and drain at full rate. The first loss is at `t1`, when a new queue meets its falling threshold.
 //!
 //! Sizes in one unit; rates in that unit per time.
 
@@ -244,9 +244,9 @@ impl Trajectory {
 /// Old queues that follow their thresholds right after the burst began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Regime {
-    /// All unaffected queues follow, or none exists: case 1.
+    /// All unaffected queues follow their thresholds, or none exists: case 1.
     AllFollow,
-    /// Some queues follow: between the papers' two cases (E-ABM-4).
+    /// Some queues follow their thresholds: between the papers' two cases (E-ABM-4).
     SomeFollow,
     /// No unaffected queue follows its threshold: case 2.
     NoneFollows,

@@ -47,7 +47,8 @@ impl Sender {
     /// the last message.
     ///
     /// `idle_restart` concerns a connection that was idle for longer than its retransmission
-    /// timeout. It begins with the smaller of its window and the initial one (RFC 5681 section
+    /// timeout. The connection begins with the smaller of its window and the initial one (RFC 5681
+    /// section
     /// 4.1); its threshold stays. Controls that govern their window ignore the restart: they pace
     /// their packets, so the burst that the restart prevents does not happen.
     pub fn resume(&mut self, config: &TcpConfig, connection: Connection, now: Time) {

@@ -115,7 +115,7 @@ pub trait Policy: fmt::Debug + Send + Any {
 
     /// An error inside the policy, returned once: it makes every later verdict meaningless. A
     /// policy reports an error by refusing with [`DropReason::PolicyFault`]; drivers then call
-    /// this. They also call it when the run ends, because hooks can fail too.
+    /// this. Drivers also call this method when the run ends, because hooks can fail too.
     fn take_failure(&mut self) -> Option<PolicyFailure> {
         None
     }

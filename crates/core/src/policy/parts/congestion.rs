@@ -2,8 +2,8 @@
 //! alpha.
 //!
 //! A [`Tracker`] counts the congested queues of every *group* of queues and knows the drain rate of
-//! every queue. Both are refreshed at intervals; between updates the weight `α·γ/n` of a queue is
-//! frozen.
+//! every queue. Counts and rates are refreshed at intervals; between updates the weight `α·γ/n` of
+//! a queue is frozen.
 
 use crate::buffer::{Buffer, QueueId};
 use crate::policy::interface::{BuildError, Hooks, SwitchShape};
@@ -100,8 +100,8 @@ pub(crate) enum DrainRate {
     /// Measured for a queue that is longer than `longer` and has sent more than 2,048 B. The rate
     /// is relative to the queue's own port and unbounded: packets of an ingress queue may leave
     /// through several ports. The last port of a switch is never measured: ns-3 counts ports from 1
-    /// and updates the ports whose number is below their count. This is inferred: only then do the
-    /// pauses of spines match.
+    /// and updates the ports whose number is below their count. The rule is inferred: only then do
+    /// the pauses of spines match.
     Unbounded {
         /// Length above which the drain rate of a queue is measured (bytes).
         longer: u64,

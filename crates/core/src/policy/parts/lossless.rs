@@ -481,7 +481,7 @@ pub(crate) fn pool_occupancy(buffer: &Buffer) -> u64 {
     buffer.shared_occupancy().saturating_sub(buffer.shared_used(Account::Headroom))
 }
 
-/// Current bytes of the shared pool used by packets outside headroom. They define the border
+/// Current bytes of the shared pool used by packets outside headroom. These bytes define the border
 /// between pool and headroom: with an old number, packets of the pool would take memory that is
 /// reserved for arrivals after a pause.
 #[inline]

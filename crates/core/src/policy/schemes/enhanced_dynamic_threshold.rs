@@ -2,9 +2,9 @@
 //! dynamic threshold for a while.
 //!
 //! A *controlled* port may hold `α (B − Q)`, an *uncontrolled* one `B / (uncontrolled ports)`. A
-//! port becomes uncontrolled when `c2` net packets are stored within `tm1` and none is dropped. It
-//! is controlled again when `c1` packets leave in a row, when `tm2` expires, or when the buffer
-//! overflows. Helps short bursts; does not limit the space of overloaded ports.
+//! port becomes uncontrolled when `c2` net packets are stored within `tm1` and none is dropped. A
+//! port is controlled again when `c1` packets leave in a row, when `tm2` expires, or when the
+//! buffer overflows. Helps short bursts; does not limit the space of overloaded ports.
 //!
 //! The original paper (Shan, Jiang, Ren, INFOCOM 2015; TPDS 2017) was not available: the rules are
 //! reconstructed from their description in the TDT paper.

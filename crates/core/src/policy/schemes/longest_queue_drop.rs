@@ -2,8 +2,8 @@
 //! full.
 //!
 //! This is the upper reference among practical policies. It refuses no packet while there is space,
-//! and no queue keeps space at the expense of shorter ones. It needs to evict, which few chips can;
-//! policies that never evict are compared with it.
+//! and no queue keeps space at the expense of shorter ones. Longest Queue Drop needs to evict,
+//! which few chips can; policies that never evict are compared with it.
 
 use crate::buffer::{Buffer, End, QueueId};
 use crate::policy::interface::{

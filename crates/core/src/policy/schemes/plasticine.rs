@@ -5,7 +5,8 @@
 //! classes: a high priority is one class (one queue of every port), the low priority has all other
 //! classes. N_p counts congested queues of the whole group, γ_i is the drain rate of the queue as a
 //! fraction of the fastest port. So a priority is bounded for any number of queues and classes, and
-//! room is left for bursts. This protects a high-priority burst from low-priority queues elsewhere.
+//! room is left for bursts. The bound protects a high-priority burst from low-priority queues
+//! elsewhere.
 //!
 //! With one queue per port (section 4.1, second entry here) γ is 1, N counts all congested queues,
 //! and α is chosen by packet: short flows have a larger one in the same queue. A mark of the host

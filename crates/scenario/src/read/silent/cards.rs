@@ -41,7 +41,7 @@ pub(super) fn warn(sight: &Sight<'_>) {
 /// Packets that the first window allows.
 fn window(transport: &TransportSpec) -> u64 {
     match transport.initial_window {
-        // They are sent by the clock, or made when they are sent.
+        // Such packets are sent by the clock, or made when they are sent.
         _ if transport.rdma.is_some() || transport.pacing.is_some() => 0,
         InitialWindow::Whole => u64::MAX,
         InitialWindow::Segments(segments) => u64::from(segments),
