@@ -19,7 +19,8 @@ impl Tags {
     pub const CONTROL: Self = Self(1 << 2);
     /// The packet is a retransmission.
     pub const RETRANSMISSION: Self = Self(1 << 3);
-    /// Belongs to a lossless class: may pause its sender, but no threshold may drop it.
+    /// The packet belongs to a lossless class: it may pause its sender, but no threshold may drop
+    /// it.
     pub const LOSSLESS: Self = Self(1 << 4);
 
     /// Whether all flags of `other` are set.

@@ -339,7 +339,7 @@ impl Found {
     }
 }
 
-/// The problem that replaces those that are not kept.
+/// The problem that replaces problems beyond the maximum number.
 fn more(severity: Severity, count: usize, what: &str) -> Option<Problem> {
     let left_out = count.checked_sub(MOST_KEPT).filter(|&left_out| left_out > 0)?;
     Some(Problem {

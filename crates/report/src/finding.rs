@@ -78,7 +78,7 @@ impl Judgement {
         self.change.map_or(f64::INFINITY, |change| change.mean.abs())
     }
 
-    /// Whether it holds after the correction for all looks.
+    /// Whether the difference holds after the correction for all looks.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.corrected <= LEVEL

@@ -91,7 +91,7 @@ pub struct Metric {
     pub unit: Unit,
     /// Good direction.
     pub better: Better,
-    /// Whether the short table on the terminal shows it.
+    /// Whether the short table on the terminal shows the metric.
     pub headline: bool,
     /// Declaration of the metric in the table.
     #[serde(skip)]
@@ -109,7 +109,7 @@ pub struct Metric {
 pub struct MetricValue {
     /// The metric that has the value.
     pub metric: Metric,
-    /// Value; `None` if it does not exist (no flow finished).
+    /// Value of the metric; `None` if it does not exist (no flow finished).
     pub value: Option<f64>,
 }
 

@@ -17,7 +17,7 @@ pub enum Standing {
     /// zero, or they are equal in every seed. One interval per scheme, not corrected for their
     /// number.
     AsGood,
-    /// Worse than the best; with one seed, worse in this seed.
+    /// The scheme is worse than the best; with one seed, worse in this seed.
     Behind,
 }
 

@@ -102,7 +102,7 @@ fn a_comparison_is_reported_from_its_folder_alone() {
     let written = report.write().unwrap();
     let names: Vec<_> = written.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["report.html", "comparison.json", "comparison.csv", "comparison.parquet"]);
-    // Without a given order: the folder stores it, and the page is identical.
+    // Without a given order, the order stored in the folder gives an identical page.
     let before = fs::read(&written[0]).unwrap();
     bufferlab_report::write(temp.path()).unwrap();
     assert!(before == fs::read(&written[0]).unwrap(), "the same results give the same page");

@@ -67,7 +67,7 @@ pub fn explanations_schema() -> Schema {
 pub struct LeftOutRecord {
     /// Name of the policy.
     pub policy: String,
-    /// Reason why it cannot be built for this switch.
+    /// Reason why the policy cannot be built for this switch.
     pub reason: String,
 }
 

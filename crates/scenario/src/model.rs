@@ -232,7 +232,7 @@ pub enum RecordedSwitches {
 }
 
 impl RecordedSwitches {
-    /// Whether the switch of this index is among them.
+    /// Whether the switch of this index is among the recorded switches.
     #[must_use]
     pub fn contains(self, switch: u32) -> bool {
         match self {

@@ -14,7 +14,7 @@ const TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// Compiler of the kernel program.
 const COMPILER: &str = "clang";
 
-/// Missing requirement for loading it, with advice; `None` if there is none.
+/// Missing requirement for loading DCTCP, with advice; `None` if there is none.
 pub(crate) fn missing() -> Option<&'static str> {
     if !cfg!(feature = "dctcp") {
         return Some("build with `--features dctcp` (needs apt-get install libelf-dev zlib1g-dev)");

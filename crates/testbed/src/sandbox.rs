@@ -19,7 +19,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-/// Set for this program outside and inside. Programs that it starts inside must not inherit it.
+/// Variable that is set for this program outside and inside the sandbox. Programs that it starts
+/// inside must not inherit it.
 pub const PLACE: &str = "BUFFERLAB_TESTBED_PLACE";
 /// Value of the variable outside the sandbox. Inside, it is the number of the outer process.
 const OUTER: &str = "outer";

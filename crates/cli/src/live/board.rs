@@ -70,7 +70,7 @@ pub(crate) enum Key {
 pub(crate) struct Row {
     /// Index of the queue.
     pub(crate) queue: usize,
-    /// Whether it is the first line of its port.
+    /// Whether the line is the first of its port.
     pub(crate) is_first: bool,
 }
 

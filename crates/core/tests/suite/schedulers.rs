@@ -119,7 +119,7 @@ fn deficit_round_robin_shares_bytes_and_not_packets() {
     }
     for (sent, quantum) in bytes.iter().zip(quanta) {
         let wanted = rounds * u64::from(quantum);
-        // Within one quantum and one packet, for any duration.
+        // Shares are exact within one quantum and one packet, for any duration.
         assert!(sent.abs_diff(wanted) <= u64::from(quantum) + 9_216, "{bytes:?}");
     }
 }

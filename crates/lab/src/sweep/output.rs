@@ -25,7 +25,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// The notes with a fact about what labels leave out.
+    /// Adds a note on the parts that labels omit.
     pub(super) fn with_common(mut self, common: &[String]) -> Self {
         if !common.is_empty() {
             self.facts.insert(0, ("Common to all".to_owned(), common.join(", ")));

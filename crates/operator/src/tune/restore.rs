@@ -34,7 +34,7 @@ pub(super) struct Wanted<'a> {
     pub(super) uncertain: bool,
 }
 
-/// Writes the configured value if the current value is ours, and reads it back.
+/// Writes the configured value if the tuner wrote the current value, and reads it back.
 pub(super) fn put_back(store: &mut Store, wanted: Wanted<'_>) -> Result<Back, String> {
     let mut last = String::new();
     for _ in 0..ATTEMPTS {

@@ -14,7 +14,7 @@ const NAMES: usize = 6;
 const OPEN: usize = 3;
 /// Least factor from which a speed is printed as a multiple.
 const FASTER: f64 = 1.5;
-/// Sentences about differences; more would be a table, and that one follows.
+/// Maximum number of sentences about differences; a table with all of them follows.
 const DIFFERENCES: usize = 8;
 
 /// All sentences, in reading order.

@@ -80,7 +80,7 @@ pub(crate) struct MetricKind {
 /// A row of the table of metrics.
 pub(super) struct Row<T: 'static> {
     pub(super) kind: MetricKind,
-    /// Whether the short table on the terminal shows it.
+    /// Whether the short table on the terminal shows the metric.
     pub(super) shown: fn(&RunSummary, &T) -> bool,
     /// Computes the value; `None` if it does not exist.
     pub(super) value: fn(&T) -> Option<f64>,

@@ -183,7 +183,7 @@ fn leftovers_of_killed_runs_go_and_those_of_living_ones_stay() {
     fs::create_dir_all(at("dt")).unwrap();
     let (left, deep) = (killed(&at("seed-3")), killed(&at("dt/seed-4")));
     let alive = RunWriter::create(&at("seed-5"), head(1)).unwrap();
-    // Killed before the hidden folder was created, or after it was renamed.
+    // A run was killed before the hidden folder was created, or after it was renamed.
     fs::write(at(".seed-6.writing"), "bufferlab writes here: process 1, claim 0\n").unwrap();
     let placed = write(&at("seed-7"), 7);
     fs::write(placed.join(".made-by-bufferlab"), "").unwrap();

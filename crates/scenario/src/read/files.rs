@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// A file that a scenario reads, to be kept beside its resolved text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputFile {
-    /// The name by which the resolved scenario refers to it: no folders, unique in the scenario.
+    /// The name by which the resolved scenario refers to the file: no folders, unique in the
+    /// scenario.
     pub name: String,
     /// Path of the file.
     pub path: PathBuf,

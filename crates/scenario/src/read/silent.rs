@@ -125,7 +125,7 @@ impl Sight<'_> {
         Time(delays.iter().take(2).sum::<u64>().saturating_mul(2))
     }
 
-    /// More than the hosts' links carry, together or one workload alone.
+    /// Warns of workloads that offer more than the hosts' links carry, together or one alone.
     fn warn_about_overload(&self) {
         let Scenario { topology, workloads, .. } = self.scenario;
         let links: u64 = (0..topology.hosts.len() as u32)

@@ -464,7 +464,7 @@ impl Group {
                 let key = format!("{}.policy.{}", self.path, error.param);
                 let complaint =
                     Complaint::new(format!("on \"{name}\": {}", error.message), "does not fit the switch");
-                // A constructor that finds fault with no parameter is one of a program's own.
+                // A constructor that names no wrong parameter belongs to a custom entry.
                 let help = match error.param {
                     "name" => "mend the policy, or choose another",
                     "headroom" => {

@@ -13,7 +13,7 @@ use bufferlab_topology::TOPOLOGIES;
 
 /// The network before and after `topology.change`.
 pub(crate) struct Networks {
-    /// As the generator built it: buffers and loads follow from it.
+    /// The network as the generator built it: buffers and loads follow from it.
     pub(crate) as_built: Topology,
     /// The network with slower, longer and failing cables.
     pub(crate) as_it_runs: Topology,

@@ -76,7 +76,7 @@ struct Special {
 pub(crate) struct Started {
     /// Arrival time at the far end.
     pub(crate) arrival: Time,
-    /// Whether it is the only packet in flight, so that its delivery must be scheduled.
+    /// Whether the packet is the only one in flight, so that its delivery must be scheduled.
     pub(crate) alone: bool,
     /// Time at which the next packet may be handed over.
     pub(crate) next: Time,

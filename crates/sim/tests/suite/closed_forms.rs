@@ -152,7 +152,7 @@ fn two_priorities_wait_as_cobham_says() {
     assert_eq!(rows.switch_losses(), 0);
     let remaining = 0.8 * SERVICE_US / 2.0;
     let expected = [remaining / 0.7, remaining / (0.7 * 0.2)];
-    // From the first bit at the sender to the last one at the receiver, without waiting.
+    // Time from the first bit at the sender to the last one at the receiver, without waiting.
     let path_ns = 1_200.0 + 2_000.0 + SERVICE_US * 1e3;
     for (class, expected) in expected.into_iter().enumerate() {
         let waits = rows.flows.iter().filter(|flow| usize::from(flow.class) == class);

@@ -64,7 +64,7 @@ fn a_link_that_goes_down_loses_what_is_on_it_and_its_flows_go_on_elsewhere() {
     assert!(used(&back) > 2 * used(&down), "{} and {}", used(&back), used(&down));
     for rows in [&down, &back] {
         let lost: Vec<_> = rows.links.iter().filter(|link| link.lost_packets > 0).collect();
-        // On the wire for 2 us at 20 Gb/s: 5 kB, plus the packets that waited for it.
+        // Lost are 5 kB on the wire (2 us at 20 Gb/s) and the packets that waited for the link.
         assert!(rows.link_losses() > 2, "{lost:?}");
         let ends =
             |from: &str, to: &str| (from == "leaf0" && to == "spine1") || (from == "spine1" && to == "leaf0");

@@ -68,7 +68,7 @@ fn single_packets(load: f64, packets: usize, seed: u64) -> Rows {
 #[test]
 fn packets_wait_as_long_as_the_pollaczek_khinchine_formula_says() {
     let service_ns = BitRate::gbps(10).serialization(FRAME).0 as f64 * 1e-3;
-    // From the sender's first bit to the receiver's last one, without waiting.
+    // Time from the sender's first bit to the receiver's last one, without waiting.
     let path_ns = service_ns * 1.1 + 2_000.0;
     for (load, packets, tolerance) in [(0.5, 40_000, 0.05), (0.8, 150_000, 0.08)] {
         let rows = single_packets(load, packets, 5);

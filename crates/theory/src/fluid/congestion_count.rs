@@ -261,7 +261,7 @@ impl Control for Counter {
         (0..self.congested.len())
             .map(|queue| {
                 let (margin, rate) = self.margin(queue, view);
-                // A margin already beyond the mark, on the side it moves to, has been handled.
+                // A margin that has already crossed the mark in its direction has been handled.
                 let closing = if self.congested[queue] {
                     margin > 0.0 && rate < 0.0
                 } else {

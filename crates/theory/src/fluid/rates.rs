@@ -60,7 +60,7 @@ pub(super) struct Tank {
     /// Group of each queue.
     pub(super) group_of: Vec<usize>,
     pub(super) pools: Vec<Pool>,
-    /// By group: the pool whose space it uses, even if its limit is of another kind.
+    /// Pool whose space a group uses, even if the group's limit is of another kind, by group.
     pub(super) pool_of: Vec<usize>,
     pub(super) lengths: Vec<f64>,
     pub(super) arriving: Vec<f64>,

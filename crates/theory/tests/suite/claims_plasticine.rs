@@ -66,7 +66,7 @@ fn figure_5b_the_burst_loses_at_8_packets_of_its_15_and_at_15_when_the_yellow_qu
     assert_close(steady(4)?, 17.142_857, 1e-6);
     let four = first_touch(PACKETS, &[OldQueues::unchanged(4, 1.0, 0.25)], &INCAST)?;
     assert_close(four.stored, 9.6, 1e-12);
-    // Case 2: the incast of 5 is above the 2.2 up to which queues of one port can follow.
+    // Case 2 applies: the incast of 5 is above the 2.2 up to which queues of one port can follow.
     let limit = plasticine::case_1_limit(&[OldQueues::unchanged(5, 1.0, 0.2)], &INCAST)?;
     assert_close(limit, 2.2, 1e-12);
     Ok(())

@@ -79,7 +79,7 @@ fn plasticine_figure_6_gives_two_or_six_packets_and_room_for_the_burst() {
     // PLA-F6a-1.
     let third = 1.0 / 3.0;
     same(&settled(&[third, third, third, 2.0], 1), &[5.0, 5.0, 5.0, 30.0]);
-    // PLA-F6b-1: Eq. 3 gives 2, one factor only 6 (erratum E-PLA-2).
+    // PLA-F6b-1: Eq. 3 gives 2 packets, one factor alone 6 (erratum E-PLA-2).
     same(&settled(&[0.04; 5], 5), &[2.0; 5]);
     same(&settled(&[0.2; 5], 5), &[6.0; 5]);
     // PLA-F6c-1.

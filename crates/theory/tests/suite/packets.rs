@@ -83,7 +83,7 @@ impl Layout {
 }
 
 impl Cell {
-    /// Priority 0 is the burst's, the old queues have the next ones.
+    /// Priority 0 is the burst's, the old queues have the next priorities.
     fn queues_per_port(&self) -> usize {
         1 + self.layout.old().1
     }

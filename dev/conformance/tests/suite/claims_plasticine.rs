@@ -12,7 +12,7 @@ use bufferlab_units::{BitRate, Time};
 const LINE: BitRate = BitRate::gbps(10);
 /// Size of a packet in the figures (bytes).
 const PACKET: u64 = 1_000;
-/// Size of the small packets that stand for it (bytes).
+/// Size of the small packets that represent a packet of the figures (bytes).
 const GRAIN: u32 = 10;
 
 /// Converts units of time; a port sends one packet per unit.

@@ -323,7 +323,7 @@ fn take_libraries(to: &Path) {
             .filter(|name| !to.join(part).join(name).exists())
             .map(|name| from.join(part).join(name))
             .collect();
-        // With their times: cargo takes what is younger than what was built from it for a change.
+        // Copy the files with their times: cargo rebuilds files that are younger than their build.
         for some in missing.chunks(100) {
             let copied = Command::new("cp").arg("-a").args(some).arg(to.join(part)).status();
             assert!(
@@ -366,7 +366,7 @@ impl Copy {
         String::from_utf8_lossy(&content).into_owned()
     }
 
-    /// Runs `script` at the root, without network; its output, and whether it succeeded.
+    /// Runs `script` at the root, without network; returns its output and whether it succeeded.
     fn shell(&self, script: &str) -> (bool, String) {
         let mut command = Command::new("sh");
         command.args(["-ec", script]).current_dir(self.folder.join("repository"));
@@ -376,7 +376,7 @@ impl Copy {
         (result.status.success(), String::from_utf8_lossy(&output).into_owned())
     }
 
-    /// Runs what all walk-throughs want to be run, each command once; the output.
+    /// Runs the commands of all walk-throughs, each once; returns the output.
     fn run(&self, walks: &[WalkThrough]) -> String {
         let (mut done, mut output) = (Vec::new(), String::new());
         for walk in walks {
@@ -489,7 +489,7 @@ fn the_walk_throughs_work() {
                 assert!(!is_blamed, "the compiler has something to say of {path}:\n{output}");
                 assert_eq!(copy.read(path), *block, "cargo fmt changes {path}");
             }
-            // The registry knows it, and everything derived from the registry shows it.
+            // The registry has the entry, and everything derived from the registry shows it.
             Instruction::Expect { path } => {
                 let text = copy.read(path);
                 for part in block.lines() {
@@ -499,7 +499,7 @@ fn the_walk_throughs_work() {
             _ => {}
         }
     }
-    // The last one first: what depends on others is broken before they are.
+    // Break the last page first: dependent pages are broken before the pages that they need.
     walks.iter().rev().for_each(|walk| copy.check_mistakes(walk));
 }
 

@@ -358,7 +358,7 @@ impl Policy for PlasticinePisa {
         }
         let limit = self.limit(usize::from(arrival.port), usize::from(arrival.priority));
         let held = self.lengths[usize::from(arrival.queue.0)];
-        // "Higher than": at the limit there is not room for a single byte.
+        // The test is "higher than": a queue at the limit has no room for a single byte.
         Bound { place: BoundPlace::Queue(arrival.queue), held, size: arrival.header.size.into(), limit }
             .if_binding()
     }

@@ -77,7 +77,7 @@ impl Policy for StaticPartition {
         }
     }
 
-    /// With one part per port: the part less the bytes of the port's other queues.
+    /// With one part per port, the threshold is the part less the bytes of the port's other queues.
     fn threshold(&self, queue: QueueId, _: Tags, buffer: &Buffer) -> Option<u64> {
         Some(match self.part {
             Part::Queue => self.limit,

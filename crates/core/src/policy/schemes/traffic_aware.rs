@@ -173,7 +173,7 @@ struct Limits {
 impl Limits {
     fn new(params: &Params, shape: &SwitchShape) -> Self {
         let (packet, ports) = (params.bytes("packet_bytes"), shape.ports() as u64);
-        // Rounded to nearest, as in the paper: 1 MB are 667 packets, a sixteenth of them 42.
+        // Round to nearest, as the paper does: 1 MB are 667 packets, a sixteenth of them 42.
         let packets = ((shape.capacity + packet / 2) / packet).max(1);
         let given = |name: &str, derived: u64| match params.count(name) {
             0 => derived.max(1),

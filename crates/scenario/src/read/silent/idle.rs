@@ -47,7 +47,7 @@ pub(super) fn priorities_are_unknown(workloads: &[WorkloadSpec]) -> bool {
     workloads.iter().any(|spec| spec.kind == TRACE || is_custom(&spec.kind))
 }
 
-/// Priorities that are lossless, and senders that use others.
+/// Warns if senders use other priorities than the lossless ones.
 fn warn_about_lossless_priorities(sight: &Sight<'_>) {
     let scenario = sight.scenario;
     let lossless = scenario.switches.iter().fold(0, |mask, switch| mask | switch.lossless());
@@ -121,7 +121,7 @@ fn warn_about_lossy_acknowledgements(sight: &Sight<'_>) {
     }
 }
 
-/// Schemes that favour packets with a tag, and no packet with it.
+/// Warns about schemes that favour packets with a tag that no packet has.
 fn warn_about_tags(sight: &Sight<'_>) {
     let mut closed_loop = used(sight).filter(|(_, transport)| transport.pacing.is_none()).peekable();
     if closed_loop.peek().is_none() || closed_loop.any(|(_, transport)| transport.unscheduled_bytes > 0) {

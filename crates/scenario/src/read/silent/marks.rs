@@ -11,7 +11,7 @@ use bufferlab_core::{
 };
 use bufferlab_units::{BitRate, Time};
 
-/// Packets that a trial offers to a switch at most; what holds more of them is not tried.
+/// Maximum number of packets that a trial offers to a switch; larger memories are not tried.
 const TRIAL_PACKETS: usize = 400_000;
 /// Packets that pass through the full queues of a trial: enough for a rule that marks one in a
 /// thousand.
@@ -19,7 +19,7 @@ const PASSING: usize = 10_000;
 /// Bytes of a trial's packets that no transport says.
 const USUAL_PACKET: u32 = 1_500;
 
-/// Warns of marking rules that cannot mark what is sent.
+/// Warns of marking rules that cannot mark the sent packets.
 pub(super) fn warn(sight: &Sight<'_>) {
     let scenario = sight.scenario;
     // A public simulator's setup is kept as it is, whatever it sets in vain.
@@ -38,7 +38,7 @@ pub(super) fn warn(sight: &Sight<'_>) {
 /// Warns about marking on priorities that no capable transport uses.
 fn warn_about_priorities(sight: &Sight<'_>, sent: u32) {
     let switches = &sight.scenario.switches;
-    // The priorities of one switch that marks; where others mark what is sent, all is well.
+    // Priorities of one switch that marks; no warning if other switches mark the sent packets.
     let marking: Vec<(usize, u32)> =
         switches.iter().enumerate().filter_map(|(at, switch)| Some((at, marked(switch)?))).collect();
     let Some(&(switch, mask)) = marking.first() else { return };

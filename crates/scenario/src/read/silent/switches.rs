@@ -11,7 +11,7 @@ use bufferlab_core::Profile;
 const PAUSING: [&str; 3] = ["sonic-dt", "sonic-abm", "reverie"];
 pub(super) fn warn(sight: &Sight<'_>) {
     warn_about_marks(sight);
-    // An author who writes [switch.pfc] to switch it off knows about it.
+    // An author who writes [switch.pfc] to switch it off knows about PFC.
     let says_pfc = sight.place("switch.pfc").is_some();
     let no_pause = |switch: &SwitchSpec, name: &str| nobody_to_pause(switch, name).filter(|_| !says_pfc);
     let checks: [Check<'_>; 3] = [&long_ramp, &no_pause, &port_limit];
@@ -74,7 +74,7 @@ fn long_ramp(switch: &SwitchSpec, name: &str) -> Option<Note> {
     Some(Note { key: "ecn.kmax", message, label: "above any queue", help: "check the unit, or lower kmax" })
 }
 
-/// A policy for lossless traffic, and none of it.
+/// Finds a policy for lossless traffic on a switch without such traffic.
 fn nobody_to_pause(switch: &SwitchSpec, name: &str) -> Option<Note> {
     if switch.pfc.is_some() || !PAUSING.contains(&switch.policy.as_str()) {
         return None;
@@ -100,7 +100,7 @@ fn port_limit(switch: &SwitchSpec, name: &str) -> Option<Note> {
     (limit >= memory).then_some(Note { key: "hardware.port_limit", message, label: "never binds", help })
 }
 
-/// Keys of an override that later ones replace at every switch that it is for.
+/// Warns about keys of an override that later overrides replace at all of its switches.
 fn warn_about_overrides(sight: &Sight<'_>) {
     let entries = overrides(sight);
     let names = &sight.scenario.topology.switches;
