@@ -65,7 +65,7 @@ class Own:
     """Base class of :class:`~bufferlab.Policy` and the other kinds of custom classes."""
 
     name: ClassVar[str]
-    """Name in scenarios."""
+    """Name of the class in scenarios."""
     title: ClassVar[str] = ""
     """Full name; by default the name of the class."""
     summary: ClassVar[str] = ""
@@ -76,7 +76,7 @@ class Own:
     _base: ClassVar[type[Own]]
     """Base class of the kind."""
     _example: ClassVar[str] = ""
-    """An example of a name."""
+    """An example of a name of the kind."""
     _required: ClassVar[tuple[str, str]] = ("", "")
     """The method that a subclass must define, and its arguments."""
     _hooks: ClassVar[tuple[str, ...]] = ()

@@ -29,11 +29,11 @@ class Metric:
     id: str
     """Stable name, such as ``short.slowdown_p99`` or ``class.incast.qct_mean_ms``."""
     group: str
-    """Heading in reports."""
+    """Heading of the number in reports."""
     label: str
-    """Name under the heading."""
+    """Name of the number under the heading."""
     unit: str
-    """``x``, ``us``, ``ms``, ``%``, ``#``, ``Gb/s`` or ``0..1``."""
+    """Unit of the number: ``x``, ``us``, ``ms``, ``%``, ``#``, ``Gb/s`` or ``0..1``."""
     better: int
     """-1: less is better. 1: more is better. 0: neither."""
     headline: bool

@@ -139,9 +139,9 @@ class Choice:
     """A setting in a what-if comparison."""
 
     label: str
-    """Name in tables."""
+    """Name of the choice in tables."""
     meaning: str
-    """Meaning on the switch."""
+    """Meaning of the choice on the switch."""
     variant: str
     """Variant for :func:`bufferlab.compare`."""
 

@@ -45,7 +45,7 @@ class Axis:
     """An axis of a figure."""
 
     title: str
-    """Title with the unit."""
+    """Title of the axis with its unit."""
     logarithmic: bool
     """Whether the axis is logarithmic; otherwise it is linear."""
 
@@ -55,7 +55,7 @@ class Series:
     """A line of a figure."""
 
     name: str
-    """Name in the legend."""
+    """Name of the line in the legend."""
     x: tuple[float, ...]
     """Horizontal coordinates."""
     y: tuple[float, ...]

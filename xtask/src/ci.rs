@@ -205,7 +205,7 @@ fn doc() -> Result<(), String> {
 /// take as long as all tests.
 ///
 /// # Errors
-/// The wrong answer of the program.
+/// The program's wrong answer to the check.
 pub fn smoke(build: Build) -> Result<(), String> {
     let folder = root().join("target/smoke");
     if folder.exists() {

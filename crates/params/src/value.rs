@@ -13,12 +13,12 @@ use std::sync::Arc;
 pub enum ParamValue {
     /// Only as a default: the value must be given. The text is an example, as in a scenario file.
     Required(&'static str),
-    /// Only as a default: the value is computed when the entry is built. The text describes the
-    /// rule.
+    /// This value is only a default: the value is computed when the entry is built. The text
+    /// describes the rule.
     Computed(&'static str),
     /// Only as a default: a [`Self::Computed`] value with an example, as in a scenario file.
     Derived(&'static str, &'static str),
-    /// Only as a default: the value may be omitted.
+    /// This value is only a default: the value may be omitted.
     Optional,
     /// Only as a default: an [`Self::Optional`] value with an example, as in a scenario file.
     OptionalLike(&'static str),

@@ -339,7 +339,7 @@ mod tests {
             .expect("writable");
         assert_eq!(order(), Ok(vec!["dt".to_owned(), "abm".to_owned()]));
         fs::remove_file(&path).expect("removable");
-        // A folder in its place cannot be read, as a file on a failing disk.
+        // A folder in place of the file cannot be read, as a file on a failing disk.
         fs::create_dir(&path).expect("writable");
         assert!(order().is_err_and(|why| why.contains("comparison.json")), "{:?}", order());
     }

@@ -179,7 +179,7 @@ impl PausedCable {
 mod tests {
     use super::*;
 
-    /// 10 Gb/s both ways, 1 us, packets of 1,500 B in bytes.
+    /// A cable of 10 Gb/s both ways and 1 us, with packets of 1,500 B in bytes.
     const CABLE: PausedCable = PausedCable {
         arrivals: BitRate::gbps(10),
         frames: BitRate::gbps(10),

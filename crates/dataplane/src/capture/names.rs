@@ -38,7 +38,7 @@ impl Names {
         Ok(())
     }
 
-    /// Gives all files, which are complete, their final names; returns these.
+    /// Gives all files, which are complete, their final names; returns the names.
     pub(super) fn give(&mut self) -> io::Result<Vec<PathBuf>> {
         self.each(true)?;
         self.is_given = true;

@@ -95,7 +95,7 @@ fn tests_of_statements() -> Vec<TestEvidence> {
             sources(&entry.expect("readable").path().join("tests"), &mut files);
         }
     }
-    // By crate, whichever folder it is in: the evidence of a row is in this order.
+    // Sort by crate, whichever folder has it: the evidence of a row is in this order.
     files.sort_by_key(|file| file.iter().skip(root.iter().count() + 1).collect::<PathBuf>());
     let (found, known) = (findings(), ledger());
     let known: BTreeSet<&str> = known.rows.iter().map(|row| row.claim.id.as_str()).collect();

@@ -90,8 +90,8 @@ fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Warns of the queue that lacks most, of a shared pool that cannot hold all, and of pauses that
-/// end before they are repeated. Returns whether there was a warning.
+/// Warns of the queue that lacks most headroom, of a shared pool that is too small for all, and of
+/// pauses that end before they are repeated. Returns whether there was a warning.
 pub(super) fn warn(
     context: &Context,
     path: &str,

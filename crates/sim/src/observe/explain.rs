@@ -62,7 +62,7 @@ impl RunSink for Explanations {
 /// Selection of the events of a run to explain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExplainRequest {
-    /// Kind of event.
+    /// Kind of event to explain.
     pub event: ExplainedEvent,
     /// Index of the switch; `None` for any switch.
     pub switch: Option<u32>,

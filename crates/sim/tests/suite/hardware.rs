@@ -150,7 +150,8 @@ fn each_option_changes_what_it_should() {
 
     let (exact, rounded) = measure("alpha", &mut table);
     assert!(rounded.lost("far") > exact.lost("far"), "0.7 becomes 0.5");
-    // Three queues at the limit: alpha B / (1 + 3 alpha) each, without the packet in transmission.
+    // Three queues are at the limit: alpha B / (1 + 3 alpha) each, without the packet in
+    // transmission.
     let expected = (0.5 / 2.5) / (0.7 / 3.1);
     let shrunk = rounded.delay_us("overload") / exact.delay_us("overload");
     assert!((shrunk - expected).abs() < 0.01, "{shrunk} for {expected}");

@@ -1,4 +1,4 @@
-//! Ports, cables, pools, profiles, groups and queues.
+//! Reads ports, cables, pools, profiles, groups and queues.
 
 use super::entry::Entry;
 use crate::config::{Assigned, Config, Mode, Model, Pool, PortInfo, Profile, Side, Threshold};

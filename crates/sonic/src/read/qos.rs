@@ -1,4 +1,4 @@
-//! Maps, PFC, schedulers, marking, watchdogs.
+//! Reads maps, PFC, schedulers, marking and watchdogs.
 
 use super::buffers::too_many;
 use super::entry::Entry;

@@ -158,7 +158,7 @@ fn plasticine_factors_for_a_burst() -> Tested {
             plasticine::alpha_high_for_burst(burst, plasticine::alpha_low_for_burst_printed(burst)?)?;
         assert_close(at_printed, arrival_rate - 1.0, 1e-9);
     }
-    // The example of E-PLA-3: r = 5 for 1.6 ms.
+    // The example of erratum E-PLA-3: r = 5 for 1.6 ms.
     let long = BurstToAbsorb { buffer_time: 8.0, arrival_rate: 5.0, duration: 1.6 };
     assert_close(plasticine::alpha_low_for_burst_printed(long)?, 0.25, 1e-12);
     assert_close(plasticine::alpha_high_for_burst(long, 0.458)?, 9.43, 2e-2);

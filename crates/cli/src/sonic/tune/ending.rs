@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Requests to end the command.
 pub(super) struct Ending {
-    /// Set by every signal that asks for the end.
+    /// Flag that every signal to end sets.
     asked: Arc<AtomicBool>,
     /// Set by Ctrl-C only. A second Ctrl-C abandons the restoring of values. Other signals do not
     /// count here, because they often arrive in pairs.

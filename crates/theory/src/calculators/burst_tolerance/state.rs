@@ -17,7 +17,7 @@ pub(super) struct CongestedGroup {
     pub(super) priority: u32,
     /// Alpha of each queue.
     pub(super) alpha: f64,
-    /// Drain rate of each before the burst, divided by the port rate.
+    /// Drain rate of each queue before the burst, divided by the port rate.
     pub(super) gamma_before: f64,
     /// Drain rate of each during the burst, divided by the port rate: lower if the burst uses the
     /// same port.
