@@ -11,16 +11,16 @@ use std::sync::Arc;
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {
-    /// Only as a default: the value must be given. The text is an example, as in a scenario file.
+    /// This value is only a default: the value must be given. The text is an example, as in a file.
     Required(&'static str),
     /// This value is only a default: the value is computed when the entry is built. The text
     /// describes the rule.
     Computed(&'static str),
-    /// Only as a default: a [`Self::Computed`] value with an example, as in a scenario file.
+    /// This value is only a default: [`Self::Computed`] with an example, as in a scenario file.
     Derived(&'static str, &'static str),
     /// This value is only a default: the value may be omitted.
     Optional,
-    /// Only as a default: an [`Self::Optional`] value with an example, as in a scenario file.
+    /// This value is only a default: [`Self::Optional`] with an example, as in a scenario file.
     OptionalLike(&'static str),
     /// A plain number: see [`crate::ParamKind::Ratio`] and [`crate::ParamKind::Measure`].
     Ratio(f64),

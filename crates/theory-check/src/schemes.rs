@@ -1,4 +1,4 @@
-//! Switches that show the thresholds of closed forms: their policies react without delay.
+//! Switches that show the thresholds of closed forms, because their policies react without delay.
 
 use crate::bench::{Bench, Place};
 use bufferlab_core::{ParamValue, Scheduler, SwitchConfig};

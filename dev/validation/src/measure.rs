@@ -1,7 +1,7 @@
 //! Metrics of bufferlab's run, as the artifact defines them.
 //!
-//! Using the artifact's definitions makes a difference a difference of behaviour: percentiles
-//! without interpolation, sampled occupancy (not a time-weighted mean), losses and marks by tier.
+//! The definitions are the artifact's, so a difference comes from behaviour: percentiles without
+//! interpolation, sampled occupancy (not a time-weighted mean), losses and marks by tier.
 
 use crate::ValidationError;
 use bufferlab_metrics::{DropRow, FlowRow, LinkRow, PauseRow, QueueRow, RunSink, Scope, SeriesRow};

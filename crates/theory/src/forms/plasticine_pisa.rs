@@ -3,7 +3,7 @@
 use super::{Domain, at_least_one, check, not_negative, positive};
 
 /// The shift by which the pipeline multiplies the free buffer: `round(−log2(alpha /
-/// (n_p·n_port)))`; negative shifts go to the left. Counts of 0 are taken as 1.
+/// (n_p·n_port)))`; negative shifts go to the left. A count of 0 is replaced by 1.
 ///
 /// # Errors
 /// `alpha` not positive.

@@ -270,15 +270,15 @@ fn repository() -> Files {
     files
 }
 
-/// Makes `folder` hold exactly `files`. What is equal already stays untouched, so that cargo builds
-/// little the next time.
+/// Makes `folder` hold exactly `files`. Files that are already equal stay untouched, so that cargo
+/// builds little the next time.
 fn synchronise(folder: &Path, files: &Files) {
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {
         for entry in std::fs::read_dir(&path).into_iter().flatten().flatten() {
             let name = entry.path().strip_prefix(folder).expect("below").to_string_lossy().into_owned();
             if entry.path().is_dir() {
-                // An empty folder is no harmless rest: the workspace takes every folder of
+                // Empty folders must be removed, because the workspace takes every folder of
                 // `crates/` for a crate.
                 let inside = format!("{name}/");
                 match files.range(inside.clone()..).next() {

@@ -120,7 +120,7 @@ fn warn_about_late_timeouts(sight: &Sight<'_>, index: usize, transport: &Transpo
     sight.note(&format!("transport.{index}.{key}"), message, "longer than the run", help);
 }
 
-/// Policies that look at the switch less often than the run lasts.
+/// Warns about policies with an interval that is not shorter than the run.
 fn warn_about_intervals(sight: &Sight<'_>) {
     let duration = sight.scenario.duration;
     let found = sight.scenario.switches.iter().enumerate().find_map(|(at, switch)| {
@@ -162,7 +162,7 @@ fn warn_about_watchdogs(sight: &Sight<'_>) {
     }
 }
 
-/// Workloads of which a run most likely sees nothing.
+/// Warns about workloads that most likely send nothing during the run.
 fn warn_about_rare_traffic(sight: &Sight<'_>) {
     let seconds = sight.scenario.duration.0 as f64 / 1e12;
     for (index, spec) in sight.scenario.workloads.iter().enumerate() {
