@@ -166,7 +166,7 @@ pub struct Unclassified {
 /// A custom classifier.
 pub trait Classify: fmt::Debug + Send + CloneClassify {
     /// Queue within the port, and marks, of an arriving packet. Numbers beyond the last queue
-    /// select the last queue. This is on the hot path: allocate no memory.
+    /// select the last queue. This method is on the hot path: allocate no memory.
     fn classify(&mut self, packet: &Unclassified) -> (u8, Tags);
 }
 

@@ -212,8 +212,8 @@ pub struct Markable {
 pub trait MarkingRule: fmt::Debug + Send + CloneMarkingRule {
     /// Whether `packet` is marked. Called on arrival, when `buffer` does not contain the packet
     /// yet, and again when its transmission starts, when `buffer` no longer contains it
-    /// ([`Markable::moment`]). There is no second call after a mark. This is on the hot path:
-    /// allocate no memory.
+    /// ([`Markable::moment`]). There is no second call after a mark. This method is on the hot
+    /// path: allocate no memory.
     fn marks(&mut self, packet: &Markable, buffer: &Buffer) -> bool;
 
     /// Length of every queue and port up to which no packet is marked (bytes), used to warn of a

@@ -167,7 +167,7 @@ impl Driver {
         self.earliest
     }
 
-    /// Number of arrivals with times for which decisions were already final.
+    /// Number of arrivals that came after a decision about the same or a later time.
     #[must_use]
     pub const fn late(&self) -> u64 {
         self.late

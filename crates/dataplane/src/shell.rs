@@ -66,7 +66,7 @@ pub struct Summary {
     pub epoch_ns: u64,
     /// Frame counts by port.
     pub tallies: Vec<Tallies>,
-    /// Arrivals with times for which decisions were already final.
+    /// Number of arrivals that came after a decision about the same or a later time.
     pub late_arrivals: u64,
     /// Lateness of handed-over frames.
     pub lateness: Durations,

@@ -58,7 +58,7 @@ pub struct Snapshot {
     pub lateness_sum_ns: u64,
     /// Number of frames in the sum of the lateness.
     pub handed_over: u64,
-    /// Arrivals with times for which decisions were already final.
+    /// Number of arrivals that came after a decision about the same or a later time.
     pub late_arrivals: u64,
     /// Frames that the system dropped before they were read.
     pub missed: u64,

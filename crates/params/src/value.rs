@@ -89,7 +89,7 @@ impl ParamValue {
         Self::RatioPerPriority(Cow::Borrowed(list))
     }
 
-    /// Whether the value stands for a value that was not given. Only defaults do:
+    /// Whether the value stands for a value that was not given, as only defaults do:
     /// [`Self::Required`], [`Self::Computed`], [`Self::Derived`], [`Self::Optional`] or
     /// [`Self::OptionalLike`].
     #[must_use]

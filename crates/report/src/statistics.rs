@@ -227,7 +227,7 @@ fn standard_error(values: &[f64]) -> f64 {
 /// The 97.5 % quantile of Student's distribution: half of a 95 % interval lies on either side.
 ///
 /// # Panics
-/// With zero degrees of freedom: there is no interval.
+/// If there are zero degrees of freedom, and so no interval.
 #[must_use]
 pub fn student_t_975(degrees: u64) -> f64 {
     student_quantile(0.95, degrees)
@@ -239,7 +239,7 @@ pub fn student_t_975(degrees: u64) -> f64 {
 /// to rounding: about 1e-15, far below any chance that decides here.
 ///
 /// # Panics
-/// With zero degrees of freedom: there is no deviation to divide by.
+/// If there are zero degrees of freedom, and so no deviation to divide by.
 #[must_use]
 pub(crate) fn student_two_sided(t: f64, degrees: u64) -> f64 {
     assert!(degrees > 0, "a deviation needs two values");

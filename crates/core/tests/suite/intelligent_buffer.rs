@@ -31,7 +31,7 @@ fn overload(afd: &'static str, seed: u64) -> (Counts, f64) {
             switch.handle_timeout(due, &mut ());
         }
         let _ = switch.poll_transmit(now, 0, &mut ());
-        // In random order: the first arrival after a departure would always find space.
+        // Flows arrive in random order, because the first arrival after a departure always fits.
         for _ in 0..4 {
             let flow = match stream.below(40) {
                 0..15 => 0_u32,

@@ -217,7 +217,7 @@ impl Daemon {
         let to = decision.to.to_string();
         match self.store.swap(Database::Config, &key(profile), "dynamic_th", &expected, &to) {
             Ok(Swap::Written) => {
-                // All earlier writes that may be delayed are void now.
+                // This write makes all earlier, possibly delayed writes void.
                 self.uncertain.remove(profile);
                 self.tuner.applied(decision);
                 Ok(Some(Event::Change { decision: decision.clone(), applied: true }))

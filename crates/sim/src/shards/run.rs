@@ -206,7 +206,7 @@ struct Clerk<'a> {
 /// End of a run in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// No work has been left since this time.
+    /// The run ended at this time, because no work was left.
     Over(Time),
     /// The run has reached its latest end.
     Cut,

@@ -282,8 +282,8 @@ fn a_ring_with_a_circle_of_waiting_packets_deadlocks_and_is_reported_with_its_me
 
 /// Three switches in a ring. h1 sends to h0 by s2, h2 to the slow h3 at s1 by s0, and h0 to h3,
 /// too. So s1 pauses s0, s0 pauses s2, and s2 pauses s1, but no packet from s0 waits at s1 for s2.
-/// Such packets are h0's to h2 by s1, sent while the pause of s0 is in flight over 100 us of cable.
-/// The packets arrive when all traffic has stopped for a long time.
+/// Packets of h0 to h2 by s1 come later: they are sent while the pause of s0 is in flight over
+/// 100 us of cable, and arrive when all traffic has stopped for a long time.
 #[test]
 fn a_circle_that_a_packet_closes_in_a_queue_that_is_paused_already_is_found_when_it_arrives() {
     let topology = r#"

@@ -221,7 +221,7 @@ fn limits_jump_when_a_queue_becomes_congested() {
         .find(|pair| pair[0].time == pair[1].time && pair[0].limits[1] > 1.5 * pair[1].limits[1])
         .expect("a jump");
     assert!(near(jump[0].lengths[1], 0.9 * jump[0].limits[1], 1e-9), "{jump:?}");
-    // n = 2: a quarter each, half of the buffer remains.
+    // With n = 2 each queue has a quarter of the buffer, and half of the buffer remains free.
     assert!(near(run.length(0, 20.0), 0.25, 1e-9) && near(run.length(1, 20.0), 0.25, 1e-9));
     assert!(run.events() < 60, "{}", run.events());
 }
