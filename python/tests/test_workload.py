@@ -162,7 +162,7 @@ def test_a_class_that_cannot_be_a_workload_is_refused_with_the_reason() -> None:
             name = "hides"
             transport: int = 1
 
-    assert bufferlab.own_workloads()["py_pulses"] is PythonPulses
+    assert bufferlab.custom_workloads()["py_pulses"] is PythonPulses
 
 
 def test_comparisons_take_own_workloads(star: Scenario) -> None:

@@ -80,7 +80,7 @@ fn load(path: &Path, overrides: &[(String, String)]) -> Result<Loaded, LoadError
 
 /// The runs: name of the folder, and scenario.
 fn variants(args: &TestbedRunArgs) -> miette::Result<Vec<(String, Loaded)>> {
-    let own = own_policy(args)?;
+    let own = policy_in_file(args)?;
     let names: Vec<String> = match (args.policies.as_slice(), is_demo(&args.scenario)) {
         ([], true) => DEMO_POLICIES.map(|(name, _)| name.to_owned()).to_vec(),
         ([], false) => vec![own.clone()],
@@ -110,7 +110,7 @@ fn changes(args: &TestbedRunArgs) -> Vec<(String, String)> {
 }
 
 /// Policy of the scenario file.
-fn own_policy(args: &TestbedRunArgs) -> Result<String, LoadError> {
+fn policy_in_file(args: &TestbedRunArgs) -> Result<String, LoadError> {
     Ok(load(&args.scenario, &changes(args))?.scenario.switches[0].policy.clone())
 }
 
@@ -238,7 +238,7 @@ mod real {
             plans.iter().flat_map(|plan| endings.iter().map(move |ending| job(plan, ending))).collect();
         let known = |folder: &str, seed: u64| {
             let policy = find_policy(folder.strip_suffix(SIMULATED).unwrap_or(folder))?;
-            Some(own_policy(args).and_then(|own| load_as(args, &own, policy.name, Some(seed))))
+            Some(policy_in_file(args).and_then(|own| load_as(args, &own, policy.name, Some(seed))))
         };
         let to = Destination { out, replace: args.replace };
         prepare_group(to, &jobs, &known).map(drop).map_err(error::plan)

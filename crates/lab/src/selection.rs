@@ -30,7 +30,7 @@ impl PolicySelection {
 }
 
 /// Returns the policy of the scenario's first switch.
-pub(crate) fn own_policy(scenario: &Scenario) -> Option<Variant> {
+pub(crate) fn scenario_policy(scenario: &Scenario) -> Option<Variant> {
     let first = scenario.switches.first()?;
     find_policy(&first.policy).map(Variant::plain)
 }
@@ -47,7 +47,8 @@ pub(crate) fn select(choices: &[PolicySelection], scenario: &Scenario) -> (Vec<V
     }
     // Named variants keep their order and precede the others.
     let mut variants: Vec<Variant> = Vec::new();
-    let others = own_policy(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::plain(info)));
+    let others =
+        scenario_policy(scenario).into_iter().chain(POLICIES.iter().map(|info| Variant::plain(info)));
     for variant in named.chain(others) {
         if !variants.contains(&variant) {
             variants.push(variant);

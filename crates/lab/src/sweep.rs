@@ -13,7 +13,7 @@ use crate::group::{self, Layout, Present};
 use crate::limits::RUNS;
 use crate::plan::{Load, of_seed, seeds_of, variant_of};
 use crate::resume::is_finished;
-use crate::selection::{PolicySelection, other_traffic, own_policy, reject_duplicates, select};
+use crate::selection::{PolicySelection, other_traffic, reject_duplicates, scenario_policy, select};
 use crate::{Job, PlanError};
 use bufferlab_report::ReportError;
 use bufferlab_results::{SWEEP_FILE, write_sealed};
@@ -102,7 +102,7 @@ impl SweepPlan {
         let variants: Vec<Variant> = if changes {
             select(&request.policies, &first.scenario).0
         } else {
-            own_policy(&first.scenario).into_iter().collect()
+            scenario_policy(&first.scenario).into_iter().collect()
         };
         reject_duplicates(&variants)?;
         refuse_two_hands(&request.vary, &variants)?;

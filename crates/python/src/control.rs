@@ -6,7 +6,7 @@
 
 mod view;
 
-use crate::own::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords};
+use crate::custom::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords};
 use bufferlab_params::{BuildError, Params};
 use bufferlab_transport::{
     AckEvent, CongestionControl, CongestionControlInfo, CongestionEvent, ControlFailure, Controller, Starter,

@@ -1,7 +1,7 @@
 //! Conversion of library errors to the exceptions of `bufferlab.exceptions`. The classes are
 //! defined in Python, so they can be documented, subclassed and pickled like any other class.
 
-use crate::own::Raised;
+use crate::custom::Raised;
 use crate::words;
 use bufferlab_core::PolicyFailure;
 use bufferlab_lab::{PlanError, RunError};
@@ -111,9 +111,9 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
     if let RunError::Simulation(SimError::ControlFailed(failed)) = error {
         return control(py, error.to_string(), &words::in_python(error.hint()), failed);
     }
-    if let RunError::Simulation(SimError::Traffic(SourceError::Own(own))) = error {
-        let raised = Raised::of(own.cause.as_deref());
-        let fields = (error.to_string(), words::in_python(error.hint()), &own.workload, traceback(raised));
+    if let RunError::Simulation(SimError::Traffic(SourceError::Custom(custom))) = error {
+        let raised = Raised::of(custom.cause.as_deref());
+        let fields = (error.to_string(), words::in_python(error.hint()), &custom.workload, traceback(raised));
         return caused(py, self::raised(py, "WorkloadError", |class| class.call1(fields)), raised);
     }
     with_help(py, "RunError", &error.to_string(), error.hint())

@@ -3,8 +3,8 @@
 //! The first failure is recorded with time and traceback, and the rule marks nothing afterwards.
 //! The driver of the switch then ends the run ([`MarkingRule::take_failure`]).
 
+use crate::custom::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::errors;
-use crate::own::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::policy::{Buffer, lend, switch};
 use bufferlab_core::mark::Moment;
 use bufferlab_core::{

@@ -6,8 +6,8 @@ mod trial;
 mod verdict;
 mod view;
 
+use crate::custom::{InPython, PlainParameter, Raised, declared, keep, keywords};
 use crate::errors;
-use crate::own::{InPython, PlainParameter, Raised, declared, keep, keywords};
 use adapter::PythonPolicy;
 use bufferlab_core::{
     BuildError, ParamKind, ParamValue, Params, Policy, PolicyInfo, Profile, SwitchShape, replace_policy,

@@ -1,12 +1,12 @@
 //! Custom workloads in Python: a registered class, with one instance per entry of a scenario. The
 //! flows are generated once per run.
 
+use crate::custom::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use crate::errors;
-use crate::own::{PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
 use bufferlab_params::{Fault, Faults, Params};
 use bufferlab_units::{RandomStream, Time};
 use bufferlab_workload::{
-    FlowSpec, OwnError, Queries, SourceError, TrafficBuilder, Workload, WorkloadContext, WorkloadInfo,
+    CustomError, FlowSpec, Queries, SourceError, TrafficBuilder, Workload, WorkloadContext, WorkloadInfo,
     replace_workload,
 };
 use pyo3::exceptions::PyValueError;
@@ -213,7 +213,7 @@ impl Workload for PythonWorkload {
         let flows = Python::attach(|py| {
             self.flows(py, traffic).map_err(|trouble| {
                 let (what, cause) = trouble.in_short(py);
-                OwnError { workload: self.name.to_owned(), what: format!("flows: {what}"), cause }
+                CustomError { workload: self.name.to_owned(), what: format!("flows: {what}"), cause }
             })
         })?;
         traffic.add_list(flows);

@@ -228,7 +228,9 @@ impl Variant {
     pub(crate) fn apply(&self, context: &mut Context, root: &mut Item) {
         let source = context.add_source(A_VARIANT, &self.written, Path::new(""));
         let place = |range: &Range<usize>| Origin { source, start: range.start, end: range.end };
-        if own_policy(root).and_then(|name| find_policy(&name)).is_none_or(|own| own.name != self.policy.name)
+        if scenario_policy(root)
+            .and_then(|name| find_policy(&name))
+            .is_none_or(|own| own.name != self.policy.name)
         {
             let origin = place(&self.policy_at);
             let keys = ["switch", "policy"];
@@ -317,7 +319,7 @@ fn bare(text: &str, origin: Origin) -> Item {
 }
 
 /// Name of the policy in `switch.policy`.
-fn own_policy(root: &Item) -> Option<String> {
+fn scenario_policy(root: &Item) -> Option<String> {
     let below = |item: &Item, key: &str| match &item.value {
         Value::Table(table) => table.get(key).cloned(),
         _ => None,

@@ -49,7 +49,7 @@ mod workload;
 
 pub use context::{Carrier, Carriers, SwitchFacts, WorkloadContext};
 pub use durations::{DurationShape, Durations};
-pub use error::{OwnError, SourceError};
+pub use error::{CustomError, SourceError};
 pub use flow::{FlowSource, FlowSpec};
 pub use flow_list::{
     CellProblem, FLOW_BYTES, FlowList, FlowListError, parse_flow_list, read_flow_list, renumber_queries,

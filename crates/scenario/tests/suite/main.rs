@@ -2,12 +2,12 @@
 
 mod artifact;
 mod common;
+mod custom_topologies;
+mod custom_workloads;
 mod flow_control;
 mod hostile;
 mod meaning;
 mod mistakes;
-mod own_topologies;
-mod own_workloads;
 mod reference;
 mod round_trip;
 mod schema;

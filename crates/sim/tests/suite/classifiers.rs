@@ -58,7 +58,7 @@ fn an_own_classifier_is_named_in_a_scenario() {
         title: "By size",
         summary: "Large packets join queue 1, others queue 0.",
         source: "A test.",
-        build: &|_, queues| Ok(Classifier::own(Box::new(BySize), queues)),
+        build: &|_, queues| Ok(Classifier::custom(Box::new(BySize), queues)),
         ..ClassifierInfo::PLAIN
     })
     .expect("the name is free");

@@ -42,7 +42,7 @@ fn bit(priority: u32) -> u32 {
 /// Whether packets may have priorities that no transport names: packets of traces and of custom
 /// workloads.
 pub(super) fn priorities_are_unknown(workloads: &[WorkloadSpec]) -> bool {
-    let custom = WORKLOADS.own();
+    let custom = WORKLOADS.custom();
     let is_custom = |kind: &str| kind.is_empty() || custom.iter().any(|info| info.name == kind);
     workloads.iter().any(|spec| spec.kind == TRACE || is_custom(&spec.kind))
 }
