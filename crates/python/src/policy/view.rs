@@ -339,7 +339,7 @@ impl Weight {
 
     /// The product factor * bytes, rounded down.
     fn of(&self, bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(self.0.of(errors::whole("bytes", bytes, u64::MAX)?))
+        Ok(self.0.apply(errors::whole("bytes", bytes, u64::MAX)?))
     }
 
     fn __float__(&self) -> f64 {

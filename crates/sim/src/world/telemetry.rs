@@ -87,7 +87,7 @@ impl Telemetry {
 
     /// Reports of a packet.
     #[inline]
-    pub(crate) fn of(&self, packet: PacketId) -> &[HopReport] {
+    pub(crate) fn reports(&self, packet: PacketId) -> &[HopReport] {
         if !self.is_wanted {
             return &[];
         }

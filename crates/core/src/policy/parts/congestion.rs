@@ -372,7 +372,7 @@ impl Tracker {
     fn is_congested(&self, queue: usize, remaining: u64, length: &dyn Fn(usize) -> Length) -> bool {
         let length = length(queue).bytes;
         let bytes = if self.settings.watermark { length.max(self.queues[queue].peak) } else { length };
-        let reaches = |share: Weight| share.is_reached_by(bytes, self.queues[queue].weight.of(remaining));
+        let reaches = |share: Weight| share.is_reached_by(bytes, self.queues[queue].weight.apply(remaining));
         // An empty queue is never congested, not even with a threshold of 0.
         bytes > 0
             && match self.settings.criterion {

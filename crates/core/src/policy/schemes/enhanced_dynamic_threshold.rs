@@ -135,7 +135,7 @@ impl EnhancedDynamicThreshold {
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].uncontrolled_since {
-            None => self.alpha.of(buffer.shared_free()),
+            None => self.alpha.apply(buffer.shared_free()),
             Some(_) => buffer.shared_capacity() / self.uncontrolled,
         }
     }

@@ -169,12 +169,12 @@ impl SonicAbm {
     fn pause_threshold(&self, ingress: IngressId, tags: Tags, buffer: &Buffer) -> u64 {
         let slice = self.pools.slice_of(ingress);
         let weight = self.ingress[slice].weight(QueueId(ingress.0), tags.contains(Tags::UNSCHEDULED));
-        self.accounting.expressible(weight.of(self.pools.ingress_free(slice, buffer)))
+        self.accounting.expressible(weight.apply(self.pools.ingress_free(slice, buffer)))
     }
 
     fn drop_threshold(&self, slice: usize, queue: QueueId, tags: Tags) -> u64 {
         let weight = self.egress[slice].weight(queue, tags.contains(Tags::UNSCHEDULED));
-        self.accounting.expressible(weight.of(self.pools.lossy_free(slice)))
+        self.accounting.expressible(weight.apply(self.pools.lossy_free(slice)))
     }
 }
 

@@ -256,7 +256,7 @@ impl TrafficAware {
     #[inline]
     fn port_limit(&self, port: u16, buffer: &Buffer) -> u64 {
         match self.ports[usize::from(port)].state {
-            State::Normal => self.alpha.of(buffer.shared_free()),
+            State::Normal => self.alpha.apply(buffer.shared_free()),
             State::Absorption => buffer.shared_capacity() / self.absorbing,
             State::Evacuation => buffer.shared_capacity() / self.ports.len() as u64,
         }
