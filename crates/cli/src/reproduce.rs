@@ -73,7 +73,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> miette::Result<()> {
         print(&text)?;
         let is_own = args.registry.is_some();
         for result in results.iter().filter(|result| is_own || result.experiment().claims().is_empty()) {
-            print(&values_text(&Estimates::of(result)))?;
+            print(&values_text(&Estimates::from_results(result)))?;
         }
         print(&counted(&found, &results))?;
     }

@@ -439,7 +439,7 @@ mod tests {
         let mut capture = CaptureWriter::new(1, 64);
         capture.start(move |from, back| {
             let interface = bufferlab_pcapng::Interface { name: "eth1", ..Default::default() };
-            write(writer::Files::of(vec![(own, interface)])?, from, back)
+            write(writer::Files::from_writers(vec![(own, interface)])?, from, back)
         });
         let (frames, began) = (100_000_u64, Instant::now());
         for index in 0..frames {

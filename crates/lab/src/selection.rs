@@ -21,7 +21,7 @@ impl PolicySelection {
 
     /// Looks up a policy name or [`Self::ALL`]; `None` if there is no such policy.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             Self::ALL => Some(Self::All),
             name => find_policy(name).map(Variant::plain).map(Self::One),

@@ -32,7 +32,7 @@ pub fn scenario(
 ) -> Result<String, OperatorError> {
     let lossy = lossy_queue(config, model);
     let planned = Planned::new(model, traffic, lossy)?;
-    let marking = Marking::of(config, model);
+    let marking = Marking::from_config(config, model);
     let mut text = String::new();
     // Writing into a string cannot fail.
     let files: Vec<_> = config.files.iter().map(|file| one_line(file)).collect();
@@ -142,7 +142,7 @@ pub(crate) fn changes(config: &Config, model: &Model) -> Vec<Change> {
             }
         },
     ));
-    changes.push(("switch.ecn", Marking::of(config, model).inline()));
+    changes.push(("switch.ecn", Marking::from_config(config, model).inline()));
     if let Some(groups) = scheduler(config, model) {
         changes.push(("switch.scheduler", format!("[{groups}]")));
     }
@@ -376,7 +376,7 @@ impl Marking {
 
     /// Marking of the first port that has thresholds, for each priority. The marking probability of
     /// the first lossless priority applies, or else that of the first lossy priority.
-    fn of(config: &Config, model: &Model) -> Self {
+    fn from_config(config: &Config, model: &Model) -> Self {
         let mut found = BTreeMap::new();
         let mut probabilities = BTreeMap::new();
         for queue in 0..PRIORITIES as u8 {

@@ -168,7 +168,7 @@ impl Tuner {
         let mut due = Vec::new();
         for tracked in self.tracked.iter_mut().filter(|tracked| !tracked.left_alone) {
             tracked.since = tracked.since.saturating_add(1);
-            let seen = Seen::of(tracked, (&before, &sample), seconds, &self.speeds);
+            let seen = Seen::from_samples(tracked, (&before, &sample), seconds, &self.speeds);
             let target = seen.target(tracked.bounds);
             if target == tracked.applied || tracked.since < self.settings.hold {
                 continue;
@@ -241,7 +241,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(
+    fn from_samples(
         tracked: &Tracked,
         (before, after): (&Sample, &Sample),
         seconds: f64,

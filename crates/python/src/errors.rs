@@ -112,7 +112,7 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
         return control(py, error.to_string(), &words::in_python(error.hint()), failed);
     }
     if let RunError::Simulation(SimError::Traffic(SourceError::Custom(custom))) = error {
-        let raised = Raised::of(custom.cause.as_deref());
+        let raised = Raised::find_in(custom.cause.as_deref());
         let fields = (error.to_string(), words::in_python(error.hint()), &custom.workload, traceback(raised));
         return caused(py, self::raised(py, "WorkloadError", |class| class.call1(fields)), raised);
     }
@@ -122,7 +122,7 @@ pub(crate) fn run(py: Python<'_>, error: &RunError) -> PyErr {
 /// A `ControlError`, caused by what the congestion control raised.
 fn control(py: Python<'_>, message: String, help: &str, failed: &FailedControl) -> PyErr {
     let FailedControl { control, flow, src, dst, time, failure } = failed;
-    let raised = Raised::of(failure.cause.as_deref());
+    let raised = Raised::find_in(failure.cause.as_deref());
     let fields = (message, help, control, flow, src, dst, time.0, failure.hook, traceback(raised));
     caused(py, self::raised(py, "ControlError", |class| class.call1(fields)), raised)
 }
@@ -130,7 +130,7 @@ fn control(py: Python<'_>, message: String, help: &str, failed: &FailedControl) 
 /// A `MarkingError`, caused by what the marking rule raised.
 fn marking(py: Python<'_>, message: String, help: &str, failed: &FailedMarking) -> PyErr {
     let FailedMarking { rule, switch, queue: (port, priority), time, failure } = failed;
-    let raised = Raised::of(failure.cause.as_deref());
+    let raised = Raised::find_in(failure.cause.as_deref());
     let fields = (message, help, rule, switch, port, priority, time.0, traceback(raised));
     caused(py, self::raised(py, "MarkingError", |class| class.call1(fields)), raised)
 }
@@ -154,7 +154,7 @@ fn caused(py: Python<'_>, error: PyErr, raised: Option<&Raised>) -> PyErr {
 fn policy(py: Python<'_>, message: String, help: &str, failed: &FailedPolicy) -> PyErr {
     let FailedPolicy { policy, switch, queue, time, failure } = failed;
     let (port, priority) = queue.unzip();
-    let raised = Raised::of(failure.cause.as_deref());
+    let raised = Raised::find_in(failure.cause.as_deref());
     let fields = (message, help, policy, switch, port, priority, time.0, failure.hook, traceback(raised));
     caused(py, self::raised(py, "PolicyError", |class| class.call1(fields)), raised)
 }

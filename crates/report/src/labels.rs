@@ -19,7 +19,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(label: &'a str) -> Self {
+    fn parse(label: &'a str) -> Self {
         let mut parts = split(label, " + ").into_iter();
         let head = parts.next().unwrap_or(label);
         let inner = head.strip_suffix(')').and_then(|head| head.split_once('('));
@@ -66,7 +66,7 @@ pub fn short_labels(labels: &[String]) -> (Vec<String>, Vec<String>) {
 
 /// Short forms of labels; `None` if they have nothing in common, or would not differ without it.
 pub(crate) fn short(labels: &[String]) -> Option<Short> {
-    let parts: Vec<Parts<'_>> = labels.iter().map(|label| Parts::of(label)).collect();
+    let parts: Vec<Parts<'_>> = labels.iter().map(|label| Parts::parse(label)).collect();
     let [first, others @ ..] = parts.as_slice() else { return None };
     if others.is_empty() {
         return None;
@@ -103,7 +103,7 @@ pub(crate) fn short(labels: &[String]) -> Option<Short> {
 mod tests {
     use super::*;
 
-    fn of(labels: &[&str]) -> Option<(Vec<String>, String)> {
+    fn shortened(labels: &[&str]) -> Option<(Vec<String>, String)> {
         let labels: Vec<String> = labels.iter().map(ToString::to_string).collect();
         short(&labels).map(|short| (short.labels, short.common.join("; ")))
     }
@@ -117,7 +117,10 @@ mod tests {
             (&["dt + buffer=1 MB", "dt + buffer=1 MB + drain=1 s"], &["dt", "dt + drain=1 s"], "buffer=1 MB"),
             (&["dt + buffer=1 MB", "dt + buffer=2 MB"], &["buffer=1 MB", "buffer=2 MB"], "dt"),
         ] {
-            assert_eq!(of(labels), Some((wanted.iter().map(ToString::to_string).collect(), common.into())));
+            assert_eq!(
+                shortened(labels),
+                Some((wanted.iter().map(ToString::to_string).collect(), common.into()))
+            );
         }
     }
 
@@ -131,7 +134,7 @@ mod tests {
             &["x(\"a + b\")", "y(\"a + b\", c=1)"][..1],
             &[],
         ] {
-            assert_eq!(of(labels), None, "{labels:?}");
+            assert_eq!(shortened(labels), None, "{labels:?}");
         }
     }
 }

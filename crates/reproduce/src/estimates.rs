@@ -23,14 +23,14 @@ pub struct Estimates {
 impl Estimates {
     /// Computes the estimates of runs.
     #[must_use]
-    pub fn of(results: &Results) -> Self {
+    pub fn from_results(results: &Results) -> Self {
         let (experiment, grid) = (Arc::clone(&results.plan.experiment), results.grid());
         let mut cells = BTreeMap::new();
         if let Some(runs) = experiment.runs() {
             for places in &grid {
                 for variant in 0..runs.variants.len() {
                     for metric in runs.metrics.keys() {
-                        let estimate = Estimate::of(&results.samples(metric, variant, places));
+                        let estimate = Estimate::from_values(&results.samples(metric, variant, places));
                         let cell =
                             estimate.map(|estimate| ((metric.clone(), variant, places.clone()), estimate));
                         cells.extend(cell);

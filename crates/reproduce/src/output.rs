@@ -50,7 +50,7 @@ pub fn write_experiment(
             if !runs.courses.is_empty() {
                 write_whole(&folder.join("courses.csv"), courses_csv(results, runs))?;
             }
-            let estimates = Estimates::of(results);
+            let estimates = Estimates::from_results(results);
             let panels = panels(&estimates).into_iter().chain(courses(results)).collect();
             let finding = found(verdicts, &statement);
             let page = runs_page(results, &estimates, panels, judged(verdicts, statement));

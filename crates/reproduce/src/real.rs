@@ -228,7 +228,8 @@ impl RealStudy {
     /// Formats the results as Markdown: values and verdicts, real and simulated.
     #[must_use]
     pub fn markdown(&self, date: &str) -> String {
-        let (real, simulated) = (Estimates::of(&self.real), Estimates::of(&self.simulated));
+        let (real, simulated) =
+            (Estimates::from_results(&self.real), Estimates::from_results(&self.simulated));
         let values = values_markdown(&real, &simulated);
         experiment_markdown(self.experiment(), &values, Some(&self.runs(date)), &self.records(date))
     }
@@ -273,7 +274,7 @@ pub fn record_real(table: &Path, studies: &[RealStudy], date: &str) -> Result<()
         runs.push(study.runs(date));
         for (kind, results) in [("real", &study.real), ("simulated", &study.simulated)] {
             let file = format!("{}.{kind}.csv", file_name(study.experiment()));
-            write_whole(&folder.join(file), Estimates::of(results).csv())?;
+            write_whole(&folder.join(file), Estimates::from_results(results).csv())?;
         }
     }
     verdicts.sort_by(|a, b| (&a.experiment, &a.id).cmp(&(&b.experiment, &b.id)));

@@ -69,7 +69,7 @@ struct Change {
 }
 
 impl Change {
-    fn of(Assignment { key, value }: &Assignment<'_>) -> Self {
+    fn from_assignment(Assignment { key, value }: &Assignment<'_>) -> Self {
         let (key_at, value_at) = (key.range(), value.range());
         Self { key: key.text.to_owned(), value: value.text.to_owned(), key_at, value_at }
     }
@@ -147,11 +147,11 @@ impl Variant {
         let head = start..plus.first().copied().unwrap_or(written.len());
         let call = call_in(written, head, &seen)?;
         let policy = policy_called(written, call.name)?;
-        let parameters: Vec<Change> = call.parameters.iter().map(Change::of).collect();
+        let parameters: Vec<Change> = call.parameters.iter().map(Change::from_assignment).collect();
         let mut changes: Vec<Change> = Vec::new();
         for (index, at) in plus.iter().enumerate() {
-            let part = Part::of(written, at + 1..plus.get(index + 1).copied().unwrap_or(written.len()));
-            changes.push(Change::of(&assignment(written, part, "switch.buffer=2 MB")?));
+            let part = Part::trimmed(written, at + 1..plus.get(index + 1).copied().unwrap_or(written.len()));
+            changes.push(Change::from_assignment(&assignment(written, part, "switch.buffer=2 MB")?));
         }
         let policy_at = call.name.range();
         let variant = Self { written: written.to_owned(), named, policy, policy_at, parameters, changes };
@@ -335,7 +335,7 @@ fn scenario_policy(root: &Item) -> Option<String> {
 /// Splits off the label before the colon; returns the label and the start of the rest.
 fn label_of(written: &str) -> Result<(Option<String>, usize), Mistake> {
     let Some(colon) = written.find(':') else { return Ok((None, 0)) };
-    let part = Part::of(written, 0..colon);
+    let part = Part::trimmed(written, 0..colon);
     if part.text.contains(NOT_IN_A_LABEL) || is_python(part.text, &written[colon + 1..]) {
         return Ok((None, 0));
     }

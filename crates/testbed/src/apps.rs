@@ -54,7 +54,7 @@ struct CodePoints {
 }
 
 impl CodePoints {
-    fn of(transport: &TransportSpec) -> Self {
+    fn from_transport(transport: &TransportSpec) -> Self {
         let tos = |priority: u8| u32::from(code_point(priority)) << 2;
         let first = transport.data_priorities[0];
         let later = (first + 1..).zip(&transport.pias_thresholds_bytes);
@@ -87,7 +87,7 @@ impl Connection {
     ) -> Result<Self, TestbedError> {
         let (listener, port) = listen(dst, transport)?;
         let control = kernel_name(&transport.congestion_control).to_owned();
-        let points = CodePoints::of(transport);
+        let points = CodePoints::from_transport(transport);
         let (tos, has_several) = (points.first, !points.then.is_empty());
         let (to, name) = (SocketAddr::from((address(dst.0), port)), src.1.to_owned());
         let stream = crate::lab::in_network(&name, move || connect(to, &control, tos, has_several))?

@@ -58,5 +58,5 @@ fn replay(asked: &Asked<'_>) -> Result<Verification, String> {
     );
     let words = "what the queue may be off its limit (see guarantees) and two packets at its end, each as often as \
                  there are queues at the port; equal where the bound is attained: the smallest alpha alone";
-    Ok(Verification::of(what, words, checks))
+    Ok(Verification::single(what, words, checks))
 }

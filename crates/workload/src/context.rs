@@ -279,7 +279,7 @@ impl<'a> WorkloadContext<'a> {
                 let file = params.file(param);
                 let text = String::from_utf8_lossy(&file.content);
                 SizeDistribution::from_csv(&file.name, &text).map_err(|error| {
-                    if let Some(foreign) = Foreign::of(&file.content) {
+                    if let Some(foreign) = Foreign::detect(&file.content) {
                         let message = foreign.message(&error.to_string());
                         return Fault::new(param, message, "this file").help(foreign.advice).into();
                     }

@@ -63,7 +63,7 @@ impl Comparison {
     ///
     /// # Errors
     /// If the run fails, the reference cannot be read, or the two did not have the same flows.
-    pub fn of(case: &Case) -> Result<Self, ValidationError> {
+    pub fn run(case: &Case) -> Result<Self, ValidationError> {
         let ours = case.run()?;
         let expected = Expected::load(&case.key)?;
         let theirs = reference::flows(&case.key)?;

@@ -10,7 +10,7 @@ use bufferlab_validation::{CASES, Comparison, Row, Scatter, document, ranges};
 use std::sync::LazyLock;
 
 static COMPARISONS: LazyLock<Vec<Comparison>> = LazyLock::new(|| {
-    let compare = |case| Comparison::of(case).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let compare = |case| Comparison::run(case).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     CASES.iter().map(compare).collect()
 });
 

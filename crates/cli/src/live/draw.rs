@@ -183,7 +183,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(board: &Board, width: u16) -> Self {
+    fn fitting(board: &Board, width: u16) -> Self {
         // Widths of the other columns with their gaps: 2, 7, 7, 4, 9, 9, 7, 7, 8.
         const OTHERS: usize = 60;
         let longest =
@@ -196,7 +196,7 @@ impl Columns {
 }
 
 fn table_lines(board: &Board, frame: &mut Frame<'_>, area: Rect) {
-    let columns = Columns::of(board, area.width);
+    let columns = Columns::fitting(board, area.width);
     let (name, width) = (columns.name, columns.bar);
     let header = format!(
         "  {:<name$} {:>6} {:>6}  q {:<width$} {:>8} {:>8} {:>6} {:>6} {:>7}",

@@ -101,7 +101,13 @@ fn build(params: &Params, shape: &SwitchShape) -> Result<Marking, BuildError> {
     let by_priority: Vec<_> = params.tables("by_priority").iter().map(ramp).collect();
     let ramp = by_priority.first().copied().unwrap_or_else(|| ramp(params));
     let stream = RandomStream::new(shape.seed, "switch/marker", 0);
-    Ok(Marking::Red(Red { watch: Watch::from_params(params), ramp, by_priority, pmax: params.ratio("pmax"), stream }))
+    Ok(Marking::Red(Red {
+        watch: Watch::from_params(params),
+        ramp,
+        by_priority,
+        pmax: params.ratio("pmax"),
+        stream,
+    }))
 }
 
 /// Range of lengths over which the probability rises.

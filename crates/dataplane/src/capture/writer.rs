@@ -114,7 +114,7 @@ impl<W: Write> Port<W> {
 impl<W: Write> Files<W> {
     /// Captures into any writers.
     #[cfg(test)]
-    pub(super) fn of(all: Vec<(W, Interface<'_>)>) -> io::Result<Self> {
+    pub(super) fn from_writers(all: Vec<(W, Interface<'_>)>) -> io::Result<Self> {
         let ports = all.into_iter().map(|(to, interface)| Port::new(to, &interface));
         Ok(Self { ports: ports.collect::<io::Result<_>>()?, numbers: 0, names: Names::default() })
     }

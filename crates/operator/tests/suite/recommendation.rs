@@ -25,8 +25,8 @@ fn comparison(plan: &WhatIf, rows: &[Row<'_>]) -> Comparison {
             Cell {
                 policy: policy.clone(),
                 values: own.iter().copied().map(Some).collect(),
-                estimate: Estimate::of(&own),
-                change: Change::of(&pairs),
+                estimate: Estimate::from_values(&own),
+                change: Change::from_pairs(&pairs),
             }
         });
         let mut metric = Metric::find(id).unwrap_or_else(|| panic!("the table has no {id}"));

@@ -72,7 +72,7 @@ impl Sonic {
             arriving: vec![0.0; queues],
             full: false,
         };
-        Ok(Fluid::of(tank, None, shape))
+        Ok(Fluid::with_tank(tank, None, shape))
     }
 
     /// Occupancy of all lossless and of all lossy queues at `time`.

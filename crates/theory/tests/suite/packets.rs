@@ -123,7 +123,7 @@ impl Cell {
     }
 
     /// A cell with the grid's buffer and the policy's default refresh interval.
-    pub(crate) fn of(policy: &'static str, layout: Layout, alphas: (f64, f64), rate: f64) -> Self {
+    pub(crate) fn on_grid(policy: &'static str, layout: Layout, alphas: (f64, f64), rate: f64) -> Self {
         let refresh = if policy == "abm" { Time::from_us(80) } else { Time::from_us(10) };
         Self { policy, layout, alphas, rate, buffer: BUFFER, refresh }
     }

@@ -32,7 +32,7 @@ fn load(variant: Option<&Variant>, then: &[(String, String)]) -> Result<Loaded, 
 }
 
 fn policies(names: &[&str]) -> Vec<PolicySelection> {
-    names.iter().map(|name| PolicySelection::of(name).expect("a policy")).collect()
+    names.iter().map(|name| PolicySelection::from_name(name).expect("a policy")).collect()
 }
 
 fn seeds(count: u32) -> NonZero<u32> {

@@ -14,7 +14,7 @@ pub(crate) struct LineTooLong {
 
 impl LineTooLong {
     /// Line that an error of [`LimitedLines`] concerns.
-    pub(crate) fn of(error: &io::Error) -> Option<Self> {
+    pub(crate) fn find_in(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
 }
@@ -121,7 +121,7 @@ mod tests {
     fn outcome(text: &[u8]) -> Result<usize, u64> {
         let mut all = Vec::new();
         let read = LimitedLines::new(text).read_to_end(&mut all);
-        read.map_err(|error| LineTooLong::of(&error).expect("why").line)
+        read.map_err(|error| LineTooLong::find_in(&error).expect("why").line)
     }
 
     #[test]

@@ -361,7 +361,8 @@ impl Pools {
             && size <= self.ingress_room(slice, buffer)
             && buffer.fits(arrival.header.size)
             && at_ingress
-                <= self.lossy_ingress[usize::from(arrival.ingress.0)].at_free(self.ingress_free(slice, buffer))
+                <= self.lossy_ingress[usize::from(arrival.ingress.0)]
+                    .at_free(self.ingress_free(slice, buffer))
     }
 
     /// Whether a lossless arrival may bypass the queue without a pause. `limit`: the threshold that
