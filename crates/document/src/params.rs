@@ -11,8 +11,8 @@ use crate::resolved::{OutTable, OutValue, float, list, quote};
 use crate::spec::{Kind, Wanted};
 use crate::tree::{Item, Origin, Table, Value};
 use bufferlab_params::{
-    AUTO, Fault, Faults, FileContent, ParamInfo, ParamKind, ParamValue, Params, Place, Profile, TableInfo,
-    Word,
+    AUTO, Fault, Faults, FileContent, ParamInfo, ParamKind, ParamPlace, ParamValue, Params, Profile,
+    TableInfo, Word,
 };
 use bufferlab_units::{BitRate, Time};
 use std::path::Path;
@@ -473,7 +473,7 @@ fn located(reader: &Reader<'_>, fault: Fault) -> (String, Origin, Complaint) {
 
 /// Key and origin of `place`. A value that the document does not set has the origin of the table or
 /// list around it.
-fn find(reader: &Reader<'_>, place: Place) -> (String, Origin) {
+fn find(reader: &Reader<'_>, place: ParamPlace) -> (String, Origin) {
     let mut path = reader.path(place.param);
     let Some(item) = reader.item(place.param) else { return (path, reader.origin) };
     let nth = |item: &'_ Item, index: usize| match &item.value {

@@ -8,7 +8,7 @@ mod packets;
 mod record;
 mod slice;
 
-pub(crate) use effects::{Evicted, Refused, Seen};
+pub(crate) use effects::{Evicted, QueuedPacket, Refused};
 pub(crate) use packets::Logged;
 pub(crate) use slice::{QueuePlace, Slice};
 
@@ -22,7 +22,7 @@ use bufferlab_metrics::PacketEvent;
 use bufferlab_scenario::TelemetryScope;
 use bufferlab_transport::HopReport;
 use bufferlab_units::Time;
-use record::{Listener, Place, SwitchRecord};
+use record::{Listener, MemoryOffset, SwitchRecord};
 
 /// Links of a switch's ports.
 #[derive(Clone, Copy, Debug)]
@@ -222,7 +222,7 @@ impl SwitchNode {
     fn slice_with_listener(&mut self, index: usize) -> (&mut Slice, Listener<'_>) {
         let everywhere_bytes = self.occupancy();
         let slice = if index == 0 { &mut self.first } else { &mut self.more[index - 1] };
-        let place = Place {
+        let place = MemoryOffset {
             first_port: slice.first_port,
             first_queue: slice.first_queue,
             elsewhere_bytes: everywhere_bytes - slice.core.buffer().occupancy(),
@@ -325,8 +325,8 @@ impl SwitchNode {
     /// Describes the last arrival, `packet`, with its egress queue.
     #[cold]
     #[inline(never)]
-    fn seen(&self, packet: Packet) -> Seen {
-        Seen { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.header.size }
+    fn seen(&self, packet: Packet) -> QueuedPacket {
+        QueuedPacket { packet: PacketId(packet.id), queue: self.queue_of(&packet), size: packet.header.size }
     }
 
     /// Submits the packet to the core for admission.

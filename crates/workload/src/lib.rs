@@ -64,7 +64,7 @@ pub use multi_get::{AnswersPer, MultiGet, MultiGetParams};
 pub use on_off::{BurstKind, OnOffParams, OnOffPartners, OnOffSource};
 pub use pattern::Pattern;
 pub use poisson::{PoissonParams, PoissonSource};
-pub use sizes::{BUILTIN_SIZES, BuiltinSizes, Place, SizeDistribution, SizeError};
+pub use sizes::{BUILTIN_SIZES, BuiltinSizes, SizeDistribution, SizeError, SizePlace};
 pub use trace::{
     AddressBook, AddressRule, PacketPlace, PacketProblem, Trace, TraceError, TraceOptions, Unmapped,
     parse_trace,

@@ -5,7 +5,7 @@ use crate::context::WorkloadContext;
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Queries, Workload, WorkloadInfo};
 use crate::{AnswersPer, Durations, MultiGet, MultiGetParams, QueryNumbers, SourceError};
-use bufferlab_params::{Choice, Fault, Faults, ParamInfo, ParamKind, ParamValue, Params, Place};
+use bufferlab_params::{Choice, Fault, Faults, ParamInfo, ParamKind, ParamPlace, ParamValue, Params};
 use bufferlab_units::Time;
 use bufferlab_units::quantity::{format_size, format_time};
 use std::borrow::Cow;
@@ -106,7 +106,7 @@ struct MultiGets {
 fn build(params: &mut Params, context: &WorkloadContext<'_>) -> Result<Box<dyn Workload>, Faults> {
     let clients = context.hosts(params, "clients")?;
     let servers = servers(params, context, &clients)?;
-    let shape = pareto_shape(params, context, &["think_distribution"], Place::new);
+    let shape = pareto_shape(params, context, &["think_distribution"], ParamPlace::new);
     let think = durations(params, "think_time", "think_distribution", shape);
     let others = |client: &u32| servers.iter().filter(|server| *server != client).count() as u64;
     let all = clients.iter().map(others).min().expect("there is a client");
