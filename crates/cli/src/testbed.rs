@@ -139,7 +139,7 @@ mod real {
     use bufferlab_lab::{Destination, Job, execute_one, prepare_group};
     use bufferlab_report::Report;
     use bufferlab_results::Claim;
-    use bufferlab_testbed::sandbox::{self, Place};
+    use bufferlab_testbed::sandbox::{self, SandboxSide};
     use bufferlab_testbed::{RealRun, TestbedError, Watching, hold, run_real};
     use std::io::{Read, Write};
     use std::path::PathBuf;
@@ -159,14 +159,14 @@ mod real {
     pub(super) fn inside() -> miette::Result<()> {
         let cannot = |error| miette!("cannot start the testbed: {error}");
         match sandbox::place() {
-            Place::Before => {
+            SandboxSide::Before => {
                 demand()?;
                 Err(miette!("cannot start `unshare`: {}", sandbox::enter()))
             }
-            Place::Outside => {
+            SandboxSide::Outside => {
                 std::process::exit(sandbox::supervise().map_err(cannot)?.into());
             }
-            Place::Inside => {
+            SandboxSide::Inside => {
                 interrupt::listen_to_services();
                 sandbox::settle().map_err(cannot)
             }

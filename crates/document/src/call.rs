@@ -89,14 +89,14 @@ impl std::error::Error for Mistake {}
 
 /// A character outside quotes: its byte offset, the character, and the number of brackets around
 /// it.
-type Seen = (usize, char, usize);
+type UnquotedChar = (usize, char, usize);
 
 /// The characters of `text` from byte `start` on that are not in quotes. A bracket does not count
 /// as inside itself.
 ///
 /// # Errors
 /// If a bracket or a quote is not closed, or a closing bracket does not match the open one.
-pub fn unquoted(text: &str, start: usize) -> Result<Vec<Seen>, Mistake> {
+pub fn unquoted(text: &str, start: usize) -> Result<Vec<UnquotedChar>, Mistake> {
     let mut seen = Vec::new();
     let mut open: Vec<(usize, char)> = Vec::new();
     let mut quote: Option<(usize, char)> = None;
@@ -189,7 +189,7 @@ pub fn call(text: &str) -> Result<Call<'_>, Mistake> {
 ///
 /// # Errors
 /// See [`call`].
-pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[Seen]) -> Result<Call<'a>, Mistake> {
+pub fn call_in<'a>(text: &'a str, range: Range<usize>, seen: &[UnquotedChar]) -> Result<Call<'a>, Mistake> {
     let within = || seen.iter().filter(|(at, ..)| range.contains(at));
     let bracket =
         |wanted: char| within().find(|(_, c, depth)| *c == wanted && *depth == 0).map(|(at, ..)| *at);

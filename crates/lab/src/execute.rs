@@ -176,8 +176,12 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
     let at_once = room.at_once(how.at_once(jobs.len()));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(at_once).build()?;
     let threads = how.threads_of(at_once);
-    let place =
-        Place { budget: room.budget, threads, most_threads: room.threads(at_once), verify: how.verify };
+    let place = RunResources {
+        budget: room.budget,
+        threads,
+        most_threads: room.threads(at_once),
+        verify: how.verify,
+    };
     let run = |(index, job): (usize, &J)| {
         let job = job.borrow();
         if !watcher.goes_on() {
@@ -211,19 +215,23 @@ pub fn execute_one(
 ) -> Result<Finished, RunError> {
     let one = NonZero::<usize>::MIN;
     let threads = ThreadsOfARun::Exactly(one);
-    run_one(job, &Place { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
+    run_one(job, &RunResources { budget: memory_budget(), threads, most_threads: one, verify }, go_on)
 }
 
 /// Executes a job if it fits in memory. If several threads fail, a second attempt with one thread
 /// decides the outcome.
-fn run_one(job: &Job, place: &Place, go_on: &mut dyn FnMut(&Progress) -> bool) -> Result<Finished, RunError> {
+fn run_one(
+    job: &Job,
+    place: &RunResources,
+    go_on: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Finished, RunError> {
     fits_into(&job.loaded.scenario, place.budget)?;
     let mut used = NonZero::<usize>::MIN;
     let attempt = attempt_caught(job, place, &mut used, go_on);
     match attempt {
         Err(error) if used.get() > 1 && error.may_depend_on_threads() => {
             let threads = ThreadsOfARun::Exactly(NonZero::<usize>::MIN);
-            attempt_caught(job, &Place { threads, ..*place }, &mut used, go_on)
+            attempt_caught(job, &RunResources { threads, ..*place }, &mut used, go_on)
         }
         outcome => outcome,
     }
@@ -232,7 +240,7 @@ fn run_one(job: &Job, place: &Place, go_on: &mut dyn FnMut(&Progress) -> bool) -
 /// Executes a job and turns a panic into an error of this job.
 fn attempt_caught(
     job: &Job,
-    place: &Place,
+    place: &RunResources,
     used: &mut NonZero<usize>,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {
@@ -243,7 +251,7 @@ fn attempt_caught(
 
 /// Resources of a run.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct RunResources {
     budget: MemoryBudget,
     threads: ThreadsOfARun,
     /// Number of threads that memory allows; every thread of a run copies the whole network.
@@ -278,7 +286,7 @@ impl Room {
 /// Executes a job and sets `used` to its number of threads.
 fn attempt(
     job: &Job,
-    place: &Place,
+    place: &RunResources,
     used: &mut NonZero<usize>,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Finished, RunError> {

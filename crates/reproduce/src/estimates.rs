@@ -1,7 +1,7 @@
 //! Means and intervals that charts show: computed from runs, or read back from a `values.csv`.
 
 use crate::expression::{ValueError, Values};
-use crate::table::{Cells, Row, lines};
+use crate::table::{Cells, CsvRow, lines};
 use crate::{Axis, Experiment, ReproduceError, Results, Runs, TableError};
 use bufferlab_params::{quoted_list, suggestion};
 use bufferlab_report::Estimate;
@@ -166,7 +166,7 @@ struct Line {
     estimate: Option<Estimate>,
 }
 
-impl Row for Line {
+impl CsvRow for Line {
     const COLUMNS: &'static [&'static str] = &["variant", "metric", "id", "seeds", "mean", "ci95_half_width"];
 
     fn read(cells: &Cells<'_>) -> Result<Self, TableError> {

@@ -8,7 +8,7 @@
 //! of simulations and never change them.
 
 use crate::output::{write_experiment, write_whole};
-use crate::table::{Cells, Row, rows, to_csv};
+use crate::table::{Cells, CsvRow, rows, to_csv};
 use crate::{
     Estimates, Experiment, Judged, Ledger, Registry, ReproduceError, Results, TableError, Verdict, judge,
 };
@@ -61,7 +61,7 @@ pub struct RealRecord {
     pub date: String,
 }
 
-impl Row for RealRecord {
+impl CsvRow for RealRecord {
     const COLUMNS: &'static [&'static str] = &[
         "id",
         "verdict",
@@ -116,7 +116,7 @@ pub struct RealRuns {
     pub date: String,
 }
 
-impl Row for RealRuns {
+impl CsvRow for RealRuns {
     const COLUMNS: &'static [&'static str] = &[
         "experiment",
         "repetitions",
@@ -283,7 +283,7 @@ pub fn record_real(table: &Path, studies: &[RealStudy], date: &str) -> Result<()
     write_whole(&table_of_runs, to_csv("real-runs.csv", runs.iter())?)
 }
 
-fn read_or_empty<R: Row>(table: &Path) -> Result<Vec<R>, ReproduceError> {
+fn read_or_empty<R: CsvRow>(table: &Path) -> Result<Vec<R>, ReproduceError> {
     match std::fs::read_to_string(table) {
         Ok(text) => Ok(rows(&table.display().to_string(), &text)?),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),

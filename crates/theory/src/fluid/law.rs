@@ -5,7 +5,7 @@ use super::control::{Constant, Control};
 use super::enhanced::{Enhanced, EnhancedLimits};
 
 use super::model::{FluidError, Shape, not_negative};
-use super::rates::{Group, Limit, Place, Pool, Tank};
+use super::rates::{Group, Limit, LimitSide, Pool, Tank};
 use super::traffic_aware::{TrafficAware, TrafficAwareLimits};
 
 /// A threshold law, checked against its switch.
@@ -136,7 +136,7 @@ impl Law {
             .map(|group| Group {
                 queues: group * per_group..(group + 1) * per_group,
                 limit: self.first_limit(group),
-                place: Place::Under,
+                place: LimitSide::Under,
             })
             .collect();
         Tank {
