@@ -51,7 +51,7 @@ pub(crate) struct SwitchNode {
     pub(crate) uncharged: u32,
     /// Whether the switch has one memory and no shadow policies; the record then observes it
     /// directly.
-    plain: bool,
+    single_memory: bool,
     /// Whether a timer for the policy's next timeout is set, or none will ever be needed. If false,
     /// an arrival may set one.
     timer_set: bool,
@@ -85,7 +85,7 @@ impl SwitchNode {
         let mut node = Self {
             id,
             first,
-            plain: more.is_empty(),
+            single_memory: more.is_empty(),
             more,
             slice_of_port,
             panels: Vec::new(),
@@ -103,7 +103,7 @@ impl SwitchNode {
     /// Runs all registered policies as shadows of every slice from now on.
     pub(crate) fn watch(&mut self) {
         self.is_watched = true;
-        self.plain = false;
+        self.single_memory = false;
     }
 
     /// Creates the shadow policies lazily, before the first packet: a switch without packets needs
@@ -119,7 +119,7 @@ impl SwitchNode {
     /// Logs every event of every packet among the effects from now on.
     pub(crate) fn log_packets(&mut self) {
         self.record.logs_packets = true;
-        self.plain = false;
+        self.single_memory = false;
     }
 
     /// Logs a mark on the packet that was stored or sent last.
@@ -242,8 +242,8 @@ impl SwitchNode {
 
     /// Forwards a packet at once if the policy lets it bypass the queue of the idle `egress_port`.
     /// If it returns false, nothing has happened, and the caller must call `receive`.
-    #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::pass`].
-    pub(crate) fn pass(
+    #[inline(always)] // Inlined into the hot path; see [`bufferlab_core::Switch::bypass`].
+    pub(crate) fn bypass(
         &mut self,
         ports: &mut Ports<'_>,
         ingress_port: u16,
@@ -251,12 +251,12 @@ impl SwitchNode {
         id: PacketId,
     ) -> bool {
         // A policy may start a timer with its first packet, so that packet cannot bypass the queue.
-        if !self.plain || !self.timer_set {
+        if !self.single_memory || !self.timer_set {
             return false;
         }
         let now = ports.now();
         let packet = self.as_the_core_sees(ports.packet(id), id, ingress_port, egress_port);
-        let Some(queue) = self.first.core.pass(now, &packet) else { return false };
+        let Some(queue) = self.first.core.bypass(now, &packet) else { return false };
         if ports.wants_reports() {
             let Packet { id: packet, header, .. } = packet;
             let size = header.size;
@@ -332,7 +332,7 @@ impl SwitchNode {
     /// Submits the packet to the core for admission.
     #[inline(always)]
     fn admit(&mut self, now: Time, packet: &Packet) -> Admission {
-        if self.plain {
+        if self.single_memory {
             return self.first.core.handle_arrival(now, packet, &mut self.record);
         }
         self.admit_to_slice(now, *packet)
@@ -437,7 +437,7 @@ impl SwitchNode {
     /// Next packet that the idle `port` sends.
     #[inline(always)]
     fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Transmission> {
-        if self.plain {
+        if self.single_memory {
             return self.first.core.poll_transmit(now, port, &mut self.record);
         }
         self.poll_slice(now, port)

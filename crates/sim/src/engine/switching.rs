@@ -25,7 +25,7 @@ impl Simulation {
             return self.settle(switch);
         };
         // A packet that bypasses the queue has no other effects.
-        if self.is_plain && ports.is_idle(egress) && node.pass(&mut ports, port, egress, packet) {
+        if self.is_plain && ports.is_idle(egress) && node.bypass(&mut ports, port, egress, packet) {
             return Ok(());
         }
         self.receive_to_wait(switch, port, egress, packet)

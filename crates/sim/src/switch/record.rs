@@ -78,7 +78,7 @@ impl SwitchRecord {
             let record = &mut self.queues[usize::from(place.first_queue + queue.0)];
             record.times.hold(end.0, buffer.queue_bytes(queue));
             // A packet that bypassed the queue was alone in it.
-            record.max = record.max.max(u64::from(core.largest_passed(queue)));
+            record.max = record.max.max(u64::from(core.largest_bypassed(queue)));
             for stored in buffer.packets(queue) {
                 record.note_stay(stored.header.size, end - stored.enqueued_at);
             }

@@ -137,7 +137,7 @@ impl Abm {
             drain_rate,
             watermark: false,
             powers_of_two: matches!(params.choice("factor_steps"), AlphaSteps::PowersOfTwo),
-            at_once: false,
+            immediate: false,
         };
         Self {
             tracker: Tracker::new(settings, shape),

@@ -114,7 +114,7 @@ impl AbmOnDt {
                 AlphaSteps::Exact => false,
                 AlphaSteps::PowersOfTwo => true,
             },
-            at_once: false,
+            immediate: false,
         };
         let unscheduled = params.flag("unscheduled");
         Self { tracker: Tracker::new(settings, shape), drain_rate, unscheduled }

@@ -84,7 +84,7 @@ impl Policy for DynamicThreshold {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::PASS
+        Hooks::BYPASS
     }
 
     #[inline(always)] // On the hot path.

@@ -187,7 +187,7 @@ impl Plasticine {
             drain_rate,
             watermark: false,
             powers_of_two: false,
-            at_once: false,
+            immediate: false,
         };
         let tracker = Tracker::new(settings, shape);
         Self { tracker, drain_rate, short: None, trap: None, queues_per_port: priorities }
@@ -209,7 +209,7 @@ impl Plasticine {
             drain_rate: DrainRate::One,
             watermark: false,
             powers_of_two: false,
-            at_once: false,
+            immediate: false,
         };
         Self {
             tracker: Tracker::new(settings, shape),

@@ -180,7 +180,7 @@ impl Policy for SonicDt {
     }
 
     fn hooks(&self) -> Hooks {
-        self.pools.hooks().and(Hooks::PASS)
+        self.pools.hooks().and(Hooks::BYPASS)
     }
 
     #[inline]
