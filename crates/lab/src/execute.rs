@@ -48,16 +48,16 @@ pub const AUTOMATIC_HOSTS: usize = 64;
 
 impl Execution {
     /// Returns the number of runs in parallel, out of `runs`.
-    fn at_once(&self, runs: usize) -> usize {
+    fn parallel_runs(&self, runs: usize) -> usize {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         self.jobs.map_or(cores, NonZero::get).min(runs).max(1)
     }
 
-    /// Returns the threads of each of `at_once` parallel runs.
-    fn threads_of(&self, at_once: usize) -> ThreadsOfARun {
+    /// Returns the threads of each of `parallel` runs.
+    fn threads_of(&self, parallel: usize) -> ThreadsOfARun {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let idle = cores.saturating_sub(busy_elsewhere());
-        let spare = NonZero::new(idle / at_once).unwrap_or(NonZero::<usize>::MIN);
+        let spare = NonZero::new(idle / parallel).unwrap_or(NonZero::<usize>::MIN);
         self.threads.map_or(ThreadsOfARun::AtMost(spare), ThreadsOfARun::Exactly)
     }
 }
@@ -173,13 +173,13 @@ pub fn execute_then<J: Borrow<Job> + Sync, R: Send>(
 ) -> Result<Vec<R>, RunError> {
     let room = Room::new(jobs.iter().map(|job| &job.borrow().loaded.scenario));
     // More threads than jobs would be idle.
-    let at_once = room.at_once(how.at_once(jobs.len()));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(at_once).build()?;
-    let threads = how.threads_of(at_once);
+    let parallel = room.parallel_runs(how.parallel_runs(jobs.len()));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(parallel).build()?;
+    let threads = how.threads_of(parallel);
     let place = RunResources {
         budget: room.budget,
         threads,
-        most_threads: room.threads(at_once),
+        most_threads: room.threads(parallel),
         verify: how.verify,
     };
     let run = |(index, job): (usize, &J)| {
@@ -274,12 +274,12 @@ impl Room {
     }
 
     /// Returns the number of runs in parallel: `wanted`, or fewer if memory is short.
-    fn at_once(&self, wanted: usize) -> usize {
+    fn parallel_runs(&self, wanted: usize) -> usize {
         wanted.min((self.budget.bytes / self.largest) as usize).max(1)
     }
 
-    fn threads(&self, at_once: usize) -> NonZero<usize> {
-        NonZero::new((self.budget.bytes / self.largest) as usize / at_once).unwrap_or(NonZero::<usize>::MIN)
+    fn threads(&self, parallel: usize) -> NonZero<usize> {
+        NonZero::new((self.budget.bytes / self.largest) as usize / parallel).unwrap_or(NonZero::<usize>::MIN)
     }
 }
 

@@ -294,7 +294,7 @@ fn short(key: &str) -> &str {
 /// Label of a key in a chart. `workload.web_search.load` becomes "load of web_search",
 /// `transport.0.congestion_control` "congestion control of transport 0". A key of a table that
 /// exists once keeps only its last part: `switch.policy.alpha` becomes "alpha".
-fn words(key: &str) -> String {
+fn key_label(key: &str) -> String {
     let parts: Vec<&str> = key.split('.').collect();
     let spoken = |part: &str| part.replace('_', " ");
     match parts.as_slice() {
@@ -309,7 +309,7 @@ fn words(key: &str) -> String {
 
 /// Labels of the varied keys in charts; the full key if two labels would be equal.
 fn spoken(vary: &[Vary]) -> Vec<String> {
-    let all: Vec<String> = vary.iter().map(|vary| words(&vary.key)).collect();
+    let all: Vec<String> = vary.iter().map(|vary| key_label(&vary.key)).collect();
     let twice = |name: &String| all.iter().filter(|other| *other == name).count() > 1;
     let choose = |(name, vary): (&String, &Vary)| if twice(name) { vary.key.clone() } else { name.clone() };
     all.iter().zip(vary).map(choose).collect()

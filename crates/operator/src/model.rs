@@ -302,7 +302,7 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn whole(&self, bytes: u64) -> u64 {
+    fn round_up_to_cells(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.cell) * self.cell
     }
 
@@ -355,14 +355,14 @@ impl Build<'_> {
         let limit = self.group_limit(port, profile);
         let twice = matches!(self.chip.rule, Rule::OneLevel) && self.config.shared_headroom();
         let headroom = value(&profile.xoff) * if twice { 2 } else { 1 };
-        let offset = self.whole(value(&profile.xon_offset));
+        let offset = self.round_up_to_cells(value(&profile.xon_offset));
         let xon = value(&profile.xon);
         GroupModel {
             profile: profile.name.clone(),
-            reserve: self.whole(profile.minimum(self.config.shared_headroom())),
+            reserve: self.round_up_to_cells(profile.minimum(self.config.shared_headroom())),
             limit,
-            headroom: self.whole(headroom),
-            xon: if offset > 0 { 0 } else { self.whole(xon) },
+            headroom: self.round_up_to_cells(headroom),
+            xon: if offset > 0 { 0 } else { self.round_up_to_cells(xon) },
             xon_offset: offset,
         }
     }
@@ -381,7 +381,7 @@ impl Build<'_> {
     fn queue(&self, port: &mut PortModel, index: u8, profile: &Profile) {
         if !self.config.is_lossless_queue_profile(&profile.name) {
             let counts = matches!(self.chip.rule, Rule::Cells);
-            let minimum = if counts { self.whole(profile.reserve()) } else { 0 };
+            let minimum = if counts { self.round_up_to_cells(profile.reserve()) } else { 0 };
             port.lossy.insert(index, QueueModel { limit: self.limit(profile), minimum });
         } else if let Some(Threshold::Static(bytes)) = profile.threshold.as_ref().map(|limit| limit.value)
             && bytes < self.shared

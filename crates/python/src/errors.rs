@@ -49,7 +49,7 @@ pub(crate) fn not_expected(argument: &str, value: &Bound<'_, PyAny>, expected: &
 }
 
 /// Converts a Python object to a whole number from 0 to `most`.
-pub(crate) fn whole(argument: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
+pub(crate) fn whole_number(argument: &str, value: &Bound<'_, PyAny>, most: u64) -> PyResult<u64> {
     let found = if value.is_instance_of::<PyBool>() { None } else { value.extract::<u64>().ok() };
     found.filter(|number| *number <= most).ok_or_else(|| {
         let expected = match most {

@@ -48,15 +48,16 @@ impl Flow {
         tag: Option<&Bound<'_, PyAny>>,
         query: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let number = |name, given| errors::whole(name, given, u32::MAX.into()).map(|number| number as u32);
+        let number =
+            |name, given| errors::whole_number(name, given, u32::MAX.into()).map(|number| number as u32);
         let text = |given: &Bound<'_, PyAny>| {
             given.extract::<String>().map_err(|_| errors::not_expected("tag", given, "text"))
         };
         Ok(Self {
-            start_ps: errors::whole("start_ps", start_ps, u64::MAX)?,
+            start_ps: errors::whole_number("start_ps", start_ps, u64::MAX)?,
             src: number("src", src)?,
             dst: number("dst", dst)?,
-            size: errors::whole("size", size, u64::MAX)?,
+            size: errors::whole_number("size", size, u64::MAX)?,
             tag: tag.map(text).transpose()?,
             query: query.map(|given| number("query", given)).transpose()?,
         })

@@ -141,7 +141,7 @@ impl Ablation {
         let none = || (String::new(), String::new());
         let mut rows = vec![row(String::new(), none(), &self.base)];
         rows.extend(self.trials.iter().map(|trial| {
-            let (keys, from, to) = self.told(trial);
+            let (keys, from, to) = self.keys_and_values(trial);
             row(keys.join(" and "), (from, to), trial)
         }));
         rows.push(row(EVERYTHING.to_owned(), none(), &self.other));

@@ -41,20 +41,20 @@ pub type Question = (String, String, Vec<String>);
 /// A source of values that records the queries.
 pub struct Traced {
     values: Arc<dyn Values>,
-    asked: Mutex<BTreeSet<Question>>,
+    questions: Mutex<BTreeSet<Question>>,
 }
 
 impl Traced {
     /// Wraps `values`, without recorded queries.
     #[must_use]
     pub fn new(values: Arc<dyn Values>) -> Self {
-        Self { values, asked: Mutex::default() }
+        Self { values, questions: Mutex::default() }
     }
 
     /// Returns the queries that had an answer.
     #[must_use]
-    pub fn asked(&self) -> BTreeSet<Question> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn questions(&self) -> BTreeSet<Question> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -62,7 +62,7 @@ impl Values for Traced {
     fn value(&self, metric: &str, variant: &str, places: &[String]) -> Result<f64, ValueError> {
         let value = self.values.value(metric, variant, places)?;
         let question = (metric.to_owned(), variant.to_owned(), places.to_vec());
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(question);
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner).insert(question);
         Ok(value)
     }
 

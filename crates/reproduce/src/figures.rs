@@ -47,7 +47,7 @@ pub struct FigureRef {
 impl FigureRef {
     /// Name of the figure without the panel, as in [`PaperFigure::figure`].
     #[must_use]
-    pub fn whole(&self) -> String {
+    pub fn full_label(&self) -> String {
         format!("{} {}", if self.is_table { "Table" } else { "Fig." }, self.number)
     }
 
@@ -164,7 +164,7 @@ pub fn showing<'a>(
 ) -> impl Iterator<Item = &'a Experiment> {
     experiments.iter().filter(move |one| {
         let of_paper = one.paper() == figure.paper;
-        of_paper && places(&one.figure).iter().any(|place| place.whole() == figure.figure)
+        of_paper && places(&one.figure).iter().any(|place| place.full_label() == figure.figure)
     })
 }
 
@@ -172,25 +172,29 @@ pub fn showing<'a>(
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> String {
+    fn labels(text: &str) -> String {
         let word = |place: FigureRef| {
-            format!("{}{}", place.whole(), place.letter.map_or_else(String::new, |letter| letter.to_string()))
+            format!(
+                "{}{}",
+                place.full_label(),
+                place.letter.map_or_else(String::new, |letter| letter.to_string())
+            )
         };
         places(text).into_iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn texts_name_figures_in_many_ways() {
-        assert_eq!(words("Fig. 6a, abstract"), "Fig. 6a");
-        assert_eq!(words("Figs. 10b,10e"), "Fig. 10b Fig. 10e");
-        assert_eq!(words("Fig. 16a,c"), "Fig. 16a Fig. 16c");
-        assert_eq!(words("Figs. 9b-c"), "Fig. 9b Fig. 9c");
-        assert_eq!(words("Fig. 9d vs 9a"), "Fig. 9d Fig. 9a");
-        assert_eq!(words("§8 (case study), Fig. 11"), "Fig. 11");
-        assert_eq!(words("Table 1"), "Table 1");
-        assert_eq!(words("Fig. 9c, §I"), "Fig. 9c");
-        assert_eq!(words("Fig. 4 top"), "Fig. 4");
-        assert_eq!(words("Eqs. 33-34,44-45"), "");
+        assert_eq!(labels("Fig. 6a, abstract"), "Fig. 6a");
+        assert_eq!(labels("Figs. 10b,10e"), "Fig. 10b Fig. 10e");
+        assert_eq!(labels("Fig. 16a,c"), "Fig. 16a Fig. 16c");
+        assert_eq!(labels("Figs. 9b-c"), "Fig. 9b Fig. 9c");
+        assert_eq!(labels("Fig. 9d vs 9a"), "Fig. 9d Fig. 9a");
+        assert_eq!(labels("§8 (case study), Fig. 11"), "Fig. 11");
+        assert_eq!(labels("Table 1"), "Table 1");
+        assert_eq!(labels("Fig. 9c, §I"), "Fig. 9c");
+        assert_eq!(labels("Fig. 4 top"), "Fig. 4");
+        assert_eq!(labels("Eqs. 33-34,44-45"), "");
     }
 
     #[test]

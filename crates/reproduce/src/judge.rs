@@ -149,7 +149,7 @@ fn vacuous(condition: &Condition, results: &Results) -> Option<String> {
     let traced = Arc::new(Traced::new(Arc::clone(&all)));
     let values: Arc<dyn Values> = Arc::clone(&traced) as Arc<dyn Values>;
     expression::evaluate(&condition.effect, &values).ok()?;
-    let asked = traced.asked();
+    let asked = traced.questions();
     let schemes: BTreeSet<&str> = asked.iter().map(|(_, scheme, _)| scheme.as_str()).collect();
     if schemes.len() < 2 {
         return None;

@@ -107,7 +107,7 @@ impl Variant {
     /// A variant that is only a policy: with the parameters of the scenario if the scenario has
     /// this policy, otherwise with its defaults.
     #[must_use]
-    pub fn plain(policy: &'static PolicyInfo) -> Self {
+    pub fn from_policy(policy: &'static PolicyInfo) -> Self {
         Self {
             written: policy.name.to_owned(),
             named: None,

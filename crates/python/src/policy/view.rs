@@ -207,7 +207,7 @@ fn of_queue<R>(
     queue: &Bound<'_, PyAny>,
     get: impl FnOnce(&core::Buffer, QueueId) -> R,
 ) -> PyResult<R> {
-    let queue = errors::whole(name, queue, u64::MAX)? as usize;
+    let queue = errors::whole_number(name, queue, u64::MAX)? as usize;
     read(|buffer| {
         let queues = usize::from(buffer.ports()) * usize::from(buffer.queues_per_port());
         if queue < queues {
@@ -267,7 +267,7 @@ impl Buffer {
 
     /// Whether `size` more bytes fit: Q + size <= B.
     fn fits(&self, size: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let size = errors::whole("size", size, u32::MAX.into())? as u32;
+        let size = errors::whole_number("size", size, u32::MAX.into())? as u32;
         read(|buffer| buffer.fits(size))
     }
 
@@ -283,7 +283,7 @@ impl Buffer {
 
     /// Occupancy of an egress port (bytes).
     fn port_bytes(&self, port: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let port = errors::whole("port", port, u64::MAX)? as usize;
+        let port = errors::whole_number("port", port, u64::MAX)? as usize;
         read(|buffer| {
             let ports = usize::from(buffer.ports());
             if port < ports {
@@ -339,7 +339,7 @@ impl Weight {
 
     /// The product factor * bytes, rounded down.
     fn of(&self, bytes: &Bound<'_, PyAny>) -> PyResult<u64> {
-        Ok(self.0.apply(errors::whole("bytes", bytes, u64::MAX)?))
+        Ok(self.0.apply(errors::whole_number("bytes", bytes, u64::MAX)?))
     }
 
     fn __float__(&self) -> f64 {

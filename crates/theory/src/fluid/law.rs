@@ -82,7 +82,7 @@ impl Law {
     ///
     /// # Errors
     /// If a parameter is out of its range or does not fit the switch.
-    pub fn counted(shape: &Shape, law: CongestionCount) -> Result<Self, FluidError> {
+    pub fn congestion_count(shape: &Shape, law: CongestionCount) -> Result<Self, FluidError> {
         law.validate(shape)?;
         Ok(Self { shape: shape.clone(), kind: Kind::CongestionCount(law) })
     }

@@ -1,6 +1,6 @@
 //! Workload of listed bursts.
 
-use super::parts::{burst_kind, counted, warn_about_uplinks};
+use super::parts::{burst_kind, count_of, warn_about_uplinks};
 use crate::context::{Carrier, WorkloadContext};
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Workload, WorkloadInfo};
@@ -138,6 +138,6 @@ impl Workload for Bursts {
     }
 
     fn in_words(&self) -> String {
-        counted(self.flows.len(), "listed burst", "listed bursts")
+        count_of(self.flows.len(), "listed burst", "listed bursts")
     }
 }

@@ -1,6 +1,6 @@
 //! Workload of closed loops: clients that query several servers at once.
 
-use super::parts::{PARETO_SHAPE, counted, durations, pareto_shape, scatter};
+use super::parts::{PARETO_SHAPE, count_of, durations, pareto_shape, scatter};
 use crate::context::WorkloadContext;
 use crate::traffic::TrafficBuilder;
 use crate::workload::{Queries, Workload, WorkloadInfo};
@@ -207,9 +207,9 @@ impl Workload for MultiGets {
     fn in_words(&self) -> String {
         format!(
             "closed loops: {} of {} ask for {} of {} from {} servers{}",
-            counted(self.threads as usize, "thread", "threads"),
-            counted(self.clients.len(), "client", "clients"),
-            counted(self.items as usize, "item", "items"),
+            count_of(self.threads as usize, "thread", "threads"),
+            count_of(self.clients.len(), "client", "clients"),
+            count_of(self.items as usize, "item", "items"),
             format_size(self.item_bytes),
             self.fan_in,
             self.queries.map_or_else(String::new, |queries| format!(", {queries} queries"))

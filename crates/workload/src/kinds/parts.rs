@@ -10,7 +10,7 @@ use bufferlab_units::quantity::format_rate;
 use std::borrow::Cow;
 
 /// Number with its noun, such as "1 flow" or "2 flows".
-pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
+pub(super) fn count_of(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_number_of_things_is_in_words() {
-        let flows = |number| counted(number, "flow", "flows");
+        let flows = |number| count_of(number, "flow", "flows");
         assert_eq!([flows(0), flows(1), flows(2)], ["0 flows", "1 flow", "2 flows"]);
     }
 }

@@ -1,6 +1,6 @@
 //! Workload that replays the packets of a file at their times.
 
-use super::parts::{counted, paced};
+use super::parts::{count_of, paced};
 use crate::context::WorkloadContext;
 use crate::foreign::{Foreign, PACKET_TRACE};
 use crate::traffic::TrafficBuilder;
@@ -225,6 +225,6 @@ impl Workload for Packets {
     }
 
     fn in_words(&self) -> String {
-        format!("{} of {}", counted(self.packets.len(), "packet", "packets"), self.file)
+        format!("{} of {}", count_of(self.packets.len(), "packet", "packets"), self.file)
     }
 }
