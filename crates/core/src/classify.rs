@@ -12,7 +12,7 @@ mod priority;
 use crate::flows::FlowKey;
 use crate::header::Header;
 use crate::tags::Tags;
-use bufferlab_params::{BuildError, ParamInfo, Params, RegisterError, Registry};
+use bufferlab_params::{BuildError, Params, RegisterError, Registry};
 use bufferlab_units::Time;
 use std::fmt;
 
@@ -72,30 +72,12 @@ pub fn register_classifier(info: ClassifierInfo) -> Result<&'static ClassifierIn
 pub type ClassifierConstructor =
     &'static (dyn Fn(&Params, usize) -> Result<Classifier, BuildError> + Send + Sync);
 
-/// Registry entry of a classifier.
-pub struct ClassifierInfo {
-    /// Name in scenario files: `switch.classifier`.
-    pub name: &'static str,
-    /// Other accepted names.
-    pub aliases: &'static [&'static str],
-    /// Full name.
-    pub title: &'static str,
-    /// Summary in one line.
-    pub summary: &'static str,
-    /// Source: authors, venue, section.
-    pub source: &'static str,
-    /// Parameters of the classifier.
-    pub params: &'static [ParamInfo],
-    /// The constructor. `Params` is complete and every value is in its domain. The constructor
-    /// refuses queues that the port does not have and parameters that contradict each other.
-    pub build: ClassifierConstructor,
-}
-
-bufferlab_params::entry!(ClassifierInfo, "classifier");
-
-impl fmt::Debug for ClassifierInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClassifierInfo").field("name", &self.name).finish_non_exhaustive()
+bufferlab_params::entry! {
+    /// Registry entry of a classifier.
+    pub struct ClassifierInfo("classifier") {
+        /// The constructor. `Params` is complete and every value is in its domain. The constructor
+        /// refuses queues that the port does not have and parameters that contradict each other.
+        pub build: ClassifierConstructor,
     }
 }
 

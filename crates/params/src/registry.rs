@@ -1,21 +1,19 @@
 //! Registries of named entries, built-in or custom.
 //!
 //! ```
-//! use bufferlab_params::{Entry, ParamInfo, Registry, entry};
+//! use bufferlab_params::{Registry, entry};
 //!
-//! struct Greeting {
-//!     name: &'static str,
-//!     aliases: &'static [&'static str],
-//!     title: &'static str,
-//!     summary: &'static str,
-//!     source: &'static str,
-//!     params: &'static [ParamInfo],
+//! entry! {
+//!     /// Registry entry of a greeting.
+//!     pub struct Greeting("greeting") {
+//!         /// The word of the greeting.
+//!         pub word: &'static str,
+//!     }
 //! }
-//! entry!(Greeting, "greeting");
 //!
 //! const fn greeting(name: &'static str) -> Greeting {
 //!     let (title, summary, source) = ("Hello", "Says hello.", "An example.");
-//!     Greeting { name, aliases: &[], title, summary, source, params: &[] }
+//!     Greeting { name, aliases: &[], title, summary, source, params: &[], word: "hello" }
 //! }
 //! static HELLO: Greeting = greeting("hello");
 //! static GREETINGS: Registry<Greeting> = Registry::new(&[&HELLO]);
@@ -41,8 +39,7 @@ const RESERVED: &[&str] = &["all", "name", "kind", "none"];
 /// Prefix of the folders of results.
 const RESERVED_PREFIX: &str = "seed-";
 
-/// An entry with a name and parameters. Implemented by [`entry!`](crate::entry) for structs that
-/// have these fields.
+/// An entry with a name and parameters. Implemented by [`entry!`](crate::entry!).
 pub trait Entry: Send + Sync + 'static {
     /// Name of the kind of entry in messages: "policy".
     const KIND: &'static str;
@@ -84,11 +81,31 @@ impl Card {
     }
 }
 
-/// Makes a struct with the fields `name`, `aliases`, `title`, `summary`, `source` and `params` an
-/// [`Entry`].
+/// Declares the registry entry of a kind: a struct with the fields of a [`Card`] and the given
+/// fields. `$kind` and `$separator` are [`Entry::KIND`] and [`Entry::SEPARATOR`].
 #[macro_export]
 macro_rules! entry {
-    ($Info:ty, $kind:literal $(, $separator:literal)?) => {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $Info:ident($kind:literal $(, $separator:literal)?) { $($fields:tt)* }
+    ) => {
+        $(#[$attribute])*
+        $visibility struct $Info {
+            /// Short name: scenario files, the command line, columns, reports.
+            pub name: &'static str,
+            /// Other accepted names.
+            pub aliases: &'static [&'static str],
+            /// Full name, for people.
+            pub title: &'static str,
+            /// Summary in one line.
+            pub summary: &'static str,
+            /// Source: authors, venue, equation; may be empty.
+            pub source: &'static str,
+            /// Parameters of the entry.
+            pub params: &'static [$crate::ParamInfo],
+            $($fields)*
+        }
+
         impl $crate::Entry for $Info {
             const KIND: &'static str = $kind;
             $(const SEPARATOR: char = $separator;)?
@@ -102,6 +119,12 @@ macro_rules! entry {
                     source: self.source,
                     params: self.params,
                 }
+            }
+        }
+
+        impl ::std::fmt::Debug for $Info {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.debug_struct(stringify!($Info)).field("name", &self.name).finish_non_exhaustive()
             }
         }
     };
