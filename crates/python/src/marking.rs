@@ -4,8 +4,7 @@
 //! The driver of the switch then ends the run ([`MarkingRule::take_failure`]).
 
 use crate::custom::{InPython, PlainParameter, Raised, Trouble, declared, keep, keywords, nonsense};
-use crate::errors;
-use crate::policy::{Buffer, lend, switch};
+use crate::policy::{Buffer, lend, packet_class, switch};
 use bufferlab_core::mark::Moment;
 use bufferlab_core::{
     self as core, BuildError, MarkerInfo, Marking, MarkingFailure, MarkingRule, Params, QueueId, SwitchShape,
@@ -144,65 +143,26 @@ impl MarkingRule for PythonRule {
 #[pyclass(frozen, module = "bufferlab._bufferlab")]
 pub(crate) struct Markable(core::Markable);
 
-#[pymethods]
-impl Markable {
-    fn __reduce__(&self, py: Python<'_>) -> PyResult<()> {
-        Err(errors::not_pickled(py, "Markable"))
-    }
+packet_class! {
+    impl Markable {
+        /// Whether the packet departs and has already left its queue. Otherwise the packet arrives
+        /// and is not in its queue yet.
+        #[getter]
+        fn departing(&self) -> bool {
+            self.0.moment == Moment::Dequeue
+        }
 
-    /// Time of the decision (ps).
-    #[getter]
-    fn now_ps(&self) -> u64 {
-        self.0.now.0
-    }
+        /// Time since the packet was stored (ps); 0 on arrival.
+        #[getter]
+        fn waited_ps(&self) -> u64 {
+            self.0.waited.0
+        }
 
-    /// Whether the packet departs and has already left its queue. Otherwise the packet arrives and
-    /// is not in its queue yet.
-    #[getter]
-    fn departing(&self) -> bool {
-        self.0.moment == Moment::Dequeue
-    }
-
-    /// Egress queue: port * queues per port + priority.
-    #[getter]
-    fn queue(&self) -> u16 {
-        self.0.queue.0
-    }
-
-    /// Egress port of the queue.
-    #[getter]
-    fn port(&self) -> u16 {
-        self.0.port
-    }
-
-    /// Priority: index of the queue at its port, from 0.
-    #[getter]
-    fn priority(&self) -> u8 {
-        self.0.priority
-    }
-
-    /// Occupied buffer (bytes).
-    #[getter]
-    fn size(&self) -> u32 {
-        self.0.header.size
-    }
-
-    /// Number of the flow.
-    #[getter]
-    fn flow(&self) -> u32 {
-        self.0.header.flow
-    }
-
-    /// Time since the packet was stored (ps); 0 on arrival.
-    #[getter]
-    fn waited_ps(&self) -> u64 {
-        self.0.waited.0
-    }
-
-    fn __repr__(&self) -> String {
-        let core::Markable { now, header, queue, .. } = self.0;
-        let size = header.size;
-        let verb = if self.departing() { "leaves" } else { "arrives at" };
-        format!("Markable({size} B {verb} queue {} at {now})", queue.0)
+        fn __repr__(&self) -> String {
+            let core::Markable { now, header, queue, .. } = self.0;
+            let size = header.size;
+            let verb = if self.departing() { "leaves" } else { "arrives at" };
+            format!("Markable({size} B {verb} queue {} at {now})", queue.0)
+        }
     }
 }

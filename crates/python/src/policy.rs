@@ -20,7 +20,7 @@ use pyo3::types::{PyBool, PyDict, PyType};
 pub(crate) use check::check_policy;
 pub(crate) use trial::run_trial;
 pub(crate) use verdict::Verdict;
-pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend};
+pub(crate) use view::{Arrival, Buffer, Departure, Weight, lend, packet_class};
 
 /// The policies that decide in Python.
 pub(crate) static IN_PYTHON: InPython = InPython::new();
