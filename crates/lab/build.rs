@@ -25,7 +25,7 @@ fn main() {
     }
 }
 
-/// What git answers, or `None` without git or outside a repository.
+/// Answer of git, or `None` without git or outside a repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
