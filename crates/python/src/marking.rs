@@ -67,12 +67,12 @@ fn build(
 /// An instance of a custom class: the rule of one memory of a switch.
 struct PythonRule {
     /// The instance; `None` after a failed copy.
-    own: Option<Own>,
+    instance: Option<Instance>,
     has_failed: bool,
     failure: Option<MarkingFailure>,
 }
 
-struct Own {
+struct Instance {
     object: Py<PyAny>,
     /// Bound method `marks`, looked up once.
     marks: Py<PyAny>,
@@ -89,8 +89,8 @@ impl PythonRule {
     fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let marks = object.getattr("marks")?.unbind();
         let buffer = Py::new(object.py(), Buffer)?;
-        let own = Own { object: object.clone().unbind(), marks, buffer };
-        Ok(Self { own: Some(own), has_failed: false, failure: None })
+        let instance = Instance { object: object.clone().unbind(), marks, buffer };
+        Ok(Self { instance: Some(instance), has_failed: false, failure: None })
     }
 
     #[cold]
@@ -102,8 +102,10 @@ impl PythonRule {
 
     /// A copy of the rule, including its state.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
-        let Some(own) = &self.own else { return Ok(Self { own: None, has_failed: true, failure: None }) };
-        let object = py.import("copy")?.call_method1("deepcopy", (own.object.bind(py),))?;
+        let Some(instance) = &self.instance else {
+            return Ok(Self { instance: None, has_failed: true, failure: None });
+        };
+        let object = py.import("copy")?.call_method1("deepcopy", (instance.object.bind(py),))?;
         Ok(Self { has_failed: self.has_failed, failure: self.failure.clone(), ..Self::new(&object)? })
     }
 }
@@ -112,7 +114,7 @@ impl Clone for PythonRule {
     fn clone(&self) -> Self {
         Python::attach(|py| {
             self.copy(py).unwrap_or_else(|error| {
-                let mut failed = Self { own: None, has_failed: true, failure: None };
+                let mut failed = Self { instance: None, has_failed: true, failure: None };
                 failed.fail(py, (Time::ZERO, QueueId(0)), Trouble::Raised(error));
                 failed
             })
@@ -122,10 +124,10 @@ impl Clone for PythonRule {
 
 impl MarkingRule for PythonRule {
     fn marks(&mut self, packet: &core::Markable, buffer: &core::Buffer) -> bool {
-        let Some(own) = self.own.as_ref().filter(|_| !self.has_failed) else { return false };
+        let Some(instance) = self.instance.as_ref().filter(|_| !self.has_failed) else { return false };
         let answer = Python::attach(|py| {
             let shown = Bound::new(py, Markable(*packet))?;
-            let answer = lend(buffer, || own.marks.bind(py).call1((shown, own.buffer.bind(py))))?;
+            let answer = lend(buffer, || instance.marks.bind(py).call1((shown, instance.buffer.bind(py))))?;
             answer.extract::<bool>().map_err(|_| nonsense(&answer, "True (mark) or False"))
         });
         answer.unwrap_or_else(|trouble: Trouble| {

@@ -277,8 +277,8 @@ impl Policy for PythonPolicy {
     fn take_classifier(&mut self) -> Option<Classifier> {
         let method = self.classify.take()?;
         let queues_per_port = self.queues_per_port;
-        let own = PythonClassifier { method, queues_per_port, state: Arc::clone(&self.state) };
-        Some(Classifier::custom(Box::new(own), self.queues_per_port))
+        let classifier = PythonClassifier { method, queues_per_port, state: Arc::clone(&self.state) };
+        Some(Classifier::custom(Box::new(classifier), self.queues_per_port))
     }
 }
 
