@@ -52,7 +52,7 @@ impl Classify for BySize {
 }
 
 #[test]
-fn an_own_classifier_is_named_in_a_scenario() {
+fn a_custom_classifier_is_named_in_a_scenario() {
     register_classifier(ClassifierInfo {
         name: "own-by-size",
         title: "By size",
