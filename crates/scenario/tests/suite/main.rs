@@ -2,8 +2,6 @@
 
 mod artifact;
 mod common;
-mod custom_topologies;
-mod custom_workloads;
 mod flow_control;
 mod hostile;
 mod meaning;
@@ -11,4 +9,6 @@ mod mistakes;
 mod reference;
 mod round_trip;
 mod schema;
+mod topologies_custom;
 mod variant;
+mod workloads_custom;
